@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.interop.strings import StringTable
+from motiflux.io import write_matches
 from motiflux.io.tables.match_tables import group_rows, rebatched
 from motiflux.packages import require
 
@@ -179,8 +184,7 @@ class TestArrow:
         table = matches.to_arrow()
         assert matches.complete
         types = {field.name: field.type for field in table.schema}
-        strings = pa.dictionary(pa.int32(), pa.large_string())
-        assert types["v0"] == types["v0.country"] == types["e0.label"] == strings
+        assert types["v0"] == types["v0.country"] == types["e0.label"] == pa.large_string()
         assert (types["e0"], types["v0.age"], types["e0.amount"]) == (pa.int64(), pa.int64(), pa.float64())
         metadata = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
         assert mf.Pattern.parse(metadata["motiflux.pattern"]) == mf.Pattern.parse(RING)
@@ -230,13 +234,88 @@ class TestArrow:
         assert [row[f"v1.{name}"] for name in given] == [None, 2, 1, None, None, None]
 
 
+NAMES = [f"vertex {number}, of a long path" for number in range(4000)]
+"""Text with a comma, which .csv files have in quotes."""
+
+
+@pytest.fixture(scope="module")
+def long_path() -> mf.Graph:
+    """A path whose ids and attributes are 4,000 strings each."""
+    ends = list(pairwise(NAMES))
+    return mf.Graph.from_edges(ends, vertex_ids=NAMES, vertex_attributes={"same": NAMES}, directed=True)
+
+
+class TestFewRows:
+    """A result of few rows takes little, whatever the number of strings in the graph."""
+
+    def test_a_table_has_the_strings_of_its_rows_alone(self, long_path: mf.Graph) -> None:
+        pytest.importorskip("pyarrow")
+        table = mf.match(long_path, "(a)-->(b)", attributes=["same"], limit=8).to_arrow()
+        assert table.num_rows == 8
+        assert table.nbytes < 8 * 4 * 100
+        assert table["v0"].to_pylist() == table["v0.same"].to_pylist()
+
+    def test_no_table_of_all_ids_is_made(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("pyarrow")
+        made: list[int] = []
+
+        def recording(strings: Iterable[str]) -> StringTable:
+            listed = list(strings)
+            made.append(len(listed))
+            return original(listed)
+
+        original = StringTable.of
+        graph = mf.Graph.from_edges(list(pairwise(NAMES)), directed=True)
+        monkeypatch.setattr(StringTable, "of", recording)
+        assert mf.match(graph, "(a)-->(b)", limit=8).to_arrow().num_rows == 8
+        assert max(made) <= 8
+
+    @pytest.mark.parametrize(("suffix", "most"), [("arrow", 6000), ("parquet", 6000), ("csv", 2000)])
+    def test_a_file_has_the_strings_of_its_rows_alone(
+        self, long_path: mf.Graph, tmp_path: Path, suffix: str, most: int
+    ) -> None:
+        pytest.importorskip("pyarrow")
+        path = tmp_path / f"rows.{suffix}"
+        matches = mf.match(long_path, "(a)-->(b)", attributes=["same"], limit=8)
+        assert write_matches(matches, path) == 8
+        assert path.stat().st_size < most
+
+    @pytest.mark.parametrize("batch_rows", [7, 1000, 65_536])
+    def test_batches_before_and_after_a_table_of_all_strings_agree(
+        self, long_path: mf.Graph, tmp_path: Path, batch_rows: int
+    ) -> None:
+        pa = pytest.importorskip("pyarrow")
+        csv = pytest.importorskip("pyarrow.csv")
+        options: dict[str, Any] = {"attributes": ["same"], "batch_rows": batch_rows}
+        tables = [mf.match(long_path, "(a)-->(b)", **options).to_arrow()]
+        for suffix in ("arrow", "parquet", "csv"):
+            path = tmp_path / f"rows.{suffix}"
+            assert write_matches(mf.match(long_path, "(a)-->(b)", **options), path) == 3999
+            if suffix == "csv":
+                tables.append(csv.read_csv(path).cast(tables[0].schema))
+            elif suffix == "parquet":
+                tables.append(pytest.importorskip("pyarrow.parquet").read_table(path))
+            else:
+                tables.append(pa.ipc.open_file(path).read_all())
+        for table in tables:
+            assert {str(field.type) for field in table.schema} == {"large_string"}
+            rows = sorted(zip(*table.to_pydict().values(), strict=True))
+            assert rows == sorted((a, a, b, b) for a, b in pairwise(NAMES))
+
+    def test_a_string_that_no_row_has_need_not_be_utf8(self) -> None:
+        pytest.importorskip("pyarrow")
+        graph = mf.Graph.from_edges([("a", "b"), ("c", "\ud800")], directed=True)
+        table = mf.match(graph, "(x)-->(y) WHERE id(x) = 'a'").to_arrow()
+        assert table.to_pylist() == [{"v0": "a", "v1": "b"}]
+
+
 class TestLibraries:
     def test_pandas(self, banks: mf.Graph) -> None:
-        pytest.importorskip("pandas")
+        pandas = pytest.importorskip("pandas")
         pytest.importorskip("pyarrow")
         frame = mf.match(banks, RING, attributes=["country"]).to_pandas()
         assert sorted(frame["v0"]) == ["ann", "bob", "cy"]
-        assert str(frame["v0"].dtype) == "category"
+        assert str(frame["v0"].dtype) == str(frame["v0.country"].dtype) == str(pandas.Series(["ann"]).dtype)
         assert frame["v0.country"].isna().sum() == 1
 
     def test_integers_and_booleans_that_lack_values_lose_nothing_in_pandas(self) -> None:

@@ -108,9 +108,7 @@ def _write_text(
     strings = None
     if as_csv and any(isinstance(name, str) for name in generator.edge_label_names):
         strings = StringTable.of(map(str, generator.edge_label_names))
-    table = TextTable(
-        [] if strings is None else [strings], separator="," if as_csv else " ", name="a drawn graph"
-    )
+    table = TextTable(separator="," if as_csv else " ", name="a drawn graph")
     for block in generator.blocks(threads=threads):
         columns = [Column(block.sources), Column(block.targets)]
         if block.edge_labels is not None:

@@ -172,7 +172,7 @@ class Matches:
         return self._closing_on_error(concatenated)
 
     def to_arrow(self) -> Any:
-        """Return all remaining rows as a ``pyarrow.Table``. String ids and labels are dictionary-encoded.
+        """Return all remaining rows as a ``pyarrow.Table``. Strings are of the type ``large_string``.
 
         Examples
         --------

@@ -123,7 +123,7 @@ def write_matrix(graph: Graph, path: Path) -> int:
 
 
 def _write_lines(file: Sink, path: Path, batches: Iterable[Sequence[Column]], prefix: str = "") -> None:
-    table = TextTable([], separator=" ", name=str(path), prefix=prefix)
+    table = TextTable(separator=" ", name=str(path), prefix=prefix)
     for columns in batches:
         if len(columns[0]):
             file.write(table.format(columns, slice(None)))
