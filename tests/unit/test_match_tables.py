@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -128,7 +129,7 @@ class TestBatches:
         matches = mf.match(complete(12), "(a)--(b)--(c)", batch_rows=64)
         parts = [next(matches.batches(7)), next(matches)]
         assert (matches.rows, matches.complete) == (64, None)
-        parts += [next(matches.batches(100)), matches.to_numpy()]
+        parts += [next(matches.batches(100)), *matches]
         assert [len(part) for part in parts[:3]] == [7, 57, 100]
         assert len(np.unique(np.concatenate(parts), axis=0)) == matches.rows == 1320
         assert matches.complete
@@ -137,7 +138,7 @@ class TestBatches:
         pytest.importorskip("networkx")
         matches = mf.match(complete(5), "(a)--(b)")
         assert sorted(next(matches.graphs()).nodes) != []
-        assert (matches.rows, len(matches.to_numpy()), matches.complete) == (1, 19, True)
+        assert (matches.rows, sum(map(len, matches)), matches.complete) == (1, 19, True)
 
     def test_rows_that_were_kept_go_when_it_is_closed(self) -> None:
         with mf.match(complete(5), "(a)--(b)") as matches:
@@ -173,7 +174,109 @@ class TestBatches:
     def test_an_iteration_that_fails_ends_the_search(self, banks: mf.Graph) -> None:
         matches = mf.match(banks, RING)
         with pytest.raises(mf.MotifluxError, match="no_such_package"):
-            matches._closing_on_error(lambda: require("no_such_package", "a test"))
+            matches._closing_on_error(lambda: require("no_such_package", "a test"), "a test")
+        assert matches.complete is False
+
+
+WHOLE = ["to_numpy", "to_arrow", "to_pandas", "to_polars", "to_networkx", "__arrow_c_stream__"]
+
+
+class TestEachRowOnce:
+    """No call returns a part of the rows as if it were all of them."""
+
+    @pytest.mark.parametrize("call", WHOLE)
+    def test_a_call_for_all_rows_after_one_is_refused(self, call: str) -> None:
+        matches = mf.match(complete(4), "(a)--(b)")
+        matches.to_numpy()
+        message = "found 12 rows taken before; keep the result of the first call, or call match again"
+        for _ in range(2):
+            with pytest.raises(mf.MotifluxError, match=message):
+                getattr(matches, call)()
+        assert (matches.rows, matches.complete) == (12, True)
+
+    @pytest.mark.parametrize("call", WHOLE)
+    def test_a_call_for_all_rows_after_a_batch_is_refused_and_takes_none(self, call: str) -> None:
+        matches = mf.match(complete(4), "(a)--(b)", batch_rows=4)
+        assert len(next(matches)) == 4
+        with pytest.raises(mf.MotifluxError, match="expected all rows, found 4 rows taken before"):
+            getattr(matches, call)()
+        assert sum(map(len, matches)) == 8
+
+    def test_a_file_has_all_rows_or_is_not_written(self, tmp_path: Path) -> None:
+        matches = mf.match(complete(4), "(a)--(b)", batch_rows=4)
+        next(matches)
+        for write in (matches.save, lambda path: write_matches(matches, path)):
+            with pytest.raises(mf.MotifluxError, match="4 rows taken before"):
+                write(tmp_path / "rows.csv")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_second_iteration_is_refused(self) -> None:
+        matches = mf.match(complete(4), "(a)--(b)")
+        assert sum(len(batch) for batch in matches) == 12
+        for again in (iter, lambda m: m.batches(3), lambda m: m.graphs(), lambda m: m.tables()):
+            with pytest.raises(mf.MotifluxError, match="12 rows taken before"):
+                again(matches)
+        assert next(matches, None) is None
+
+    def test_an_iteration_continues_where_it_stopped(self) -> None:
+        matches = mf.match(complete(4), "(a)--(b)", batch_rows=4)
+        for batch in matches:
+            assert len(batch) == 4
+            break
+        assert [len(batch) for batch in matches] == [4, 4]
+
+    def test_a_closed_search_is_refused(self) -> None:
+        with mf.match(complete(4), "(a)--(b)") as matches:
+            pass
+        with pytest.raises(mf.MotifluxError, match="a search that was closed or failed after 0 rows"):
+            matches.to_numpy()
+
+    def test_no_rows_may_be_taken_twice(self) -> None:
+        matches = mf.match(complete(2), "(a)--(b)--(c)")
+        assert [len(matches.to_numpy()), len(matches.to_numpy())] == [0, 0]
+
+
+class TestSave:
+    @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.npy", "rows.arrow", "rows.parquet"])
+    def test_it_writes_what_write_matches_does(self, tmp_path: Path, name: str) -> None:
+        pytest.importorskip("pyarrow")
+        saved, written = tmp_path / name, tmp_path / f"other-{name}"
+        matches = mf.match(complete(4), "(a)--(b)", threads=1)
+        assert matches.save(saved) == 12
+        assert write_matches(mf.match(complete(4), "(a)--(b)", threads=1), written) == 12
+        assert saved.read_bytes() == written.read_bytes()
+
+    def test_a_refused_name_leaves_the_rows(self, tmp_path: Path) -> None:
+        matches = mf.match(complete(4), "(a)--(b)")
+        with pytest.raises(mf.OutputError, match=r"found suffix '.xlsx', expected .parquet"):
+            matches.save(tmp_path / "rows.xlsx")
+        assert len(matches.to_numpy()) == 12
+
+
+class TestTooLittleMemory:
+    @pytest.mark.parametrize("call", ["to_numpy", "to_arrow", "to_pandas", "to_polars"])
+    def test_the_error_says_what_was_needed_and_what_to_do(
+        self, monkeypatch: pytest.MonkeyPatch, call: str
+    ) -> None:
+        pytest.importorskip("pyarrow")
+        matches = mf.match(complete(4), "(a)--(b)", batch_rows=4)
+        make = {"to_numpy": "array"}.get(call, "table")
+        original, given = getattr(matches._layout, make), []
+
+        def too_large(block: Any) -> Any:
+            if len(given) == 1:
+                raise MemoryError("std::bad_alloc")
+            given.append(block)
+            return original(block)
+
+        monkeypatch.setattr(matches._layout, make, too_large)
+        message = (
+            rf"{call}: expected at least 128 bytes of memory \(128 B\) for the 4 rows so far, found less"
+        )
+        with pytest.raises(mf.OutOfMemoryError, match=message) as caught:
+            getattr(matches, call)()
+        assert (caught.value.needed, isinstance(caught.value, MemoryError)) == (128, True)
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
         assert matches.complete is False
 
 

@@ -76,10 +76,32 @@ def test_matches_and_counts_say_how_they_came_about() -> None:
     matches.to_numpy()
     page = matches._repr_html_()
     assert ">v0, v1<" in page
-    assert ">6<" in page
+    assert ">6 rows<" in page
     assert ">complete<" in page
+    assert page.count("<svg") == 1
+    assert page.count("<tr><td") == 6  # five rows, and how many more there are
+    assert "and 1 more row<" in page
     assert ">6<" in mf.count(graph, "(a)--(b)")._repr_html_()
     assert ">at least 2<" in mf.count(graph, "(a)--(b)", limit=2)._repr_html_()
+
+
+def test_the_first_rows_are_shown_as_text() -> None:
+    graph = mf.Graph.from_edges([(HOSTILE, "b")], directed=True)
+    matches = mf.match(graph, "(a)-->(b)", names=True, edges=True)
+    assert "alert" not in matches._repr_html_()
+    assert len(matches.to_numpy()) == 1
+    page = matches._repr_html_()
+    assert ">&lt;script&gt;alert" in page
+    assert "<script" not in page
+
+
+def test_a_page_while_rows_are_taken_takes_none() -> None:
+    matches = mf.match(mf.Graph.from_edges(list(combinations(range(5), 2))), "(a)--(b)", batch_rows=4)
+    next(matches)
+    page = matches._repr_html_()
+    assert page.count("<tr><td") == 4
+    assert ">open<" in page
+    assert sum(map(len, matches)) == 16
 
 
 def test_a_pattern_that_names_very_many_ids_has_a_short_page() -> None:
@@ -90,11 +112,15 @@ def test_a_pattern_that_names_very_many_ids_has_a_short_page() -> None:
 
 def test_pages_are_balanced() -> None:
     graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+    taken = mf.match(graph, "(a)--(b)")
+    taken.to_numpy()
     for shown in (
         graph,
         mf.Pattern.parse("(a)--(b)"),
         mf.count(graph, "(a)--(b)"),
         mf.explain(graph, "(a)--(b)"),
+        mf.match(graph, "(a)--(b)"),
+        taken,
     ):
         page = _Balance()
         page.feed(shown._repr_html_())

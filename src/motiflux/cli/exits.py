@@ -26,6 +26,7 @@ from motiflux.errors import (
     InternalError,
     MotifluxError,
     MotifluxWarning,
+    OutOfMemoryError,
     OutputError,
     PatternError,
     StreamError,
@@ -120,7 +121,7 @@ def report_error(error: Exception) -> ExitCode:
     """Report an error in one line."""
     if isinstance(error, _BAD_INPUT):
         return _report(f"error: {error}", ExitCode.BAD_INPUT)
-    if isinstance(error, CountOverflowError):
+    if isinstance(error, (CountOverflowError, OutOfMemoryError)):
         return _report(f"error: {error}", ExitCode.INCOMPLETE)
     if isinstance(error, DeviceError):
         return _report(f"error: {error}", ExitCode.NO_DEVICE)
