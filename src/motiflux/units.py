@@ -27,7 +27,12 @@ def counted(number: int, noun: str) -> str:
     """
     if number == 1:
         return noun
-    for end, plural in (("vertex", "vertices"), ("entry", "entries"), ("index", "indices")):
+    for end, plural in (
+        ("vertex", "vertices"),
+        ("entry", "entries"),
+        ("index", "indices"),
+        ("match", "matches"),
+    ):
         if noun.endswith(end):
             return noun.removesuffix(end) + plural
     return noun + "s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import math
 import pickle
 import threading
@@ -306,4 +307,13 @@ class TestCount:
         assert found.seconds >= 0
         assert found.plan_seconds >= 0
         assert repr(found).startswith("Count(24,360, ")
-        assert repr(mf.count(small, TRIANGLE, limit=3)).startswith("Count(3, incomplete, ")
+        cut = mf.count(small, TRIANGLE, limit=3)
+        assert repr(cut).startswith("Count(3, incomplete, ")
+        assert (str(cut), f"{cut}", str(found)) == (
+            "at least 3 (incomplete)",
+            "at least 3 (incomplete)",
+            "24360",
+        )
+        assert (int(cut), f"{cut:d}", f"{cut:,}", f"{cut:6.1f}", json.dumps([cut]), cut + 1) == (
+            3, "3", "3", "   3.0", "[3]", 4,
+        )  # fmt: skip

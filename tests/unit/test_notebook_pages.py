@@ -5,6 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 import motiflux as mf
@@ -49,6 +50,19 @@ def test_a_graph_of_many_labels_and_attributes_is_a_short_table() -> None:
     assert len(page) < MOST_CHARACTERS
     assert ", ... (5,001)" in page
     assert ", ... (100)" in page
+
+
+def test_one_thing_is_no_plural() -> None:
+    one = mf.Graph.from_edges([(0, 1)], vertex_attributes={"age": [3, 4]})
+    assert repr(one) == "Graph(2 vertices, 1 edge, undirected)"
+    assert repr(mf.Graph.from_edges([], num_vertices=1)) == "Graph(1 vertex, 0 edges, undirected)"
+    assert repr(mf.Pattern.parse("(a)--(b)")) == "Pattern(2 vertices, 1 edge)"
+    assert "Graph(2 vertices, 1 edge, undirected)" in str(mf.explain(one, "(a)--(b)"))
+    assert repr(one.vertex_attributes["age"]) == "Column(2 integers, 0 missing)"
+    assert repr(one.vertex_attributes["age"].take(np.array([0]))) == "Column(1 integer, 0 missing)"
+    matches = mf.match(one, "(a)--(b)", symmetry="subgraphs")
+    assert len(matches.to_numpy()) == 1
+    assert repr(matches) == "Matches(2 columns, 1 row taken, complete)"
 
 
 def test_an_empty_graph_has_a_page_too() -> None:
@@ -104,6 +118,48 @@ def test_a_page_while_rows_are_taken_takes_none() -> None:
     assert sum(map(len, matches)) == 16
 
 
+def test_a_monitor_is_a_table_with_its_pattern() -> None:
+    graph = mf.Graph.from_edges([("a", "b"), ("b", "c")], directed=True)
+    monitor = mf.Monitor(graph, "(x)-->(y)", window="1h")
+    assert monitor.apply([("+", "c", "a")], times=0).updates == 1
+    page = monitor._repr_html_()
+    for text in (">3, directed<", ">sequence<", ">1<", "1h"):
+        assert text in page
+    assert page.count("<svg") == 1
+    monitor.add(f"(x:`{HOSTILE}`)-->(y)")
+    assert "(x)--&gt;(y)" in (page := monitor._repr_html_())
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    monitor.close()
+    assert ">closed<" in monitor._repr_html_()
+
+
+def test_a_change_shows_its_first_matches() -> None:
+    graph = mf.Graph.from_edges([(HOSTILE, "b")], directed=True)
+    monitor = mf.Monitor(graph, ["(x)-->(y)", "(x)-->(y)-->(z)"], matches=True)
+    delta = monitor.apply([("+", "b", f"c{number}") for number in range(7)] + [("-", HOSTILE, "b")])
+    page = delta._repr_html_()
+    assert '>(x)--&gt;(y), (y)--&gt;(z)</td><td style="text-align: left">7<' in page
+    assert "and 3 more matches<" in page
+    assert "and 9 more matches<" in page
+    assert ">&lt;script&gt;" in page
+    assert "<script" not in page
+    assert len(delta[0].appeared()) == 7
+
+
+def test_a_change_without_matches_has_a_page() -> None:
+    monitor = mf.Monitor(mf.Graph.from_edges([(0, 1)]), "(x)--(y)")
+    delta = monitor.apply([("+", 0, 1), ("-", 0, 2)])
+    page = delta._repr_html_()
+    assert ">2, 2 without effect<" in page
+    assert "more match" not in page
+
+
+def test_an_estimate_is_a_table_with_its_interval() -> None:
+    estimate = mf.estimate(mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)]), "(a)--(b)")
+    assert f">{estimate.low:.6g} to {estimate.high:.6g}<" in estimate._repr_html_()
+
+
 def test_a_pattern_that_names_very_many_ids_has_a_short_page() -> None:
     pattern = mf.Pattern.from_edges([(0, 1)], vertex_ids=[range(100_000), None])
     assert len(pattern._repr_html_()) < MOST_CHARACTERS
@@ -114,6 +170,7 @@ def test_pages_are_balanced() -> None:
     graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
     taken = mf.match(graph, "(a)--(b)")
     taken.to_numpy()
+    monitor = mf.Monitor(graph, "(a)--(b)", matches=True)
     for shown in (
         graph,
         mf.Pattern.parse("(a)--(b)"),
@@ -121,6 +178,9 @@ def test_pages_are_balanced() -> None:
         mf.explain(graph, "(a)--(b)"),
         mf.match(graph, "(a)--(b)"),
         taken,
+        mf.estimate(graph, "(a)--(b)"),
+        monitor,
+        monitor.apply(deletes=[(0, 1)]),
     ):
         page = _Balance()
         page.feed(shown._repr_html_())

@@ -27,8 +27,8 @@ def facts_table(facts: Iterable[tuple[str, str]]) -> str:
     return "<table>\n" + "\n".join(rows) + "\n</table>"
 
 
-def rows_table(columns: Sequence[str], rows: Sequence[Sequence[str]], number: int) -> str:
-    """Return a table of the first rows of `number` rows, and a line with how many more there are.
+def rows_table(columns: Sequence[str], rows: Sequence[Sequence[str]], number: int, noun: str = "row") -> str:
+    """Return a table of the first of `number` rows, and a line with how many more there are.
 
     >>> print(rows_table(["a"], [["<1>"]], 3))
     <table>
@@ -40,7 +40,7 @@ def rows_table(columns: Sequence[str], rows: Sequence[Sequence[str]], number: in
     lines = ["".join(f"<th{LEFT}>{words(shortened(name))}</th>" for name in columns)]
     lines += ["".join(f"<td{LEFT}>{words(shortened(cell))}</td>" for cell in row) for row in rows]
     if number > len(rows):
-        more = f"and {quantity(number - len(rows), 'more row')}"
+        more = f"and {quantity(number - len(rows), f'more {noun}')}"
         lines.append(f'<td{LEFT} colspan="{len(columns)}">{more}</td>')
     return "<table>\n" + "\n".join(f"<tr>{line}</tr>" for line in lines) + "\n</table>"
 

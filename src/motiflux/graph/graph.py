@@ -18,6 +18,7 @@ from motiflux.graph.numbering import split_edges
 from motiflux.graph.shape import ShapeStats, describe
 from motiflux.graph.stats import GraphStats, LabelFrequencies, summarize
 from motiflux.interop import GraphColumns
+from motiflux.units import quantity
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,7 +204,7 @@ class Graph(Importers, Exporters):
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
-        return f"Graph({self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind})"
+        return f"Graph({quantity(self.num_vertices, 'vertex')}, {quantity(self.num_edges, 'edge')}, {kind})"
 
 
 def _bytes(rows: Adjacency) -> int:

@@ -15,6 +15,7 @@ from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, DeviceError
 from motiflux.graph import Column
 from motiflux.result.columns import RowColumns
+from motiflux.result.count import outcome_facts
 from motiflux.result.images import Block, written
 from motiflux.result.rows import RowSource, StoresRows
 from motiflux.result.taking import gone, out_of_memory
@@ -408,15 +409,20 @@ class Matches:
         self.close()
 
     def __repr__(self) -> str:
-        taken = quantity(self.rows, "row") if self.rows else "no row"
-        state = "open" if self.complete is None else "complete" if self.complete else "incomplete"
-        return f"Matches({quantity(len(self.columns), 'column')}, {taken} taken, {state})"
+        return f"Matches({quantity(len(self.columns), 'column')}, {self._taken()} taken, {self._state()})"
 
     def _repr_html_(self) -> str:
         """Return the known facts and the first rows taken as HTML; takes no row."""
         from motiflux.result.page import matches_page  # needed in notebooks only
 
-        return matches_page(self, self._layout, self._first)
+        facts = [("columns", ", ".join(self.columns)), ("taken", self._taken()), ("state", self._state())]
+        return matches_page([*facts, *outcome_facts(self)], self._layout, self._first, self.rows)
+
+    def _taken(self) -> str:
+        return quantity(self.rows, "row") if self.rows else "no row"
+
+    def _state(self) -> str:
+        return "open" if self.complete is None else "complete" if self.complete else "incomplete"
 
 
 def _as_it_is(block: Block) -> VertexArray:

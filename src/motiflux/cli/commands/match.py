@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from motiflux.cli import options as opt
-from motiflux.cli.exits import ExitCode
+from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import outcome_fields, print_json, timing_text
 from motiflux.cli.picture import PictureOption, check_picture, draw_first
 from motiflux.cli.search import Search
@@ -74,6 +74,11 @@ def run(
         opt.refuse_to_overwrite(written, graph, pattern)
     if output is not None:
         check_output(output)
+        if names and output.suffix.lower() == ".npy":
+            raise UsageError(
+                f"{output}: found --names, expected a .parquet, .arrow or .csv file with it: "
+                ".npy holds no column names"
+            )
     if picture is not None:
         check_picture(picture, output)
     inputs = search.read(graph, pattern, progress)

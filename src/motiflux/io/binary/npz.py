@@ -39,6 +39,7 @@ from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
 from motiflux.io.files.source import CHUNK_BYTES, is_compressed, open_source, read_chunks
 from motiflux.types import MAX_VERTICES
+from motiflux.units import counted
 
 if TYPE_CHECKING:
     from motiflux.graph import Graph
@@ -355,7 +356,7 @@ def _check_size(path: Path, num_vertices: int, num_edges: int, *, given: bool) -
         found = (
             f"num_vertices: found {num_vertices}" if given else f"edges: found an id of {num_vertices - 1}"
         )
-        edges = "1 edge" if num_edges == 1 else f"{num_edges} edges"
+        edges = f"{num_edges} {counted(num_edges, 'edge')}"
         raise FormatError(
             path, f"{found} with {edges}, expected at most {_VERTICES_PER_EDGE} vertices for each"
         )

@@ -22,6 +22,7 @@ from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
 from motiflux.io.text.table import BLANKS, Field, Record, Rows, TextFile, Want, is_integer
 from motiflux.types import MAX_VERTICES
+from motiflux.units import counted
 
 WEIGHT = "weight"
 """The edge attribute that holds the values."""
@@ -161,7 +162,7 @@ def _mirrored(graph: GraphColumns, sign: int) -> GraphColumns:
 
 
 def _counted(count: int) -> str:
-    return f"{count} {'entry' if count == 1 else 'entries'}"
+    return f"{count} {counted(count, 'entry')}"
 
 
 def _fault(path: Path, record: Record, message: str) -> FormatError:
