@@ -16,15 +16,20 @@ def quantity(number: int, noun: str) -> str:
     >>> quantity(1, "row"), quantity(12000, "row"), quantity(0, "vertex")
     ('1 row', '12,000 rows', '0 vertices')
     """
-    return f"{grouped(number)} {counted(number, noun)}"
+    return f"{grouped(number)} {_noun(number, noun)}"
 
 
 def counted(number: int, noun: str) -> str:
-    """Give a noun in the singular for 1, else in the plural.
+    """Give a number of things, as files have it: without commas.
 
-    >>> counted(1, "vertex"), counted(2, "entry"), counted(2, "query vertex")
-    ('vertex', 'entries', 'query vertices')
+    >>> counted(1, "vertex"), counted(12000, "entry"), counted(2, "query vertex")
+    ('1 vertex', '12000 entries', '2 query vertices')
     """
+    return f"{number} {_noun(number, noun)}"
+
+
+def _noun(number: int, noun: str) -> str:
+    """Return a noun in the singular for 1, else in the plural."""
     if number == 1:
         return noun
     for end, plural in (

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.generate import UniformEdges
 
 HOSTILE = "<script>alert('&')</script>"
 MOST_CHARACTERS = 20_000
@@ -63,6 +64,13 @@ def test_one_thing_is_no_plural() -> None:
     matches = mf.match(one, "(a)--(b)", symmetry="subgraphs")
     assert len(matches.to_numpy()) == 1
     assert repr(matches) == "Matches(2 columns, 1 row taken, complete)"
+
+
+def test_one_thing_is_no_plural_in_errors() -> None:
+    with pytest.raises(mf.GraphError, match=r"edge_labels: expected 1 label, found 2"):
+        mf.Graph.from_edges([(0, 1)], edge_labels=["a", "b"])
+    with pytest.raises(mf.ArgumentError, match=r"at most 0, as many as 1 vertex can have"):
+        UniformEdges(vertices=1, edges=3)
 
 
 def test_an_empty_graph_has_a_page_too() -> None:
@@ -152,6 +160,7 @@ def test_a_change_without_matches_has_a_page() -> None:
     delta = monitor.apply([("+", 0, 1), ("-", 0, 2)])
     page = delta._repr_html_()
     assert ">2, 2 without effect<" in page
+    assert ">1, 1 without effect, 1 self-loop<" in monitor.apply([("+", 0, 0), ("+", 0, 1)])._repr_html_()
     assert "more match" not in page
 
 

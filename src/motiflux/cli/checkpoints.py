@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from motiflux.cli import options as opt
 from motiflux.cli.exits import UsageError
 from motiflux.errors import ArgumentError
-from motiflux.units import grouped
+from motiflux.units import quantity
 
 if TYPE_CHECKING:
     import motiflux as mf
@@ -89,7 +89,7 @@ class Task:
 
         start = BEGIN if earlier is None else earlier.start
         if self.stream == STDOUT and start.offset:
-            text = f"skipping the first {grouped(start.offset)} bytes, which the saved run has read"
+            text = f"skipping the first {quantity(start.offset, 'byte')}, which the saved run has read"
             warnings.warn(f"standard input: {text}", mf.MotifluxWarning, stacklevel=2)
         return mf.open_source(
             self.stream,

@@ -105,7 +105,7 @@ def _write_text(
     else:
         kind = "directed" if generator.is_directed else "undirected"
         what = "source target label" if labelled else "source target"
-        size = f"{generator.num_vertices} {counted(generator.num_vertices, 'vertex')}"
+        size = counted(generator.num_vertices, "vertex")
         file.write(f"# {what}; {kind}, {size}\n".encode())
     strings = None
     if as_csv and any(isinstance(name, str) for name in generator.edge_label_names):

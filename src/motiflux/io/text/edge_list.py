@@ -22,6 +22,7 @@ from motiflux.io.text.table import (
     is_integer,
     is_number,
 )
+from motiflux.units import counted
 
 _EXPECTED = "'source target' or 'source target label'"
 
@@ -83,7 +84,7 @@ def _layout(separator: str) -> _native.Layout:
 
 def _fault(path: Path, record: Record, expected: str) -> FormatError:
     count = len(record.fields)
-    return FormatError(path, f"found {count} field{'s' * (count != 1)}, {expected}", record.lines_through)
+    return FormatError(path, f"found {counted(count, 'field')}, {expected}", record.lines_through)
 
 
 def _fields(chosen: ChosenColumns, edge: Record) -> list[Field]:

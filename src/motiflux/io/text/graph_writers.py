@@ -43,8 +43,8 @@ def write_edge_list(graph: Graph, path: Path) -> int:
     warn_of_losses(path, graph, keeps=["edge labels"])
     kind = "directed" if graph.directed else "undirected"
     with open_sink(path) as file:
-        start = f"# {kind} graph: {graph.num_vertices} {counted(graph.num_vertices, 'vertex')}, "
-        start += f"{graph.num_edge_copies} {counted(graph.num_edge_copies, 'edge')}\n"
+        start = f"# {kind} graph: {counted(graph.num_vertices, 'vertex')}, "
+        start += f"{counted(graph.num_edge_copies, 'edge')}\n"
         file.write(start.encode())
         _write_lines(file, path, EdgeTable(graph, attributes=False).tables(_BATCH_ROWS))
     return path.stat().st_size

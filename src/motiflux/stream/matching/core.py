@@ -129,7 +129,7 @@ class Core:
 
     def _repr_html_(self) -> str:
         """Return the facts of `repr` and the patterns as HTML."""
-        from motiflux.stream.page import monitor_page  # needed in notebooks only
+        from motiflux.stream.matching.page import monitor_page  # needed in notebooks only
 
         if getattr(self, "_native", None) is None:
             return monitor_page([("monitor", "closed")], [])
