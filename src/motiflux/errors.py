@@ -144,7 +144,7 @@ class OutputError(MotifluxError, OSError):
     """Results could not be written; no file was left under the output's name."""
 
 
-class OutOfMemoryError(MotifluxError, MemoryError):
+class OutOfMemoryError(MemoryError, MotifluxError):  # MemoryError first: it makes the objects
     """A result does not fit into the memory of the host.
 
     Parameters

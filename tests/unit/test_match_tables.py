@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -173,9 +174,21 @@ class TestBatches:
 
     def test_an_iteration_that_fails_ends_the_search(self, banks: mf.Graph) -> None:
         matches = mf.match(banks, RING)
+        next(matches)
         with pytest.raises(mf.MotifluxError, match="no_such_package"):
             matches._closing_on_error(lambda: require("no_such_package", "a test"), "a test")
         assert matches.complete is False
+
+    def test_a_call_that_fails_before_the_search_leaves_the_rows(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pytest.importorskip("pyarrow")
+        matches = mf.match(complete(4), "(a)--(b)")
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, "polars", None)
+            with pytest.raises(mf.MotifluxError, match="polars"):
+                matches.to_polars()
+        assert (matches.complete, matches.to_arrow().num_rows) == (None, 12)
 
 
 WHOLE = ["to_numpy", "to_arrow", "to_pandas", "to_polars", "to_networkx", "__arrow_c_stream__"]
@@ -252,6 +265,13 @@ class TestSave:
             matches.save(tmp_path / "rows.xlsx")
         assert len(matches.to_numpy()) == 12
 
+    def test_ids_that_the_format_does_not_hold_leave_the_rows(self, tmp_path: Path) -> None:
+        matches = mf.match(mf.Graph.from_edges([("ann", "bob")], directed=True), "(a)-->(b)")
+        with pytest.raises(mf.OutputError, match=r"\.npy holds integer ids, found strings"):
+            matches.save(tmp_path / "rows.npy")
+        assert list(tmp_path.iterdir()) == []
+        assert matches.save(tmp_path / "rows.csv") == 1
+
 
 class TestTooLittleMemory:
     @pytest.mark.parametrize("call", ["to_numpy", "to_arrow", "to_pandas", "to_polars"])
@@ -278,6 +298,26 @@ class TestTooLittleMemory:
         assert (caught.value.needed, isinstance(caught.value, MemoryError)) == (128, True)
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
         assert matches.complete is False
+
+    @pytest.mark.parametrize("call", ["to_numpy", "batches", "save"])
+    def test_a_batch_that_does_not_fit_says_its_size(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, call: str
+    ) -> None:
+        matches = mf.match(complete(4), "(a)--(b)", batch_rows=4)
+
+        def too_large() -> Any:
+            raise MemoryError("std::bad_alloc")
+
+        monkeypatch.setattr(matches._source, "next", too_large)
+        take = {
+            "to_numpy": matches.to_numpy,
+            "batches": lambda: next(matches.batches(4)),
+            "save": lambda: matches.save(tmp_path / "rows.csv"),
+        }[call]
+        message = r"expected at least 64 bytes of memory \(64 B\) for a batch of 4 rows, found less; ask"
+        with pytest.raises(mf.OutOfMemoryError, match=message):
+            take()
+        assert list(tmp_path.iterdir()) == []
 
 
 class TestArrow:

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, DeviceError
 from motiflux.graph import Column
-from motiflux.result.columns import RowColumns
 from motiflux.result.count import outcome_facts
 from motiflux.result.images import Block, written
-from motiflux.result.rows import RowSource, StoresRows
-from motiflux.result.taking import gone, out_of_memory
+from motiflux.result.rows import StoresRows
+from motiflux.result.taking import RowTaker
 from motiflux.types import IdArray, VertexArray
 from motiflux.units import quantity
 
@@ -30,11 +29,8 @@ T = TypeVar("T")
 _WIDE = 1 << 20
 """Rows of a block where all rows are wanted at once."""
 
-_MOST_SHOWN = 5
-"""First rows that are kept for notebooks."""
 
-
-class Matches:
+class Matches(RowTaker):
     """Iterator over batches of embeddings as they are found; each row is given once, in bounded memory.
 
     Calls that return all rows (`to_numpy`, `to_pandas`, `save` and the like) are an error once rows were
@@ -73,35 +69,6 @@ class Matches:
     reason : str
         Why that, in words.
     """
-
-    def __init__(
-        self,
-        source: RowSource,
-        layout: RowColumns,
-        *,
-        started: float,
-        plan_seconds: float,
-        engine: str,
-        device: str,
-        reason: str = "",
-        batch_rows: int | None = None,
-    ) -> None:
-        self._source = source
-        self._layout = layout
-        self._most_rows = batch_rows
-        self._kept: Block | None = None
-        self._first: VertexArray | None = None
-        self._dropped = False
-        self._started = started
-        self.columns = layout.columns
-        self.fields = layout.fields
-        self.rows = 0
-        self.complete: bool | None = None
-        self.seconds = 0.0
-        self.plan_seconds = plan_seconds
-        self.engine = engine
-        self.device = device
-        self.reason = reason
 
     @property
     def vertex_dtype(self) -> np.dtype[Any]:
@@ -160,6 +127,7 @@ class Matches:
         ids = np.ascontiguousarray(self._layout.graph.vertex_ids).view(np.int64)
 
         def batch() -> DeviceArray | None:
+            self._begun = True
             array = None if self.complete is not None else source.next_on_device(ids)
             self.seconds = time.perf_counter() - self._started
             if array is None:
@@ -269,16 +237,6 @@ class Matches:
             self._widen()
         return self._closing_on_error(make, call)
 
-    def _check_whole(self, call: str) -> None:
-        """Refuse a call that would return a part of the rows."""
-        if self.rows or self._dropped:
-            raise gone(call, self.rows, dropped=self._dropped)
-
-    def _check_open(self, call: str) -> None:
-        """Refuse to begin again where all rows were taken; after `close` there is nothing to iterate over."""
-        if self.complete is not None and not self._dropped:
-            self._check_whole(call)
-
     def _widen(self) -> None:
         """Take rows in blocks so large that threads share the making of columns, and large pages serve."""
         if isinstance(self._source, StoresRows):
@@ -330,76 +288,6 @@ class Matches:
         self._check_whole("the Arrow stream")
         return arrow_reader(self).__arrow_c_stream__(requested_schema)
 
-    def _given(self, make: Callable[[Block], T], batch_rows: int | None = None) -> Iterator[T]:
-        """Yield `make(block)` for the remaining rows, `batch_rows` at a time if that is given."""
-
-        def batch() -> T | None:
-            block = self._next_batch() if batch_rows is None else self._next_rows(batch_rows)
-            if block is None:
-                return None
-            made = make(block)
-            self.rows += len(block)
-            return made
-
-        while (made := self._closing_on_error(batch, "a batch")) is not None:
-            yield made
-
-    def _next_batch(self) -> Block | None:
-        """Return the next block, or the allowed number of rows of a larger block; None at the end."""
-        block = self._next_block()
-        if block is not None and self._most_rows is not None and len(block) > self._most_rows:
-            block, self._kept = block[: self._most_rows], block[self._most_rows :]
-        return block
-
-    def _next_rows(self, rows: int) -> Block | None:
-        """Return the next `rows` rows, fewer at the end, None after it; other rows of a block are kept."""
-        parts: list[Block] = []
-        while rows and (block := self._next_block()) is not None:
-            parts.append(block[:rows])
-            self._kept = block[rows:] if len(block) > rows else None
-            rows -= len(parts[-1])
-        if len(parts) > 1:
-            return np.concatenate([written(part) for part in parts])
-        return parts[0] if parts else None
-
-    def _next_block(self) -> Block | None:
-        """Return the next block of internal ids, or None at the end."""
-        if self.complete is not None:
-            return None
-        block, self._kept = self._kept, None
-        if block is None:
-            block = self._source.next()
-            self.seconds = time.perf_counter() - self._started
-        if block is None:
-            self.complete = self._source.complete
-        elif self._first is None:
-            self._first = written(block[:_MOST_SHOWN]).copy()
-        return block
-
-    def _closing_on_error(self, make: Callable[[], T], call: str) -> T:
-        """Return the result of `make`; an error in it ends the search, and rows may be lost then."""
-        try:
-            return make()
-        except BaseException as error:
-            self.close()
-            self.complete = False
-            self._dropped = True
-            if isinstance(error, MemoryError):
-                row_bytes = sum(field.dtype.itemsize for field in self.fields)
-                if call == "to_numpy":
-                    empty = self._layout.empty()
-                    row_bytes = empty.itemsize * (1 if empty.ndim == 1 else len(self.columns))
-                raise out_of_memory(call, self.rows, row_bytes) from error
-            raise
-
-    def close(self) -> None:
-        """Stop the search and drop the remaining rows; `complete` becomes False if the search was running."""
-        self._source.close()
-        self._kept = None
-        if self.complete is None:
-            self.complete = False
-            self._dropped = True
-
     def __enter__(self) -> Matches:
         return self
 
@@ -417,12 +305,6 @@ class Matches:
 
         facts = [("columns", ", ".join(self.columns)), ("taken", self._taken()), ("state", self._state())]
         return matches_page([*facts, *outcome_facts(self)], self._layout, self._first, self.rows)
-
-    def _taken(self) -> str:
-        return quantity(self.rows, "row") if self.rows else "no row"
-
-    def _state(self) -> str:
-        return "open" if self.complete is None else "complete" if self.complete else "incomplete"
 
 
 def _as_it_is(block: Block) -> VertexArray:
