@@ -144,6 +144,26 @@ class OutputError(MotifluxError, OSError):
     """Results could not be written; no file was left under the output's name."""
 
 
+class OutOfMemoryError(MemoryError, MotifluxError):  # MemoryError first: it makes the objects
+    """A result does not fit into the memory of the host.
+
+    Parameters
+    ----------
+    message
+        What was found and what was expected.
+    needed
+        Bytes that the result needs at least.
+    """
+
+    def __init__(self, message: str, needed: int) -> None:
+        self.message = message
+        self.needed = needed
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[OutOfMemoryError], tuple[object, ...]]:
+        return type(self), (self.message, self.needed)
+
+
 class DeviceError(MotifluxError, RuntimeError):
     """The requested device or engine is not available."""
 

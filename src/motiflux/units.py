@@ -13,10 +13,34 @@ def grouped(number: int) -> str:
 def quantity(number: int, noun: str) -> str:
     """Give a number of things.
 
-    >>> quantity(1, "row"), quantity(12000, "row")
-    ('1 row', '12,000 rows')
+    >>> quantity(1, "row"), quantity(12000, "row"), quantity(0, "vertex")
+    ('1 row', '12,000 rows', '0 vertices')
     """
-    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{grouped(number)} {_noun(number, noun)}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Give a number of things, as files have it: without commas.
+
+    >>> counted(1, "vertex"), counted(12000, "entry"), counted(2, "query vertex")
+    ('1 vertex', '12000 entries', '2 query vertices')
+    """
+    return f"{number} {_noun(number, noun)}"
+
+
+def _noun(number: int, noun: str) -> str:
+    """Return a noun in the singular for 1, else in the plural."""
+    if number == 1:
+        return noun
+    for end, plural in (
+        ("vertex", "vertices"),
+        ("entry", "entries"),
+        ("index", "indices"),
+        ("match", "matches"),
+    ):
+        if noun.endswith(end):
+            return noun.removesuffix(end) + plural
+    return noun + "s"
 
 
 def seconds_text(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import math
 import pickle
 import threading
@@ -168,12 +169,13 @@ class TestMatches:
     def test_completeness_is_open_then_known(self, small: mf.Graph, device: str) -> None:
         matches = mf.match(small, TRIANGLE, batch_rows=100, device=device)
         assert matches.complete is None
-        assert repr(matches) == "Matches(0 rows of 3, open)"
+        assert repr(matches) == "Matches(3 columns, no row taken, open)"
         next(matches)
         assert matches.complete is None
-        matches.to_numpy()
+        assert repr(matches) == f"Matches(3 columns, {matches.rows} rows taken, open)"
+        assert list(matches) != []
         assert matches.complete is True
-        assert repr(matches) == "Matches(24,360 rows of 3, complete)"
+        assert repr(matches) == "Matches(3 columns, 24,360 rows taken, complete)"
 
     def test_an_exhausted_iterator_stays_exhausted(self, small: mf.Graph, device: str) -> None:
         matches = mf.match(small, TRIANGLE, device=device)
@@ -181,7 +183,8 @@ class TestMatches:
         for _ in range(3):
             with pytest.raises(StopIteration):
                 next(matches)
-        assert matches.to_numpy().shape == (0, 3)
+        with pytest.raises(mf.MotifluxError, match=r"found 24,360 rows taken before; keep the result"):
+            matches.to_numpy()
         matches.close()
         assert matches.complete is True
         assert matches.rows == SMALL_TRIANGLES
@@ -304,4 +307,13 @@ class TestCount:
         assert found.seconds >= 0
         assert found.plan_seconds >= 0
         assert repr(found).startswith("Count(24,360, ")
-        assert repr(mf.count(small, TRIANGLE, limit=3)).startswith("Count(3, incomplete, ")
+        cut = mf.count(small, TRIANGLE, limit=3)
+        assert repr(cut).startswith("Count(3, incomplete, ")
+        assert (str(cut), f"{cut}", str(found)) == (
+            "at least 3 (incomplete)",
+            "at least 3 (incomplete)",
+            "24360",
+        )
+        assert (int(cut), f"{cut:d}", f"{cut:,}", f"{cut:6.1f}", json.dumps([cut]), cut + 1) == (
+            3, "3", "3", "   3.0", "[3]", 4,
+        )  # fmt: skip

@@ -581,7 +581,7 @@ class TestReclaiming:
         copies = resident(small, gpu)
         assert copies.reclaim(1 << 40) == 0
         rows = len(next(matches))
-        rows += len(matches.to_numpy())
+        rows += sum(map(len, matches))
         assert rows == TRIANGLES
         assert copies.reclaim(1 << 40) > 0
         assert mf.count(small, TRIANGLE, device=device) == TRIANGLES

@@ -81,7 +81,7 @@ from tests.fault.files import EDGES, archive, complaint, npy, refusal
         ),
         (
             {"edges": EDGES, "timestamps": [1]},
-            "timestamps: found 1 entries, expected 2, the number of edges",
+            "timestamps: found 1 entry, expected 2, the number of edges",
         ),
         ({"edges": EDGES, "timestamps": ["a", "b"]}, "timestamps: found <U1 [2], expected numbers, 1-d"),
         (
@@ -90,11 +90,11 @@ from tests.fault.files import EDGES, archive, complaint, npy, refusal
         ),
         (
             {"edges": EDGES, "edge.amount": [1]},
-            "edge.amount: found 1 entries, expected 2, the number of edges",
+            "edge.amount: found 1 entry, expected 2, the number of edges",
         ),
         (
             {"edges": EDGES, "num_vertices": 3, "vertex.age": [1]},
-            "vertex.age: found 1 entries, expected 3, the number of vertices",
+            "vertex.age: found 1 entry, expected 3, the number of vertices",
         ),
         (
             {"edges": EDGES, "edge.when": np.array([1, 2], dtype="M8[s]")},

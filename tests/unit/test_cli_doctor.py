@@ -169,7 +169,7 @@ def test_the_kernel_cache_is_told_with_its_size(tmp_path: Path, monkeypatch: pyt
     assert not (tmp_path / "kernels").exists()
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels" / "a.kernel").write_bytes(b"x" * 1500)
-    assert doctor._kernel_cache().found.endswith("kernels: 1 kernels, 1,500 bytes")
+    assert doctor._kernel_cache().found.endswith("kernels: 1 kernel, 1,500 bytes")
     monkeypatch.setenv("MOTIFLUX_CACHE", "off")
     assert doctor._kernel_cache().found.startswith("off")
 

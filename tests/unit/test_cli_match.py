@@ -53,6 +53,14 @@ def test_rows_go_to_a_file(graph: Path, triangle: Path, tmp_path: Path, suffix: 
         assert len(output.read_text().splitlines()) == 13
 
 
+def test_names_in_a_file_without_names_are_refused(graph: Path, triangle: Path, tmp_path: Path) -> None:
+    output = tmp_path / "rows.npy"
+    result = motiflux("match", graph, triangle, "-o", output, "--names")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{output}: found --names, expected a .parquet, .arrow or .csv file" in result.stderr
+    assert not output.exists()
+
+
 def test_the_summary_of_a_file_is_on_stdout(graph: Path, triangle: Path, tmp_path: Path) -> None:
     output = tmp_path / "rows.csv"
     assert motiflux("match", graph, triangle, "-o", output).stdout.startswith(

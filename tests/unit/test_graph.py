@@ -274,7 +274,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "too many edge labels": (
         lambda: mf.Graph.from_edges([(0, 1)], edge_labels=[1, 2]),
-        "edge_labels: expected 1 labels, found 2",
+        "edge_labels: expected 1 label, found 2",
     ),
     "a table of labels": (
         lambda: mf.Graph.from_edges([(0, 1)], edge_labels=[[1]]),

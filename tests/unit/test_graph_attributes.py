@@ -151,7 +151,7 @@ class TestWhatAColumnIsMadeFrom:
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "too many values": (
         lambda: mf.Graph.from_edges([(0, 1)], edge_attributes={"t": [1, 2]}),
-        "edge_attributes['t']: expected 1 values, one for each edge, found 2",
+        "edge_attributes['t']: expected 1 value, one for each edge, found 2",
     ),
     "too few values": (
         lambda: mf.Graph.from_edges([(0, 1)], num_vertices=4, vertex_attributes={"a": [1, 2]}),

@@ -175,7 +175,7 @@ class TestWhatAGraphTells:
     def test_its_repr_says_its_size(self) -> None:
         assert repr(mf.Graph.from_edges(TRIANGLE)) == "Graph(3 vertices, 3 edges, undirected)"
         many = mf.Graph.from_edges([(0, 1)], num_vertices=12_000, directed=True)
-        assert repr(many) == "Graph(12,000 vertices, 1 edges, directed)"
+        assert repr(many) == "Graph(12,000 vertices, 1 edge, directed)"
 
     def test_its_bytes_are_those_of_its_arrays(self) -> None:
         undirected = mf.Graph.from_edges(TRIANGLE)

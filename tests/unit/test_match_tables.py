@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import pickle
+import sys
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.interop.strings import StringTable
+from motiflux.io import write_matches
 from motiflux.io.tables.match_tables import group_rows, rebatched
 from motiflux.packages import require
 
@@ -123,7 +130,7 @@ class TestBatches:
         matches = mf.match(complete(12), "(a)--(b)--(c)", batch_rows=64)
         parts = [next(matches.batches(7)), next(matches)]
         assert (matches.rows, matches.complete) == (64, None)
-        parts += [next(matches.batches(100)), matches.to_numpy()]
+        parts += [next(matches.batches(100)), *matches]
         assert [len(part) for part in parts[:3]] == [7, 57, 100]
         assert len(np.unique(np.concatenate(parts), axis=0)) == matches.rows == 1320
         assert matches.complete
@@ -132,7 +139,7 @@ class TestBatches:
         pytest.importorskip("networkx")
         matches = mf.match(complete(5), "(a)--(b)")
         assert sorted(next(matches.graphs()).nodes) != []
-        assert (matches.rows, len(matches.to_numpy()), matches.complete) == (1, 19, True)
+        assert (matches.rows, sum(map(len, matches)), matches.complete) == (1, 19, True)
 
     def test_rows_that_were_kept_go_when_it_is_closed(self) -> None:
         with mf.match(complete(5), "(a)--(b)") as matches:
@@ -167,9 +174,150 @@ class TestBatches:
 
     def test_an_iteration_that_fails_ends_the_search(self, banks: mf.Graph) -> None:
         matches = mf.match(banks, RING)
+        next(matches)
         with pytest.raises(mf.MotifluxError, match="no_such_package"):
-            matches._closing_on_error(lambda: require("no_such_package", "a test"))
+            matches._closing_on_error(lambda: require("no_such_package", "a test"), "a test")
         assert matches.complete is False
+
+    def test_a_call_that_fails_before_the_search_leaves_the_rows(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pytest.importorskip("pyarrow")
+        matches = mf.match(complete(4), "(a)--(b)")
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, "polars", None)
+            with pytest.raises(mf.MotifluxError, match="polars"):
+                matches.to_polars()
+        assert (matches.complete, matches.to_arrow().num_rows) == (None, 12)
+
+
+WHOLE = ["to_numpy", "to_arrow", "to_pandas", "to_polars", "to_networkx", "__arrow_c_stream__"]
+
+
+class TestEachRowOnce:
+    """No call returns a part of the rows as if it were all of them."""
+
+    @pytest.mark.parametrize("call", WHOLE)
+    def test_a_call_for_all_rows_after_one_is_refused(self, call: str) -> None:
+        matches = mf.match(complete(4), "(a)--(b)")
+        matches.to_numpy()
+        message = "found 12 rows taken before; keep the result of the first call, or call match again"
+        for _ in range(2):
+            with pytest.raises(mf.MotifluxError, match=message):
+                getattr(matches, call)()
+        assert (matches.rows, matches.complete) == (12, True)
+
+    @pytest.mark.parametrize("call", WHOLE)
+    def test_a_call_for_all_rows_after_a_batch_is_refused_and_takes_none(self, call: str) -> None:
+        matches = mf.match(complete(4), "(a)--(b)", batch_rows=4)
+        assert len(next(matches)) == 4
+        with pytest.raises(mf.MotifluxError, match="expected all rows, found 4 rows taken before"):
+            getattr(matches, call)()
+        assert sum(map(len, matches)) == 8
+
+    def test_a_file_has_all_rows_or_is_not_written(self, tmp_path: Path) -> None:
+        matches = mf.match(complete(4), "(a)--(b)", batch_rows=4)
+        next(matches)
+        for write in (matches.save, lambda path: write_matches(matches, path)):
+            with pytest.raises(mf.MotifluxError, match="4 rows taken before"):
+                write(tmp_path / "rows.csv")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_second_iteration_is_refused(self) -> None:
+        matches = mf.match(complete(4), "(a)--(b)")
+        assert sum(len(batch) for batch in matches) == 12
+        for again in (iter, lambda m: m.batches(3), lambda m: m.graphs(), lambda m: m.tables()):
+            with pytest.raises(mf.MotifluxError, match="12 rows taken before"):
+                again(matches)
+        assert next(matches, None) is None
+
+    def test_an_iteration_continues_where_it_stopped(self) -> None:
+        matches = mf.match(complete(4), "(a)--(b)", batch_rows=4)
+        for batch in matches:
+            assert len(batch) == 4
+            break
+        assert [len(batch) for batch in matches] == [4, 4]
+
+    def test_a_closed_search_is_refused(self) -> None:
+        with mf.match(complete(4), "(a)--(b)") as matches:
+            pass
+        with pytest.raises(mf.MotifluxError, match="a search that was closed or failed after 0 rows"):
+            matches.to_numpy()
+
+    def test_no_rows_may_be_taken_twice(self) -> None:
+        matches = mf.match(complete(2), "(a)--(b)--(c)")
+        assert [len(matches.to_numpy()), len(matches.to_numpy())] == [0, 0]
+
+
+class TestSave:
+    @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.npy", "rows.arrow", "rows.parquet"])
+    def test_it_writes_what_write_matches_does(self, tmp_path: Path, name: str) -> None:
+        pytest.importorskip("pyarrow")
+        saved, written = tmp_path / name, tmp_path / f"other-{name}"
+        matches = mf.match(complete(4), "(a)--(b)", threads=1)
+        assert matches.save(saved) == 12
+        assert write_matches(mf.match(complete(4), "(a)--(b)", threads=1), written) == 12
+        assert saved.read_bytes() == written.read_bytes()
+
+    def test_a_refused_name_leaves_the_rows(self, tmp_path: Path) -> None:
+        matches = mf.match(complete(4), "(a)--(b)")
+        with pytest.raises(mf.OutputError, match=r"found suffix '.xlsx', expected .parquet"):
+            matches.save(tmp_path / "rows.xlsx")
+        assert len(matches.to_numpy()) == 12
+
+    def test_ids_that_the_format_does_not_hold_leave_the_rows(self, tmp_path: Path) -> None:
+        matches = mf.match(mf.Graph.from_edges([("ann", "bob")], directed=True), "(a)-->(b)")
+        with pytest.raises(mf.OutputError, match=r"\.npy holds integer ids, found strings"):
+            matches.save(tmp_path / "rows.npy")
+        assert list(tmp_path.iterdir()) == []
+        assert matches.save(tmp_path / "rows.csv") == 1
+
+
+class TestTooLittleMemory:
+    @pytest.mark.parametrize("call", ["to_numpy", "to_arrow", "to_pandas", "to_polars"])
+    def test_the_error_says_what_was_needed_and_what_to_do(
+        self, monkeypatch: pytest.MonkeyPatch, call: str
+    ) -> None:
+        pytest.importorskip("pyarrow")
+        matches = mf.match(complete(4), "(a)--(b)", batch_rows=4)
+        make = {"to_numpy": "array"}.get(call, "table")
+        original, given = getattr(matches._layout, make), []
+
+        def too_large(block: Any) -> Any:
+            if len(given) == 1:
+                raise MemoryError("std::bad_alloc")
+            given.append(block)
+            return original(block)
+
+        monkeypatch.setattr(matches._layout, make, too_large)
+        message = (
+            rf"{call}: expected at least 128 bytes of memory \(128 B\) for the 4 rows so far, found less"
+        )
+        with pytest.raises(mf.OutOfMemoryError, match=message) as caught:
+            getattr(matches, call)()
+        assert (caught.value.needed, isinstance(caught.value, MemoryError)) == (128, True)
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+        assert matches.complete is False
+
+    @pytest.mark.parametrize("call", ["to_numpy", "batches", "save"])
+    def test_a_batch_that_does_not_fit_says_its_size(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, call: str
+    ) -> None:
+        matches = mf.match(complete(4), "(a)--(b)", batch_rows=4)
+
+        def too_large() -> Any:
+            raise MemoryError("std::bad_alloc")
+
+        monkeypatch.setattr(matches._source, "next", too_large)
+        take = {
+            "to_numpy": matches.to_numpy,
+            "batches": lambda: next(matches.batches(4)),
+            "save": lambda: matches.save(tmp_path / "rows.csv"),
+        }[call]
+        message = r"expected at least 64 bytes of memory \(64 B\) for a batch of 4 rows, found less; ask"
+        with pytest.raises(mf.OutOfMemoryError, match=message):
+            take()
+        assert list(tmp_path.iterdir()) == []
 
 
 class TestArrow:
@@ -179,8 +327,7 @@ class TestArrow:
         table = matches.to_arrow()
         assert matches.complete
         types = {field.name: field.type for field in table.schema}
-        strings = pa.dictionary(pa.int32(), pa.large_string())
-        assert types["v0"] == types["v0.country"] == types["e0.label"] == strings
+        assert types["v0"] == types["v0.country"] == types["e0.label"] == pa.large_string()
         assert (types["e0"], types["v0.age"], types["e0.amount"]) == (pa.int64(), pa.int64(), pa.float64())
         metadata = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
         assert mf.Pattern.parse(metadata["motiflux.pattern"]) == mf.Pattern.parse(RING)
@@ -230,13 +377,88 @@ class TestArrow:
         assert [row[f"v1.{name}"] for name in given] == [None, 2, 1, None, None, None]
 
 
+NAMES = [f"vertex {number}, of a long path" for number in range(4000)]
+"""Text with a comma, which .csv files have in quotes."""
+
+
+@pytest.fixture(scope="module")
+def long_path() -> mf.Graph:
+    """A path whose ids and attributes are 4,000 strings each."""
+    ends = list(pairwise(NAMES))
+    return mf.Graph.from_edges(ends, vertex_ids=NAMES, vertex_attributes={"same": NAMES}, directed=True)
+
+
+class TestFewRows:
+    """A result of few rows takes little, whatever the number of strings in the graph."""
+
+    def test_a_table_has_the_strings_of_its_rows_alone(self, long_path: mf.Graph) -> None:
+        pytest.importorskip("pyarrow")
+        table = mf.match(long_path, "(a)-->(b)", attributes=["same"], limit=8).to_arrow()
+        assert table.num_rows == 8
+        assert table.nbytes < 8 * 4 * 100
+        assert table["v0"].to_pylist() == table["v0.same"].to_pylist()
+
+    def test_no_table_of_all_ids_is_made(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("pyarrow")
+        made: list[int] = []
+
+        def recording(strings: Iterable[str]) -> StringTable:
+            listed = list(strings)
+            made.append(len(listed))
+            return original(listed)
+
+        original = StringTable.of
+        graph = mf.Graph.from_edges(list(pairwise(NAMES)), directed=True)
+        monkeypatch.setattr(StringTable, "of", recording)
+        assert mf.match(graph, "(a)-->(b)", limit=8).to_arrow().num_rows == 8
+        assert max(made) <= 8
+
+    @pytest.mark.parametrize(("suffix", "most"), [("arrow", 6000), ("parquet", 6000), ("csv", 2000)])
+    def test_a_file_has_the_strings_of_its_rows_alone(
+        self, long_path: mf.Graph, tmp_path: Path, suffix: str, most: int
+    ) -> None:
+        pytest.importorskip("pyarrow")
+        path = tmp_path / f"rows.{suffix}"
+        matches = mf.match(long_path, "(a)-->(b)", attributes=["same"], limit=8)
+        assert write_matches(matches, path) == 8
+        assert path.stat().st_size < most
+
+    @pytest.mark.parametrize("batch_rows", [7, 1000, 65_536])
+    def test_batches_before_and_after_a_table_of_all_strings_agree(
+        self, long_path: mf.Graph, tmp_path: Path, batch_rows: int
+    ) -> None:
+        pa = pytest.importorskip("pyarrow")
+        csv = pytest.importorskip("pyarrow.csv")
+        options: dict[str, Any] = {"attributes": ["same"], "batch_rows": batch_rows}
+        tables = [mf.match(long_path, "(a)-->(b)", **options).to_arrow()]
+        for suffix in ("arrow", "parquet", "csv"):
+            path = tmp_path / f"rows.{suffix}"
+            assert write_matches(mf.match(long_path, "(a)-->(b)", **options), path) == 3999
+            if suffix == "csv":
+                tables.append(csv.read_csv(path).cast(tables[0].schema))
+            elif suffix == "parquet":
+                tables.append(pytest.importorskip("pyarrow.parquet").read_table(path))
+            else:
+                tables.append(pa.ipc.open_file(path).read_all())
+        for table in tables:
+            assert {str(field.type) for field in table.schema} == {"large_string"}
+            rows = sorted(zip(*table.to_pydict().values(), strict=True))
+            assert rows == sorted((a, a, b, b) for a, b in pairwise(NAMES))
+
+    def test_a_string_that_no_row_has_need_not_be_utf8(self) -> None:
+        pytest.importorskip("pyarrow")
+        graph = mf.Graph.from_edges([("a", "b"), ("c", "\ud800")], directed=True)
+        table = mf.match(graph, "(x)-->(y) WHERE id(x) = 'a'").to_arrow()
+        assert table.to_pylist() == [{"v0": "a", "v1": "b"}]
+
+
 class TestLibraries:
     def test_pandas(self, banks: mf.Graph) -> None:
-        pytest.importorskip("pandas")
+        pandas = pytest.importorskip("pandas")
         pytest.importorskip("pyarrow")
         frame = mf.match(banks, RING, attributes=["country"]).to_pandas()
         assert sorted(frame["v0"]) == ["ann", "bob", "cy"]
-        assert str(frame["v0"].dtype) == "category"
+        assert str(frame["v0"].dtype) == str(frame["v0.country"].dtype) == str(pandas.Series(["ann"]).dtype)
         assert frame["v0.country"].isna().sum() == 1
 
     def test_integers_and_booleans_that_lack_values_lose_nothing_in_pandas(self) -> None:

@@ -228,7 +228,7 @@ REFUSED: dict[str, Any] = {
     "vertex labels, labels: expected 2 values, found 1": lambda: mf.stream.VertexLabels(
         np.array([1, 2]), np.array([0]), np.array([0, 0])
     ),
-    "vertex labels, positions: expected 1 values, found 2": lambda: mf.stream.VertexLabels(
+    "vertex labels, positions: expected 1 value, found 2": lambda: mf.stream.VertexLabels(
         np.array([1]), np.array([0]), np.array([0, 0])
     ),
     "vertex labels, positions: expected numbers of updates": lambda: mf.stream.VertexLabels(

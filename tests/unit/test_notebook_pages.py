@@ -5,9 +5,11 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.generate import UniformEdges
 
 HOSTILE = "<script>alert('&')</script>"
 MOST_CHARACTERS = 20_000
@@ -51,6 +53,26 @@ def test_a_graph_of_many_labels_and_attributes_is_a_short_table() -> None:
     assert ", ... (100)" in page
 
 
+def test_one_thing_is_no_plural() -> None:
+    one = mf.Graph.from_edges([(0, 1)], vertex_attributes={"age": [3, 4]})
+    assert repr(one) == "Graph(2 vertices, 1 edge, undirected)"
+    assert repr(mf.Graph.from_edges([], num_vertices=1)) == "Graph(1 vertex, 0 edges, undirected)"
+    assert repr(mf.Pattern.parse("(a)--(b)")) == "Pattern(2 vertices, 1 edge)"
+    assert "Graph(2 vertices, 1 edge, undirected)" in str(mf.explain(one, "(a)--(b)"))
+    assert repr(one.vertex_attributes["age"]) == "Column(2 integers, 0 missing)"
+    assert repr(one.vertex_attributes["age"].take(np.array([0]))) == "Column(1 integer, 0 missing)"
+    matches = mf.match(one, "(a)--(b)", symmetry="subgraphs")
+    assert len(matches.to_numpy()) == 1
+    assert repr(matches) == "Matches(2 columns, 1 row taken, complete)"
+
+
+def test_one_thing_is_no_plural_in_errors() -> None:
+    with pytest.raises(mf.GraphError, match=r"edge_labels: expected 1 label, found 2"):
+        mf.Graph.from_edges([(0, 1)], edge_labels=["a", "b"])
+    with pytest.raises(mf.ArgumentError, match=r"at most 0, as many as 1 vertex can have"):
+        UniformEdges(vertices=1, edges=3)
+
+
 def test_an_empty_graph_has_a_page_too() -> None:
     assert "<td" in mf.Graph.from_edges([], num_vertices=0)._repr_html_()
 
@@ -76,10 +98,75 @@ def test_matches_and_counts_say_how_they_came_about() -> None:
     matches.to_numpy()
     page = matches._repr_html_()
     assert ">v0, v1<" in page
-    assert ">6<" in page
+    assert ">6 rows<" in page
     assert ">complete<" in page
+    assert page.count("<svg") == 1
+    assert page.count("<tr><td") == 6  # five rows, and how many more there are
+    assert "and 1 more row<" in page
     assert ">6<" in mf.count(graph, "(a)--(b)")._repr_html_()
     assert ">at least 2<" in mf.count(graph, "(a)--(b)", limit=2)._repr_html_()
+
+
+def test_the_first_rows_are_shown_as_text() -> None:
+    graph = mf.Graph.from_edges([(HOSTILE, "b")], directed=True)
+    matches = mf.match(graph, "(a)-->(b)", names=True, edges=True)
+    assert "alert" not in matches._repr_html_()
+    assert len(matches.to_numpy()) == 1
+    page = matches._repr_html_()
+    assert ">&lt;script&gt;alert" in page
+    assert "<script" not in page
+
+
+def test_a_page_while_rows_are_taken_takes_none() -> None:
+    matches = mf.match(mf.Graph.from_edges(list(combinations(range(5), 2))), "(a)--(b)", batch_rows=4)
+    next(matches)
+    page = matches._repr_html_()
+    assert page.count("<tr><td") == 4
+    assert ">open<" in page
+    assert sum(map(len, matches)) == 16
+
+
+def test_a_monitor_is_a_table_with_its_pattern() -> None:
+    graph = mf.Graph.from_edges([("a", "b"), ("b", "c")], directed=True)
+    monitor = mf.Monitor(graph, "(x)-->(y)", window="1h")
+    assert monitor.apply([("+", "c", "a")], times=0).updates == 1
+    page = monitor._repr_html_()
+    for text in (">3, directed<", ">sequence<", ">1<", "1h"):
+        assert text in page
+    assert page.count("<svg") == 1
+    monitor.add(f"(x:`{HOSTILE}`)-->(y)")
+    assert "(x)--&gt;(y)" in (page := monitor._repr_html_())
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    monitor.close()
+    assert ">closed<" in monitor._repr_html_()
+
+
+def test_a_change_shows_its_first_matches() -> None:
+    graph = mf.Graph.from_edges([(HOSTILE, "b")], directed=True)
+    monitor = mf.Monitor(graph, ["(x)-->(y)", "(x)-->(y)-->(z)"], matches=True)
+    delta = monitor.apply([("+", "b", f"c{number}") for number in range(7)] + [("-", HOSTILE, "b")])
+    page = delta._repr_html_()
+    assert '>(x)--&gt;(y), (y)--&gt;(z)</td><td style="text-align: left">7<' in page
+    assert "and 3 more matches<" in page
+    assert "and 9 more matches<" in page
+    assert ">&lt;script&gt;" in page
+    assert "<script" not in page
+    assert len(delta[0].appeared()) == 7
+
+
+def test_a_change_without_matches_has_a_page() -> None:
+    monitor = mf.Monitor(mf.Graph.from_edges([(0, 1)]), "(x)--(y)")
+    delta = monitor.apply([("+", 0, 1), ("-", 0, 2)])
+    page = delta._repr_html_()
+    assert ">2, 2 without effect<" in page
+    assert ">1, 1 without effect, 1 self-loop<" in monitor.apply([("+", 0, 0), ("+", 0, 1)])._repr_html_()
+    assert "more match" not in page
+
+
+def test_an_estimate_is_a_table_with_its_interval() -> None:
+    estimate = mf.estimate(mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)]), "(a)--(b)")
+    assert f">{estimate.low:.6g} to {estimate.high:.6g}<" in estimate._repr_html_()
 
 
 def test_a_pattern_that_names_very_many_ids_has_a_short_page() -> None:
@@ -90,11 +177,19 @@ def test_a_pattern_that_names_very_many_ids_has_a_short_page() -> None:
 
 def test_pages_are_balanced() -> None:
     graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+    taken = mf.match(graph, "(a)--(b)")
+    taken.to_numpy()
+    monitor = mf.Monitor(graph, "(a)--(b)", matches=True)
     for shown in (
         graph,
         mf.Pattern.parse("(a)--(b)"),
         mf.count(graph, "(a)--(b)"),
         mf.explain(graph, "(a)--(b)"),
+        mf.match(graph, "(a)--(b)"),
+        taken,
+        mf.estimate(graph, "(a)--(b)"),
+        monitor,
+        monitor.apply(deletes=[(0, 1)]),
     ):
         page = _Balance()
         page.feed(shown._repr_html_())

@@ -304,7 +304,7 @@ class TestPrinting:
         )
 
     def test_repr_stays_short(self) -> None:
-        assert repr(parse("(a)--(b)")) == "Pattern(2 vertices, 1 edges)"
+        assert repr(parse("(a)--(b)")) == "Pattern(2 vertices, 1 edge)"
 
 
 class TestAsPattern:

@@ -110,7 +110,7 @@ def test_an_empty_matrix_is_an_empty_graph(tmp_path: Path) -> None:
         ),
         (
             f"{BANNER}real general\n4294967294 4294967294 1\n1 2 3\n",
-            "line 2: found 4294967294 rows for 1 entries, expected at most 256 for each",
+            "line 2: found 4294967294 rows for 1 entry, expected at most 256 for each",
         ),
         (
             f"{BANNER}pattern general\n2 2 1\n1 3\n",

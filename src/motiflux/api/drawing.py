@@ -166,7 +166,7 @@ def draw_graph(
     named = graph.num_vertices <= _MOST_NAMED
     nodes = [_graph_node(graph, vertex, slots, marked, named=named) for vertex in range(graph.num_vertices)]
     panel = diagram(nodes, _graph_links(graph, marked, wanted), scale=1.0 if named else _CROWDED)
-    sizes = f"{grouped(graph.num_vertices)} vertices and {quantity(graph.num_edges, 'edge')}"
+    sizes = f"{quantity(graph.num_vertices, 'vertex')} and {quantity(graph.num_edges, 'edge')}"
     told = f"Graph of {sizes}" + (f", {quantity(count, 'occurrence')} marked" if marked.vertices else "")
     return Picture(titled(panel, title), told)
 

@@ -23,6 +23,7 @@ from motiflux.sampling.call import EstimateCall
 from motiflux.sampling.estimation import run_estimate
 from motiflux.sampling.results import exact_estimate
 from motiflux.sampling.stopping import Rules, make_rules
+from motiflux.units import quantity
 from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
 EstimateShown = bool | Callable[[EstimateProgress], None]
@@ -186,6 +187,6 @@ def estimate_meter(rules: Rules) -> Iterator[EstimateCallback]:
 
         def show(point: EstimateProgress) -> None:
             note = f"{point.value:.4g} in [{point.low:.4g}, {point.high:.4g}]"
-            update(*rules.share(point), f"{point.samples:,} samples, {note}")
+            update(*rules.share(point), f"{quantity(point.samples, 'sample')}, {note}")
 
         yield show

@@ -12,6 +12,7 @@ from motiflux.bench.machine import commit, versions
 from motiflux.bench.measure import Clock, Timing, cpu_clock, repeat, wall_clock
 from motiflux.bench.results import BaselineTime, CaseResult, Report
 from motiflux.bench.suite import BaselineResult, Case, GraphSource, Settings, Suite
+from motiflux.units import quantity
 
 if TYPE_CHECKING:
     import motiflux as mf
@@ -84,11 +85,11 @@ def _scaling(
     first: BaselineTime | None = None
     for threads in case.scaling:
         ours = _count(case, graph, pattern, settings, threads=threads, clock=wall_clock)
-        name = f"{case.name}, wall, {threads} thread{'s' if threads > 1 else ''}"
+        name = f"{case.name}, wall, {quantity(threads, 'thread')}"
         yield _result(name, ours, first, case, expected)
         if first is None:
             first = BaselineTime(
-                f"motiflux, {threads} thread{'s' if threads > 1 else ''}",
+                f"motiflux, {quantity(threads, 'thread')}",
                 ours.seconds.min,
                 timeout=not ours.complete,
             )

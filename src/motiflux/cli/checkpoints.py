@@ -17,7 +17,7 @@ from motiflux.cli.moved_files import (
     is_standard,
     stream_content,
 )
-from motiflux.units import grouped
+from motiflux.units import grouped, quantity
 
 if TYPE_CHECKING:
     from motiflux.stream import Source
@@ -97,7 +97,7 @@ class Task:
 
         start = BEGIN if earlier is None else earlier.start
         if self.stream == STDOUT and start.offset:
-            text = f"skipping the first {grouped(start.offset)} bytes, which the saved run has read"
+            text = f"skipping the first {quantity(start.offset, 'byte')}, which the saved run has read"
             warnings.warn(f"standard input: {text}", mf.MotifluxWarning, stacklevel=2)
         return mf.open_source(
             self.stream,

@@ -28,6 +28,7 @@ from motiflux.errors import (
     InternalError,
     MotifluxError,
     MotifluxWarning,
+    OutOfMemoryError,
     OutputError,
     PatternError,
     StreamError,
@@ -179,7 +180,7 @@ def _usage_text(error: Any) -> str:
 def _code_of(error: Exception) -> ExitCode:
     if isinstance(error, _BAD_INPUT):
         return ExitCode.BAD_INPUT
-    if isinstance(error, CountOverflowError):
+    if isinstance(error, (CountOverflowError, OutOfMemoryError)):
         return ExitCode.INCOMPLETE
     if isinstance(error, DeviceError):
         return ExitCode.NO_DEVICE

@@ -16,6 +16,7 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import Graph, LabelTable
 from motiflux.io.files.progress import is_shown, meter
 from motiflux.types import MAX_VERTICES, Label
+from motiflux.units import quantity
 
 Duplicates = Literal["keep", "drop"]
 """The treatment of an edge that is drawn again."""
@@ -183,7 +184,7 @@ def reporting(progress: Progress, what: str, total: int | None) -> Iterator[Call
         yield progress
     elif progress and is_shown():
         with meter(what) as update:
-            yield lambda done: update(done if total else 0, total or 0, f"{done:,} edges")
+            yield lambda done: update(done if total else 0, total or 0, quantity(done, "edge"))
     else:
         yield lambda done: None
 

@@ -23,6 +23,7 @@ from motiflux.generate.base import (
 from motiflux.generate.generator import CountedGenerator, Generator
 from motiflux.graph import Graph
 from motiflux.types import MAX_VERTICES
+from motiflux.units import counted
 
 _EDGES_OF_PART = 1 << 14
 """Edges that are drawn one after the other, on average; parts are drawn in parallel."""
@@ -69,9 +70,8 @@ class UniformEdges(CountedGenerator):
         check_rows("edges", self.edges)
         most = most_edges(self.vertices, directed=self.directed)
         if self.edges > most:
-            raise ArgumentError(
-                "edges", f"at most {most}, as many as {self.vertices} vertices can have", self.edges
-            )
+            size = counted(self.vertices, "vertex")
+            raise ArgumentError("edges", f"at most {most}, as many as {size} can have", self.edges)
 
     @property
     def num_vertices(self) -> int:

@@ -20,6 +20,7 @@ from motiflux.interop.strings import StringTable
 from motiflux.io.binary.npz_writer import write_member
 from motiflux.io.files.sinks import CountingFile
 from motiflux.io.text.csv_writer import TextTable
+from motiflux.units import counted
 
 if TYPE_CHECKING:
     from motiflux.types import Label
@@ -104,13 +105,12 @@ def _write_text(
     else:
         kind = "directed" if generator.is_directed else "undirected"
         what = "source target label" if labelled else "source target"
-        file.write(f"# {what}; {kind}, {generator.num_vertices} vertices\n".encode())
+        size = counted(generator.num_vertices, "vertex")
+        file.write(f"# {what}; {kind}, {size}\n".encode())
     strings = None
     if as_csv and any(isinstance(name, str) for name in generator.edge_label_names):
         strings = StringTable.of(map(str, generator.edge_label_names))
-    table = TextTable(
-        [] if strings is None else [strings], separator="," if as_csv else " ", name="a drawn graph"
-    )
+    table = TextTable(separator="," if as_csv else " ", name="a drawn graph")
     for block in generator.blocks(threads=threads):
         columns = [Column(block.sources), Column(block.targets)]
         if block.edge_labels is not None:

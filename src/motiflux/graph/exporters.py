@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.errors import GraphError
 from motiflux.graph.arrays import GraphArrays
@@ -175,7 +176,7 @@ def _arrow_table(pa: Any, columns: dict[str, Any], attributes: AttributeTable) -
     try:
         return pa.table(
             {
-                name: _arrow_column(pa, column) if isinstance(column, Column) else pa.array(column)
+                name: _arrow_column(pa, column) if isinstance(column, Column) else _arrow_array(pa, column)
                 for name, column in columns.items()
             }
         )
@@ -198,8 +199,12 @@ def _arrow_column(pa: Any, column: Column) -> Any:
     mask = missing if missing.any() else None
     if column.strings is None:
         return pa.array(column.data, mask=mask)
-    codes = pa.array(column.data.astype(np.int32), mask=mask)
-    return pa.DictionaryArray.from_arrays(codes, pa.array(list(column.strings), type=pa.large_string()))
+    strings = pa.array(list(column.strings), type=pa.large_string())
+    return strings.take(pa.array(column.data, mask=mask))
+
+
+def _arrow_array(pa: Any, values: NDArray[Any]) -> Any:
+    return pa.array(values, type=pa.large_string() if values.dtype.kind == "U" else None)
 
 
 def _records(attributes: AttributeTable, labels: Any, rows: int) -> list[dict[str, Any]]:

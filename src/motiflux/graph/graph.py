@@ -18,6 +18,7 @@ from motiflux.graph.numbering import split_edges
 from motiflux.graph.shape import ShapeStats, describe
 from motiflux.graph.stats import GraphStats, LabelFrequencies, summarize
 from motiflux.interop import GraphColumns
+from motiflux.units import quantity
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,7 +209,8 @@ class Graph(Importers, Exporters):
         kind = "directed" if self.directed else "undirected"
         ends = self.end_columns
         taken = f", edges taken from columns {ends}" if ends is not None and ends.guessed else ""
-        return f"Graph({self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}{taken})"
+        vertices, edges = quantity(self.num_vertices, "vertex"), quantity(self.num_edges, "edge")
+        return f"Graph({vertices}, {edges}, {kind}{taken})"
 
 
 def _bytes(rows: Adjacency) -> int:

@@ -149,7 +149,7 @@ class Importers(GraphArrays):
         >>> friends = nx.DiGraph()
         >>> friends.add_edge("ann", "bob", since=2019)
         >>> mf.Graph.from_networkx(friends)
-        Graph(2 vertices, 1 edges, directed)
+        Graph(2 vertices, 1 edge, directed)
         """
         columns = from_networkx(
             graph,

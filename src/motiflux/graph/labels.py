@@ -15,6 +15,7 @@ from motiflux.interop import Coded
 from motiflux.interop.arrays import is_masked
 from motiflux.interop.dense import dense_codes
 from motiflux.types import DEFAULT_LABEL, LABEL_DTYPE, Label, LabelArray
+from motiflux.units import counted
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def encode_labels(
         return LabelTable(), None
     array = labels if isinstance(labels, Coded) else as_column(labels, what)
     if len(array) != length:
-        raise GraphError(f"{what}: expected {length} labels, found {len(array)}")
+        raise GraphError(f"{what}: expected {counted(length, 'label')}, found {len(array)}")
     if isinstance(array, Coded):
         values, codes = _recoded(array, what)
     else:

@@ -58,6 +58,20 @@ class StringTable(Sequence[str]):
         first, end = self.offsets[index % len(self) :][:2].tolist()
         return self.text[first:end].tobytes().decode("utf-8", "surrogatepass")
 
+    def used(self, codes: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], StringTable]:
+        """Return the table of the strings that codes [n] refer to, and their codes in it.
+
+        The time depends on the number of codes and the length of the strings, not on the size of this table.
+        """
+        distinct, places = np.unique(codes, return_inverse=True)
+        starts, ends = self.offsets[distinct], self.offsets[distinct + np.int64(1)]
+        offsets = np.zeros(len(distinct) + 1, dtype=np.int64)
+        np.cumsum(ends - starts, out=offsets[1:])
+        text = np.empty(int(offsets[-1]), dtype=np.uint8)
+        for start, end, place in zip(starts.tolist(), ends.tolist(), offsets.tolist(), strict=False):
+            text[place : place + end - start] = self.text[start:end]
+        return places.reshape(-1).astype(np.uint32), StringTable(text, offsets)
+
 
 def from_utf8(text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.str_]:
     """Return strings [n] that lie one after the other: string i is ``text[offsets[i]:offsets[i + 1]]``.

@@ -21,7 +21,7 @@ class PatternBuilder:
     ...     .edge("payer", "payee", label={"wire", "cash"}, directed=True)
     ...     .build("payment")
     ... )
-    Pattern('payment', 2 vertices, 1 edges)
+    Pattern('payment', 2 vertices, 1 edge)
     """
 
     def __init__(self) -> None:

@@ -64,7 +64,7 @@ def as_pattern(
     --------
     >>> from motiflux.pattern import as_pattern
     >>> as_pattern("(a)--(b)")
-    Pattern(2 vertices, 1 edges)
+    Pattern(2 vertices, 1 edge)
     """
     if isinstance(value, Pattern):
         return value

@@ -13,6 +13,7 @@ from motiflux.pattern.checks import check_numbering, check_size, pairs_of
 from motiflux.pattern.elements import IdChoice, LabelChoice, QueryEdge, QueryVertex, id_set, label_set
 from motiflux.pattern.query_graph import QueryGraph
 from motiflux.types import MAX_PATTERN_VERTICES
+from motiflux.units import quantity
 
 if TYPE_CHECKING:
     from motiflux.draw import Picture
@@ -238,7 +239,7 @@ class Pattern(QueryGraph):
 
     def __repr__(self) -> str:
         name = f"{self.name!r}, " if self.name else ""
-        return f"Pattern({name}{self.num_vertices} vertices, {self.num_edges} edges)"
+        return f"Pattern({name}{quantity(self.num_vertices, 'vertex')}, {quantity(self.num_edges, 'edge')})"
 
 
 def _one_each(given: Sequence[T] | None, length: int, argument: str, what: str) -> Sequence[T | None]:

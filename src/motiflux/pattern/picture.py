@@ -24,7 +24,6 @@ def pattern_picture(pattern: QueryGraph) -> Picture:
     """
     panel = diagram(pattern_nodes(pattern), pattern_links(pattern))
     sizes = f"{quantity(pattern.num_vertices, 'vertex')} and {quantity(pattern.num_edges, 'edge')}"
-    sizes = sizes.replace("vertexs", "vertices")
     title = f"Pattern {pattern.name} of {sizes}" if pattern.name else f"Pattern of {sizes}"
     return Picture(titled(panel, pattern.name), title, pattern_text(pattern))
 

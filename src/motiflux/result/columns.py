@@ -27,6 +27,9 @@ _Gather = Callable[[VertexArray, NDArray[np.int64], int], NDArray[np.int64]]
 
 _MOST_NAMES = 8
 
+_FEW_ROWS = 4
+"""A table of all ids is made once as many ids were taken, multiplied by this, as there are vertices."""
+
 
 @dataclass(frozen=True)
 class _Rows:
@@ -81,6 +84,7 @@ class RowColumns:
         self.graph = graph
         self.pattern = pattern
         self._threads = threads
+        self._ids_taken = 0
         self.witnesses = Witnesses(graph, pattern, threads) if edges else None
         plain = _plain_names(pattern)
         chosen = _pattern_names(pattern) if names else plain
@@ -180,10 +184,18 @@ class RowColumns:
                 return Column(rows.ids[at])
 
             return _Source(Field(name, np.dtype(np.int64)), number)
-        strings = self.graph.memo.keep("id strings", lambda: StringTable.of(self.graph.vertex_ids.tolist()))
-        return _Source(
-            Field(name, np.dtype(np.uint32), strings), lambda rows: Column(rows.vertices[at], None, strings)
-        )
+        field = Field(name, np.dtype(np.uint32), StringTable.of([]))
+        return _Source(field, lambda rows: self._text_ids(rows.vertices[at]))
+
+    def _text_ids(self, vertices: VertexArray) -> Column:
+        """Return ids as a column of strings: for few rows with a table of their ids alone."""
+        ids = self.graph.vertex_ids
+        self._ids_taken += len(vertices)
+        if self._ids_taken * _FEW_ROWS < len(ids):
+            distinct, codes = np.unique(vertices, return_inverse=True)
+            return Column(codes.astype(np.uint32), None, StringTable.of(ids[distinct].tolist()))
+        strings = self.graph.memo.keep("id strings", lambda: StringTable.of(ids.tolist()))
+        return Column(vertices, None, strings)
 
     def _wanted(self, attributes: Sequence[str], plain: list[str]) -> list[list[str]]:
         """Return the attributes of each column of ids and edges, by position."""

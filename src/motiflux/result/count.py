@@ -11,6 +11,9 @@ from motiflux.units import grouped, seconds_text
 class Count(int):
     """A number of embeddings or subgraphs: an int with attributes that describe the search.
 
+    As text, an incomplete count says that it is one: ``"at least 7 (incomplete)"``. `int` and formats such as
+    ``f"{count:,}"`` give the number alone.
+
     Attributes
     ----------
     complete : bool
@@ -59,7 +62,8 @@ class Count(int):
         return f"Count({int(self):,}{'' if self.complete else ', incomplete'}, {self.seconds:.3g} s)"
 
     def __str__(self) -> str:
-        return int.__repr__(self)
+        number = int.__repr__(self)
+        return number if self.complete else f"at least {number} (incomplete)"
 
     def _repr_html_(self) -> str:
         from motiflux.draw.page import facts_table  # needed in notebooks only

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from motiflux.packages import require
-from motiflux.units import grouped, seconds_text
+from motiflux.units import grouped, quantity, seconds_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +119,10 @@ class Estimate:
         return self.value
 
     def __repr__(self) -> str:
+        incomplete = "" if self.complete else ", incomplete"
         return (
             f"Estimate({self.value:.6g}, {100 * self.confidence:g} % in [{self.low:.6g}, {self.high:.6g}]"
-            f"{'' if self.complete else ', incomplete'}, {self.samples:,} samples, {self.seconds:.3g} s)"
+            f"{incomplete}, {quantity(self.samples, 'sample')}, {self.seconds:.3g} s)"
         )
 
     def _repr_html_(self) -> str:

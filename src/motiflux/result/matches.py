@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, DeviceError
 from motiflux.graph import Column
-from motiflux.result.columns import RowColumns
 from motiflux.result.count import outcome_facts
 from motiflux.result.images import Block, written
-from motiflux.result.rows import RowSource, StoresRows
+from motiflux.result.rows import StoresRows
+from motiflux.result.taking import RowTaker
 from motiflux.types import IdArray, VertexArray
-from motiflux.units import grouped
+from motiflux.units import quantity
 
 if TYPE_CHECKING:
     from motiflux.device.arrays import DeviceArray
@@ -29,8 +30,12 @@ _WIDE = 1 << 20
 """Rows of a block where all rows are wanted at once."""
 
 
-class Matches:
-    """Iterator over batches of embeddings as they are found; usable once, in bounded memory.
+class Matches(RowTaker):
+    """Iterator over batches of embeddings as they are found; each row is given once, in bounded memory.
+
+    Calls that return all rows (`to_numpy`, `to_pandas`, `save` and the like) are an error once rows were
+    taken: keep the result of the first such call. To read the rows again, call `motiflux.match` again.
+    Loops, `batches` and `graphs` continue where the one before stopped, until all rows are taken.
 
     Each batch is an array [rows, k] of external ids, one column per query vertex in the pattern's order.
     With several threads the order of rows is unspecified. Closing the iterator (or leaving a ``with``
@@ -67,33 +72,6 @@ class Matches:
         Why this engine and device, in words.
     """
 
-    def __init__(
-        self,
-        source: RowSource,
-        layout: RowColumns,
-        *,
-        started: float,
-        plan_seconds: float,
-        engine: str,
-        device: str,
-        reason: str = "",
-        batch_rows: int | None = None,
-    ) -> None:
-        self._source = source
-        self._layout = layout
-        self._most_rows = batch_rows
-        self._kept: Block | None = None
-        self._started = started
-        self.columns = layout.columns
-        self.fields = layout.fields
-        self.rows = 0
-        self.complete: bool | None = None
-        self.seconds = 0.0
-        self.plan_seconds = plan_seconds
-        self.engine = engine
-        self.device = device
-        self.reason = reason
-
     @property
     def vertex_dtype(self) -> np.dtype[Any]:
         """Type of the ids: int64, or strings as wide as the longest id of the graph."""
@@ -105,6 +83,7 @@ class Matches:
         return self._layout.metadata
 
     def __iter__(self) -> Iterator[IdArray]:
+        self._check_open("iteration")
         return self
 
     def __next__(self) -> IdArray:
@@ -123,6 +102,7 @@ class Matches:
         >>> [len(batch) for batch in mf.match(g, "(a)--(b)--(c)").batches(4)]
         [4, 2]
         """
+        self._check_open("batches")
         return self._given(self._layout.array, check_integer("batch_rows", batch_rows, 1))
 
     def device_batches(self) -> Iterator[DeviceArray]:
@@ -142,12 +122,14 @@ class Matches:
         """
         if self._layout.ids_are_text or len(self.columns) > self._layout.pattern.num_vertices:
             raise ArgumentError("device_batches", "integer ids, without edges=True", "others")
+        self._check_open("device_batches")
         source = self._source
         if not isinstance(source, StoresRows):
             raise DeviceError(f"device_batches: expected rows on a GPU, found a search on {self.device!r}")
         ids = np.ascontiguousarray(self._layout.graph.vertex_ids).view(np.int64)
 
         def batch() -> DeviceArray | None:
+            self._begun = True
             array = None if self.complete is not None else source.next_on_device(ids)
             self.seconds = time.perf_counter() - self._started
             if array is None:
@@ -156,25 +138,34 @@ class Matches:
                 self.rows += len(array)
             return array
 
-        while (array := self._closing_on_error(batch)) is not None:
+        while (array := self._closing_on_error(batch, "device_batches")) is not None:
             yield array
 
     def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
-        """Iterate over batches as tables: for each batch a column for each of `fields`."""
+        """Iterate over all rows in tables: for each batch a column for each of `fields`."""
+        self._check_whole("tables")
         if batch_rows is not None:
             check_integer("batch_rows", batch_rows, 1)
         return self._given(self._layout.table, batch_rows)
 
     def to_numpy(self) -> IdArray:
-        """Return all remaining rows as one array."""
+        """Return all rows as one array.
+
+        Raises
+        ------
+        MotifluxError
+            Rows were taken before.
+        OutOfMemoryError
+            The rows do not fit into memory; says how many bytes they need.
+        """
 
         def concatenated() -> NDArray[Any]:
             return np.concatenate([self._layout.empty(), *self])
 
-        return self._closing_on_error(concatenated)
+        return self._whole("to_numpy", concatenated)
 
     def to_arrow(self) -> Any:
-        """Return all remaining rows as a ``pyarrow.Table``. String ids and labels are dictionary-encoded.
+        """Return all rows as a ``pyarrow.Table``. Strings are of the type ``large_string``.
 
         Examples
         --------
@@ -186,25 +177,67 @@ class Matches:
         """
         from motiflux.io.arrow.batches import arrow_table
 
-        self._widen()
-        return self._closing_on_error(lambda: arrow_table(self))
+        return self._whole("to_arrow", lambda: arrow_table(self))
 
     def to_pandas(self) -> Any:
-        """Return all remaining rows as a ``pandas.DataFrame``; needs pyarrow too.
+        """Return all rows as a ``pandas.DataFrame``; needs pyarrow too.
 
         Columns of integers and booleans with missing values have pandas' nullable types, such as ``Int64``.
         """
         from motiflux.io.arrow.batches import pandas_frame
 
-        self._widen()
-        return self._closing_on_error(lambda: pandas_frame(self))
+        return self._whole("to_pandas", lambda: pandas_frame(self))
 
     def to_polars(self) -> Any:
-        """Return all remaining rows as a ``polars.DataFrame``; needs pyarrow too."""
+        """Return all rows as a ``polars.DataFrame``; needs pyarrow too."""
         from motiflux.io.arrow.batches import polars_frame
 
-        self._widen()
-        return self._closing_on_error(lambda: polars_frame(self))
+        return self._whole("to_polars", lambda: polars_frame(self))
+
+    def save(self, path: str | os.PathLike[str]) -> int:
+        r"""Write all rows to a file as they are found, as ``motiflux match -o`` does.
+
+        Parameters
+        ----------
+        path
+            A ``.parquet``, ``.arrow``, ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.npy`` file; it appears
+            when it is complete. See `motiflux.io.write_matches`.
+
+        Returns
+        -------
+        int
+            Rows written.
+
+        Raises
+        ------
+        MotifluxError
+            Rows were taken before.
+        OutputError
+            The file cannot be written. If this is known before the search, no row is taken.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, motiflux as mf
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "rows.csv")
+        >>> mf.match(mf.Graph.from_edges([(1, 2)], directed=True), "(a)-->(b)", names=True).save(path)
+        1
+        >>> path.read_text()
+        'a,b\n1,2\n'
+        >>> folder.cleanup()
+        """
+        from motiflux.io.writers import check_output, write_matches
+
+        self._check_whole("save")
+        check_output(path)
+        return self._closing_on_error(lambda: write_matches(self, path), "save")
+
+    def _whole(self, call: str, make: Callable[[], T]) -> T:
+        """Return the result of `make`, which takes all rows."""
+        self._check_whole(call)
+        if call != "to_numpy":
+            self._widen()
+        return self._closing_on_error(make, call)
 
     def _widen(self) -> None:
         """Take rows in blocks so large that threads share the making of columns, and large pages serve."""
@@ -213,7 +246,7 @@ class Matches:
             self._most_rows = None
 
     def to_networkx(self) -> Any:
-        """Return the part of the data graph that the remaining matches cover, as a networkx graph.
+        """Return the part of the data graph that the matches cover, as a networkx graph.
 
         It contains every vertex and every witness of a match, once, with labels and attributes. An undirected
         data graph gives an undirected graph; parallel edges or copies give a multigraph.
@@ -228,7 +261,8 @@ class Matches:
         """
         from motiflux.result.networks import union
 
-        return self._closing_on_error(lambda: union(self._layout, self._given(_as_it_is)))
+        self._check_whole("to_networkx")
+        return self._closing_on_error(lambda: union(self._layout, self._given(_as_it_is)), "to_networkx")
 
     def graphs(self) -> Iterator[Any]:
         """Iterate over the remaining matches, each as a networkx graph.
@@ -245,74 +279,16 @@ class Matches:
         """
         from motiflux.result.networks import one_by_one
 
+        self._check_open("graphs")
         # A row at a time: if the caller stops, the other rows remain.
         return one_by_one(self._layout, self._given(_as_it_is, 1))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the remaining rows as an Arrow stream, which makes batches on demand."""
+        """Return all rows as an Arrow stream, which makes batches on demand."""
         from motiflux.io.arrow.batches import arrow_reader
 
+        self._check_whole("the Arrow stream")
         return arrow_reader(self).__arrow_c_stream__(requested_schema)
-
-    def _given(self, make: Callable[[Block], T], batch_rows: int | None = None) -> Iterator[T]:
-        """Yield `make(block)` for the remaining rows, `batch_rows` at a time if that is given."""
-
-        def batch() -> T | None:
-            block = self._next_batch() if batch_rows is None else self._next_rows(batch_rows)
-            if block is None:
-                return None
-            made = make(block)
-            self.rows += len(block)
-            return made
-
-        while (made := self._closing_on_error(batch)) is not None:
-            yield made
-
-    def _next_batch(self) -> Block | None:
-        """Return the next block, or the allowed number of rows of a larger block; None at the end."""
-        block = self._next_block()
-        if block is not None and self._most_rows is not None and len(block) > self._most_rows:
-            block, self._kept = block[: self._most_rows], block[self._most_rows :]
-        return block
-
-    def _next_rows(self, rows: int) -> Block | None:
-        """Return the next `rows` rows, fewer at the end, None after it; other rows of a block are kept."""
-        parts: list[Block] = []
-        while rows and (block := self._next_block()) is not None:
-            parts.append(block[:rows])
-            self._kept = block[rows:] if len(block) > rows else None
-            rows -= len(parts[-1])
-        if len(parts) > 1:
-            return np.concatenate([written(part) for part in parts])
-        return parts[0] if parts else None
-
-    def _next_block(self) -> Block | None:
-        """Return the next block of internal ids, or None at the end."""
-        if self.complete is not None:
-            return None
-        block, self._kept = self._kept, None
-        if block is None:
-            block = self._source.next()
-            self.seconds = time.perf_counter() - self._started
-        if block is None:
-            self.complete = self._source.complete
-        return block
-
-    def _closing_on_error(self, call: Callable[[], T]) -> T:
-        """Return the result of `call`; an error in it ends the search, and rows may be lost then."""
-        try:
-            return call()
-        except BaseException:
-            self.close()
-            self.complete = False
-            raise
-
-    def close(self) -> None:
-        """Stop the search and drop the remaining rows; `complete` becomes False if the search was running."""
-        self._source.close()
-        self._kept = None
-        if self.complete is None:
-            self.complete = False
 
     def __enter__(self) -> Matches:
         return self
@@ -323,17 +299,14 @@ class Matches:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Matches({self.rows:,} rows of {len(self.columns)}, {self._state()})"
+        return f"Matches({quantity(len(self.columns), 'column')}, {self._taken()} taken, {self._state()})"
 
     def _repr_html_(self) -> str:
-        """Return the known facts as HTML, without taking a row."""
-        from motiflux.draw.page import facts_table  # needed in notebooks only
+        """Return the known facts and the first rows taken as HTML; takes no row."""
+        from motiflux.result.page import matches_page  # needed in notebooks only
 
-        facts = [("columns", ", ".join(self.columns)), ("rows so far", grouped(self.rows))]
-        return facts_table([*facts, ("state", self._state()), *outcome_facts(self)])
-
-    def _state(self) -> str:
-        return "open" if self.complete is None else "complete" if self.complete else "incomplete"
+        facts = [("columns", ", ".join(self.columns)), ("taken", self._taken()), ("state", self._state())]
+        return matches_page([*facts, *outcome_facts(self)], self._layout, self._first, self.rows)
 
 
 def _as_it_is(block: Block) -> VertexArray:

@@ -11,6 +11,7 @@ from motiflux.sampling.combined_estimate import CombinedEstimate
 from motiflux.sampling.run import Run
 from motiflux.sampling.stopping import Rules
 from motiflux.sampling.trawler import Trawler
+from motiflux.units import quantity
 
 _LEAST_EFFECTIVE = 30.0
 """Effective groups below which intervals were seen to miss the true count too often."""
@@ -92,14 +93,15 @@ def _warning(estimate: CombinedEstimate, trawler: Trawler | None, confidence: fl
     """Return the reason why the true count is probably greater; None if there is none."""
     tally = estimate.tally
     effective = tally.effective
-    found = f"{tally.valid:,} of {tally.samples:,} samples are embeddings"
+    verb = "is an embedding" if tally.valid == 1 else "are embeddings"
+    found = f"{tally.valid:,} of {quantity(tally.samples, 'sample')} {verb}"
     if trawler is not None:
         effective = max(effective, trawler.tally.effective)
         if trawler.tally.valid > 0:
             if effective >= _LEAST_EFFECTIVE:
                 return None
             return (
-                f"{found}, and of {trawler.slots:,} slots that were trawled {trawler.tally.valid:,} "
+                f"{found}, and of {quantity(trawler.slots, 'trawled slot')} {trawler.tally.valid:,} "
                 f"found any, as uneven as {effective:.1f}: the true count is likely to be greater"
             )
     if tally.samples == 0:
@@ -107,7 +109,7 @@ def _warning(estimate: CombinedEstimate, trawler: Trawler | None, confidence: fl
     if tally.valid == 0:
         if estimate.is_zero(confidence):
             return None
-        return f"none of {tally.samples:,} samples is an embedding: likely too few samples"
+        return f"none of {quantity(tally.samples, 'sample')} is an embedding: likely too few samples"
     if effective < min(_LEAST_EFFECTIVE, _LEAST_EFFECTIVE_SHARE * tally.groups):
         return (
             f"{found}, of weights so uneven that "

@@ -32,6 +32,7 @@ from motiflux.interop import GraphColumns
 from motiflux.io.binary.sections import SectionFile, write_sections
 from motiflux.pattern import Pattern, QueryEdge, QueryVertex
 from motiflux.types import Label
+from motiflux.units import counted
 
 VERSION = 1
 
@@ -190,11 +191,11 @@ def _checked(
     """Refuse numbers of vertices and labels that are not there."""
     vertices = len(arrays["vertex_ids"])
     if len(arrays["vertex_labels"]) != vertices:
-        raise file.fault(f"section vertex_labels: expected {vertices} values")
+        raise file.fault(f"section vertex_labels: expected {counted(vertices, 'value')}")
     for name, last in (("edges", "edges.copies"), ("window", "window.since")):
         for column in _COLUMNS:
             if len(arrays[f"{name}.{column}"]) != len(arrays[last]):
-                raise file.fault(f"section {name}.{column}: expected {len(arrays[last])} values")
+                raise file.fault(f"section {name}.{column}: expected {counted(len(arrays[last]), 'value')}")
     bounds = {"vertex_labels": vertex_labels}
     for part in ("edges", "window"):
         bounds |= {f"{part}.sources": vertices, f"{part}.targets": vertices, f"{part}.labels": edge_labels}

@@ -15,6 +15,7 @@ from motiflux.errors import ArgumentError, GraphError, StreamError
 from motiflux.graph.labels import as_column
 from motiflux.stream.window import as_moments
 from motiflux.types import Label, VertexId
+from motiflux.units import counted
 
 Row: TypeAlias = tuple[Any, ...]
 """``(op, source, target)`` or ``(op, source, target, label)``."""
@@ -55,7 +56,7 @@ class VertexLabels:
         for name, values in (("labels", self.labels), ("positions", self.positions)):
             if len(values) != len(self.ids):
                 raise StreamError(
-                    f"vertex labels, {name}: expected {len(self.ids)} values, found {len(values)}"
+                    f"vertex labels, {name}: expected {counted(len(self.ids), 'value')}, found {len(values)}"
                 )
         if self.positions.dtype.kind != "i" or (len(self.positions) and int(self.positions.min()) < 0):
             raise StreamError("vertex labels, positions: expected numbers of updates, from 0, found others")
@@ -128,7 +129,7 @@ class Updates:
             values = getattr(self, name)
             if values is not None and len(values) != len(self.inserts):
                 raise StreamError(
-                    f"updates, {name}: expected {len(self.inserts)} values, found {len(values)}"
+                    f"updates, {name}: expected {counted(len(self.inserts), 'value')}, found {len(values)}"
                 )
 
     def __len__(self) -> int:

@@ -16,6 +16,7 @@ from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
 from motiflux.cli.output import print_json, print_table
 from motiflux.errors import DeviceError, MotifluxError
+from motiflux.units import quantity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -210,7 +211,7 @@ def _kernel_cache() -> Check:
         sizes = [entry.stat().st_size for entry in folder.glob("*.kernel")]
     except OSError as error:
         return Check("kernel cache", False, False, f"{folder}: {error.strerror}", advice)
-    found = f"{folder}: {len(sizes)} kernels, {sum(sizes):,} bytes"
+    found = f"{folder}: {quantity(len(sizes), 'kernel')}, {quantity(sum(sizes), 'byte')}"
     if not _can_be_written(folder):
         return Check("kernel cache", False, False, f"{found}; not writable", advice)
     return Check("kernel cache", True, False, found)

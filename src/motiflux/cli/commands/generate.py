@@ -14,7 +14,7 @@ import typer
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import print_json
-from motiflux.units import grouped, quantity, seconds_text
+from motiflux.units import quantity, seconds_text
 
 if TYPE_CHECKING:
     from motiflux.generate import Generator, Planted
@@ -269,7 +269,7 @@ def _draw(
             }
         )
     else:
-        what = f"{grouped(generator.num_vertices)} vertices, {quantity(edges, 'edge')}"
+        what = f"{quantity(generator.num_vertices, 'vertex')}, {quantity(edges, 'edge')}"
         print(f"{output}: {what}, {quantity(size, 'byte')}")
         print(f"generated in {seconds_text(seconds)}")
     return ExitCode.DONE
@@ -285,7 +285,7 @@ def _write(generator: "Generator", output: Path, threads: int | None, progress: 
             return generator.write(
                 output,
                 threads=threads,
-                progress=lambda done: update(done if rows else 0, rows, f"{done:,} edges"),
+                progress=lambda done: update(done if rows else 0, rows, quantity(done, "edge")),
             )
     return generator.write(output, threads=threads, progress=progress is not False)
 

@@ -79,7 +79,7 @@ def run(
 ) -> ExitCode:
     """Write the rows to the file or stdout, and return whether they are complete."""
     keywords = {**search.keywords(), "edges": edges, "attributes": columns or (), "names": names}
-    _check_files(graph, pattern, output, picture, keep_partial=keep_partial)
+    _check_files(graph, pattern, output, picture, keep_partial=keep_partial, names=names)
     inputs = search.read(graph, pattern, progress)
     # Where the rows are only counted, there is nothing that part of them could be taken for.
     softly = keep_partial or (as_json and output is None)
@@ -104,7 +104,13 @@ def run(
 
 
 def _check_files(
-    graph: Path, pattern: str, output: Path | None, picture: Path | None, *, keep_partial: bool
+    graph: Path,
+    pattern: str,
+    output: Path | None,
+    picture: Path | None,
+    *,
+    keep_partial: bool,
+    names: bool,
 ) -> None:
     """Raise an error early for files that cannot be written."""
     from motiflux.io.writers import check_output
@@ -113,6 +119,11 @@ def _check_files(
         opt.refuse_to_overwrite(written, graph, pattern)
     if output is not None:
         check_output(output)
+        if names and output.suffix.lower() == ".npy":
+            raise UsageError(
+                f"{output}: found --names, expected a .parquet, .arrow or .csv file with it: "
+                ".npy holds no column names"
+            )
     elif keep_partial:
         raise UsageError("--keep-partial: expected -o FILE, found none")
     if picture is not None:

@@ -20,7 +20,7 @@ from motiflux.graph import Direction, Graph
 from motiflux.plan.estimate.predict import arcs_of
 from motiflux.plan.physical import Stage
 from motiflux.request.request import Request
-from motiflux.units import bytes_text
+from motiflux.units import bytes_text, quantity
 
 _RESIDENT_THREADS = 2048
 """Threads that a multiprocessor holds at most."""
@@ -69,7 +69,7 @@ def groups_told(device: Device, graph: Graph, stage: Stage, request: Request) ->
         return ""
     return (
         f"; lists of {bytes_text(needs.group)} for each group of lanes leave room for"
-        f" {fitting:,} of {needs.groups:,} groups"
+        f" {fitting:,} of {quantity(needs.groups, 'group')}"
     )
 
 

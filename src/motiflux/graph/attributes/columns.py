@@ -16,6 +16,7 @@ from motiflux.interop.arrays import is_masked
 from motiflux.interop.coded_strings import CodedStrings
 from motiflux.interop.strings import StringTable
 from motiflux.packages import require
+from motiflux.units import quantity
 
 _EXPECTED = "integers, floats, booleans or strings"
 
@@ -64,7 +65,9 @@ class Column:
         return len(self.data)
 
     def __repr__(self) -> str:
-        return f"Column({len(self):,} {self.kind.value}, {int(np.count_nonzero(self.missing())):,} missing)"
+        values = "no values" if self.kind is Kind.NOTHING else self.kind.value.removesuffix("s")
+        counted = values if self.kind is Kind.NOTHING else quantity(len(self), values)
+        return f"Column({counted}, {int(np.count_nonzero(self.missing())):,} missing)"
 
     def missing(self) -> NDArray[np.bool_]:
         """Return where there is no value: bool [n]."""

@@ -17,6 +17,7 @@ from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, 
 from motiflux.errors import ArgumentError, GraphError, PatternError
 from motiflux.graph.attributes.columns import Column, Kind, make_column
 from motiflux.graph.attributes.compare import Judgement, Mask, compare, compare_any
+from motiflux.units import counted
 
 _OF_STRINGS = (Operator.STARTS_WITH, Operator.ENDS_WITH, Operator.CONTAINS)
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT)
@@ -104,8 +105,8 @@ class AttributeTable(Mapping[str, Column]):
         for name, column in self.items():
             if len(column) != length:
                 raise GraphError(
-                    f"{self.of}_attributes[{name!r}]: expected {length} values, one for each {self.of}, "
-                    f"found {len(column)}"
+                    f"{self.of}_attributes[{name!r}]: expected {counted(length, 'value')}, "
+                    f"one for each {self.of}, found {len(column)}"
                 )
 
     def check(self, condition: Condition) -> None:

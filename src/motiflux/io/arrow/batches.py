@@ -20,9 +20,6 @@ _NULLABLE = {
 }
 """The types of pandas that may lack values, by the name of Arrow's."""
 
-_MOST_CODES = 2**31
-"""Codes below this are of 32 bits with a sign, which every library takes."""
-
 
 class ArrowTables:
     """Batches of a table as record batches of pyarrow.
@@ -63,31 +60,35 @@ class ArrowTables:
             return lambda column: pa.nulls(len(column))
         if field.kind is not Kind.STRING:
             return lambda column: pa.array(column.data, mask=_mask(column))
-        if field.strings is None or not len(field.strings):  # each batch brings its own
-            return lambda column: _dictionary(pa, column).take(pa.array(column.data, mask=_mask(column)))
-        dictionary = string_array(pa, field.strings, field.name)
-        index = np.int32 if len(field.strings) <= _MOST_CODES else np.int64
-
-        def coded(column: Column) -> Any:
-            codes = column.data.view(np.int32) if index is np.int32 else column.data.astype(np.int64)
-            return pa.DictionaryArray.from_arrays(pa.array(codes, mask=_mask(column)), dictionary, safe=False)
-
-        return coded
+        return lambda column: string_array(pa, column, field.name)
 
 
-def string_array(pa: Any, strings: StringTable, what: str) -> Any:
-    """Return strings as an Arrow array, without a copy.
+def string_array(pa: Any, column: Column, what: str) -> Any:
+    """Return a column of strings as an Arrow array of strings: not as a dictionary.
+
+    A dictionary would bring strings along that no row has, and the type of a column would depend on the
+    source of its strings.
 
     Raises
     ------
     MotifluxError
         One has no form in UTF-8 (a lone surrogate).
     """
-    bad = first_surrogate(strings)
-    if bad is not None:
-        raise MotifluxError(f"{what}: {strings[bad]!r} has no form in UTF-8, which Arrow's strings need")
-    buffers = [None, pa.py_buffer(strings.offsets), pa.py_buffer(strings.text)]
-    return pa.Array.from_buffers(pa.large_string(), len(strings), buffers)
+    table = column.strings
+    assert table is not None
+    buffers = [None, pa.py_buffer(table.offsets), pa.py_buffer(table.text)]
+    strings = pa.Array.from_buffers(pa.large_string(), len(table), buffers)
+    taken = strings.take(pa.array(column.data, mask=_mask(column)))
+    try:
+        taken.validate(full=True)
+    except pa.ArrowInvalid:
+        _, used = table.used(column.data[~column.missing()])
+        bad = first_surrogate(used)
+        assert bad is not None
+        raise MotifluxError(
+            f"{what}: {used[bad]!r} has no form in UTF-8, which Arrow's strings need"
+        ) from None
+    return taken
 
 
 def first_surrogate(strings: StringTable) -> int | None:
@@ -128,13 +129,7 @@ def pandas_frame(matches: MatchTables) -> Any:
 def polars_frame(matches: MatchTables) -> Any:
     """Return all rows as a ``polars.DataFrame``."""
     polars = require("polars", "to_polars")
-    # In one piece: polars would make a dictionary of strings for each piece.
-    return polars.from_arrow(arrow_table(matches).combine_chunks())
-
-
-def _dictionary(pa: Any, column: Column) -> Any:
-    assert column.strings is not None
-    return string_array(pa, column.strings, "strings")
+    return polars.from_arrow(arrow_table(matches))
 
 
 def _mask(column: Column) -> NDArray[np.bool_] | None:

@@ -50,6 +50,7 @@ from motiflux.interop.strings import StringTable
 from motiflux.io.binary.sections import MONITOR, SAVED_MONITOR, SectionFile, write_sections
 from motiflux.io.files.source import format_suffix, is_compressed
 from motiflux.types import MAX_VERTICES, Label
+from motiflux.units import counted, quantity
 
 SUFFIX = ".mfg"
 
@@ -186,7 +187,7 @@ class _Opened:
         self._directed = self._fact("directed", bool)
         edges = self._arcs if self._directed else self._arcs // 2
         if (not self._directed and self._arcs % 2) or self._rows < edges:
-            found = f"{self._arcs} arcs and {self._rows} rows"
+            found = f"{counted(self._arcs, 'arc')} and {counted(self._rows, 'row')}"
             raise self.file.fault(f"facts: found {found}, expected a row for each edge")
         self._duplicates = self._rows - edges
         self._ids = self._array("vertex_ids", "<i8 <U", self._vertices)
@@ -354,7 +355,8 @@ class _Opened:
         vertices = self.file.sound_array("frequencies.vertices", "<i8", (len(self._vertex_table),))
         columns = self.file.sound_array("frequencies.triples", "<i8", 2)
         if len(columns) != 4:
-            raise self.file.fault(f"section frequencies.triples: found {len(columns)} columns, expected 4")
+            found = quantity(len(columns), "column")
+            raise self.file.fault(f"section frequencies.triples: found {found}, expected 4")
         source, edge, target, arcs = columns
         return LabelFrequencies(vertices, (source, edge, target), arcs, len(self._edge_table))
 

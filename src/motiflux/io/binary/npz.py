@@ -39,6 +39,7 @@ from motiflux.interop import GraphColumns
 from motiflux.io.build import build_graph
 from motiflux.io.files.source import CHUNK_BYTES, is_compressed, open_source, read_chunks
 from motiflux.types import MAX_VERTICES
+from motiflux.units import counted
 
 if TYPE_CHECKING:
     from motiflux.graph import Graph
@@ -309,7 +310,7 @@ class _Archive:
                     found += len(chunk)
                     take(chunk)
             if found != size:
-                size_text = f"{found} bytes" if found < size else "more bytes"
+                size_text = counted(found, "byte") if found < size else "more bytes"
                 raise self._fault(
                     f"{key}: found {size_text} of data, expected {size} as its header announces"
                 )
@@ -362,7 +363,7 @@ def _check_size(path: Path, num_vertices: int, num_edges: int, *, given: bool) -
         found = (
             f"num_vertices: found {num_vertices}" if given else f"edges: found an id of {num_vertices - 1}"
         )
-        edges = "1 edge" if num_edges == 1 else f"{num_edges} edges"
+        edges = counted(num_edges, "edge")
         raise FormatError(
             path, f"{found} with {edges}, expected at most {_VERTICES_PER_EDGE} vertices for each"
         )
@@ -371,7 +372,8 @@ def _check_size(path: Path, num_vertices: int, num_edges: int, *, given: bool) -
 def _check_length(path: Path, key: str, array: AnyArray | None, expected: int, what: str) -> None:
     if array is not None and len(array) != expected:
         raise FormatError(
-            path, f"{key}: found {len(array)} entries, expected {expected}, the number of {what}"
+            path,
+            f"{key}: found {counted(len(array), 'entry')}, expected {expected}, the number of {what}",
         )
 
 

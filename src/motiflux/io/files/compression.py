@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from motiflux.errors import FormatError
+from motiflux.units import counted
 
 _READ_BYTES = 2**16
 """Bytes read at once from a stream that loses the bytes already decompressed when it fails."""
@@ -124,8 +125,8 @@ def _zstd(path: Path) -> tuple[Callable[[Stream], Any], tuple[type[Exception], .
 
 
 def _corrupt(path: Path, kind: str, done: int, error: Exception) -> FormatError:
-    return FormatError(path, f"the {kind} data is corrupt after {done} bytes of content: {error}")
+    return FormatError(path, f"the {kind} data is corrupt after {counted(done, 'byte')} of content: {error}")
 
 
 def _cut_short(path: Path, kind: str, done: int) -> FormatError:
-    return FormatError(path, f"the {kind} data is cut short after {done} bytes of content")
+    return FormatError(path, f"the {kind} data is cut short after {counted(done, 'byte')} of content")

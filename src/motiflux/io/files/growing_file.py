@@ -9,7 +9,7 @@ from pathlib import Path
 
 from motiflux.atomic import output_error, refuse_irregular
 from motiflux.errors import OutputError
-from motiflux.units import grouped
+from motiflux.units import grouped, quantity
 
 _BUFFER_BYTES = 1 << 20
 
@@ -54,8 +54,8 @@ class GrowingFile:
         if size < kept:
             self._file.close()
             raise OutputError(
-                f"{self._path}: found {grouped(size)} bytes, expected at least the {grouped(kept)} that were "
-                "written before"
+                f"{self._path}: found {quantity(size, 'byte')}, expected at least the {grouped(kept)} "
+                "that were written before"
             )
         self._file.truncate(kept)
         self._file.seek(kept)

@@ -13,6 +13,7 @@ from motiflux.errors import MotifluxWarning, OutputError
 from motiflux.graph import AttributeTable, Graph, LabelTable
 from motiflux.interop.mapping import TIME
 from motiflux.io.tables.graph_tables import LABEL, has_edge_labels, has_vertex_labels, isolated
+from motiflux.units import counted
 
 _MOST_NAMES = 8
 
@@ -47,7 +48,7 @@ def warn_of_losses(
     if "edge attributes" not in keeps:
         lost += _named("edge", graph.edge_attributes, edge_attributes)
     if "vertices" not in keeps and (alone := isolated(graph)):
-        lost.append(f"{alone} {'vertex' if alone == 1 else 'vertices'} without an edge")
+        lost.append(f"{counted(alone, 'vertex')} without an edge")
     if lost:
         warnings.warn(
             f"{path}: left out, the file has no place for: {'; '.join(lost)}{advice}",
@@ -84,8 +85,9 @@ def check_numbered_ids(path: Path, graph: Graph, suffix: str) -> int:
     ids, number = graph.vertex_ids, graph.num_vertices
     first, last = (int(ids.min()), int(ids.max())) if number else (1, 0)
     if last - first != number - 1 or first > 1:
+        size = counted(number, "vertex")
         raise OutputError(
-            f"{path}: {suffix} holds ids from 1 to {number} for {number} vertices, found {first} to {last}"
+            f"{path}: {suffix} holds ids from 1 to {number} for {size}, found {first} to {last}"
         )
     if first == 0:
         warnings.warn(

@@ -35,8 +35,8 @@ class Field:
     dtype
         Of the values, or of the codes of strings.
     strings
-        The strings that the codes refer to, in all batches; None if the values are not strings, or each batch
-        has its own table.
+        The strings that the codes refer to, in all batches; an empty table if each batch has a table of its
+        own; None if the values are not strings.
     """
 
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +19,10 @@ from motiflux.io.files.sinks import open_sink, split_suffix
 from motiflux.io.tables.match_tables import Field, MatchTables
 
 _SLICE_ROWS = 65536  # bounds the text held in memory when a batch is large
+_FEW_ROWS = 4
+"""A table of strings is quoted once as many rows were formatted, multiplied by this, as it has strings."""
 
+Quoted = tuple[NDArray[np.uint8], NDArray[np.int64]]
 Cells = tuple[NDArray[Any], NDArray[np.uint8] | None, NDArray[np.uint8] | None, NDArray[np.int64] | None]
 
 
@@ -84,9 +88,7 @@ class Appending:
     ) -> None:
         self._stream = stream
         self._matches = matches
-        self._formatter = TextTable(
-            [field.strings for field in matches.fields], separator=separator, name=name
-        )
+        self._formatter = TextTable(separator=separator, name=name)
         self._numbers_only = separator == "," and all(_is_int64(field) for field in matches.fields)
         if with_header:
             stream.write(header([field.name for field in matches.fields], separator, name))
@@ -107,13 +109,20 @@ class Appending:
         return rows
 
 
+@dataclass(slots=True)
+class _Known:
+    """A table of strings, the number of rows formatted with it, and its strings in quotes."""
+
+    table: StringTable
+    rows: int = 0
+    quoted: Quoted | None = None
+
+
 class TextTable:
     """Formats columns as lines of text.
 
     Parameters
     ----------
-    tables
-        The strings of each column that has the same in all batches.
     separator
         Between cells; cells with one in them are put in quotes.
     name
@@ -122,31 +131,44 @@ class TextTable:
         Text at the start of each line.
     """
 
-    def __init__(
-        self, tables: Sequence[StringTable | None], *, separator: str, name: str, prefix: str = ""
-    ) -> None:
+    def __init__(self, *, separator: str, name: str, prefix: str = "") -> None:
         self._separator = separator
         self._name = name
         self._prefix = prefix
-        self._quoted = {id(table): (table, self._quote(table)) for table in tables if table is not None}
+        self._known: dict[int, _Known] = {}
 
     def format(self, columns: Sequence[Column], part: slice) -> bytes:
         """Return some rows as text; a missing value is an empty cell."""
         rows = len(columns[0].data[part])
+        tables = [column.strings for column in columns if column.strings is not None]
+        # Tables of earlier batches are dropped.
+        self._known = {id(table): self._known.get(id(table)) or _Known(table) for table in tables}
         return format_table([self._cells(one, part) for one in columns], rows, self._prefix, self._separator)
 
     def _cells(self, column: Column, part: slice) -> Cells:
         data = column.data[part]
         missing = None if column.mask is None else np.ascontiguousarray(column.mask[part]).view(np.uint8)
         if column.strings is not None:
-            known = self._quoted.get(id(column.strings))
-            text, offsets = self._quote(column.strings) if known is None else known[1]
-            return np.ascontiguousarray(data, np.uint32), missing, text, offsets
+            codes = np.ascontiguousarray(data, np.uint32)
+            if missing is not None:
+                codes = np.where(missing, np.uint32(0), codes)
+            codes, (text, offsets) = self._quoted(codes, self._known[id(column.strings)])
+            return codes, missing, text, offsets
         if column.kind is Kind.NOTHING:
             return np.zeros(len(data), np.uint8), np.ones(len(data), np.uint8), None, None
         return _plain(data), missing, None, None
 
-    def _quote(self, table: StringTable) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    def _quoted(self, codes: NDArray[np.uint32], known: _Known) -> tuple[NDArray[np.uint32], Quoted]:
+        """Return codes and the strings that they refer to: those of few rows, or the whole table once."""
+        known.rows += len(codes)
+        if known.quoted is None and known.rows * _FEW_ROWS < len(known.table):
+            codes, used = known.table.used(codes)
+            return codes, self._quote(used)
+        if known.quoted is None:
+            known.quoted = self._quote(known.table)
+        return codes, known.quoted
+
+    def _quote(self, table: StringTable) -> Quoted:
         if first_surrogate(table) is not None:
             table = _escaped(table, self._name)
         return quote_strings(table.text, table.offsets, self._separator)
@@ -154,7 +176,7 @@ class TextTable:
 
 def header(names: Sequence[str], separator: str, name: str) -> bytes:
     """Return the line of column names."""
-    table = TextTable([], separator=separator, name=name)
+    table = TextTable(separator=separator, name=name)
     columns = [Column(np.zeros(1, np.uint32), None, StringTable.of([one])) for one in names]
     return table.format(columns, slice(None))
 

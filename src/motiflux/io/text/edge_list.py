@@ -26,6 +26,7 @@ from motiflux.io.text.table import (
     is_integer,
     is_number,
 )
+from motiflux.units import counted
 
 _EXPECTED = "'source target' or 'source target label'"
 
@@ -107,7 +108,7 @@ def _layout(separator: str) -> _native.Layout:
 
 def _fault(path: Path, record: Record, expected: str) -> FormatError:
     count = len(record.fields)
-    return FormatError(path, f"found {count} field{'s' * (count != 1)}, {expected}", record.lines_through)
+    return FormatError(path, f"found {counted(count, 'field')}, {expected}", record.lines_through)
 
 
 def _id_rules(chosen: ChosenColumns, edge: Record, options: TextOptions) -> IdRules:

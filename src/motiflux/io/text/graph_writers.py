@@ -20,6 +20,7 @@ from motiflux.io.tables.graph_losses import (
 )
 from motiflux.io.tables.graph_tables import EdgeTable, VertexTable
 from motiflux.io.text.csv_writer import TextTable
+from motiflux.units import counted
 
 WEIGHT = "weight"
 """The edge attribute that a matrix holds."""
@@ -42,7 +43,8 @@ def write_edge_list(graph: Graph, path: Path) -> int:
     warn_of_losses(path, graph, keeps=["edge labels"])
     kind = "directed" if graph.directed else "undirected"
     with open_sink(path) as file:
-        start = f"# {kind} graph: {graph.num_vertices} vertices, {graph.num_edge_copies} edges\n"
+        start = f"# {kind} graph: {counted(graph.num_vertices, 'vertex')}, "
+        start += f"{counted(graph.num_edge_copies, 'edge')}\n"
         file.write(start.encode())
         _write_lines(file, path, EdgeTable(graph, attributes=False).tables(_BATCH_ROWS))
     return path.stat().st_size
@@ -123,7 +125,7 @@ def write_matrix(graph: Graph, path: Path) -> int:
 
 
 def _write_lines(file: Sink, path: Path, batches: Iterable[Sequence[Column]], prefix: str = "") -> None:
-    table = TextTable([], separator=" ", name=str(path), prefix=prefix)
+    table = TextTable(separator=" ", name=str(path), prefix=prefix)
     for columns in batches:
         if len(columns[0]):
             file.write(table.format(columns, slice(None)))

@@ -24,6 +24,7 @@ from motiflux.io.build import build_graph
 from motiflux.io.text.ids import integers
 from motiflux.io.text.table import BLANKS, Field, Record, Rows, TextFile, Want, is_integer
 from motiflux.types import MAX_VERTICES
+from motiflux.units import counted
 
 WEIGHT = "weight"
 """The edge attribute that holds the values."""
@@ -88,7 +89,7 @@ def read(
         raise _fault(
             path,
             header.size_line,
-            f"found {header.vertices} rows for {header.entries} entries, "
+            f"found {header.vertices} rows for {counted(header.entries, 'entry')}, "
             f"expected at most {_VERTICES_PER_ENTRY} for each",
         )
     layout = _native.Layout(BLANKS, quotes=False, comments=True, trims=False)
@@ -96,7 +97,7 @@ def read(
     if table.rows != header.entries:
         raise FormatError(
             path,
-            f"the file ends here: found {_counted(table.rows)}, expected {header.entries} as line "
+            f"the file ends here: found {counted(table.rows, 'entry')}, expected {header.entries} as line "
             f"{header.size_line.lines_through} announces",
             table.lines,
         )
@@ -139,9 +140,8 @@ def _read_header(file: TextFile) -> _Header:
         raise _fault(file.path, size, f"size: found {' '.join(size.fields)[:80]!r}, expected {expected}")
     rows, columns, entries = map(int, size.fields)
     if rows != columns:
-        raise _fault(
-            file.path, size, f"size: found {rows} rows and {columns} columns, expected a square matrix"
-        )
+        sides = f"{counted(rows, 'row')} and {counted(columns, 'column')}"
+        raise _fault(file.path, size, f"size: found {sides}, expected a square matrix")
     if not 0 <= rows <= MAX_VERTICES or entries < 0:
         raise _fault(
             file.path, size, f"size: found {' '.join(size.fields)}, expected 0 to {MAX_VERTICES} rows"
@@ -166,10 +166,6 @@ def _mirrored(graph: GraphColumns, sign: int) -> GraphColumns:
         targets=np.concatenate([graph.targets, graph.sources[off]]),
         edge_attributes=attributes,
     )
-
-
-def _counted(count: int) -> str:
-    return f"{count} {'entry' if count == 1 else 'entries'}"
 
 
 def _fault(path: Path, record: Record, message: str) -> FormatError:

@@ -33,7 +33,8 @@ def _text(table: Table, names: dict[Table, str]) -> str:
             return "triangles at each edge"
         case Wedges():
             middles = " * ".join(str(kind.number) for kind in table.kinds)
-            counted = "4-cycles" if table.uniform else f"{middles} vertices between two"
+            noun = "vertex" if middles == "1" else "vertices"
+            counted = "4-cycles" if table.uniform else f"{middles} {noun} between two"
             return f"{counted}{_OVER[pattern.roots]}, by a histogram of wedges"
         case Searched():
             return f"{_edges(pattern)}{_greatest(pattern)}{_OVER[pattern.roots]}, by search"

@@ -118,7 +118,7 @@ class Core:
         kind = "directed" if self._base.directed else "undirected"
         parts = [
             quantity(len(self._watched), "pattern"),
-            f"{grouped(self.num_vertices)} vertices",
+            quantity(self.num_vertices, "vertex"),
             quantity(self.num_edges, "edge"),
             kind,
             self.mode,
@@ -126,6 +126,24 @@ class Core:
         if self._options.span is not None:
             parts.append(f"window of {self._options.span}")
         return f"Monitor({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Return the facts of `repr` and the patterns as HTML."""
+        from motiflux.stream.matching.page import monitor_page  # needed in notebooks only
+
+        if getattr(self, "_native", None) is None:
+            return monitor_page([("monitor", "closed")], [])
+        edges = f"{grouped(self.num_edges)}, {'directed' if self._base.directed else 'undirected'}"
+        facts = [
+            ("patterns", grouped(len(self._watched))),
+            ("vertices", grouped(self.num_vertices)),
+            ("edges", edges),
+            ("mode", self.mode),
+            ("updates applied", grouped(self.updates_applied)),
+        ]
+        if self._options.span is not None:
+            facts.append(("window", str(self._options.span)))
+        return monitor_page(facts, list(self._watched))
 
     def __reduce_ex__(self, protocol: object) -> Any:
         raise ArgumentError("monitor", "monitor.save(path) to keep it or hand it on", "pickling or copying")

@@ -13,6 +13,11 @@ from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, PatternLike, as_pattern
 from motiflux.stream.matching.names import GrowingIds
+from motiflux.units import grouped, quantity, seconds_text
+
+_MOST_PATTERNS = 12
+_MOST_ROWS = 5
+"""Patterns, and matches of each, that notebooks show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +149,49 @@ class Delta:
     def __iter__(self) -> Iterator[PatternDelta]:
         return iter(self.patterns.values())
 
+    def _repr_html_(self) -> str:
+        """Return the changes by pattern and the first matches as HTML."""
+        return _page(self)
+
     def __len__(self) -> int:
         return len(self.patterns)
+
+
+def _page(delta: Delta) -> str:
+    """Return what changed by pattern, and the first matches of the first patterns that have any."""
+    from motiflux.draw.page import facts_table, rows_table  # needed in notebooks only
+
+    changes = list(delta)
+    first = changes[:_MOST_PATTERNS]
+    shown = [[str(one.pattern), grouped(one.positive), grouped(one.negative)] for one in first]
+    headings = ["pattern", "appeared", "vanished"]
+    parts = [facts_table(_facts(delta)), rows_table(headings, shown, len(changes), "pattern")]
+    parts += [_matches(one) for one in first if one.rows is not None and len(one.rows)]
+    return "<div>\n" + "\n".join(parts) + "\n</div>"
+
+
+def _facts(delta: Delta) -> list[tuple[str, str]]:
+    effects = (
+        (delta.noops, f"{grouped(delta.noops)} without effect"),
+        (delta.self_loops, quantity(delta.self_loops, "self-loop")),
+        (delta.late, f"{grouped(delta.late)} late"),
+        (delta.expired, f"{quantity(delta.expired, 'edge')} expired"),
+    )
+    updates = [grouped(delta.updates), *(text for number, text in effects if number)]
+    state = "complete" if delta.complete else "incomplete: nothing was applied"
+    return [("updates", ", ".join(updates)), ("state", state), ("time", seconds_text(delta.seconds))]
+
+
+def _matches(change: PatternDelta) -> str:
+    """Return the first matches that appeared or vanished."""
+    from motiflux.draw.page import rows_table  # needed in notebooks only
+
+    assert change.rows is not None
+    ids, piece = next(change.batches(_MOST_ROWS))
+    signs = ["+" if positive else "-" for positive in piece.positive.tolist()]
+    rows = [[sign, *map(str, row)] for sign, row in zip(signs, ids.tolist(), strict=True)]
+    names = ["", *(vertex.name for vertex in change.pattern.vertices)]
+    return rows_table(names, rows, len(change.rows), "match")
 
 
 def chosen_pattern(wanted: PatternLike | int, patterns: Sequence[Pattern]) -> Pattern:

@@ -289,7 +289,7 @@ class Run:
 
 def progress_note(totals: Totals) -> str:
     """Say in a few words how a run is going."""
-    text = f"{totals.updates:,} updates, {totals.updates_per_second:,.0f}/s"
+    text = f"{quantity(totals.updates, 'update')}, {totals.updates_per_second:,.0f}/s"
     if totals.latency is not None:
         text += f", latency p50 {totals.latency.p50:,.0f} us, p99 {totals.latency.p99:,.0f} us"
     return text

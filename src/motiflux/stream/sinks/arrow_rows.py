@@ -12,6 +12,7 @@ from motiflux.io.files.sinks import CountingFile
 from motiflux.stream.sinks.match_table import MatchTable
 from motiflux.stream.sinks.record_batches import RecordBatches
 from motiflux.stream.sinks.row_files import PARTIAL, package, renamed
+from motiflux.units import quantity
 
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
@@ -69,7 +70,7 @@ class ArrowRows:
                 schema = reader.schema
         except (OSError, pa.ArrowInvalid, StopIteration) as error:
             raise OutputError(
-                f"{self._path}: found {rows:,} rows, expected at least the {kept:,} written before"
+                f"{self._path}: found {quantity(rows, 'row')}, expected at least the {kept:,} written before"
             ) from error
         if rows != kept:
             raise OutputError(f"{self._path}: expected a batch that ends with row {kept:,}, found none")

@@ -16,6 +16,7 @@ from motiflux.interop.times import iso_times
 from motiflux.io.tables.match_tables import Field
 from motiflux.pattern import Pattern
 from motiflux.stream.sinks.sink import FoundMatches
+from motiflux.units import quantity
 
 TIME = 2
 """The column with moments."""
@@ -71,8 +72,8 @@ class MatchTable:
         """Add rows; refuse rows of a pattern that was added later and needs more columns."""
         if found.vertices.shape[1] > self._width:
             raise OutputError(
-                f"pattern {found.number}: expected at most {self._width} vertices, as patterns had when the "
-                f"first matches were written, found {found.vertices.shape[1]}"
+                f"pattern {found.number}: expected at most {quantity(self._width, 'vertex')}, as patterns "
+                f"had when the first matches were written, found {found.vertices.shape[1]}"
             )
         if len(found):
             self._pending.append(found)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from motiflux.errors import ArgumentError, FormatError
 from motiflux.io.files.source import is_compressed, open_source, read_chunks
+from motiflux.units import counted
 
 _CHUNK_BYTES = 1 << 18
 _PIPE_BYTES = 1 << 16
@@ -88,7 +89,9 @@ class FileReader:
     def _seek(self, file: Any, offset: int) -> None:
         size = os.fstat(file.fileno()).st_size
         if offset > size:
-            raise FormatError(self.path, f"found {size} bytes, expected at least the {offset} read before")
+            raise FormatError(
+                self.path, f"found {counted(size, 'byte')}, expected at least the {offset} read before"
+            )
         if offset:
             file.seek(offset)
 

@@ -107,12 +107,13 @@ def _labelled(step: StepReport) -> str:
 def _pattern(report: PlanReport) -> str:
     pattern = report.pattern
     vertices, edges = pattern.vertices, pattern.edges
-    return f"{pattern.name or 'unnamed'}: {vertices} vertices, {edges} edge{'' if edges == 1 else 's'}"
+    return f"{pattern.name or 'unnamed'}: {quantity(vertices, 'vertex')}, {quantity(edges, 'edge')}"
 
 
 def _graph(report: PlanReport) -> str:
     kind = "directed" if report.graph.directed else "undirected"
-    return f"Graph({grouped(report.graph.vertices)} vertices, {grouped(report.graph.edges)} edges, {kind})"
+    sizes = f"{quantity(report.graph.vertices, 'vertex')}, {quantity(report.graph.edges, 'edge')}"
+    return f"Graph({sizes}, {kind})"
 
 
 def _symmetry(report: PlanReport) -> str:
@@ -122,7 +123,7 @@ def _symmetry(report: PlanReport) -> str:
     if report.multiplier > 1:
         text += f"; the count is multiplied by {grouped(report.multiplier)}"
     if report.images > 1:
-        text += f"; a listing has {grouped(report.images)} rows for each embedding found"
+        text += f"; a listing has {quantity(report.images, 'row')} for each embedding found"
     return text
 
 
