@@ -44,7 +44,7 @@ class ArrowTables:
         self._pa = pa = require("pyarrow", what)
         self._matches = matches
         self._makers = [self._maker(field) for field in matches.fields]
-        fields = [pa.field(field.name, maker(_no_rows(field)).type) for field, maker in self._pairs()]
+        fields = [pa.field(field.name, maker(field.no_rows()).type) for field, maker in self._pairs()]
         self.schema = pa.schema(fields, metadata=dict(matches.metadata))
 
     def _pairs(self) -> Iterator[tuple[Field, Callable[[Column], Any]]]:
@@ -61,6 +61,9 @@ class ArrowTables:
         pa = self._pa
         if field.kind is Kind.NOTHING:
             return lambda column: pa.nulls(len(column))
+        if field.times is not None:
+            timestamps = timestamp_type(pa, field.times)
+            return lambda column: pa.array(column.data, mask=_mask(column)).view(timestamps)
         if field.kind is not Kind.STRING:
             return lambda column: pa.array(column.data, mask=_mask(column))
         if field.strings is None or not len(field.strings):  # each batch brings its own
@@ -73,6 +76,11 @@ class ArrowTables:
             return pa.DictionaryArray.from_arrays(pa.array(codes, mask=_mask(column)), dictionary, safe=False)
 
         return coded
+
+
+def timestamp_type(pa: Any, times: Kind) -> Any:
+    """Return the type of datetimes of a kind."""
+    return pa.timestamp("ns", "UTC" if times is Kind.DATETIME_UTC else None)
 
 
 def string_array(pa: Any, strings: StringTable, what: str) -> Any:
@@ -143,7 +151,3 @@ def _mask(column: Column) -> NDArray[np.bool_] | None:
         return None
     missing = column.missing()
     return missing if missing.any() else None
-
-
-def _no_rows(field: Field) -> Column:
-    return Column(np.empty(0, field.dtype), None, field.strings)

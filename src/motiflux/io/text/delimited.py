@@ -17,6 +17,7 @@ from motiflux.interop import (
     VertexMapping,
 )
 from motiflux.io.files.source import format_suffix
+from motiflux.io.text.datetimes import as_datetimes
 from motiflux.io.text.table import (
     BLANKS,
     Field,
@@ -81,7 +82,10 @@ def attributes_of(table: Table, chosen: ChosenColumns) -> dict[str, object]:
     if not chosen.attributes:
         return {}
     columns = table.columns[-len(chosen.attributes) :]
-    return {name: column.as_attribute() for name, column in zip(chosen.attributes, columns, strict=True)}
+    return {
+        name: as_datetimes(table, column.as_attribute(), f"column {name!r}")
+        for name, column in zip(chosen.attributes, columns, strict=True)
+    }
 
 
 def wanted_fields(chosen: ChosenColumns, names: Sequence[str]) -> list[Field]:
