@@ -85,9 +85,9 @@ def timed_cases(
     }
     known = [moment for values in moments.values() for moment in values if moment is not None]
     asked = st.none() | conditions(known)
-    query = len(case.pattern_vertex_labels)
-    of_vertices = draw(st.lists(asked, min_size=query, max_size=query))
-    of_edges = draw(st.lists(asked, min_size=len(case.pattern_edges), max_size=len(case.pattern_edges)))
+    plain = case.pattern()
+    of_vertices = draw(st.tuples(*[asked] * len(plain.vertices)).map(list))
+    of_edges = draw(st.tuples(*[asked] * len(plain.edges)).map(list))
     return case, moments, of_vertices, of_edges
 
 

@@ -4,7 +4,7 @@ A datetime is an integer of 64 bits. Without a time zone it counts the nanosecon
 the clock that it was read from; with one it counts them in UTC. `docs/design/datetimes.md` says why.
 """
 
-from motiflux.times.durations import parse_duration
+from motiflux.times.durations import DURATION_UNITS, duration_of, parse_duration
 from motiflux.times.iso import format_moment, format_moments, parse_moment, parse_moments
 from motiflux.times.values import (
     LARGEST,
@@ -19,9 +19,11 @@ from motiflux.times.values import (
 )
 
 __all__ = [
+    "DURATION_UNITS",
     "LARGEST",
     "RANGE",
     "MomentError",
+    "duration_of",
     "format_moment",
     "format_moments",
     "in_nanoseconds",

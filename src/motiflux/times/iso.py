@@ -154,7 +154,7 @@ def _seconds(fields: Mapping[str, Any], sign: int) -> tuple[Any, Any]:
 
 
 def format_moment(nanoseconds: int, *, utc: bool) -> str:
-    """Return one datetime as text, in the form of `format_moments`; years from 1 to 9999.
+    """Return one datetime as text, with the digits that its fraction needs; years from 1 to 9999.
 
     Examples
     --------
@@ -168,13 +168,10 @@ def format_moment(nanoseconds: int, *, utc: bool) -> str:
 
 
 def format_moments(nanoseconds: NDArray[np.int64], *, utc: bool) -> NDArray[np.str_]:
-    """Return datetimes as text [n]: ``2024-03-01T12:00:00.5``, with ``Z`` at the end for times in UTC.
+    """Return datetimes as text [n]: ``2024-03-01T12:00:00.000000000``, with ``Z`` at the end if in UTC.
 
-    Fractions have the digits that they need.
+    Texts of one form sort as the datetimes do, and pandas and polars read a column of them without being told
+    the form.
     """
-    moments = nanoseconds.astype("datetime64[ns]")
-    if not (nanoseconds % BILLION).any():
-        texts = np.datetime_as_string(moments, unit="s")
-    else:
-        texts = np.char.rstrip(np.char.rstrip(np.datetime_as_string(moments), "0"), ".")
+    texts: NDArray[np.str_] = np.datetime_as_string(nanoseconds.view("datetime64[ns]"))
     return np.char.add(texts, "Z") if utc else texts
