@@ -337,6 +337,32 @@ def test_datetimes_of_python_that_are_far_away_are_refused(time: Any) -> None:
         monitor("10s").apply([("+", 0, 1), ("+", 1, 2)], times=[dt.datetime(2024, 5, 1), time])
 
 
+@pytest.mark.parametrize(
+    ("time", "expected"),
+    [
+        (None, "a datetime, found None"),
+        (5, "a datetime, found 5"),
+        ("2024-05-01", "a datetime, found '2024-05-01'"),
+        (float("nan"), "a datetime, found nan"),
+        (
+            dt.datetime(2024, 5, 1, tzinfo=dt.UTC),
+            "datetimes without a time zone as before, found 2024-05-01 00:00:00+00:00",
+        ),
+    ],
+)
+def test_what_stands_beside_datetimes_of_python_is_one(time: Any, expected: str) -> None:
+    watching = monitor("10s")
+    with pytest.raises(mf.StreamError) as caught:
+        watching.apply([("+", 0, 1), ("+", 1, 2)], times=[dt.datetime(2024, 5, 1), time])
+    assert str(caught.value) == f"updates, times, row 1: expected {expected}"
+    assert edges_now(watching) == []
+
+
+def test_times_that_are_text_are_refused() -> None:
+    with pytest.raises(mf.StreamError, match="times: expected numbers or datetimes, found <U10"):
+        monitor("10s").apply([("+", 0, 1)], times=["2024-05-01"])
+
+
 def test_edges_of_the_first_graph_may_have_datetimes() -> None:
     when = np.array(["2024-05-01T00:00", "2024-05-01T00:30", "NaT"], dtype="datetime64[m]")
     graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3)], directed=True, edge_attributes={"when": when})

@@ -194,10 +194,10 @@ def as_moments(values: object) -> NDArray[Any]:
         raise StreamError(f"updates, times: expected a column of moments, found none: {error}") from None
     if times.dtype.kind == "M" and times.ndim == 1:
         return _datetimes(times)
-    if times.dtype.kind == "O" and times.ndim == 1 and times.size and all(map(is_moment, times)):
+    if times.dtype.kind == "O" and times.ndim == 1 and any(map(is_moment, times)):
         return _datetimes_of_objects(times)
     if times.ndim != 1 or times.dtype.kind not in "iuf":
-        raise StreamError(f"updates, times: expected numbers, found {times.dtype}")
+        raise StreamError(f"updates, times: expected numbers or datetimes, found {times.dtype}")
     if times.dtype.kind == "f" and not np.isfinite(times).all():
         row = int(np.flatnonzero(~np.isfinite(times))[0])
         raise StreamError(f"updates, times, row {row}: expected a moment, found {times[row]}")
@@ -220,13 +220,18 @@ def _datetimes(times: NDArray[Any]) -> NDArray[Any]:
 def _datetimes_of_objects(times: NDArray[Any]) -> NDArray[Any]:
     """Return datetimes and dates of Python and pandas in nanoseconds; those without a zone are in UTC."""
     numbers = np.zeros(len(times), dtype=np.int64)
+    first: bool | None = None
     for row, time in enumerate(times):
-        if time != time:
-            raise StreamError(f"updates, times, row {row}: expected a moment, found none")
+        if not is_moment(time) or time != time:
+            raise StreamError(f"updates, times, row {row}: expected a datetime, found {time!r}", row)
         try:
-            numbers[row] = moment_of(time)[0]
+            numbers[row], zoned = moment_of(time)
         except (MomentError, OverflowError):
             raise _beyond(row, times) from None
+        first = zoned if first is None else first
+        if zoned is not first:
+            wanted = f"datetimes {'with' if first else 'without'} a time zone as before"
+            raise StreamError(f"updates, times, row {row}: expected {wanted}, found {time}", row)
     return _near(numbers, times)
 
 
