@@ -1,9 +1,8 @@
-"""Attributes that are datetimes: what they are made from, conditions on them, and where they go."""
+"""Attributes that are datetimes: what they are made from, and conditions on them."""
 
 from __future__ import annotations
 
 import datetime as dt
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +12,9 @@ import pytest
 import motiflux as mf
 from motiflux.conditions import Comparison, IsMissing, OneOf, Operator
 from motiflux.graph.attributes.columns import Kind
-from motiflux.io.writers import write_matches
-from tests.unit.cli_run import motiflux
+from tests.unit.datetime_cases import FINE, MARCH, NANOSECONDS, UTC, of_edges, shown
 
-UTC = dt.UTC
-MARCH = dt.datetime(2024, 3, 1)
-NANOSECONDS = 1_709_251_200 * 10**9
 TEXT_EXPECTED = "expected text such as '2024-03-01' or '2024-03-01T12:00:00' to compare its datetimes with"
-FINE = "2024-03-01T00:00:00.000000001"
-
-
-def of_edges(when: Any) -> mf.Graph:
-    """Give a path with an attribute of its edges."""
-    ends = range(len(when))
-    return mf.Graph.from_edges(
-        (list(ends), [end + 1 for end in ends]), directed=True, edge_attributes={"when": when}
-    )
-
-
-def shown(graph: mf.Graph, name: str = "when") -> tuple[Kind, list[str]]:
-    """Give the kind of an attribute, and its sorted values."""
-    column = graph.edge_attributes[name]
-    return column.kind, sorted(map(str, column.to_numpy()))
 
 
 class TestWhatAColumnIsMadeFrom:
@@ -89,6 +69,39 @@ class TestWhatAColumnIsMadeFrom:
         graph = mf.Graph.from_table(frame)
         assert shown(graph) == (Kind.DATETIME, ["2024-03-01T00:00:00.000000000", "NaT"])
         assert shown(graph, "zoned") == (Kind.DATETIME_UTC, ["2024-03-01T05:00:00.000000000", "NaT"])
+
+    @pytest.mark.parametrize("zone", [None, "America/Lima"])
+    def test_columns_of_pandas_that_arrow_holds_are_taken(self, zone: str | None) -> None:
+        pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+        column = pd.Series([MARCH, None], dtype=pd.ArrowDtype(pa.timestamp("us", zone)))
+        graph = mf.Graph.from_table(pd.DataFrame({"src": [0, 1], "dst": [1, 2], "when": column}))
+        kind, text = (
+            (Kind.DATETIME, "2024-03-01T00:00:00.000000000")
+            if zone is None
+            else (Kind.DATETIME_UTC, "2024-03-01T05:00:00.000000000")
+        )
+        assert shown(graph) == (kind, [text, "NaT"])
+
+    @pytest.mark.parametrize("zone", [None, "America/Lima"])
+    def test_columns_of_polars_are_taken(self, zone: str | None) -> None:
+        pl = pytest.importorskip("polars")
+        column = pl.Series([MARCH, None], dtype=pl.Datetime("ms")).dt.replace_time_zone(zone)
+        graph = mf.Graph.from_table(pl.DataFrame({"src": [0, 1], "dst": [1, 2], "when": column}))
+        kind, hour = (Kind.DATETIME, 0) if zone is None else (Kind.DATETIME_UTC, 5)
+        assert shown(graph) == (kind, [f"2024-03-01T{hour:02}:00:00.000000000", "NaT"])
+
+    @pytest.mark.parametrize("order", ["<", ">"])
+    def test_the_bytes_and_steps_of_an_array_do_not_matter(self, order: str) -> None:
+        when = np.array(["2024-03-01", "2025-01-01", "NaT", "2025-01-01"], dtype=f"{order}M8[D]")[::2]
+        assert shown(of_edges(when)) == (Kind.DATETIME, ["2024-03-01T00:00:00.000000000", "NaT"])
+
+    def test_the_least_and_the_greatest_are_taken(self) -> None:
+        most = 2**63 - 1
+        graph = of_edges(np.array([-most, most], dtype="M8[ns]"))
+        assert sorted(graph.edge_attributes["when"].data.tolist()) == [-most, most]
+        assert mf.count(graph, "(a)-[x]->(b) WHERE x.when < '1677-09-22'") == 1
+        assert mf.count(graph, "(a)-[x]->(b) WHERE x.when > '2262-04-11T23:47:16.854775806'") == 1
+        assert mf.count(graph, "(a)-[x]->(b) WHERE x.when > '2262-04-11T23:47:16.854775807'") == 0
 
     def test_nodes_and_edges_of_networkx_keep_theirs(self) -> None:
         nx = pytest.importorskip("networkx")
@@ -306,132 +319,3 @@ class TestConditions:
     def test_a_datetime_that_is_none_is_refused(self) -> None:
         with pytest.raises(mf.PatternError, match="expected a datetime of the years 1 to 9999, found"):
             mf.QueryEdge(0, 1, where=Comparison("when", Operator.LESS, np.datetime64("NaT")))  # type: ignore[arg-type]
-
-
-class TestFiles:
-    @pytest.mark.parametrize("suffix", ["mfg", "npz", "parquet", "arrow", "csv", "tsv"])
-    def test_a_graph_comes_back_with_its_datetimes(self, tmp_path: Path, suffix: str) -> None:
-        if suffix in ("parquet", "arrow"):
-            pytest.importorskip("pyarrow")
-        when = np.array([FINE, "NaT", "1900-01-01T00:00:00.5"], dtype="M8[ns]")
-        zoned = [MARCH.replace(tzinfo=UTC), MARCH.replace(tzinfo=UTC, hour=5), None]
-        graph = mf.Graph.from_edges(
-            [(0, 1), (1, 2), (2, 3)],
-            directed=True,
-            vertex_attributes={"born": when[[0, 1, 2, 0]]},
-            edge_attributes={"when": when, "zoned": zoned, "amount": [1, 2, 3]},
-        )
-        more: dict[str, Any] = {}
-        if suffix not in ("mfg", "npz"):
-            more["vertices"] = tmp_path / f"v.{suffix}"
-        mf.write_graph(graph, tmp_path / f"g.{suffix}", **more)
-        again = mf.read_graph(tmp_path / f"g.{suffix}", directed=True, **more)
-        for name, column in graph.edge_attributes.items():
-            assert again.edge_attributes[name].kind is column.kind
-        assert shown(again) == shown(graph)
-        assert shown(again, "zoned") == shown(graph, "zoned")
-        assert again.vertex_attributes["born"].kind is Kind.DATETIME
-        assert sorted(map(str, again.vertex_attributes["born"].to_numpy())) == sorted(
-            map(str, when[[0, 1, 2, 0]])
-        )
-
-    def test_timestamps_of_an_archive_are_the_times_of_edges(self, tmp_path: Path) -> None:
-        when = np.array(["2024-03-01", "2024-03-02"], dtype="M8[D]")
-        np.savez(tmp_path / "g.npz", edges=[[0, 1], [1, 2]], timestamps=when)
-        graph = mf.read_graph(tmp_path / "g.npz")
-        assert graph.edge_attributes["time"].to_numpy().tolist() == when.astype("M8[ns]").tolist()
-
-    def test_a_graph_with_datetimes_is_pickled(self) -> None:
-        graph = pickle.loads(pickle.dumps(of_edges([MARCH.replace(tzinfo=UTC), None])))
-        assert shown(graph) == (Kind.DATETIME_UTC, ["2024-03-01T00:00:00.000000000", "NaT"])
-
-    def test_arrow_tables_of_a_graph_have_timestamps(self) -> None:
-        pa = pytest.importorskip("pyarrow")
-        graph = of_edges([MARCH.replace(tzinfo=UTC), None])
-        edges = graph.to_arrow().edges
-        assert edges.schema.field("when").type == pa.timestamp("ns", "UTC")
-        assert shown(mf.Graph.from_table(edges, directed=True)) == shown(graph)
-
-    def test_a_matrix_has_no_datetimes(self) -> None:
-        pytest.importorskip("scipy")
-        with pytest.raises(mf.GraphError, match="weight: expected numbers"):
-            of_edges([MARCH]).to_scipy("when")
-
-
-class TestResults:
-    @pytest.fixture(params=[None, UTC], ids=["naive", "utc"])
-    def zone(self, request: pytest.FixtureRequest) -> dt.tzinfo | None:
-        zone: dt.tzinfo | None = request.param
-        return zone
-
-    def matches(self, zone: dt.tzinfo | None) -> mf.Matches:
-        graph = of_edges([MARCH.replace(tzinfo=zone, microsecond=500_000), None])
-        return mf.match(graph, "(a)-[x]->(b)", edges=True, attributes=["when"])
-
-    def test_arrow_has_timestamps(self, zone: dt.tzinfo | None) -> None:
-        pa = pytest.importorskip("pyarrow")
-        column = self.matches(zone).to_arrow().column("e0.when")
-        assert column.type == pa.timestamp("ns", None if zone is None else "UTC")
-        assert column.null_count == 1
-
-    def test_pandas_has_datetime64(self, zone: dt.tzinfo | None) -> None:
-        pytest.importorskip("pandas")
-        frame = self.matches(zone).to_pandas()
-        assert str(frame["e0.when"].dtype) == ("datetime64[ns]" if zone is None else "datetime64[ns, UTC]")
-        assert frame["e0.when"].isna().sum() == 1
-
-    def test_polars_has_datetimes(self, zone: dt.tzinfo | None) -> None:
-        pytest.importorskip("polars")
-        frame = self.matches(zone).to_polars()
-        assert sorted(frame["e0.when"].drop_nulls().to_list()) == [
-            MARCH.replace(tzinfo=zone, microsecond=500_000)
-        ]
-
-    def test_csv_has_iso_text(self, tmp_path: Path, zone: dt.tzinfo | None) -> None:
-        assert write_matches(self.matches(zone), tmp_path / "m.csv") == 2
-        lines = (tmp_path / "m.csv").read_text().splitlines()
-        end = "" if zone is None else "Z"
-        assert lines[0] == "v0,v1,e0,e0.when"
-        assert sorted(line.split(",")[3] for line in lines[1:]) == ["", f"2024-03-01T00:00:00.500000000{end}"]
-
-    def test_npy_refuses_them(self, tmp_path: Path, zone: dt.tzinfo | None) -> None:
-        with pytest.raises(mf.OutputError, match=r"\.npy holds integers, found datetimes.* in e0\.when"):
-            write_matches(self.matches(zone), tmp_path / "m.npy")
-
-    def test_networkx_has_datetimes_of_python(self, zone: dt.tzinfo | None) -> None:
-        pytest.importorskip("networkx")
-        found = self.matches(zone).to_networkx().edges(data="when")
-        assert [when for _, _, when in found if when is not None] == [
-            MARCH.replace(tzinfo=zone, microsecond=500_000)
-        ]
-
-    def test_pictures_show_the_day_and_the_time(self, zone: dt.tzinfo | None) -> None:
-        graph = of_edges([MARCH.replace(tzinfo=zone, hour=12), None])
-        (first,) = (row for row in mf.match(graph, "(a)-->(b)").to_numpy().tolist() if row[0] == 0)
-        page = str(mf.draw_match(graph, "(a)-->(b)", first, attributes=["when"])._repr_svg_())
-        assert ">when 2024-03-01<" in page
-        assert (">12:00:00<" if zone is None else ">12:00:00Z<") in page
-
-    def test_pictures_show_midnight_as_the_day(self) -> None:
-        page = str(mf.draw_match(of_edges([MARCH]), "(a)-->(b)", [0, 1], attributes=["when"])._repr_svg_())
-        assert ">when 2024-03-01<" in page
-        assert "00:00:00" not in page
-
-
-class TestCommandLine:
-    def test_rows_and_statistics_have_datetimes(self, tmp_path: Path) -> None:
-        path = tmp_path / "g.csv"
-        path.write_text("src,dst,when\n0,1,2024-03-01T12:00:00Z\n1,2,2024-03-02T00:00Z\n")
-        info = motiflux("info", path)
-        assert "when (datetimes in UTC)" in info.stdout
-        pattern = "(a)-[x]->(b) WHERE x.when > '2024-03-01'"
-        rows = motiflux("match", path, pattern, "--directed", "--edges", "--column", "when")
-        times = sorted(line.split(",")[-1] for line in rows.stdout.splitlines())
-        assert times == ["2024-03-01T12:00:00.000000000Z", "2024-03-02T00:00:00.000000000Z", "e0.when"]
-
-    def test_a_column_that_does_not_fit_is_an_error_of_its_line(self, tmp_path: Path) -> None:
-        path = tmp_path / "g.csv"
-        path.write_text("src,dst,when\n0,1,2024-03-01\n1,2,9999-12-31\n")
-        result = motiflux("count", path, "(a)--(b)")
-        assert result.exit_code == 2
-        assert "line 3: column 'when': expected datetimes from 1677-09-21 to 2262-04-11" in result.stderr
