@@ -83,7 +83,10 @@ from tests.fault.files import EDGES, archive, complaint, npy, refusal
             {"edges": EDGES, "timestamps": [1]},
             "timestamps: found 1 entry, expected 2, the number of edges",
         ),
-        ({"edges": EDGES, "timestamps": ["a", "b"]}, "timestamps: found <U1 [2], expected numbers, 1-d"),
+        (
+            {"edges": EDGES, "timestamps": ["a", "b"]},
+            "timestamps: found <U1 [2], expected numbers or datetimes, 1-d",
+        ),
         (
             {"edges": EDGES, "timestamps": [1, 2], "edge.time": [1, 2]},
             "timestamps: found edge.time too, expected one of them",
@@ -97,9 +100,29 @@ from tests.fault.files import EDGES, archive, complaint, npy, refusal
             "vertex.age: found 1 entry, expected 3, the number of vertices",
         ),
         (
-            {"edges": EDGES, "edge.when": np.array([1, 2], dtype="M8[s]")},
-            "edge.when: found datetime64[s] [2], expected numbers, bools or strings, 1-d",
+            {"edges": EDGES, "edge.wait": np.array([1, 2], dtype="m8[s]")},
+            "edge.wait: found timedelta64[s] [2], expected numbers, bools, strings or datetimes, 1-d",
         ),
+        (
+            {"edges": EDGES, "edge.when": np.array(["2024", "9999"], dtype="M8[s]")},
+            (
+                "edge_attributes['when'], row 1: expected datetimes from 1677-09-21 to 2262-04-11, "
+                "found 9999-01-01T00:00:00"
+            ),
+        ),
+        (
+            {"edges": EDGES, "edge.when": np.array(["2024", "9999"], dtype="M8[s]"), "utc": ["edge.when"]},
+            "edge.when, row 1: expected datetimes from 1677-09-21 to 2262-04-11, found 9999-01-01T00:00:00",
+        ),
+        (
+            {"edges": EDGES, "edge.a": [1, 2], "utc": ["edge.a"]},
+            "utc: found 'edge.a', expected the key of an attribute of datetimes",
+        ),
+        (
+            {"edges": EDGES, "utc": ["when"]},
+            "utc: found 'when', expected the key of an attribute of datetimes",
+        ),
+        ({"edges": EDGES, "utc": [1]}, "utc: found int64 [1], expected strings, 1-d"),
         (
             {"edges": EDGES, "edge.name": np.array([65, 2**30], dtype=np.uint32).view("U1")},
             "edge_attributes['name']: expected characters up to 0x10ffff, found 0x40000000",

@@ -97,8 +97,8 @@ def errors() -> None:
     """Name every error."""
     kinds: list[type[Exception]] = [
         *(mf.ArgumentError, mf.CompileError, mf.CountOverflowError, mf.DeviceError, mf.DeviceMemoryError),
-        *(mf.FormatError, mf.GraphError, mf.InternalError, mf.OutputError, mf.PatternError),
-        *(mf.PatternSyntaxError, mf.StreamError),
+        *(mf.FormatError, mf.GraphError, mf.InternalError, mf.OutOfMemoryError, mf.OutputError),
+        *(mf.PatternError, mf.PatternSyntaxError, mf.StreamError),
     ]
     assert all(issubclass(kind, mf.MotifluxError) for kind in kinds)
     assert issubclass(mf.MotifluxWarning, UserWarning)

@@ -168,6 +168,23 @@ class TestWindows:
         result = motiflux("watch", graph, "a.stream", "--pattern", TRIANGLE, "--edge-times", "time", *more)
         assert (result.exit_code, message in result.stderr) == (2, True)
 
+    def test_a_window_is_a_combination_of_units(self, tmp_path: Path) -> None:
+        times = ["2024-05-01", "2024-05-01T01:29:59Z", "2024-05-01T03:30:00+02:00"]
+        rows = [f"+,{row},{row + 1},{time}\n" for row, time in enumerate(times)]
+        (tmp_path / "s.csv").write_text("op,src,dst,time\n" + "".join(rows))
+        result = motiflux("watch", "none", tmp_path / "s.csv", "--pattern", "(a)--(b)", "--window", "1h30m")
+        assert result.exit_code == 0, result.stderr
+        vanished = [line.split(",")[1] for line in result.stdout.splitlines() if line.startswith("-1")]
+        assert vanished == ["2", "2"]  # both embeddings of the first edge, with the third update
+
+    @pytest.mark.parametrize("window", ["30m1h", "soon", "0", "1h30", "-5"])
+    def test_what_is_no_window_is_an_error_of_the_option(self, tmp_path: Path, window: str) -> None:
+        (tmp_path / "s.csv").write_text(self.ROWS)
+        result = motiflux("watch", "none", tmp_path / "s.csv", "--pattern", TRIANGLE, f"--window={window}")
+        assert result.exit_code == 2
+        expected = "a duration such as 90s, 15min or 1h30m, or a number of edges"
+        assert f"--window: expected {expected}, found {window!r}" in result.stderr
+
     def test_a_line_out_of_time_order_is_named_or_left_out(self, tmp_path: Path) -> None:
         (tmp_path / "s.csv").write_text(self.ROWS + "+,8,9,50\n")
         arguments = ["watch", "none", tmp_path / "s.csv", "--pattern", TRIANGLE, "--window", "1h", "--json"]

@@ -447,11 +447,11 @@ REFUSED |= {
     ),
     "a condition on NaN": (
         lambda: QueryVertex("a", where=Comparison("x", Operator.EQUAL, float("nan"))),
-        "where: expected an integer, a number, a string or a boolean, found nan",
+        "where: expected an integer, a number, a string, a boolean or a datetime, found nan",
     ),
     "a condition on None": (
         lambda: QueryVertex("a", where=OneOf("x", (None,))),  # type: ignore[arg-type]
-        "where: expected an integer, a number, a string or a boolean, found None",
+        "where: expected an integer, a number, a string, a boolean or a datetime, found None",
     ),
     "an unknown operator": (
         lambda: QueryVertex("a", where=Comparison("x", "~", 1)),  # type: ignore[arg-type]

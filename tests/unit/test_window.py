@@ -35,6 +35,13 @@ def edges_now(watching: mf.Monitor) -> list[tuple[int, int, int]]:
     ("window", "shown"),
     [
         ("90s", "90s"),
+        ("1h30m", "90min"),
+        ("1d12h", "36h"),
+        ("1s 500ms", "1500ms"),
+        ("90m", "90min"),
+        (np.timedelta64(90, "m"), "90min"),
+        (np.timedelta64(2, "W"), "2w"),
+        (np.timedelta64(3000, "ps"), "3ns"),
         ("1.5h", "90min"),
         (" 24 h ", "1d"),
         ("14d", "2w"),
@@ -145,7 +152,8 @@ def test_datetimes_know_their_unit() -> None:
 def test_an_update_out_of_time_order_is_an_error_and_nothing_is_applied() -> None:
     watching = monitor("10s")
     watching.apply(inserts=[(0, 1)], times=5)
-    with pytest.raises(mf.StreamError, match=r"row 1: expected 19 s or later, found 7; disorder="):
+    message = "row 1: expected 19 s or later, found 7; with the disorder clamp or drop, updates"
+    with pytest.raises(mf.StreamError, match=message):
         watching.apply(inserts=[(1, 2), (2, 3)], times=[19, 7])
     assert edges_now(watching) == [(0, 1, 1)]
     delta = watching.apply(inserts=[(1, 2)], times=6)  # not later than the refused 19
@@ -247,7 +255,9 @@ def test_time_ends_only_windows_of_time(window: Any) -> None:
 def test_time_that_goes_back_is_as_an_update_that_does() -> None:
     watching = monitor("10s")
     watching.apply([("+", 0, 1)], times=5)
-    with pytest.raises(mf.StreamError, match=r"^time: expected 5 s or later, found 4; disorder="):
+    with pytest.raises(
+        mf.StreamError, match=r"^time: expected 5 s or later, found 4; with the disorder clamp or drop"
+    ):
         watching.advance(4)
     for disorder in ("clamp", "drop"):
         watching = monitor("10s", disorder=disorder)
@@ -270,6 +280,102 @@ def test_datetimes_that_nanoseconds_do_not_hold_are_refused() -> None:
     far = np.array(["2024-01-01", "9999-01-01"], dtype="datetime64[D]")
     with pytest.raises(mf.StreamError, match="row 1: expected a moment within 146 years of 1970, found 9999"):
         monitor("10s").apply([("+", 0, 1), ("+", 1, 2)], times=far)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "30m1h",
+        "1h30",
+        "1.5",
+        "0.5ns",
+        np.timedelta64("NaT", "s"),
+        np.timedelta64(5),
+        np.timedelta64(1, "M"),
+        np.timedelta64(10**18, "s"),
+        np.timedelta64(-5, "s"),
+        dt.timedelta(0),
+    ],
+)
+def test_what_is_no_length_is_no_window(window: Any) -> None:
+    with pytest.raises(mf.ArgumentError, match=r"^window: expected a time such as '90s', '15min', '1h30m'"):
+        monitor(window)
+
+
+def test_windows_of_pandas_keep_nanoseconds() -> None:
+    pd = pytest.importorskip("pandas")
+    assert "window of 1000000001ns" in repr(monitor(pd.Timedelta(1_000_000_001, "ns")))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [dt.datetime(2024, 5, 1), dt.datetime(2024, 5, 1, 0, 59, 59)],
+        [dt.datetime(2024, 5, 1, tzinfo=dt.UTC), dt.datetime(2024, 5, 1, 0, 59, 59, tzinfo=dt.UTC)],
+        np.array(["2024-05-01T00:00:00", "2024-05-01T00:59:59"], dtype="datetime64[s]"),
+    ],
+)
+def test_datetimes_of_python_are_times_of_updates(times: Any) -> None:
+    watching = monitor("1h")
+    watching.apply([("+", 0, 1), ("+", 1, 2)], times=times)
+    delta = watching.apply([("+", 2, 3)], times=dt.datetime(2024, 5, 1, 1, tzinfo=dt.UTC))
+    assert (delta.expired, edges_now(watching)) == (1, [(1, 2, 1), (2, 3, 1)])
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        dt.datetime(9000, 1, 1),
+        dt.date(1700, 1, 1),
+        dt.datetime(2140, 1, 1),
+        np.datetime64("9000-01-01"),
+        np.datetime64(2**63 - 1, "ns"),
+    ],
+)
+def test_datetimes_of_python_that_are_far_away_are_refused(time: Any) -> None:
+    with pytest.raises(mf.StreamError, match="row 1: expected a moment within 146 years of 1970, found"):
+        monitor("10s").apply([("+", 0, 1), ("+", 1, 2)], times=[dt.datetime(2024, 5, 1), time])
+
+
+@pytest.mark.parametrize(
+    ("time", "expected"),
+    [
+        (None, "a datetime, found None"),
+        (5, "a datetime, found 5"),
+        ("2024-05-01", "a datetime, found '2024-05-01'"),
+        (float("nan"), "a datetime, found nan"),
+        (
+            dt.datetime(2024, 5, 1, tzinfo=dt.UTC),
+            "datetimes without a time zone as before, found 2024-05-01 00:00:00+00:00",
+        ),
+    ],
+)
+def test_what_stands_beside_datetimes_of_python_is_one(time: Any, expected: str) -> None:
+    watching = monitor("10s")
+    with pytest.raises(mf.StreamError) as caught:
+        watching.apply([("+", 0, 1), ("+", 1, 2)], times=[dt.datetime(2024, 5, 1), time])
+    assert str(caught.value) == f"updates, times, row 1: expected {expected}"
+    assert edges_now(watching) == []
+
+
+def test_times_that_are_text_are_refused() -> None:
+    with pytest.raises(mf.StreamError, match="times: expected numbers or datetimes, found <U10"):
+        monitor("10s").apply([("+", 0, 1)], times=["2024-05-01"])
+
+
+def test_edges_of_the_first_graph_may_have_datetimes() -> None:
+    when = np.array(["2024-05-01T00:00", "2024-05-01T00:30", "NaT"], dtype="datetime64[m]")
+    graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3)], directed=True, edge_attributes={"when": when})
+    watching = mf.Monitor(graph, EDGE, window=dt.timedelta(hours=1), edge_times="when", time_unit="ms")
+    delta = watching.apply([("+", 3, 4)], times=np.array(["2024-05-01T01:00"], dtype="datetime64[s]"))
+    assert (delta.expired, edges_now(watching)) == (1, [(1, 2, 1), (2, 3, 1), (3, 4, 1)])
+
+
+def test_datetimes_of_the_first_graph_that_a_window_does_not_hold_are_refused() -> None:
+    when = np.array(["2200-01-01"], dtype="datetime64[D]")
+    graph = mf.Graph.from_edges([(0, 1)], directed=True, edge_attributes={"when": when})
+    with pytest.raises(mf.StreamError, match="expected a moment within 146 years of 1970, found 2200"):
+        mf.Monitor(graph, EDGE, window="1h", edge_times="when")
 
 
 @pytest.mark.parametrize("window", [2, "10s"])

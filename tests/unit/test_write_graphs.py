@@ -90,7 +90,7 @@ def test_what_a_file_has_no_place_for_is_said(
             "g.npz",
             {"edges": [(0, 1)], "vertex_attributes": {"age": [1, None]}},
             (
-                ".npz holds missing values of floats only, "
+                ".npz holds missing values of floats and datetimes only, "
                 "found some among the integers of the vertex attribute 'age'"
             ),
         ),

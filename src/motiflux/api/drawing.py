@@ -15,8 +15,9 @@ from motiflux.arguments import check_integer
 from motiflux.draw import MAX_NODES, Link, Node, Panel, Picture, diagram, grid, place, slots_for
 from motiflux.draw.panel import titled
 from motiflux.errors import ArgumentError
-from motiflux.graph import AttributeTable, Graph
+from motiflux.graph import AttributeTable, Column, Graph, Kind
 from motiflux.pattern import Pattern, PatternLike, as_pattern
+from motiflux.times import format_moment
 from motiflux.types import DEFAULT_LABEL, Label, Semantics
 from motiflux.units import grouped, quantity
 from motiflux.words import SemanticsName
@@ -283,10 +284,18 @@ def _values(table: AttributeTable, names: Sequence[str], row: int) -> list[str]:
     lines = []
     for name in names:
         if name in table:
-            value = table[name].take(np.array([row])).to_numpy().tolist()[0]
-            missing = value is None or value != value
-            lines.append(f"{name} {'-' if missing else value_text(value)}")
+            one = table[name].take(np.array([row]))
+            first, *more = ["-"] if one.missing()[0] else _value(one)
+            lines += [f"{name} {first}", *more]
     return lines
+
+
+def _value(one: Column) -> list[str]:
+    """Return the value of a column of one row in lines: the day and the time of a datetime."""
+    if one.times is None:
+        return [value_text(one.to_list()[0])]
+    day, _, time = format_moment(int(one.data[0]), utc=one.times is Kind.DATETIME_UTC).partition("T")
+    return [day] if time == "00:00:00" else [day, time]
 
 
 def _witnesses(graph: Graph, pattern: Pattern, row: Sequence[int], number: int) -> list[Witness]:

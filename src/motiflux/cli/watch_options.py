@@ -137,7 +137,8 @@ WindowOption = Annotated[
     str | None,
     typer.Option(
         metavar="LENGTH",
-        help="Window of inserted edges: a duration such as 90s, 15min, 1h or 7d, or a number of edges.",
+        help="Window of inserted edges: a duration such as 90s, 15min, 1h30m or 7d (units w, d, h, min or m, "
+        "s, ms, us, ns), or a number of edges.",
         show_default="no window",
     ),
 ]

@@ -197,6 +197,9 @@ def _arrow_column(pa: Any, column: Column) -> Any:
         return pa.nulls(len(column))
     missing = column.missing()
     mask = missing if missing.any() else None
+    if column.times is not None:
+        zone = "UTC" if column.times is Kind.DATETIME_UTC else None
+        return pa.array(column.data, mask=mask).view(pa.timestamp("ns", zone))
     if column.strings is None:
         return pa.array(column.data, mask=mask)
     strings = pa.array(list(column.strings), type=pa.large_string())
@@ -210,7 +213,7 @@ def _arrow_array(pa: Any, values: NDArray[Any]) -> Any:
 def _records(attributes: AttributeTable, labels: Any, rows: int) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = [{} for _ in range(rows)]
     for name, column in attributes.items():
-        values, missing = column.to_numpy().tolist(), column.missing().tolist()
+        values, missing = column.to_list(), column.missing().tolist()
         for record, value, absent in zip(records, values, missing, strict=True):
             if not absent:
                 record[name] = value
@@ -229,6 +232,7 @@ def _weights(attributes: AttributeTable, name: str) -> Any:
         known = ", ".join(map(repr, attributes)) or "it has none"
         raise GraphError(f"weight: expected an edge attribute ({known}), found {name!r}")
     column = attributes[name]
-    if column.kind in (Kind.STRING, Kind.NOTHING) or column.missing().any():
+    numeric = column.kind in (Kind.INTEGER, Kind.FLOAT, Kind.BOOLEAN)
+    if not numeric or column.missing().any():
         raise GraphError(f"weight: expected numbers, none of them missing, found {column!r}")
     return column.data

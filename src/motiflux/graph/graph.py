@@ -93,9 +93,9 @@ class Graph(Importers, Exporters):
             Label of each edge, [m]. Without it every edge has the label 0.
         vertex_attributes, edge_attributes
             Columns by name: values of each vertex, [n], in the order of `vertex_labels`, and of each edge,
-            [m]. A column holds integers, floats, booleans or strings: a NumPy array, masked where values are
-            missing; a list, with None for them; or an Arrow array with nulls (pyarrow, polars, pandas: this
-            takes the package pyarrow). NaN is a missing value.
+            [m]. A column holds integers, floats, booleans, strings or datetimes: a NumPy array, masked where
+            values are missing; a list, with None for them; or an Arrow array with nulls (pyarrow, polars,
+            pandas: this takes the package pyarrow). NaN and NaT are missing values.
         self_loops
             ``"warn"`` leaves self-loops out, with a `MotifluxWarning` that counts them; ``"drop"`` leaves
             them out without a warning; ``"error"`` raises an error that names the first.

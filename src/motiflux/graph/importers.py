@@ -72,8 +72,8 @@ class Importers(GraphArrays):
         Returns
         -------
         Graph
-            Nulls in attributes are missing values. Timestamps, dates, times of day and durations become the
-            integers they are kept as, in their own unit.
+            Nulls in attributes are missing values. Timestamps and dates become datetimes; times of day and
+            durations become the integers they are kept as, in their own unit.
 
         Raises
         ------

@@ -80,6 +80,8 @@ class Gathered:
                 self._refuse(rows[0], chunk[0].as_py())
         elif is_masked(chunk) and chunk.mask.any():
             self._refuse(rows[int(np.flatnonzero(chunk.mask)[0])], None)
+        elif not isinstance(chunk, list) and chunk.dtype.kind == "M" and len(chunk):
+            self._refuse(rows[0], str(chunk[0]))
         elif isinstance(chunk, list) or chunk.dtype.kind in "Of":
             for row, value in enumerate(chunk if isinstance(chunk, list) else chunk.tolist()):
                 if value is None or value != value:
@@ -93,8 +95,8 @@ class Gathered:
 
 
 def _plain(values: Any) -> Any:
-    """Return NumPy's times as integers, missing where they are not a time."""
-    if isinstance(values, list) or values.dtype.kind not in "mM":
+    """Return NumPy's durations as integers, missing where they are none."""
+    if isinstance(values, list) or values.dtype.kind != "m":
         return values
     missing = np.isnat(values) | np.ma.getmaskarray(values)
     numbers = np.asarray(np.ma.getdata(values)).view(np.int64)

@@ -15,6 +15,7 @@ import numpy as np
 
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator, Value
 from motiflux.errors import PatternError
+from motiflux.times import MomentError, format_moment, is_moment, moment_of
 
 MAX_CONDITION_DEPTH = 50
 """How deep conditions may be nested."""
@@ -95,8 +96,21 @@ def _value(value: object) -> Value:
         return bool(value)
     if isinstance(value, str):
         return str(value)
+    if is_moment(value):
+        return _moment(value)
     if isinstance(value, (float, np.floating)) and not math.isnan(value):
         return float(value)
     if isinstance(value, SupportsIndex) and not isinstance(value, np.ndarray):
         return index(value)
-    raise PatternError(f"where: expected an integer, a number, a string or a boolean, found {value!r}")
+    raise PatternError(
+        f"where: expected an integer, a number, a string, a boolean or a datetime, found {value!r}"
+    )
+
+
+def _moment(value: object) -> str:
+    """Return a datetime as text: conditions hold it so, and compare it exactly."""
+    try:
+        nanoseconds, zoned = moment_of(value)
+        return format_moment(nanoseconds, utc=zoned)
+    except (MomentError, ValueError, OverflowError) as error:
+        raise PatternError(f"where: expected a datetime of the years 1 to 9999, found {value!r}") from error

@@ -237,7 +237,7 @@ class RowColumns:
             column = graph.vertex_attributes[attribute]
         else:
             column = label_column(graph.vertex_label_table, graph.vertex_labels, graph.num_vertices)
-        return _Source(_field_of(name, column), lambda rows: column.take(rows.vertices[at]))
+        return _Source(Field.of(name, column), lambda rows: column.take(rows.vertices[at]))
 
     def _edge_attribute(self, name: str, at: int, attribute: str) -> _Source:
         graph, witnesses = self.graph, self.witnesses
@@ -249,7 +249,7 @@ class RowColumns:
 
         if attribute in graph.edge_attributes:
             column = graph.edge_attributes[attribute]
-            return _Source(_field_of(name, column), lambda rows: column.take(place(rows)))
+            return _Source(Field.of(name, column), lambda rows: column.take(place(rows)))
         if attribute == ROW:
             return _Source(Field(name, np.dtype(np.int64)), lambda rows: Column(place(rows)))
         labels = edge_label_column(graph)
@@ -258,7 +258,7 @@ class RowColumns:
             assert rows.edges is not None
             return labels.take(rows.edges[at])
 
-        return _Source(_field_of(name, labels), label)
+        return _Source(Field.of(name, labels), label)
 
 
 def label_column(table: LabelTable, codes: NDArray[np.uint32] | None, length: int) -> Column:
@@ -288,10 +288,6 @@ def _edge_source(name: str, at: int) -> _Source:
         return Column(rows.edges[at])
 
     return _Source(Field(name, np.dtype(np.int64)), edge)
-
-
-def _field_of(name: str, column: Column) -> Field:
-    return Field(name, column.data.dtype, column.strings)
 
 
 def _plain_names(pattern: Pattern) -> list[str]:

@@ -136,7 +136,7 @@ def _value(column: Column, row: int) -> Any:
     one = column.take(np.array([row]))
     if one.missing()[0]:
         return None
-    return one.data[0].item() if one.strings is None else one.strings[int(one.data[0])]
+    return one.to_list()[0]
 
 
 def _present(getters: _Getters, row: int) -> dict[str, Any]:

@@ -57,9 +57,10 @@ class Monitor(Changing, Kept):
     strict
         Whether inserting an existing edge, or deleting a missing edge, is an error.
     window
-        Lifetime of inserted edges: a duration (``"90s"``, ``"15min"``, ``"1h"``, ``"7d"``, a timedelta, or
-        seconds as a float), or a number of edges (an int): the newest edges stay. Expired edges are deleted
-        before the update that makes them expire; the matches that vanish with them have its position.
+        Lifetime of inserted edges: a duration (``"90s"``, ``"1h30m"``, ``"7d"``, a timedelta of Python or
+        NumPy, or seconds as a float), or a number of edges (an int): the newest edges stay. Text has the
+        units w, d, h, min or m, s, ms, us and ns. Expired edges are deleted before the update that makes them
+        expire; the matches that vanish with them have its position.
     time_unit
         The unit of numeric times: ``"s"``, ``"ms"``, ``"us"`` or ``"ns"``. Datetimes have their own unit.
     disorder

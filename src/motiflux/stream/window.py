@@ -17,6 +17,15 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.errors import ArgumentError, StreamError
 from motiflux.graph import Graph, Kind
+from motiflux.times import (
+    DURATION_UNITS,
+    MomentError,
+    duration_of,
+    is_moment,
+    moment_of,
+    moments_of_array,
+    parse_duration,
+)
 from motiflux.units import quantity
 
 WindowLength: TypeAlias = str | int | float | dt.timedelta | np.timedelta64
@@ -28,18 +37,12 @@ DISORDERS = ("error", "clamp", "drop")
 MOST = 1 << 62
 """Greatest moments and lengths in nanoseconds, 146 years: their sums fit into 64 bits."""
 
-_MOST_DAYS = MOST // (86_400 * 10**9)
+_DAY = 86_400 * 10**9
+_MOST_DAYS = MOST // _DAY
 
-_LENGTH_UNITS = {
-    **TIME_UNITS,
-    "min": 60 * 10**9,
-    "h": 3600 * 10**9,
-    "d": 86_400 * 10**9,
-    "w": 7 * 86_400 * 10**9,
-}
-_TEXT = re.compile(r"\s*(\d+)(\.\d+)?\s*([a-z]*)\s*")
+_COUNT = re.compile(r"\s*([0-9]{1,18})\s*")
 _EXPECTED = (
-    "a time such as '90s', '15min', '1h' or '7d', a timedelta, seconds as a float, "
+    "a time such as '90s', '15min', '1h30m' or '7d', a timedelta, seconds as a float, "
     "or a number of edges as an int"
 )
 
@@ -62,9 +65,9 @@ class Span:
     def __str__(self) -> str:
         if not self.timed:
             return quantity(self.length, "edge")
-        fits = [unit for unit in _LENGTH_UNITS if self.length % _LENGTH_UNITS[unit] == 0]
-        unit = max(fits, key=_LENGTH_UNITS.__getitem__)
-        return f"{self.length // _LENGTH_UNITS[unit]}{unit}"
+        fits = [unit for unit in DURATION_UNITS if self.length % DURATION_UNITS[unit] == 0]
+        unit = max(fits, key=DURATION_UNITS.__getitem__)
+        return f"{self.length // DURATION_UNITS[unit]}{unit}"
 
 
 def parse_window(window: object) -> Span:
@@ -83,16 +86,10 @@ def parse_window(window: object) -> Span:
 
 def _read_length(window: object) -> tuple[int | None, bool]:
     if isinstance(window, str):
-        parts = _TEXT.fullmatch(window)
-        if parts is None or (parts[3] and parts[3] not in _LENGTH_UNITS) or (parts[2] and not parts[3]):
-            return None, True
-        if not parts[3]:
-            return int(parts[1]), False
-        return _scaled(parts[1] + (parts[2] or ""), _LENGTH_UNITS[parts[3]]), True
-    if isinstance(window, np.timedelta64):
-        return None if np.isnat(window) else int(window.astype("timedelta64[ns]").astype(np.int64)), True
-    if isinstance(window, dt.timedelta):
-        return window // dt.timedelta(microseconds=1) * 1000, True
+        count = _COUNT.fullmatch(window)
+        return (parse_duration(window), True) if count is None else (int(count[1]), False)
+    if isinstance(window, (dt.timedelta, np.timedelta64)):
+        return duration_of(window), True
     if isinstance(window, bool):
         return None, True
     if isinstance(window, (int, np.integer)):
@@ -100,11 +97,6 @@ def _read_length(window: object) -> tuple[int | None, bool]:
     if isinstance(window, (float, np.floating)):
         return int(window * 10**9) if 0 < window < MOST / 10**9 else None, True
     return None, True
-
-
-def _scaled(number: str, unit: int) -> int:
-    whole, _, part = number.partition(".")
-    return int(whole) * unit + (int(part) * unit // 10 ** len(part) if part else 0)
 
 
 class Clock:
@@ -154,7 +146,7 @@ class Clock:
             at = int(late.argmax())
             raise StreamError(
                 f"updates, times, row {rows[at]}: expected {self._text(int(latest[at]), times)} or later, "
-                f"found {times[rows[at]]}; disorder='clamp' or 'drop' lets updates out of time order pass",
+                f"found {times[rows[at]]}; with the disorder clamp or drop, updates out of time order pass",
                 int(rows[at]),
             )
         self.latest = int(latest[-1])
@@ -202,8 +194,10 @@ def as_moments(values: object) -> NDArray[Any]:
         raise StreamError(f"updates, times: expected a column of moments, found none: {error}") from None
     if times.dtype.kind == "M" and times.ndim == 1:
         return _datetimes(times)
+    if times.dtype.kind == "O" and times.ndim == 1 and any(map(is_moment, times)):
+        return _datetimes_of_objects(times)
     if times.ndim != 1 or times.dtype.kind not in "iuf":
-        raise StreamError(f"updates, times: expected numbers, found {times.dtype}")
+        raise StreamError(f"updates, times: expected numbers or datetimes, found {times.dtype}")
     if times.dtype.kind == "f" and not np.isfinite(times).all():
         row = int(np.flatnonzero(~np.isfinite(times))[0])
         raise StreamError(f"updates, times, row {row}: expected a moment, found {times[row]}")
@@ -214,13 +208,44 @@ def _datetimes(times: NDArray[Any]) -> NDArray[Any]:
     """Return datetimes in nanoseconds; refuse datetimes outside their range, which would wrap around."""
     if (missing := np.isnat(times)).any():
         raise StreamError(f"updates, times, row {int(missing.argmax())}: expected a moment, found none")
-    days = times.astype("datetime64[D]").astype(np.int64)
-    if (beyond := np.abs(days) >= _MOST_DAYS).any():
-        row = int(beyond.argmax())
-        raise StreamError(
-            f"updates, times, row {row}: expected a moment within 146 years of 1970, found {times[row]}", row
-        )
-    return times.astype("datetime64[ns]")
+    try:
+        numbers = moments_of_array(times)[0]
+    except MomentError as error:
+        if "whole" in error.message:
+            raise StreamError(f"updates, times, row {error.row}: {error.message}", error.row) from None
+        raise _beyond(error.row, times) from None
+    return _near(numbers, times)
+
+
+def _datetimes_of_objects(times: NDArray[Any]) -> NDArray[Any]:
+    """Return datetimes and dates of Python and pandas in nanoseconds; those without a zone are in UTC."""
+    numbers = np.zeros(len(times), dtype=np.int64)
+    first: bool | None = None
+    for row, time in enumerate(times):
+        if not is_moment(time) or time != time:
+            raise StreamError(f"updates, times, row {row}: expected a datetime, found {time!r}", row)
+        try:
+            numbers[row], zoned = moment_of(time)
+        except (MomentError, OverflowError):
+            raise _beyond(row, times) from None
+        first = zoned if first is None else first
+        if zoned is not first:
+            wanted = f"datetimes {'with' if first else 'without'} a time zone as before"
+            raise StreamError(f"updates, times, row {row}: expected {wanted}, found {time}", row)
+    return _near(numbers, times)
+
+
+def _near(numbers: NDArray[np.int64], times: NDArray[Any]) -> NDArray[Any]:
+    """Return nanoseconds as datetimes; refuse those that are too far away."""
+    if (beyond := np.abs(numbers) >= _MOST_DAYS * _DAY).any():
+        raise _beyond(int(beyond.argmax()), times)
+    return numbers.view("datetime64[ns]")
+
+
+def _beyond(row: int, times: NDArray[Any]) -> StreamError:
+    return StreamError(
+        f"updates, times, row {row}: expected a moment within 146 years of 1970, found {times[row]}", row
+    )
 
 
 def nanoseconds(times: NDArray[Any], unit: str) -> NDArray[np.int64]:
@@ -240,7 +265,7 @@ def nanoseconds(times: NDArray[Any], unit: str) -> NDArray[np.int64]:
         row = int(beyond.argmax())
         raise StreamError(
             f"updates, times, row {row}: expected from {-most} to {most} {unit}, found {times[row]}; "
-            "time_unit says what unit times have",
+            "the time unit says what unit times have",
             row,
         )
     if times.dtype.kind == "f":
@@ -275,14 +300,15 @@ def fill_window(
     Raises
     ------
     ArgumentError
-        There is no such attribute, or it holds no numbers.
+        There is no such attribute, or it holds neither numbers nor datetimes.
     StreamError
         A moment is out of range.
     """
     column = graph.edge_attributes.get(edge_times) if isinstance(edge_times, str) else None
-    if column is None or column.kind not in (Kind.INTEGER, Kind.FLOAT):
+    if column is None or (column.times is None and column.kind not in (Kind.INTEGER, Kind.FLOAT)):
         found = f"{edge_times!r}, {column.kind.value}" if column is not None else f"{edge_times!r}"
-        raise ArgumentError("edge_times", "an attribute of the graph's edges that holds numbers", found)
+        expected = "an attribute of the graph's edges that holds numbers or datetimes"
+        raise ArgumentError("edge_times", expected, found)
     rows = graph.forward
     sources = rows.sources()
     kept = np.ones(len(sources), dtype=bool) if graph.directed else sources < rows.neighbors
@@ -291,7 +317,11 @@ def fill_window(
     timed = ~column.missing()
     if not copies:
         timed &= np.concatenate([[True], of_rows[1:] != of_rows[:-1]]) if len(of_rows) else timed
-    moments = nanoseconds(column.data[timed], unit)
+    known = column.data[timed]
+    if column.times is None:
+        moments = nanoseconds(known, unit)
+    else:
+        moments = nanoseconds(_near(known, known.view("datetime64[ns]")), unit)
     order = np.argsort(moments, kind="stable")
     arcs, moments = of_rows[timed][order], moments[order]
     if len(moments):

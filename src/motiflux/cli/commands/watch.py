@@ -71,7 +71,7 @@ def run(
         "symmetry": symmetry.value,
         "duplicates": duplicates.value,
         "strict": strict,
-        "window": int(window) if window is not None and window.isdecimal() else window,
+        "window": None if window is None else _window(window),
         "time_unit": time_unit.value,
         "disorder": None if disorder is None else disorder.value,
         "tuning": opt.tuning_of(settings),
@@ -137,6 +137,25 @@ def _check_edge_times(edge_times: str | None, window: str | None, graph: Path, r
         raise UsageError(f"--edge-times {edge_times}: expected a graph whose edges have times, found none")
     if window is None:
         raise UsageError(f"--edge-times {edge_times}: expected --window, found none")
+
+
+def _window(text: str) -> str:
+    """Return a window that `Monitor` takes.
+
+    Raises
+    ------
+    ArgumentError
+        It is neither a duration nor a number of edges.
+    """
+    from motiflux.stream.window import parse_window
+
+    try:
+        parse_window(text)
+    except ArgumentError:
+        raise ArgumentError(
+            "--window", "a duration such as 90s, 15min or 1h30m, or a number of edges", text
+        ) from None
+    return text
 
 
 def _check_together(

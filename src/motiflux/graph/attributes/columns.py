@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import GraphError
+from motiflux.graph.attributes.datetimes import Times, times_of_arrow, times_of_numpy, times_of_objects
 from motiflux.graph.labels import check_characters
 from motiflux.interop import Coded, arrow
 from motiflux.interop.arrays import is_masked
 from motiflux.interop.coded_strings import CodedStrings
 from motiflux.interop.strings import StringTable
 from motiflux.packages import require
+from motiflux.times import is_moment, python_moment
 from motiflux.units import quantity
 
-_EXPECTED = "integers, floats, booleans or strings"
+_EXPECTED = "integers, floats, booleans, strings or datetimes"
 
 
 class Kind(StrEnum):
@@ -28,6 +30,8 @@ class Kind(StrEnum):
     INTEGER = "integers"
     FLOAT = "floats"
     STRING = "strings"
+    DATETIME = "datetimes"
+    DATETIME_UTC = "datetimes in UTC"
     NOTHING = "no values"
 
 
@@ -41,23 +45,28 @@ class Column:
     Parameters
     ----------
     data
-        The values [n] of type bool, int8 to uint64 or float16 to float64; uint32 codes for strings. Where a
-        value is missing, anything.
+        The values [n] of type bool, int8 to uint64 or float16 to float64; uint32 codes for strings; int64
+        nanoseconds since 1970 for datetimes. Where a value is missing, anything.
     mask
         bool [n], True for missing values; None if none is missing. NaN is always missing.
     strings
         The strings that the codes refer to; None for other types.
+    times
+        ``DATETIME`` or ``DATETIME_UTC`` for datetimes; None for other types.
     """
 
     data: NDArray[Any]
     mask: NDArray[np.bool_] | None = None
     strings: StringTable | None = None
+    times: Kind | None = None
 
     @property
     def kind(self) -> Kind:
         """The kind of the values; ``NOTHING`` for a column of missing values without a type."""
         if self.strings is not None:
             return Kind.STRING
+        if self.times is not None:
+            return self.times
         kinds = {"b": Kind.BOOLEAN, "i": Kind.INTEGER, "u": Kind.INTEGER, "f": Kind.FLOAT, "V": Kind.NOTHING}
         return kinds[self.data.dtype.kind]
 
@@ -65,8 +74,9 @@ class Column:
         return len(self.data)
 
     def __repr__(self) -> str:
-        values = "no values" if self.kind is Kind.NOTHING else self.kind.value.removesuffix("s")
-        counted = values if self.kind is Kind.NOTHING else quantity(len(self), values)
+        values, *zone = self.kind.value.split(" ", 1)  # "datetimes in UTC"
+        one = values.removesuffix("s")
+        counted = "no values" if self.kind is Kind.NOTHING else " ".join([quantity(len(self), one), *zone])
         return f"Column({counted}, {int(np.count_nonzero(self.missing())):,} missing)"
 
     def missing(self) -> NDArray[np.bool_]:
@@ -81,6 +91,8 @@ class Column:
     def to_numpy(self) -> NDArray[Any]:
         """Return the values: [n], a masked array where values other than NaN are missing, strings as objects.
 
+        Datetimes are datetime64[ns], in UTC if they have a time zone, and NaT where they are missing.
+
         Examples
         --------
         >>> import motiflux as mf
@@ -93,14 +105,41 @@ class Column:
         values = self.data
         if self.strings is not None:
             values = np.array(list(self.strings), dtype=object)[self.data]
+        elif self.times is not None:
+            moments = self.data.astype("datetime64[ns]")
+            moments[self.missing()] = np.datetime64("NaT")
+            return moments
         elif self.kind is Kind.NOTHING:
             return np.full(len(self), None, dtype=object)
         return values.copy() if self.mask is None else np.ma.MaskedArray(values, self.mask.copy())
 
+    def to_list(self) -> list[Any]:
+        """Return the values as Python objects, None (of floats also NaN) where they are missing.
+
+        Datetimes are ``datetime.datetime``, with the time zone UTC if they have one; those finer than
+        microseconds are ``pandas.Timestamp``.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> g = mf.Graph.from_edges([(0, 1)], edge_attributes={"when": np.array(["2024-03-01"], "M8[D]")})
+        >>> g.edge_attributes["when"].to_list()
+        [datetime.datetime(2024, 3, 1, 0, 0)]
+        """
+        if self.times is None:
+            values: list[Any] = self.to_numpy().tolist()
+            return values
+        utc = self.times is Kind.DATETIME_UTC
+        return [
+            None if absent else python_moment(value, utc=utc)
+            for value, absent in zip(self.data.tolist(), self.missing().tolist(), strict=True)
+        ]
+
     def take(self, rows: NDArray[Any]) -> Column:
         """Return the column of some rows (positions, or bool [n]), in a copy."""
         mask = None if self.mask is None else self.mask[rows]
-        return Column(self.data[rows], mask if mask is not None and mask.any() else None, self.strings)
+        missing = mask if mask is not None and mask.any() else None
+        return Column(self.data[rows], missing, self.strings, self.times)
 
     def arrays(self) -> list[NDArray[Any]]:
         """Return the arrays that are there."""
@@ -154,8 +193,10 @@ def _from_numpy(array: NDArray[Any], what: str) -> Column:
     if kind == "U":
         check_characters(data, what)
         return _coded(data.tolist(), mask)
+    if kind == "M":
+        return _moments(times_of_numpy(data, mask, what))
     if kind not in "biuf" or data.dtype.itemsize > 8:
-        raise GraphError(f"{what}: expected {_EXPECTED}, found {data.dtype}{_advice(kind in 'mM')}")
+        raise GraphError(f"{what}: expected {_EXPECTED}, found {data.dtype}{_advice(kind == 'm')}")
     return _plain(data, mask)
 
 
@@ -164,6 +205,11 @@ def _plain(data: NDArray[Any], mask: NDArray[np.bool_] | None) -> Column:
     if mask is None or not mask.any():
         return Column(data)
     return Column(np.where(mask, data.dtype.type(0), data), mask)
+
+
+def _moments(times: Times) -> Column:
+    kind = Kind.DATETIME_UTC if times.utc else Kind.DATETIME
+    return Column(times.nanoseconds, times.missing if times.missing.any() else None, None, kind)
 
 
 def _coded(strings: list[str], mask: NDArray[np.bool_] | None) -> Column:
@@ -180,18 +226,26 @@ _FILLERS: dict[type, Any] = {bool: False, int: 0, float: 0.0, str: ""}
 
 
 def _from_objects(values: list[Any], mask: NDArray[np.bool_] | None, what: str) -> Column:
-    """Return the column of Python objects; None and, beside strings too, NaN are missing."""
-    values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    absences = (value is None or (isinstance(value, float) and value != value) for value in values)
-    missing = np.fromiter(absences, dtype=bool, count=len(values))
+    """Return the column of Python objects; None, NaT and, beside strings too, NaN are missing."""
+    values = [
+        value.item() if isinstance(value, np.generic) and not is_moment(value) else value for value in values
+    ]
+    missing = np.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
     if mask is not None:
         missing |= mask
     present = [value for value, absent in zip(values, missing, strict=True) if not absent]
     if not present:
         return Column(np.zeros(len(values), dtype="V1"))
+    if all(map(is_moment, present)):
+        return _moments(times_of_objects(values, missing, what))
     kind = _kind_of(present, what)
     filled = [_FILLERS[kind] if absent else value for value, absent in zip(values, missing, strict=True)]
     return _coded(filled, missing) if kind is str else _plain(_numbers(filled, kind, what), missing)
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell whether a value is None, NaN or NaT."""
+    return value is None or bool((isinstance(value, float) or is_moment(value)) and value != value)
 
 
 def _kind_of(values: list[Any], what: str) -> type:
@@ -236,6 +290,8 @@ def _from_arrow(values: Any, what: str) -> Column:
 
 def _from_arrow_array(pa: Any, array: Any, what: str) -> Column:
     types = pa.types
+    if types.is_timestamp(array.type) or types.is_date(array.type):
+        return _moments(times_of_arrow(pa, array, what))
     mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     if types.is_null(array.type):
         return Column(np.zeros(len(array), dtype="V1"))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from motiflux.conditions import Operator, Value
 from motiflux.graph.attributes.columns import Column, Kind
 from motiflux.interop.strings import StringTable
+from motiflux.times import MomentError, is_moment, moment_of, parse_moment
 
 Mask: TypeAlias = NDArray[np.bool_]
 Judgement: TypeAlias = tuple[Mask, Mask]
@@ -37,7 +38,7 @@ def compare(column: Column, operator: Operator, value: Value) -> Judgement:
     if operator is Operator.UNEQUAL:
         holds, fails = compare_any(column, (value,))
         return fails, holds
-    value = _plain(value)
+    value = _plain(value, column)
     if column.kind is Kind.NOTHING or _is_nan(value):
         return _nowhere(column), _nowhere(column)
     if isinstance(value, str):
@@ -45,7 +46,7 @@ def compare(column: Column, operator: Operator, value: Value) -> Judgement:
         holds = _compare_strings(column.strings, operator, value)[column.data]
     elif isinstance(value, bool):
         holds = _ORDERINGS[operator](column.data, np.bool_(value))
-    elif column.kind is Kind.INTEGER:
+    elif column.kind is Kind.INTEGER or column.times is not None:
         holds = _compare_integers(column.data, operator, value)
     else:
         holds = _compare_floats(column.data.astype(np.float64, copy=False), operator, value)
@@ -58,7 +59,8 @@ def compare_any(column: Column, values: Sequence[Value]) -> Judgement:
     if column.kind is Kind.NOTHING:
         return _nowhere(column), _nowhere(column)
     present = ~column.missing()
-    wanted = [value for value in map(_plain, values) if not _is_nan(value)]
+    plain = (_plain(value, column) for value in values)
+    wanted = [value for value in plain if not _is_nan(value)]
     holds = _equals_any(column, wanted) & present
     return holds, present & ~holds if len(wanted) == len(values) else _nowhere(column)
 
@@ -67,8 +69,38 @@ def _nowhere(column: Column) -> Mask:
     return np.zeros(len(column), dtype=bool)
 
 
-def _plain(value: Value) -> Value:
+def _plain(value: Value, column: Column) -> Value:
+    """Return a value as Python's; the nanoseconds of datetimes where the column holds these."""
+    if column.times is not None:
+        return moment_for(column, value)
     return value.item() if isinstance(value, np.generic) else value
+
+
+def moment_for(column: Column, value: object) -> int:
+    """Return the nanoseconds, of any size, of a datetime that a column of datetimes is compared with.
+
+    Text without a time zone is in UTC where the column has one.
+
+    Raises
+    ------
+    ValueError
+        It is no datetime, or has a time zone where the column has none; says what was expected.
+    """
+    try:
+        found = (
+            moment_of(value) if is_moment(value) else parse_moment(value) if isinstance(value, str) else None
+        )
+    except MomentError as fault:
+        raise ValueError(fault.message) from None
+    if found is None:
+        raise ValueError(
+            f"expected text such as '2024-03-01' or '2024-03-01T12:00:00' to compare its {column.kind.value} "
+            f"with, found {value!r}"
+        )
+    nanoseconds, zoned = found
+    if zoned and column.times is Kind.DATETIME:
+        raise ValueError(f"expected no time zone, as its datetimes have none, found {value!r}")
+    return nanoseconds
 
 
 def _is_nan(value: Value) -> bool:
@@ -80,7 +112,7 @@ def _equals_any(column: Column, values: Iterable[Any]) -> Mask:
         return np.asarray(_among(column.strings, values)[column.data])
     if column.kind is Kind.BOOLEAN:
         return np.isin(column.data, list(values))
-    if column.kind is Kind.INTEGER:
+    if column.kind is Kind.INTEGER or column.times is not None:
         limits = np.iinfo(column.data.dtype)
         whole = [int(value) for value in values if isinstance(value, int) or value.is_integer()]
         within = [value for value in whole if limits.min <= value <= limits.max]

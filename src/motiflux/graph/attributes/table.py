@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator, Value
 from motiflux.errors import ArgumentError, GraphError, PatternError
 from motiflux.graph.attributes.columns import Column, Kind, make_column
-from motiflux.graph.attributes.compare import Judgement, Mask, compare, compare_any
+from motiflux.graph.attributes.compare import Judgement, Mask, compare, compare_any, moment_for
 from motiflux.units import counted
 
 _OF_STRINGS = (Operator.STARTS_WITH, Operator.ENDS_WITH, Operator.CONTAINS)
@@ -194,7 +194,12 @@ class AttributeTable(Mapping[str, Column]):
         what = f"{self.of} attribute {name!r}"
         if kind is not Kind.NOTHING and operator in _OF_STRINGS and kind is not Kind.STRING:
             raise PatternError(f"{what}: expected strings for {operator.value}, found {kind.value}")
-        if kind is not Kind.NOTHING and _kind_of(value) is not (Kind.FLOAT if kind in _NUMBERS else kind):
+        if column.times is not None:
+            try:
+                moment_for(column, value)
+            except ValueError as error:
+                raise PatternError(f"{what}: {error}") from None
+        elif kind is not Kind.NOTHING and _kind_of(value) is not (Kind.FLOAT if kind in _NUMBERS else kind):
             expected = "a number" if kind in _NUMBERS else f"a {kind.value.removesuffix('s')}"
             raise PatternError(
                 f"{what}: expected {expected} to compare its {kind.value} with, found {value!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 
 from motiflux.errors import ArgumentError, GraphError
 from motiflux.interop.strings import from_list
+from motiflux.times import is_moment
 from motiflux.types import Label
 
-_PLAIN = (bool, int, float, str)
+_PLAIN = (bool, int, float, str, dt.date, np.datetime64)
 
 
 @dataclass(frozen=True)
@@ -134,12 +136,12 @@ def _column(records: Sequence[Mapping[str, Any]], key: str, name: Callable[[int]
     for place, value in enumerate(values):
         if value is not None and not isinstance(value, _PLAIN):
             raise GraphError(
-                f"{name(place)}, attribute {key!r}: expected integers, floats, booleans or strings, found "
-                f"{value!r}; {of}_attributes=[...] takes only those it lists"
+                f"{name(place)}, attribute {key!r}: expected integers, floats, booleans, strings or "
+                f"datetimes, found {value!r}; {of}_attributes=[...] takes only those it lists"
             )
     return values
 
 
 def plain(value: Any) -> Any:
     """Return NumPy's numbers and strings as Python's, all else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
+    return value.item() if isinstance(value, np.generic) and not is_moment(value) else value

@@ -41,7 +41,7 @@ class ArrowTables:
         self._pa = pa = require("pyarrow", what)
         self._matches = matches
         self._makers = [self._maker(field) for field in matches.fields]
-        fields = [pa.field(field.name, maker(_no_rows(field)).type) for field, maker in self._pairs()]
+        fields = [pa.field(field.name, maker(field.no_rows()).type) for field, maker in self._pairs()]
         self.schema = pa.schema(fields, metadata=dict(matches.metadata))
 
     def _pairs(self) -> Iterator[tuple[Field, Callable[[Column], Any]]]:
@@ -58,9 +58,17 @@ class ArrowTables:
         pa = self._pa
         if field.kind is Kind.NOTHING:
             return lambda column: pa.nulls(len(column))
+        if field.times is not None:
+            timestamps = timestamp_type(pa, field.times)
+            return lambda column: pa.array(column.data, mask=_mask(column)).view(timestamps)
         if field.kind is not Kind.STRING:
             return lambda column: pa.array(column.data, mask=_mask(column))
         return lambda column: string_array(pa, column, field.name)
+
+
+def timestamp_type(pa: Any, times: Kind) -> Any:
+    """Return the type of datetimes of a kind."""
+    return pa.timestamp("ns", "UTC" if times is Kind.DATETIME_UTC else None)
 
 
 def string_array(pa: Any, column: Column, what: str) -> Any:
@@ -138,7 +146,3 @@ def _mask(column: Column) -> NDArray[np.bool_] | None:
         return None
     missing = column.missing()
     return missing if missing.any() else None
-
-
-def _no_rows(field: Field) -> Column:
-    return Column(np.empty(0, field.dtype), None, field.strings)

@@ -13,7 +13,8 @@ and r rows of edges (an undirected edge has two arcs, and one row for each copy)
     forward.neighbors, reverse...       uint32        [a]        likewise
     forward.labels, reverse...          uint32        [a]        unless all edges have one
     forward.copies, reverse...          uint32        [a]        unless each edge was given once
-    vertex.NAME.data, edge.NAME.data    any plain     [n], [r]   attributes; uint32 codes of strings
+    vertex.NAME.data, edge.NAME.data    any plain     [n], [r]   attributes; uint32 codes of strings,
+                                                                 int64 nanoseconds of datetimes
     ....mask                            bool          [n], [r]   True where a value is missing
     ....text, ....offsets               uint8, int64  [], [k+1]  distinct strings, ascending
     frequencies.vertices                int64         [k]        vertices of each label
@@ -63,6 +64,8 @@ _COLUMNS = {
     Kind.INTEGER: _INTEGERS,
     Kind.FLOAT: "<f2 <f4 <f8",
     Kind.STRING: "<u4",
+    Kind.DATETIME: "<i8",
+    Kind.DATETIME_UTC: "<i8",
 }
 
 
@@ -339,7 +342,8 @@ class _Opened:
             return Column(np.broadcast_to(np.zeros(1, dtype="V1"), (length,)))
         strings = self._strings(name, self.file.array) if kind == Kind.STRING else None
         data = self._array(f"{name}.data", _COLUMNS[Kind(str(kind))], length)
-        return Column(data, self._optional(f"{name}.mask", "|b1", length), strings)
+        times = Kind(str(kind)) if kind in (Kind.DATETIME, Kind.DATETIME_UTC) else None
+        return Column(data, self._optional(f"{name}.mask", "|b1", length), strings, times)
 
     def _shape(self) -> ShapeStats:
         found = self._fact("shape", dict)

@@ -6,9 +6,10 @@ key              shape      holds
 edges            [m, 2]     integers, vertex ids 0..n-1
 vertex_labels    [n]        integers of any sign, or strings (optional)
 edge_labels      [m]        integers of any sign, or strings (optional)
-vertex.NAME      [n]        a vertex attribute: numbers, bools or strings
+vertex.NAME      [n]        a vertex attribute: numbers, bools, strings or datetimes
 edge.NAME        [m]        an edge attribute
-timestamps       [m]        numbers: the edge attribute ``time``
+timestamps       [m]        numbers or datetimes: the edge attribute ``time``
+utc              [k]        strings, the keys of datetimes that have a time zone: UTC (optional)
 vertex_ids       [n]        integers or strings, the ids of the vertices 0..n-1 (optional)
 directed         []         bool (optional, False)
 num_vertices     []         n (optional: the number of values a vertex has, else the largest id + 1)
@@ -19,6 +20,7 @@ Other keys are ignored.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import math
 import struct
@@ -34,8 +36,10 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from motiflux.errors import FormatError
+from motiflux.errors import FormatError, GraphError
+from motiflux.graph.attributes.columns import Kind, make_column
 from motiflux.interop import GraphColumns
+from motiflux.io.binary.npz_writer import UTC_KEY
 from motiflux.io.build import build_graph
 from motiflux.io.files.source import CHUNK_BYTES, is_compressed, open_source, read_chunks
 from motiflux.types import MAX_VERTICES
@@ -105,6 +109,7 @@ def read(
         vertex_attributes = archive.attributes("vertex.")
         edge_attributes = archive.attributes("edge.")
         times = archive.times()
+        zoned = archive.zoned()
         says_directed = archive.directed()
     of_vertices = next(
         (one for one in (vertex_ids, vertex_labels, *vertex_attributes.values()) if one is not None), None
@@ -122,6 +127,7 @@ def read(
     if times is not None:
         _check_length(path, "timestamps", times, len(edges), "edges")
         edge_attributes["time"] = times
+    _mark_zoned(path, zoned, {"vertex.": vertex_attributes, "edge.": edge_attributes})
     _check_ids(path, edges, num_vertices)
     if of_vertices is None:
         _check_size(path, num_vertices, len(edges), given=given)
@@ -242,21 +248,28 @@ class _Archive:
             raise self._fault(f"{key}[{row}]: found {labels[row]}, expected at most {_MAX_INT64}")
         return labels
 
-    def attributes(self, prefix: str) -> dict[str, AnyArray]:
+    def attributes(self, prefix: str) -> dict[str, Any]:
         """Return the columns whose keys begin so, by the rest of the key."""
-        columns = {}
+        columns: dict[str, Any] = {}
         for key in self._keys:
             name = key.removeprefix(prefix)
             if name and name != key:
-                columns[name] = self._column(key, "biufU", "numbers, bools or strings, 1-d")
+                columns[name] = self._column(key, "biufUM", "numbers, bools, strings or datetimes, 1-d")
         return columns
+
+    def zoned(self) -> list[str]:
+        """Return the keys of datetimes that have a time zone."""
+        if UTC_KEY not in self._keys:
+            return []
+        keys: list[str] = self._column(UTC_KEY, "U", "strings, 1-d").tolist()
+        return keys
 
     def times(self) -> AnyArray | None:
         if "timestamps" not in self._keys:
             return None
         if "edge.time" in self._keys:
             raise self._fault("timestamps: found edge.time too, expected one of them")
-        return self._column("timestamps", "iuf", "numbers, 1-d")
+        return self._column("timestamps", "iufM", "numbers or datetimes, 1-d")
 
     def _column(self, key: str, kinds: str, expected: str) -> AnyArray:
         array = self._array(key)
@@ -369,7 +382,24 @@ def _check_size(path: Path, num_vertices: int, num_edges: int, *, given: bool) -
         )
 
 
-def _check_length(path: Path, key: str, array: AnyArray | None, expected: int, what: str) -> None:
+def _mark_zoned(path: Path, keys: list[str], columns: dict[str, dict[str, Any]]) -> None:
+    """Give datetimes that have a time zone their kind."""
+    for key in keys:
+        prefix, dot, name = key.partition(".")
+        of_prefix = columns.get(prefix + dot, {})
+        array = of_prefix.get(name)
+        if not isinstance(array, np.ndarray) or array.dtype.kind != "M":
+            raise FormatError(
+                path, f"{UTC_KEY}: found {key!r}, expected the key of an attribute of datetimes"
+            )
+        try:
+            column = make_column(array, key)
+        except GraphError as error:
+            raise FormatError(path, str(error)) from None
+        of_prefix[name] = dataclasses.replace(column, times=Kind.DATETIME_UTC)
+
+
+def _check_length(path: Path, key: str, array: Any, expected: int, what: str) -> None:
     if array is not None and len(array) != expected:
         raise FormatError(
             path,

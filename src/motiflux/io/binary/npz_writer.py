@@ -21,6 +21,9 @@ from motiflux.io.tables.match_tables import Field
 
 SUFFIX = ".npz"
 
+UTC_KEY = "utc"
+"""The key of the names of the keys that hold datetimes with a time zone."""
+
 _PIECE = 1 << 20
 """Values written at once."""
 
@@ -54,16 +57,26 @@ def write(graph: Graph, path: Path) -> int:
                 keys[ID] = "vertex_ids"
             _columns(archive, vertices, keys, "vertex.")
             _columns(archive, edges, {LABEL: "edge_labels"}, "edge.")
+            _note_zones(archive, graph)
         return counting.tell()
 
 
 def _check(path: Path, what: str, column: Column) -> None:
-    if column.mask is None or column.kind in (Kind.FLOAT, Kind.NOTHING):
+    if column.mask is None or column.times is not None or column.kind in (Kind.FLOAT, Kind.NOTHING):
         return
     raise OutputError(
-        f"{path}: .npz holds missing values of floats only, "
+        f"{path}: .npz holds missing values of floats and datetimes only, "
         f"found some among the {column.kind.value} of {what}"
     )
+
+
+def _note_zones(archive: zipfile.ZipFile, graph: Graph) -> None:
+    """Write the keys of the datetimes that have a time zone, which NumPy's do not say."""
+    tables = ((f"{table.of}.", table) for table in (graph.vertex_attributes, graph.edge_attributes))
+    kinds = ((prefix + name, kind) for prefix, table in tables for name, kind in table.kinds().items())
+    keys = np.array([key for key, kind in kinds if kind is Kind.DATETIME_UTC], dtype=np.str_)
+    if len(keys):
+        write_member(archive, UTC_KEY, keys.dtype, keys.shape, [keys])
 
 
 def _columns(
@@ -81,6 +94,8 @@ def _columns(
 def _npy_type(field: Field) -> np.dtype[Any]:
     if field.strings is not None:
         return np.dtype(f"<U{max(map(len, field.strings), default=1) or 1}")
+    if field.times is not None:
+        return np.dtype("datetime64[ns]")
     return np.dtype(np.float64) if field.kind is Kind.NOTHING else field.dtype
 
 
@@ -88,6 +103,8 @@ def _values(column: Column, field: Field, dtype: np.dtype[Any]) -> NDArray[Any]:
     if field.strings is not None:
         texts = [field.strings[code] for code in column.data.tolist()]
         return np.array(texts, dtype=dtype)
+    if column.times is not None:
+        return column.to_numpy()
     if field.kind is Kind.NOTHING:
         return np.full(len(column), np.nan)
     if column.kind is Kind.FLOAT and column.mask is not None:

@@ -53,7 +53,7 @@ class EdgeTable:
             self.fields.append(self._label_column.field(LABEL))
         self._has_labels = has_labels
         self.fixed = len(self.fields)
-        self.fields += [_field(name, column) for name, column in self._attributes.items()]
+        self.fields += [Field.of(name, column) for name, column in self._attributes.items()]
 
     @property
     def metadata(self) -> Mapping[str, str]:
@@ -97,7 +97,7 @@ class VertexTable:
         if self._has_labels:
             self.fields.append(self._labels.field(LABEL))
         self.fixed = len(self.fields)
-        self.fields += [_field(name, column) for name, column in graph.vertex_attributes.items()]
+        self.fields += [Field.of(name, column) for name, column in graph.vertex_attributes.items()]
 
     @cached_property
     def order(self) -> Rows:
@@ -175,10 +175,6 @@ def isolated(graph: Graph) -> int:
     if graph.directed:
         alone &= graph.reverse.degrees() == 0
     return int(np.count_nonzero(alone))
-
-
-def _field(name: str, column: Column) -> Field:
-    return Field(name, column.data.dtype, column.strings)
 
 
 def _parts(length: int, rows: int) -> Iterator[Rows]:

@@ -37,16 +37,28 @@ class Field:
     strings
         The strings that the codes refer to, in all batches; an empty table if each batch has a table of its
         own; None if the values are not strings.
+    times
+        As of `Column`: the kind of datetimes; None for other values.
     """
 
     name: str
     dtype: np.dtype[Any]
     strings: StringTable | None = None
+    times: Kind | None = None
+
+    @classmethod
+    def of(cls, name: str, column: Column) -> Field:
+        """Return the field of a column."""
+        return cls(name, column.data.dtype, column.strings, column.times)
 
     @property
     def kind(self) -> Kind:
         """The kind of the values."""
-        return Column(np.empty(0, self.dtype), None, self.strings).kind
+        return self.no_rows().kind
+
+    def no_rows(self) -> Column:
+        """Return the column without any row."""
+        return Column(np.empty(0, self.dtype), None, self.strings, self.times)
 
 
 @runtime_checkable

@@ -17,6 +17,7 @@ from motiflux.interop.strings import StringTable
 from motiflux.io.arrow.batches import first_surrogate
 from motiflux.io.files.sinks import open_sink, split_suffix
 from motiflux.io.tables.match_tables import Field, MatchTables
+from motiflux.times import format_moments
 
 _SLICE_ROWS = 65536  # bounds the text held in memory when a batch is large
 _FEW_ROWS = 4
@@ -154,6 +155,10 @@ class TextTable:
                 codes = np.where(missing, np.uint32(0), codes)
             codes, (text, offsets) = self._quoted(codes, self._known[id(column.strings)])
             return codes, missing, text, offsets
+        if column.times is not None:
+            texts = format_moments(data, utc=column.times is Kind.DATETIME_UTC).astype(np.bytes_)
+            text, offsets = _packed(texts)
+            return np.arange(len(data), dtype=np.uint32), missing, text, offsets
         if column.kind is Kind.NOTHING:
             return np.zeros(len(data), np.uint8), np.ones(len(data), np.uint8), None, None
         return _plain(data), missing, None, None
@@ -209,10 +214,19 @@ def _escaped(table: StringTable, name: str) -> StringTable:
     return StringTable(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
 
 
+def _packed(texts: NDArray[np.bytes_]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return texts without blanks or quotes one after the other, and the places between them."""
+    letters = texts.view(np.uint8).reshape(len(texts), texts.dtype.itemsize)
+    used = letters != 0
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(used.sum(axis=1), out=offsets[1:])
+    return letters[used], offsets
+
+
 def _slices(rows: int) -> Iterator[slice]:
     for start in range(0, rows, _SLICE_ROWS):
         yield slice(start, start + _SLICE_ROWS)
 
 
 def _is_int64(field: Field) -> bool:
-    return field.strings is None and field.dtype == np.int64
+    return field.strings is None and field.times is None and field.dtype == np.int64

@@ -28,6 +28,7 @@ from motiflux.interop.mapping import How
 from motiflux.interop.missing import told_of_dropped
 from motiflux.interop.tables import guess_notes
 from motiflux.io.files.source import format_suffix
+from motiflux.io.text.datetimes import as_datetimes
 from motiflux.io.text.ids import IdRules, Ids, advised, id_rules
 from motiflux.io.text.table import BLANKS, Field, Record, Rows, Table, TextFile, TextOptions, Want, is_integer
 
@@ -98,7 +99,10 @@ def attributes_of(table: Table, chosen: ChosenColumns, kept: NDArray[np.bool_] |
     """Return the attributes, which are the last columns, without those of rows that were dropped."""
     if not chosen.attributes:
         return {}
-    columns = [column.as_attribute() for column in table.columns[-len(chosen.attributes) :]]
+    columns = [
+        as_datetimes(table, column.as_attribute(), f"column {name!r}")
+        for name, column in zip(chosen.attributes, table.columns[-len(chosen.attributes) :], strict=True)
+    ]
     if kept is not None:
         columns = [column.take(kept) for column in columns]
     return dict(zip(chosen.attributes, columns, strict=True))

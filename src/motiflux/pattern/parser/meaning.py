@@ -20,6 +20,8 @@ from motiflux.pattern.parser.syntax import (
     Test,
     TextError,
 )
+from motiflux.pattern.parser.unquoted import needs_quotes
+from motiflux.pattern.text import quoted
 from motiflux.pattern.where import TEXT_OPERATORS
 
 _MIRRORED = {
@@ -116,7 +118,7 @@ class _Reading:
                     " there is no other condition on two vertices",
                     left.start,
                 )
-            raise _no_value(left, right)
+            raise _no_value(left, operator, right)
         attribute = self._attribute(left)
         value = _value(right)
         if operator in TEXT_OPERATORS and not isinstance(value, str):
@@ -164,11 +166,21 @@ class _Reading:
                 return TextError(f"expected a comparison such as {name}.age > 30", operand.start)
 
 
-def _no_value(left: Operand, right: Operand) -> TextError:
+def _no_value(left: Operand, operator: Operator, right: Operand) -> TextError:
     for operand in (left, right):
         if isinstance(operand, Call):
             return _misplaced(operand)
-    return TextError("two attributes cannot be compared: expected a value on one side", right.start)
+    if isinstance(right, Attribute) and isinstance(left, Symbol):
+        left, operator, right = right, _MIRRORED[operator], left
+    problem = "two attributes cannot be compared"
+    match left, right:
+        case Attribute(variable, name), Symbol():
+            of = variable.name if isinstance(variable.label, int) else quoted(variable.name)
+            return TextError(needs_quotes(f"{of}.{quoted(name)} {operator} ", right.name), right.start)
+        case Symbol(), Symbol():
+            correction = needs_quotes(f"{quoted(left.name)} {operator} ", right.name)
+            return TextError(f"{problem}, and {correction}", right.start)
+    return TextError(f"{problem}: expected a value on one side", right.start)
 
 
 def _misplaced(call: Call) -> TextError:

@@ -16,6 +16,7 @@ from motiflux.pattern.parser.refusals import end_refusal, refusal
 from motiflux.pattern.parser.resolve import Q, resolve
 from motiflux.pattern.parser.syntax import PatternText, TextError
 from motiflux.pattern.parser.tree_builder import TreeBuilder
+from motiflux.pattern.parser.unquoted import unquoted
 
 MAX_TEXT = 100_000
 """Most characters of a text: it is read in a second, and lists of ids beyond it are better made in Python."""
@@ -70,6 +71,8 @@ def _text_error(text: str, parser: InteractiveParser, error: UnexpectedInput) ->
         return TextError(end_refusal(accepted), (last.end_pos or 0) if last else 0)
     found = error.token.start_pos if isinstance(error, UnexpectedToken) else error.pos_in_stream
     assert found is not None
+    if (fault := unquoted(text, found, accepted)) is not None:
+        return TextError(*fault)
     parts = parser.parser_state.value_stack
     in_condition = any(isinstance(part, Token) and part.type == "WHERE" for part in parts)
     return TextError(refusal(text, found, accepted, in_condition=in_condition), found)

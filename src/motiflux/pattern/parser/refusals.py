@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Set as AbstractSet
 
-_CLAUSES = (
+CLAUSES = (
     "CALL CREATE DELETE DETACH EXPLAIN FILTER FINISH FOR FOREACH INSERT LET LIMIT LOAD MERGE OFFSET OPTIONAL"
     " ORDER PROFILE REMOVE RETURN SET SKIP UNION UNWIND USE USING WITH YIELD"
 )
-_CLAUSE = re.compile(rf"(?i)(?:{'|'.join(_CLAUSES.split())})\b")
+"""The first words of clauses of openCypher and GQL."""
+_CLAUSE = re.compile(rf"(?i)(?:{'|'.join(CLAUSES.split())})\b")
 _MATCH = re.compile(r"(?i)MATCH\b")
 _UNCLOSED = (
     (re.compile(r"/\*"), "this comment is not closed: expected '*/'"),
