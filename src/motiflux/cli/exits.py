@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, TextIO
 import typer
 
 from motiflux.cli import output
+from motiflux.cli.wording import Options, in_options, options_of
 from motiflux.errors import (
     ArgumentError,
     CountOverflowError,
@@ -90,14 +91,14 @@ def guarded(command: Callable[P, ExitCode]) -> Callable[P, None]:
         output.start()
         with _notes_on_stderr():
             code = _exit_code(
-                functools.partial(command, *args, **kwargs), as_json=bool(kwargs.get("as_json"))
+                functools.partial(command, *args, **kwargs), command, bool(kwargs.get("as_json"))
             )
         raise typer.Exit(int(code))
 
     return guarded_command
 
 
-def _exit_code(call: Callable[[], ExitCode], *, as_json: bool) -> ExitCode:
+def _exit_code(call: Callable[[], ExitCode], command: Callable[..., Any], as_json: bool) -> ExitCode:
     try:
         code = call()
         sys.stdout.flush()
@@ -111,7 +112,7 @@ def _exit_code(call: Callable[[], ExitCode], *, as_json: bool) -> ExitCode:
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
             raise
-        return report_error(error, as_json=as_json)
+        return report_error(error, options_of(command), as_json=as_json)
     return code
 
 
@@ -123,9 +124,12 @@ def report_stop(stop: KeyboardInterrupt, state: str, *, as_json: bool = False) -
     return _report(f"interrupted: {text}", Fault("Interrupted", text, ExitCode.INCOMPLETE), as_json=as_json)
 
 
-def report_error(error: Exception, *, as_json: bool = False) -> ExitCode:
-    """Report an error on stderr; with `as_json`, also as an object on stdout."""
-    kind, text, code = type(error).__name__, str(error), _code_of(error)
+def report_error(error: Exception, options: Options | None = None, *, as_json: bool = False) -> ExitCode:
+    """Report an error on stderr; with `as_json`, also as an object on stdout.
+
+    Its text names the options of a command instead of arguments.
+    """
+    kind, text, code = type(error).__name__, in_options(error, options or {}), _code_of(error)
     if isinstance(error, OSError) and not isinstance(error, MotifluxError):
         stdout_failed = not error.filename and error.errno in _FULL
         if not error.filename:

@@ -134,11 +134,9 @@ def _listed(
     inputs: opt.Inputs, output: Path | None, keywords: dict[str, Any], as_json: bool, *, softly: bool
 ) -> "tuple[mf.Matches, int, KeyboardInterrupt | None]":
     """Deliver the rows; return them, their number, and the interrupt that ended them early if `softly`."""
-    import motiflux as mf
-
     stop = SoftStop()
     keywords["progress"] = stop.watching(keywords["progress"])
-    with mf.match(inputs.graph, inputs.pattern, **keywords) as matches:
+    with _started(inputs, keywords) as matches:
         try:
             if not softly:
                 return matches, deliver(matches, output, as_json=as_json), None
@@ -148,6 +146,18 @@ def _listed(
         except KeyboardInterrupt as interrupt:
             where = f"{output} was not written" if output else "the rows are incomplete"
             raise type(interrupt)(f"stopped after {quantity(matches.rows, 'row')}, {where}") from None
+
+
+def _started(inputs: opt.Inputs, keywords: dict[str, Any]) -> "mf.Matches":
+    """Return the matches; an error of their columns is one of --column, not of --attributes."""
+    import motiflux as mf
+
+    try:
+        return mf.match(inputs.graph, inputs.pattern, **keywords)
+    except mf.ArgumentError as error:
+        if error.argument != "attributes":
+            raise
+        raise UsageError(str(error).replace("attributes:", "--column:", 1)) from None
 
 
 def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> int:

@@ -1,0 +1,57 @@
+"""Messages of the library in the words of the shell: options, not keywords of Python."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, get_args
+
+from typer.models import OptionInfo
+
+from motiflux.errors import ArgumentError
+
+_KEYWORD = re.compile(r"\b([a-z][a-z_]*)=(True\b|False\b|'[^']*'|\"[^\"]*\")")
+_TWICE = re.compile(r"(--[a-z-]+) \(\1\)")
+
+Options = Mapping[str, tuple[str, str | None]]
+"""For a keyword of Python, its option, and the option that turns it off."""
+
+
+def options_of(command: Callable[..., Any]) -> Options:
+    """Return the options of a command."""
+    return {keyword: pair for name, pair in _pairs(command) for keyword in (name, _keyword(pair[0]))}
+
+
+def _pairs(command: Callable[..., Any]) -> Iterator[tuple[str, tuple[str, str | None]]]:
+    for name, parameter in inspect.signature(command).parameters.items():
+        for info in get_args(parameter.annotation)[1:]:
+            if isinstance(info, OptionInfo):
+                long = [one for one in info.param_decls or () if one.startswith("--")]
+                on, _, off = (long[0] if long else f"--{name.replace('_', '-')}").partition("/")
+                yield name, (on, off or None)
+
+
+def _keyword(option: str) -> str:
+    return option.removeprefix("--").replace("-", "_")
+
+
+def in_options(error: Exception, options: Options) -> str:
+    """Return the message of an error, with options in place of arguments that the command has."""
+    text = str(error)
+    if isinstance(error, ArgumentError) and error.argument in options:
+        option = options[error.argument][0]
+        if text.startswith(f"{error.argument}:"):
+            text = option + text.removeprefix(error.argument)
+        text = text.replace(", or None, found", ", found")
+
+    def shown(match: re.Match[str]) -> str:
+        name, value = match.groups()
+        on, off = options.get(name, (None, None))
+        if on is None or (value == "False" and off is None):
+            return match[0]
+        if value in ("True", "False"):
+            return on if value == "True" else str(off)
+        return f"{on} {value[1:-1]}"
+
+    return _TWICE.sub(r"\1", _KEYWORD.sub(shown, text))
