@@ -27,7 +27,9 @@ def _pairs(command: Callable[..., Any]) -> Iterator[tuple[str, tuple[str, str | 
     for name, parameter in inspect.signature(command).parameters.items():
         for info in get_args(parameter.annotation)[1:]:
             if isinstance(info, OptionInfo):
-                long = [one for one in info.param_decls or () if one.startswith("--")]
+                # In an annotation, the first name stands where the default would.
+                names = [one for one in (info.default, *(info.param_decls or ())) if isinstance(one, str)]
+                long = [one for one in names if one.startswith("--")]
                 on, _, off = (long[0] if long else f"--{name.replace('_', '-')}").partition("/")
                 yield name, (on, off or None)
 
