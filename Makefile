@@ -6,6 +6,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
+PYTHONS ?=
 SUITE ?= skeleton
 GRAPH ?=
 PATTERN ?=
@@ -86,14 +87,10 @@ bench: $(STAMPS)/package $(STAMPS)/peers ## measure, beside other libraries; or 
 	@$(BIN)/motiflux bench $(SUITE)
 
 # Compiled kernels are for the wheel only: what is edited compiles its own.
-wheels: $(STAMPS)/package $(STAMPS)/tools ## build a wheel into dist/, with kernels for the usual GPUs
+wheels: $(STAMPS)/package $(STAMPS)/tools ## build wheels into dist/, with kernels for the usual GPUs, and check them
 	@trap 'rm -rf src/motiflux/cubins' EXIT; \
 	  echo "==> compiling kernels (some minutes)"; $(BIN)/python scripts/build-kernels.py; \
-	  echo "==> building the wheel"; \
-	  headers=$$(scripts/python-headers.sh $(BIN)/python build/headers); mapfile -t flags <<< "$$headers"; \
-	  $(PIP) wheel . --no-deps --no-build-isolation --wheel-dir dist $${headers:+"$${flags[@]}"}
-	@for wheel in dist/*.whl; do \
-	  echo "$$wheel: $$($(BIN)/python -m zipfile -l "$$wheel" | grep -c '/cubins/') archives of kernels"; done
+	  PYTHONS="$(PYTHONS)" scripts/build-wheels.sh
 
 docs: $(STAMPS)/package $(STAMPS)/docs ## build the documentation into docs/_build/html
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
