@@ -12,7 +12,7 @@ from typer.models import OptionInfo
 from motiflux.errors import ArgumentError
 
 _KEYWORD = re.compile(r"\b([a-z][a-z_]*)=(True\b|False\b|'[^']*'|\"[^\"]*\")")
-_TWICE = re.compile(r"(--[a-z-]+) \(\1\)")
+_TWICE = re.compile(r"(--[a-z-]+(?: [^\s()]+)?) \(\1\)")
 
 Options = Mapping[str, tuple[str, str | None]]
 """For a keyword of Python, its option, and the option that turns it off."""
@@ -41,10 +41,10 @@ def _keyword(option: str) -> str:
 def in_options(error: Exception, options: Options) -> str:
     """Return the message of an error, with options in place of arguments that the command has."""
     text = str(error)
-    if isinstance(error, ArgumentError) and error.argument in options:
-        option = options[error.argument][0]
-        if text.startswith(f"{error.argument}:"):
-            text = option + text.removeprefix(error.argument)
+    argument = getattr(error, "argument", None) if isinstance(error, ArgumentError) else None
+    if argument in options:
+        if text.startswith(f"{argument}:"):
+            text = options[argument][0] + text.removeprefix(argument)
         text = text.replace(", or None, found", ", found")
 
     def shown(match: re.Match[str]) -> str:
