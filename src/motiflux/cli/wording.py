@@ -41,7 +41,7 @@ def _keyword(option: str) -> str:
 def in_options(error: Exception, options: Options) -> str:
     """Return the message of an error, with options in place of arguments that the command has."""
     text = str(error)
-    argument = getattr(error, "argument", None) if isinstance(error, ArgumentError) else None
+    argument: str = getattr(error, "argument", "") if isinstance(error, ArgumentError) else ""
     if argument in options:
         if text.startswith(f"{argument}:"):
             text = options[argument][0] + text.removeprefix(argument)
