@@ -53,11 +53,11 @@ test-all: lint ## lint, then all tests; on a machine with a GPU, on that too
 
 test-gpu: setup $(STAMPS)/gpu ## the tests that have a device, on the GPU of this machine
 	@$(BIN)/motiflux doctor
-	@$(BIN)/python -m pytest -q --device cuda
+	@scripts/test-gpu.sh $(BIN)/python
 
 test-gpu-all: setup $(STAMPS)/gpu ## and the long ones
 	@$(BIN)/motiflux doctor
-	@$(BIN)/python -m pytest -q --device cuda --long
+	@scripts/test-gpu.sh $(BIN)/python --long
 
 racecheck: setup $(STAMPS)/gpu ## look for races in the kernels' shared memory, on the GPU of this machine
 	@$(BIN)/python scripts/racecheck.py

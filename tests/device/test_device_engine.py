@@ -183,7 +183,7 @@ class TestThreads:
         wait_until(matches._source._source._job.done)  # paused: its memory is full
         first = len(Elsewhere(lambda: next(matches)).result())
         second = len(next(matches))
-        rest = len(Elsewhere(matches.to_numpy).result())
+        rest = sum(Elsewhere(lambda: [len(batch) for batch in matches]).result())
         assert first + second + rest == 100 * 99 * 98
         assert matches.complete is True
 

@@ -16,6 +16,7 @@ from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.runtime import accelerator as accelerator_module
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.jit import Compiler, KernelCache
+from motiflux.request.progress import FoundSoFar
 from motiflux.request.request import Request
 from tests.device.test_device_engine import Gate
 from tests.device.test_job_pool import DIAMOND, HOUSE, WAYS, random_graph
@@ -88,7 +89,8 @@ def test_what_comes_again_is_known_whoever_watches(
     plainly = DfsEngine.count
 
     def count(engine: DfsEngine, searched: mf.Graph, physical: Any, request: Request, *more: Any) -> Any:
-        told.append(request.progress)
+        progress = request.progress
+        told.append(progress._report if isinstance(progress, FoundSoFar) else progress)
         return plainly(engine, searched, physical, request, *more)
 
     monkeypatch.setattr(DfsEngine, "count", count)

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import private_tuning
+from motiflux.gpu import strategy
 from motiflux.gpu.kernels import cliques, universal_vertex
+from motiflux.plan.neighborhood import bits
 from tests.strategies import Case, data_edges, label_columns, pattern_vertices
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
@@ -45,11 +47,14 @@ def cut_up(cuts: dict[str, Any]) -> Iterator[None]:
     """Have the work be cut up in another way for a while."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in cuts.items():
-            for module in (universal_vertex, cliques):
+            modules = (
+                (universal_vertex, cliques) if name.startswith("_") else (bits, strategy, universal_vertex)
+            )
+            for module in modules:
                 if hasattr(module, name):
                     patch.setattr(module, name, value)
-        patch.setattr(universal_vertex, "_ROOT", 1e-3)
-        patch.setattr(universal_vertex, "_LOOK_UP", 1e-3)
+        patch.setattr(universal_vertex, "ROOT", 1e-3)
+        patch.setattr(universal_vertex, "LOOK_UP", 1e-3)
         yield
 
 

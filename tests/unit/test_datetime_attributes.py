@@ -26,7 +26,7 @@ class TestWhatAColumnIsMadeFrom:
             (np.ma.MaskedArray(np.array(["2024-03-01", "9999-01-01"], "M8[s]"), [0, 1]), Kind.DATETIME),
             ([MARCH, None], Kind.DATETIME),
             ([dt.date(2024, 3, 1), None], Kind.DATETIME),
-            ([np.datetime64("2024-03-01", "ns"), np.datetime64("NaT")], Kind.DATETIME),
+            ([np.datetime64("2024-03-01", "ns"), np.datetime64("NaT", "ns")], Kind.DATETIME),
             (np.array([MARCH, float("nan")], dtype=object), Kind.DATETIME),
             ([MARCH.replace(tzinfo=UTC), None], Kind.DATETIME_UTC),
             (
@@ -318,4 +318,4 @@ class TestConditions:
 
     def test_a_datetime_that_is_none_is_refused(self) -> None:
         with pytest.raises(mf.PatternError, match="expected a datetime of the years 1 to 9999, found"):
-            mf.QueryEdge(0, 1, where=Comparison("when", Operator.LESS, np.datetime64("NaT")))  # type: ignore[arg-type]
+            mf.QueryEdge(0, 1, where=Comparison("when", Operator.LESS, np.datetime64("NaT", "ns")))  # type: ignore[arg-type]

@@ -167,7 +167,7 @@ def test_datetimes_of_pandas_keep_nanoseconds() -> None:
 def test_arrays_of_any_unit_are_exact(unit: str) -> None:
     dtype = np.dtype(">M8[s]" if unit == ">s" else f"M8[{unit}]")
     array = np.array([3, -2, 0], dtype=np.int64).view(f"M8[{unit.lstrip('>')}]").astype(dtype)
-    array[2] = np.datetime64("NaT")
+    array[2] = np.datetime64("NaT", "s")
     nanoseconds, missing = moments_of_array(array)
     assert nanoseconds[:2].tolist() == array[:2].astype("M8[ns]").astype(np.int64).tolist()
     assert missing.tolist() == [False, False, True]

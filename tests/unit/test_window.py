@@ -290,7 +290,7 @@ def test_datetimes_that_nanoseconds_do_not_hold_are_refused() -> None:
         "1.5",
         "0.5ns",
         np.timedelta64("NaT", "s"),
-        np.timedelta64(5),
+        np.datetime64("2024-03-01", "ns"),
         np.timedelta64(1, "M"),
         np.timedelta64(10**18, "s"),
         np.timedelta64(-5, "s"),

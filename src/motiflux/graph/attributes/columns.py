@@ -107,7 +107,7 @@ class Column:
             values = np.array(list(self.strings), dtype=object)[self.data]
         elif self.times is not None:
             moments = self.data.astype("datetime64[ns]")
-            moments[self.missing()] = np.datetime64("NaT")
+            moments[self.missing()] = np.datetime64("NaT", "ns")
             return moments
         elif self.kind is Kind.NOTHING:
             return np.full(len(self), None, dtype=object)

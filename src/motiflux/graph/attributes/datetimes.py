@@ -40,7 +40,7 @@ def times_of_numpy(values: NDArray[Any], mask: NDArray[np.bool_] | None, what: s
         One is out of range, or finer than nanoseconds; names the row of `what`.
     """
     if mask is not None:
-        values = np.where(mask, np.datetime64("NaT"), values)
+        values = np.where(mask, np.datetime64("NaT", "ns").astype(values.dtype), values)
     with _naming(what):
         return Times(*moments_of_array(values), utc=False)
 
