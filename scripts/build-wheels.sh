@@ -36,6 +36,7 @@ fi
 
 rm -rf build/wheels/raw* build/wheels/tagged*
 mkdir -p build/wheels dist
+rm -f dist/motiflux-*.whl
 built=()
 stable=
 for one in "${found[@]}"; do

@@ -9,10 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef SYS_getrandom
-#define SYS_getrandom 318
-#endif
-
 /* 2.32: whether the process has one thread, so that counters need no atomics. "No" is always safe. */
 char __libc_single_threaded = 0;
 

@@ -16,7 +16,7 @@ if [[ ! $links ]] || ! "$WHEEL_PYTHON" -c 'import ziglang' 2> /dev/null; then
     exec g++ "$@"
 fi
 
-zig=("$WHEEL_PYTHON" -m ziglang cc -target "x86_64-linux-gnu.$GLIBC")
+zig=("$WHEEL_PYTHON" -m ziglang cc -target "$(uname -m)-linux-gnu.$GLIBC")
 shim=$(mktemp --suffix .o)
 trap 'rm -f "$shim"' EXIT
 "${zig[@]}" -O2 -fPIC -fvisibility=hidden -c "$here/old_glibc.c" -o "$shim"
