@@ -294,6 +294,53 @@ def test_rows_without_an_id_are_left_out_and_counted(
         assert edges_of(read(tmp_path, text, name, missing="drop", **options)) == edges
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "ids"),
+    [
+        ("payer,payee\nann,bob\nnan,cy\nbob,NULL\n,dan\n", {}, ["ann", "bob"]),
+        ("src,dst\n1,2\n3,\n", {"ids": "names"}, ["1", "2"]),
+        ("src,dst\n,10\n007,007\n007,0\n", {}, ["0", "007"]),
+        ("src,dst\n,x\n1,2\n", {}, [1, 2]),
+        ("src,dst\n1.0,2.0\n,3.0\n", {}, [1, 2]),
+        ("src,dst\n1,2.0\n3,\n", {}, [1, 2]),
+        ("src,dst\n1.0,2.0\n,3.0\n", {"ids": "names"}, ["1.0", "2.0"]),
+        ("src,dst\nx,2.0\n,3.0\n", {}, ["2.0", "x"]),
+        ("src,dst\nnan,cy\nann,bob\n", {}, ["ann", "bob"]),
+        ("src,dst\nnan,cy\n1,2\n", {}, [1, 2]),
+        ("src,dst\nNULL,cy\n1,2\n", {}, [1, 2]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*self-loop:motiflux.MotifluxWarning")
+def test_the_vertices_are_those_of_the_rows_that_are_kept(
+    tmp_path: Path, text: str, options: dict[str, Any], ids: list[object]
+) -> None:
+    with pytest.warns(mf.MotifluxWarning, match="left out, as an id is missing"):
+        graph = read(tmp_path, text, missing="drop", **options)
+    assert sorted(graph.vertex_ids.tolist()) == ids
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("ann bob\nnan cy\nbob NULL\n", ["ann", "bob"]),
+        ("nan cy\nann bob\n", ["ann", "bob"]),
+        ("NULL cy\n1 2\n", [1, 2]),
+    ],
+)
+def test_the_vertices_of_an_edge_list_are_those_of_the_lines_that_are_kept(
+    tmp_path: Path, text: str, ids: list[object]
+) -> None:
+    with pytest.warns(mf.MotifluxWarning, match="left out, as an id is missing"):
+        graph = read(tmp_path, text, "g.txt", missing="drop")
+    assert sorted(graph.vertex_ids.tolist()) == ids
+
+
+def test_the_first_row_that_is_kept_decides_whether_ids_are_integers(tmp_path: Path) -> None:
+    text = "src,dst\n,x\n1,2\n1,y\n"
+    said = "line 4: column 'dst': found 'y', expected an integer as on line 3"
+    assert refusal(tmp_path, text, missing="drop").startswith(said)
+
+
 def test_attributes_of_rows_that_are_left_out_go_with_them(tmp_path: Path) -> None:
     vertices = tmp_path / "v.csv"
     vertices.write_text("id,age\n1,10\nnan,20\n2,30\n")
