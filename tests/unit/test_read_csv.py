@@ -365,6 +365,25 @@ def test_words_for_missing_values_are_names_where_they_are_kept(tmp_path: Path) 
         read(tmp_path, text, ids="text")
 
 
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (("5", "NULL", "7"), [5, None, 7]),
+        (("5.5", "N/A", "7"), [5.5, None, 7.0]),
+        (("true", "NA", "false"), [True, None, False]),
+        (("9007199254740993", "nan", ""), [2**53 + 1, None, None]),
+        (("007", "NULL", "7"), ["007", "NULL", "7"]),
+        (("ann", "NULL", "7"), ["ann", "NULL", "7"]),
+        (("NULL", "NULL", "null"), ["NULL", "NULL", "null"]),
+        (('"1\n2"', "NULL", '"1,2"'), ["1\n2", "NULL", "1,2"]),
+    ],
+)
+def test_words_for_missing_values_are_missing_among_numbers_and_booleans(
+    tmp_path: Path, cells: tuple[str, ...], values: list[object]
+) -> None:
+    assert attribute(tmp_path, *cells) == values
+
+
 # Columns that nobody named
 
 

@@ -28,7 +28,7 @@ from motiflux.interop.mapping import How
 from motiflux.interop.missing import told_of_dropped
 from motiflux.interop.tables import guess_notes
 from motiflux.io.files.source import format_suffix
-from motiflux.io.text.datetimes import as_datetimes
+from motiflux.io.text.attributes import read_attribute
 from motiflux.io.text.ids import IdRules, Ids, advised, id_rules
 from motiflux.io.text.table import BLANKS, Field, Record, Rows, Table, TextFile, TextOptions, Want, is_integer
 
@@ -68,23 +68,24 @@ def read_vertices(path: Path, mapping: VertexMapping, options: TextOptions) -> V
     labels = None if chosen.label is None else rows_kept(table.labels(1), kept)
     ids = codes if names is None else names[codes]
     first_line = table.first_line if kept is None else None
-    notes = told_of_dropped(read_ids.dropped())
-    return VertexColumns(ids, labels, attributes_of(table, chosen, kept), first_line, notes)
+    attributes, notes = attributes_of(table, chosen, kept)
+    return VertexColumns(ids, labels, attributes, first_line, (*told_of_dropped(read_ids.dropped()), *notes))
 
 
 def edge_columns(table: Table, ids: Ids, chosen: ChosenColumns, names: Sequence[str] | None) -> GraphColumns:
     """Return the columns of a table that has the fields `wanted_fields`, whose columns have `names`."""
     (sources, targets), strings, kept = ids
+    attributes, notes = attributes_of(table, chosen, kept)
     return GraphColumns(
         sources,
         targets,
         vertex_ids=strings,
         positions=strings is not None,
         edge_labels=None if chosen.label is None else rows_kept(table.labels(2), kept),
-        edge_attributes=attributes_of(table, chosen, kept),
+        edge_attributes=attributes,
         first_line=table.first_line if kept is None else None,
         end_columns=chosen.end_columns(names),
-        notes=(*guess_notes(chosen, names), *told_of_dropped(ids.dropped())),
+        notes=(*guess_notes(chosen, names), *told_of_dropped(ids.dropped()), *notes),
     )
 
 
@@ -95,17 +96,19 @@ def rows_kept(labels: NDArray[Any] | Coded, kept: NDArray[np.bool_] | None) -> N
     return Coded(labels.codes[kept], labels.values) if isinstance(labels, Coded) else labels[kept]
 
 
-def attributes_of(table: Table, chosen: ChosenColumns, kept: NDArray[np.bool_] | None) -> dict[str, object]:
-    """Return the attributes, which are the last columns, without those of rows that were dropped."""
+def attributes_of(
+    table: Table, chosen: ChosenColumns, kept: NDArray[np.bool_] | None
+) -> tuple[dict[str, object], tuple[str, ...]]:
+    """Return the attributes, which are the last columns, without dropped rows, and notes on them."""
     if not chosen.attributes:
-        return {}
-    columns = [
-        as_datetimes(table, column.as_attribute(), f"column {name!r}")
-        for name, column in zip(chosen.attributes, table.columns[-len(chosen.attributes) :], strict=True)
-    ]
-    if kept is not None:
-        columns = [column.take(kept) for column in columns]
-    return dict(zip(chosen.attributes, columns, strict=True))
+        return {}, ()
+    parsed = table.columns[-len(chosen.attributes) :]
+    read = {
+        name: read_attribute(table, column, name)
+        for name, column in zip(chosen.attributes, parsed, strict=True)
+    }
+    notes = tuple(sentence for one in read.values() for sentence in one.notes)
+    return {name: one.column if kept is None else one.column.take(kept) for name, one in read.items()}, notes
 
 
 def wanted_fields(chosen: ChosenColumns, names: Sequence[str], rules: IdRules) -> list[Field]:
