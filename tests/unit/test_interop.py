@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib
 from decimal import Decimal
 from types import SimpleNamespace
@@ -81,19 +82,71 @@ def test_strings_of_several_libraries_are_the_same_names():
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
+    ("values", "expected", "kind"),
     [
-        (pa.array([1, None], pa.time32("s")), [1, None]),
-        (pa.array([1, None], pa.time64("ns")), [1, None]),
-        (pa.array([-1, None], pa.duration("us")), [-1, None]),
-        (np.array([5, -5], dtype="timedelta64[s]"), [5, -5]),
+        (pa.array([1, None], pa.time32("s")), [1, None], "times of day were read as integers, in seconds"),
+        (pa.array([1, None], pa.time64("ns")), [1, None], "times .*, in nanoseconds"),
+        (pa.array([-1, None], pa.duration("us")), [-1, None], "durations .*, in microseconds"),
+        (np.array([5, -5], dtype="timedelta64[s]"), [5, -5], "durations .*, in seconds"),
+        (np.array([5, "NaT"], dtype="timedelta64[D]"), [5, None], "durations .*, in days"),
+        ([dt.timedelta(seconds=1), None], [10**6, None], "durations .*, in microseconds"),
+        ([np.timedelta64(5000, "ns"), np.timedelta64(1, "s")], [5, 10**6], "durations .*, in microseconds"),
+        ([dt.time(0, 1, 0, 5), None], [60 * 10**6 + 5, None], "times of day .*, in microseconds"),
     ],
 )
-def test_durations_and_times_of_day_become_the_integers_they_are_kept_as(values, expected):
-    count = len(values)
-    table = {"src": list(range(count)), "dst": list(range(1, count + 1)), "when": values}
-    graph = mf.Graph.from_table(table, directed=True, time="when")
-    assert graph.edge_attributes["time"].to_numpy().tolist() == expected
+def test_durations_and_times_of_day_become_integers_of_a_unit_that_a_note_names(values, expected, kind):
+    table = {"src": [0, 1], "dst": [1, 2], "when": values}
+    edges = [(0, 1), (1, 2)]
+    with pytest.warns(mf.MotifluxWarning, match=rf"^edge_attributes\['time'\]: {kind}$"):
+        graph = mf.Graph.from_table(table, directed=True, time="when")
+    assert graph.edge_attributes["time"].to_list() == expected
+    with pytest.warns(mf.MotifluxWarning, match=rf"^edge_attributes\['when'\]: {kind}$"):
+        graph = mf.Graph.from_edges(edges, directed=True, edge_attributes={"when": values})
+    assert graph.edge_attributes["when"].to_list() == expected
+
+
+def test_durations_of_pandas_become_integers():
+    values = pytest.importorskip("pandas").to_timedelta(["1s", None]).as_unit("ms")
+    with pytest.warns(mf.MotifluxWarning, match="durations were read as integers, in milliseconds"):
+        graph = mf.Graph.from_edges([(0, 1), (1, 2)], directed=True, edge_attributes={"took": values})
+    assert graph.edge_attributes["took"].to_list() == [1000, None]
+
+
+def test_values_that_cannot_be_attributes_are_named_once():
+    values = pytest.importorskip("pandas").period_range("2024-01", periods=1, freq="M")
+    with pytest.raises(mf.GraphError, match=r"all of one kind, found Period\('2024-01', 'M'\)$") as caught:
+        mf.Graph.from_edges([(0, 1)], edge_attributes={"when": values})
+    assert str(caught.value).count("expected") == 1
+
+
+def test_durations_of_networkx_become_integers():
+    given = pytest.importorskip("networkx").Graph()
+    given.add_edge(0, 1, took=dt.timedelta(seconds=1))
+    given.add_edge(1, 2, took=np.timedelta64(2, "s"))
+    with pytest.warns(mf.MotifluxWarning, match="'took'.*: durations were read as integers, in microseconds"):
+        graph = mf.Graph.from_networkx(given)
+    assert graph.edge_attributes["took"].to_list() == [10**6, 2 * 10**6]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([np.timedelta64(1, "ns")], "row 0: expected durations, in whole microseconds of 64 bits, found"),
+        ([dt.timedelta.max], "row 0: expected durations, in whole microseconds of 64 bits, found"),
+        ([dt.time(1, tzinfo=dt.UTC)], "row 0: expected times of day without a time zone, in whole"),
+        (np.array([1], "m8"), r"expected durations in a unit such as timedelta64\[s\], found timedelta64"),
+        (np.array([1], "m8[10s]"), r"expected durations in a unit .* found timedelta64\[10s\]"),
+    ],
+)
+def test_durations_that_are_no_integers_of_a_unit_are_refused(values, said):
+    with pytest.raises(mf.GraphError, match=rf"^edge_attributes\['took'\](, |: ){said}"):
+        mf.Graph.from_edges([(0, 1)], edge_attributes={"took": values})
+
+
+def test_durations_are_no_labels():
+    table = {"src": [0], "dst": [1], "label": np.array([1], "m8[s]")}
+    with pytest.raises(mf.GraphError, match="column 'label', row 0: expected a label"):
+        mf.Graph.from_table(table)
 
 
 @pytest.mark.parametrize(

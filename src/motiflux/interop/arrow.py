@@ -187,20 +187,6 @@ def distinct(names: Names) -> tuple[NDArray[np.str_], NDArray[np.uint32]]:
     return from_utf8(text, offsets), places
 
 
-def plain(array: Any, what: str) -> Any:
-    """Return an array as one of a type that attributes can have, if there is one.
-
-    Times of day and durations become the integers that Arrow keeps, in their own units; decimals are
-    converted by `numbers`. Timestamps and dates stay.
-    """
-    pa, types = import_module("pyarrow"), _types()
-    if is_coded(array) and not is_string(array):
-        array = array.dictionary_decode()
-    if types.is_time(array.type) or types.is_duration(array.type):
-        return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
-    return numbers(array, what)
-
-
 def numbers(array: Any, what: str) -> Any:
     """Return decimals as numbers of 64 bits: integers where the type has no fraction, else floats.
 
