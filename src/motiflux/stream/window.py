@@ -259,6 +259,8 @@ def nanoseconds(times: NDArray[Any], unit: str) -> NDArray[np.int64]:
     if times.dtype.kind == "M":
         return times.astype(np.int64)
     scale = TIME_UNITS[unit]
+    if times.dtype.kind == "f":
+        times = times.astype(np.float64)  # bounds would be infinite in a narrower type
     most = MOST // scale
     beyond = (times < -most) | (times > most) if times.dtype.kind != "u" else times > most
     if beyond.any():
@@ -269,7 +271,8 @@ def nanoseconds(times: NDArray[Any], unit: str) -> NDArray[np.int64]:
             row,
         )
     if times.dtype.kind == "f":
-        return np.rint(times.astype(np.float64) * scale).astype(np.int64)
+        rounded: NDArray[np.int64] = np.rint(times * scale).astype(np.int64)
+        return rounded
     return times.astype(np.int64) * scale
 
 
