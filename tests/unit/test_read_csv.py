@@ -391,10 +391,10 @@ def test_columns_that_are_guessed_are_named(tmp_path: Path) -> None:
     text = "txn,when,amount\nt1,monday,5\nt2,tuesday,6\n"
     with pytest.warns(mf.MotifluxWarning) as notes:
         graph = read(tmp_path, text)
-    guessed, header = (str(one.message).removeprefix(f"{tmp_path / 'g.csv'}: ") for one in notes)
-    assert guessed == "edges taken from columns 'txn' and 'when'; src= and dst= (--src, --dst) say which"
-    assert header.startswith(
-        "line 1 with 'txn' and 'when' was taken as the names of the columns; header=False"
+    (note,) = (str(one.message).removeprefix(f"{tmp_path / 'g.csv'}: ") for one in notes)
+    assert note == (
+        "edges taken from columns 'txn' and 'when'; src= and dst= (--src, --dst) say which; "
+        "line 1 was taken as the names, header=False (--no-header) reads it as an edge"
     )
     assert {one.filename for one in notes} == {__file__}
     assert repr(graph) == ("Graph(4 vertices, 2 edges, directed, edges taken from columns 'txn' and 'when')")
@@ -416,6 +416,9 @@ def test_a_first_line_that_may_be_an_edge_is_spoken_of(tmp_path: Path) -> None:
     ):
         assert edges_of(read(tmp_path, "ann,bob\nbob,cy\n")) == [("bob", "cy")]
     assert edges_of(read(tmp_path, "ann,bob\n1,2\n")) == [(1, 2)]
+    with pytest.warns(mf.MotifluxWarning, match=r"line 1 with 'ann' and 'bob' was taken as the names"):
+        assert edges_of(read(tmp_path, "ann,bob\n")) == []
+    assert edges_of(read(tmp_path, "src,dst\n")) == []
     with pytest.warns(
         mf.MotifluxWarning, match=r"line 1 was read as an edge between 'from' and 'to'; header=True"
     ):

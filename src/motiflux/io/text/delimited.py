@@ -56,7 +56,7 @@ def read(
     chosen = opening.choose(mapping, bool(mapping.given()))
     table, ids = opening.parse(chosen, chosen.advice(), threads)
     columns = edge_columns(table, ids, chosen, opening.names if opening.named else None)
-    return replace(columns, notes=(*columns.notes, *opening.notes(chosen, ids)))
+    return replace(columns, notes=(*opening.notes(chosen, ids), *columns.notes))
 
 
 def read_vertices(path: Path, mapping: VertexMapping, options: TextOptions) -> VertexColumns:
@@ -85,7 +85,7 @@ def edge_columns(table: Table, ids: Ids, chosen: ChosenColumns, names: Sequence[
         edge_attributes=attributes,
         first_line=table.first_line if kept is None else None,
         end_columns=chosen.end_columns(names),
-        notes=(*guess_notes(chosen, names), *told_of_dropped(ids.dropped()), *notes),
+        notes=(*told_of_dropped(ids.dropped()), *notes),
     )
 
 
@@ -195,14 +195,19 @@ class _Opening:
         return None
 
     def notes(self, chosen: ChosenColumns, ids: Ids) -> tuple[str, ...]:
-        """Return notes on a first line that may be an edge, and on ids that another separator may part."""
-        if chosen.how not in (How.ONLY, How.GUESSED) or ids.names is None:
-            return ()
-        first, row, found = self._first, self._first_row(), []
+        """Return notes on guessed ends, on a first line that may be an edge, and on separators in ids."""
+        found = list(guess_notes(chosen, self.names if self.named else None))
+        integers = ids.names is None and len(ids.columns[0]) > 0
+        if chosen.how not in (How.ONLY, How.GUESSED) or integers:
+            return tuple(found)
+        first, row = self._first, self._first_row()
         if self._guessed:
-            ends = " and ".join(repr(first.fields[place]) for place in chosen.ends)
-            line = f"line {first.lines_before + 1} with {ends} was taken as the names of the columns"
-            found.append(f"{line}; header=False (--no-header) reads it as an edge")
+            line, advice = f"line {first.lines_before + 1}", "header=False (--no-header) reads it as an edge"
+            if found:
+                found = [f"{found[0]}; {line} was taken as the names, {advice}"]
+            else:
+                ends = " and ".join(repr(first.fields[place]) for place in chosen.ends)
+                found = [f"{line} with {ends} was taken as the names of the columns; {advice}"]
         if self._options.sep is None and row is not None and len(row.fields) > max(chosen.ends):
             cells = [row.fields[place] for place in chosen.ends]
             advice = other_separator(cells, ",")

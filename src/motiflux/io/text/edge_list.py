@@ -15,6 +15,7 @@ from motiflux.interop import ChosenColumns, ColumnMapping, GraphColumns
 from motiflux.interop.end_names import find_ends
 from motiflux.interop.mapping import How
 from motiflux.interop.missing import WORDS
+from motiflux.interop.tables import guess_notes
 from motiflux.io.text.delimited import column_names, edge_columns, other_separator
 from motiflux.io.text.ids import IdRules, Reasons, advised
 from motiflux.io.text.table import (
@@ -83,7 +84,11 @@ def read(
     return replace(
         columns,
         end_columns=columns.end_columns if mapping.given() else None,
-        notes=(*columns.notes, *(_header_notes(edge) if named else ())),
+        notes=(
+            *guess_notes(chosen, names if options.header else None),
+            *columns.notes,
+            *(_header_notes(edge) if named else ()),
+        ),
     )
 
 
