@@ -802,3 +802,42 @@ def test_a_saved_monitor_is_no_graph_and_says_what_to_do(tmp_path):
                 mf.as_graph(str(tmp_path / name))
         with pytest.raises(mf.ArgumentError, match=r"graph: expected .*Monitor.snapshot returns its graph"):
             mf.as_graph(monitor)
+
+
+@pytest.mark.parametrize("kind", [float, bool, int, np.uint8, np.float32])
+@pytest.mark.parametrize("take", [mf.Graph.from_edges, mf.as_graph])
+def test_an_adjacency_matrix_is_no_array_of_edges(kind, take):
+    with pytest.raises(
+        mf.GraphError, match=r"edges: expected .* \[4, 4\].*; Graph.from_scipy\(.* reads an adj"
+    ):
+        take(np.eye(4, dtype=kind))
+
+
+@pytest.mark.parametrize("kind", [float, bool, int])
+@pytest.mark.parametrize("columns", [None, list("abc")])
+def test_an_adjacency_matrix_is_no_table_of_edges(kind, columns):
+    frame = pytest.importorskip("pandas").DataFrame(np.eye(3, dtype=kind), columns=columns)
+    for take in (mf.Graph.from_table, mf.as_graph):
+        with pytest.raises(mf.GraphError, match=r"3 x 3 zeros and ones; Graph.from_scipy\(.* reads an adj"):
+            take(frame)
+
+
+def test_a_square_table_whose_columns_are_known_holds_edges():
+    frame = pytest.importorskip("pandas").DataFrame({"src": [0, 1, 0], "dst": [1, 0, 1], "w": [0, 1, 1]})
+    assert mf.Graph.from_table(frame, directed=True).num_edges == 2
+    frame.columns = ["a", "b", "c"]
+    assert mf.Graph.from_table(frame, src="a", dst="b", directed=True).num_edges == 2
+
+
+def test_what_may_be_a_matrix_and_is_read_as_edges_is_named_in_a_note():
+    pairs = np.array([[0, 1], [1, 0]])
+    with pytest.warns(
+        mf.MotifluxWarning, match="edges: 2 x 2 zeros and ones were read as two edges, one a row"
+    ):
+        assert mf.Graph.from_edges(pairs, directed=True).num_edges == 2
+    with pytest.warns(mf.MotifluxWarning, match="graph: 2 x 2 zeros and ones were read as two edges"):
+        assert (
+            mf.Graph.from_table(pytest.importorskip("pandas").DataFrame(pairs), directed=True).num_edges == 2
+        )
+    assert mf.Graph.from_edges([(0, 1), (1, 0)], directed=True).num_edges == 2
+    assert mf.Graph.from_edges(np.array([[0, 1], [1, 2]])).num_edges == 2
