@@ -158,8 +158,19 @@ def test_durations_are_no_labels():
         (pa.array(["a", None, "c"]).dictionary_encode(), "row 1: .* found none"),
         (pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["a", None])), "row 1: .* found none"),
         (pa.array([1.0, NAN, 3.0]), "row 1: .* found nan"),
-        (pa.array([1.5, 2.5, 3.5]), "row 0: .* found double"),
-        (pa.array([True, False, True]), "found bool"),
+        (pa.array([1.5, 2.5, 3.5]), r"row 0: .* found 1\.5$"),
+        (pa.array([1.0, 2.5, 3.0]), r"row 1: .* found 2\.5$"),
+        (
+            pa.array([1.0, 2.0, 3.0]),
+            r"row 0: .* found 1\.0; missing='drop' .* floats without a fraction",
+        ),
+        (
+            np.array([1.0, 2.0, 3.0]),
+            r"row 0: .* found 1\.0; missing='drop' .* floats without a fraction",
+        ),
+        ([1, 2.0, 3], r"row 1: .* found 2\.0; missing='drop' .* takes floats without a fraction as integers"),
+        ([1, 2.0, 3.5], r"row 2: .* found 3\.5$"),
+        (pa.array([True, False, True]), "row 0: .* found True"),
         (pa.nulls(3), "row 0: .* found none"),
         (np.array([1.0, 2.0, NAN]), "row 2: .* found nan"),
         (np.array([1.5, 2.0, 3.0]), "row 0: .* found 1.5"),
@@ -802,6 +813,34 @@ def test_a_saved_monitor_is_no_graph_and_says_what_to_do(tmp_path):
                 mf.as_graph(str(tmp_path / name))
         with pytest.raises(mf.ArgumentError, match=r"graph: expected .*Monitor.snapshot returns its graph"):
             mf.as_graph(monitor)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (
+            {"src": [1, "a"], "dst": [2, 3]},
+            "column 'src', row 1: expected .* as the values before, found 'a'",
+        ),
+        ({"src": [1, 2], "dst": [2, 3], "w": [2, "x"]}, "column 'w', row 1: expected .* found 'x'"),
+        (
+            {"src": [1, 2, 3, 4], "dst": [2, 3, 4, 5], "w": [None, 2, 2.5, "x"]},
+            "column 'w', row 3: .* found 'x'",
+        ),
+    ],
+)
+def test_a_column_of_pandas_of_several_types_is_named_with_its_row(columns, said):
+    objects = {name: np.array(values, dtype=object) for name, values in columns.items()}
+    frame = pytest.importorskip("pandas").DataFrame(objects)
+    with pytest.raises(mf.GraphError, match=f"^{said}$"):
+        mf.Graph.from_table(frame)
+
+
+def test_a_value_that_is_no_id_is_shown():
+    with pytest.raises(mf.GraphError, match="edges: expected integers or strings, found float64 such as nan"):
+        mf.Graph.from_edges([(1, 2), (2, NAN)])
+    with pytest.raises(mf.ArgumentError, match=r"graph: expected a dict that has .* found \{\}"):
+        mf.as_graph({})
 
 
 @pytest.mark.parametrize("kind", [float, bool, int, np.uint8, np.float32])

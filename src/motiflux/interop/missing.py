@@ -20,6 +20,7 @@ WORDS = tuple(_WRITTEN.split())
 """Words that stand for a missing value in what spreadsheets, databases and libraries write."""
 
 ADVICE = "missing='drop' (--missing drop) leaves out rows without an id"
+ADVICE_ON_FLOATS = "missing='drop' (--missing drop) takes floats without a fraction as integers"
 ADVICE_ON_WORDS = f"{ADVICE}, 'keep' takes the word as a name"
 
 
