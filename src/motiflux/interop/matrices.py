@@ -43,9 +43,9 @@ def check_frame(table: Any, chosen: ChosenColumns, what: str) -> tuple[str, ...]
     GraphError
         It is square and has zeros and ones only.
     """
+    if chosen.how not in (How.ONLY, How.GUESSED) or not hasattr(type(table), "to_numpy"):
+        return ()  # tables that are no frames may run a query to tell their shape
     shape = getattr(table, "shape", None)
-    if chosen.how not in (How.ONLY, How.GUESSED) or not hasattr(table, "to_numpy"):
-        return ()
     if not isinstance(shape, tuple) or len(shape) != 2 or shape[0] != shape[1]:
         return ()
     array = np.asarray(table.to_numpy())
