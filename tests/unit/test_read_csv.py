@@ -354,6 +354,31 @@ def test_attributes_of_rows_that_are_left_out_go_with_them(tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (("5", "7", "in all"), [5, 7]),
+        (("1.5", "NULL", "in all"), [None, 1.5]),
+        (("2024-03-01", "2024-03-02", "last"), ["2024-03-01", "2024-03-02"]),
+        (("2024-03-01", "2024-03-02", "9999-12-31"), ["2024-03-01", "2024-03-02"]),
+        (("a", "b", "5"), ["a", "b"]),
+        (("", "", "5"), [None, None]),
+        (("", "", "in all"), [None, None]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*left out, as an id is missing:motiflux.MotifluxWarning")
+def test_a_row_that_is_left_out_does_not_decide_the_type_of_an_attribute(
+    tmp_path: Path, cells: tuple[str, str, str], values: list[object]
+) -> None:
+    first, second, total = cells
+    graph = read(tmp_path, f"src,dst,x\n1,2,{first}\n2,3,{second}\n,,{total}\n", missing="drop")
+    column = graph.edge_attributes["x"]
+    found = column.to_list()
+    if column.times is not None:
+        found = [str(one.date()) for one in found]
+    assert sorted(found, key=str) == sorted(values, key=str)
+
+
 def test_words_for_missing_values_are_names_where_they_are_kept(tmp_path: Path) -> None:
     text = "src,dst\nNA,ZA\nZA,nan\n"
     assert edges_of(read(tmp_path, text, missing="keep")) == [("NA", "ZA"), ("ZA", "nan")]

@@ -27,7 +27,7 @@ class Attribute(NamedTuple):
 
 
 class _Values(NamedTuple):
-    """The strings of a column that are no words for a missing value.
+    """The strings of the rows of a column that are kept, without words for a missing value.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class _Values(NamedTuple):
         return int(found.argmax()) if found.any() else None
 
 
-def read_attribute(table: Table, parsed: Parsed, name: str) -> Attribute:
-    """Return a column as an attribute.
+def read_attribute(table: Table, parsed: Parsed, name: str, kept: NDArray[np.bool_] | None) -> Attribute:
+    """Return a column as an attribute, in all rows; those that are not `kept` may hold anything.
 
     Strings become datetimes if each is one, as ISO 8601 writes them. A word for a missing value, such as
     ``NULL``, is a missing value where all others are datetimes, numbers or booleans; else it is a string.
@@ -59,7 +59,7 @@ def read_attribute(table: Table, parsed: Parsed, name: str) -> Attribute:
     column = parsed.as_attribute()
     if column.strings is None:
         return Attribute(column)
-    values = _without_words(column, column.strings)
+    values = _values(column, column.strings, kept)
     moments = parse_moments(values.strings.text, values.strings.offsets)
     if moments is not None:
         return _datetimes(table, column, values, moments, name)
@@ -76,17 +76,21 @@ def read_attribute(table: Table, parsed: Parsed, name: str) -> Attribute:
     return Attribute(column)
 
 
-def _without_words(column: Column, strings: StringTable) -> _Values:
+def _values(column: Column, strings: StringTable, kept: NDArray[np.bool_] | None) -> _Values:
     missing = column.missing()
     codes = np.where(missing, np.uint32(0), column.data)
     words = words_among(strings)
-    if not words:
+    if not words and kept is None:
         return _Values(strings, codes, missing)
-    kept = np.ones(len(strings), dtype=bool)
-    kept[words] = False
-    missing = missing | ~kept[codes]
-    _, rest = strings.used(np.flatnonzero(kept).astype(np.uint32))
-    place = (np.cumsum(kept) - 1).astype(np.uint32)
+    used = np.ones(len(strings), dtype=bool)
+    if kept is not None:
+        missing = missing | ~kept
+        used[:] = False
+        used[codes[~missing]] = True
+    used[words] = False
+    missing = missing | ~used[codes]
+    _, rest = strings.used(np.flatnonzero(used).astype(np.uint32))
+    place = (np.cumsum(used) - 1).astype(np.uint32)
     return _Values(rest, np.where(missing, np.uint32(0), place[codes]), missing)
 
 

@@ -104,7 +104,7 @@ def attributes_of(
         return {}, ()
     parsed = table.columns[-len(chosen.attributes) :]
     read = {
-        name: read_attribute(table, column, name)
+        name: read_attribute(table, column, name, kept)
         for name, column in zip(chosen.attributes, parsed, strict=True)
     }
     notes = tuple(sentence for one in read.values() for sentence in one.notes)
