@@ -10,14 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import GraphError
+from motiflux.graph.attributes import durations
 from motiflux.graph.attributes.datetimes import Times, times_of_arrow, times_of_numpy, times_of_objects
-from motiflux.graph.attributes.durations import (
-    Integers,
-    durations_of_arrow,
-    durations_of_numpy,
-    durations_of_objects,
-    is_duration,
-)
 from motiflux.graph.labels import check_characters
 from motiflux.interop import Coded, arrow
 from motiflux.interop.arrays import is_masked
@@ -208,7 +202,7 @@ def _from_numpy(array: NDArray[Any], what: str) -> Column:
     if kind == "M":
         return _moments(times_of_numpy(data, mask, what))
     if kind == "m":
-        return _integers(durations_of_numpy(data, mask, what))
+        return _integers(durations.of_numpy(data, mask, what))
     if kind not in "biuf" or data.dtype.itemsize > 8:
         raise GraphError(f"{what}: expected {_EXPECTED}, found {data.dtype}")
     return _plain(data, mask)
@@ -226,9 +220,9 @@ def _moments(times: Times) -> Column:
     return Column(times.nanoseconds, times.missing if times.missing.any() else None, None, kind)
 
 
-def _integers(durations: Integers) -> Column:
-    note(durations.note)
-    return _plain(durations.values, durations.missing)
+def _integers(found: durations.Integers) -> Column:
+    note(found.note)
+    return _plain(found.values, found.missing)
 
 
 def _coded(strings: list[str], mask: NDArray[np.bool_] | None) -> Column:
@@ -257,8 +251,8 @@ def _from_objects(values: list[Any], mask: NDArray[np.bool_] | None, what: str) 
         return Column(np.zeros(len(values), dtype="V1"))
     if all(map(is_moment, present)):
         return _moments(times_of_objects(values, missing, what))
-    if all(map(is_duration, present)):
-        return _integers(durations_of_objects(values, missing, what))
+    if all(map(durations.is_duration, present)):
+        return _integers(durations.of_objects(values, missing, what))
     kind = _kind_of(present, what)
     filled = [_FILLERS[kind] if absent else value for value, absent in zip(values, missing, strict=True)]
     return _coded(filled, missing) if kind is str else _plain(_numbers(filled, kind, what), missing)
@@ -270,7 +264,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _is_time(value: object) -> bool:
-    return is_moment(value) or is_duration(value)
+    return is_moment(value) or durations.is_duration(value)
 
 
 def _kind_of(values: list[Any], what: str) -> type:
@@ -318,7 +312,7 @@ def _from_arrow_array(pa: Any, array: Any, what: str) -> Column:
     if types.is_timestamp(array.type) or types.is_date(array.type):
         return _moments(times_of_arrow(pa, array, what))
     if types.is_time(array.type) or types.is_duration(array.type):
-        return _integers(durations_of_arrow(pa, array, what))
+        return _integers(durations.of_arrow(pa, array, what))
     mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     if types.is_null(array.type):
         return Column(np.zeros(len(array), dtype="V1"))

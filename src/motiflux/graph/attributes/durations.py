@@ -55,7 +55,7 @@ def is_duration(value: object) -> bool:
     return isinstance(value, (dt.timedelta, dt.time, np.timedelta64))
 
 
-def durations_of_numpy(values: NDArray[Any], mask: NDArray[np.bool_] | None, what: str) -> Integers:
+def of_numpy(values: NDArray[Any], mask: NDArray[np.bool_] | None, what: str) -> Integers:
     """Return an array of timedelta64 in its own unit.
 
     Raises
@@ -71,7 +71,7 @@ def durations_of_numpy(values: NDArray[Any], mask: NDArray[np.bool_] | None, wha
     return Integers(numbers, missing, _note(what, _DURATIONS, unit))
 
 
-def durations_of_objects(values: list[Any], missing: NDArray[np.bool_], what: str) -> Integers:
+def of_objects(values: list[Any], missing: NDArray[np.bool_], what: str) -> Integers:
     """Return durations, or times of day, of Python, pandas and NumPy in microseconds.
 
     Raises
@@ -95,7 +95,7 @@ def durations_of_objects(values: list[Any], missing: NDArray[np.bool_], what: st
     return Integers(numbers, missing, _note(what, kind, "us"))
 
 
-def durations_of_arrow(pa: Any, array: Any, what: str) -> Integers:
+def of_arrow(pa: Any, array: Any, what: str) -> Integers:
     """Return an array of pyarrow, of durations or times of day, in its own unit."""
     kind = _DURATIONS if pa.types.is_duration(array.type) else _TIMES
     numbers = array.view(pa.int32() if array.type.bit_width == 32 else pa.int64()).fill_null(0)
