@@ -861,6 +861,12 @@ def test_an_adjacency_matrix_is_no_table_of_edges(kind, columns):
             take(frame)
 
 
+def test_the_matrix_of_two_vertices_in_a_frame_of_floats_is_refused():
+    frame = pytest.importorskip("pandas").DataFrame([[0.0, 1.0], [1.0, 0.0]])
+    with pytest.raises(mf.GraphError, match="found 2 x 2 zeros and ones"):
+        mf.Graph.from_table(frame)
+
+
 def test_a_square_table_whose_columns_are_known_holds_edges():
     frame = pytest.importorskip("pandas").DataFrame({"src": [0, 1, 0], "dst": [1, 0, 1], "w": [0, 1, 1]})
     assert mf.Graph.from_table(frame, directed=True).num_edges == 2

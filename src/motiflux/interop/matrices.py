@@ -51,7 +51,7 @@ def check_frame(table: Any, chosen: ChosenColumns, what: str) -> tuple[str, ...]
     array = np.asarray(table.to_numpy())
     if not is_square(array) or not has_zeros_and_ones_only(array):
         return ()
-    if len(array) == 2:
+    if len(array) == 2 and array.dtype.kind in "iu":
         return (READ_AS_EDGES,) if may_be_either(array) else ()
     size = f"{len(array)} x {len(array)}"
     advice = "Graph.from_scipy(scipy.sparse.coo_array(table.to_numpy())) reads an adjacency matrix"
