@@ -88,7 +88,8 @@ class Case:
             given["edge_labels"] = _label_array(self.edge_labels)
         source = _id_array(self.ids)[[u for u, _ in self.edges]] if self.edges else _id_array(self.ids)[:0]
         target = _id_array(self.ids)[[v for _, v in self.edges]] if self.edges else _id_array(self.ids)[:0]
-        use_columns = self.as_columns or source.dtype.kind == "U"
+        # An array of two rows may be taken for a matrix, of which a note speaks.
+        use_columns = self.as_columns or source.dtype.kind == "U" or len(source) == 2
         edges = (source, target) if use_columns else np.column_stack([source, target])
         return mf.Graph.from_edges(edges, directed=self.directed, **given)
 

@@ -294,7 +294,7 @@ def test_sparse_matrices_make_the_graph_of_their_entries(form: str, plain: Plain
     if form in ("bsr", "dia"):  # which keep zeros beside the entries
         made = mf.Graph.from_scipy(sparse.csr_array(matrix.toarray()))
     expected = mf.Graph.from_edges(
-        np.array(pairs, dtype=np.int64).reshape(-1, 2),
+        pairs,
         directed=True,
         num_vertices=count,
         edge_attributes={} if len(pairs) < 2 else {"weight": weights},
@@ -369,7 +369,7 @@ def test_types_of_hetero_data_become_labels(plain: Plain, people: int) -> None:
         parts[kind] = Storage(edge_index=np.array(pairs, dtype=np.int64).T)
     made = mf.Graph.from_pyg(Hetero(parts), self_loops="drop")
     expected = mf.Graph.from_edges(
-        np.array(plain.edges, dtype=np.int64).reshape(-1, 2),
+        plain.edges,
         directed=True,
         num_vertices=len(plain.ids),
         vertex_labels=[local(vertex)[0] for vertex in plain.ids],

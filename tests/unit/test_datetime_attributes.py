@@ -199,31 +199,51 @@ class TestTextTables:
         )
 
     @pytest.mark.parametrize(
-        ("cells", "line", "message"),
+        ("cells", "said"),
         [
             (
                 ("", "2024-03-01", "9999-12-31"),
-                4,
-                "column 'when': expected datetimes from 1677-09-21 to 2262-04-11, found '9999-12-31'",
+                "line 4 holds '9999-12-31', expected datetimes from 1677-09-21 to 2262-04-11",
             ),
             (
                 ("2024-03-01T00:00Z", "2024-03-01"),
-                3,
-                "column 'when': expected datetimes with a time zone as before, found '2024-03-01'",
+                "line 3 holds '2024-03-01', expected datetimes with a time zone as before",
             ),
             (
                 ("2024-03-01", "", "2024-03-01T00:00Z"),
-                4,
-                "column 'when': expected datetimes without a time zone as before, found '2024-03-01T00:00Z'",
+                "line 4 holds '2024-03-01T00:00Z', expected datetimes without a time zone as before",
+            ),
+            (
+                ("2024-03-01", "NULL", "2024-03-03", "soon", "2024-03-02"),
+                "line 5 holds 'soon', expected datetimes as in most rows",
             ),
         ],
     )
-    def test_what_does_not_fit_is_refused_with_its_line(
-        self, tmp_path: Path, cells: tuple[str, ...], line: int, message: str
+    def test_a_column_that_looks_like_datetimes_but_is_text_is_named_in_a_note(
+        self, tmp_path: Path, cells: tuple[str, ...], said: str
     ) -> None:
-        with pytest.raises(mf.FormatError) as caught:
-            self.read(tmp_path, *cells)
-        assert str(caught.value) == f"{tmp_path / 'g.csv'}, line {line}: {message}"
+        with pytest.warns(mf.MotifluxWarning) as notes:
+            graph = self.read(tmp_path, *cells)
+        (note,) = (str(one.message) for one in notes)
+        start = f"{tmp_path / 'g.csv'}: column 'when' was read as text: "
+        assert note == f"{start}{said}; conditions compare this column as text"
+        column = graph.edge_attributes["when"]
+        assert column.kind is Kind.STRING
+        assert {one for one in column.to_list() if one is not None} == set(cells) - {""}
+
+    def test_one_other_text_among_many_datetimes_is_found(self, tmp_path: Path) -> None:
+        days = np.datetime_as_string(np.arange("1900-01-01", "1925-01-01", dtype="datetime64[D]")).tolist()
+        days[9000] = "1924-99-99"
+        with pytest.warns(mf.MotifluxWarning, match="line 9002 holds '1924-99-99'"):
+            self.read(tmp_path, *days)
+
+    @pytest.mark.parametrize("word", ["NULL", "N/A", "nan", "NaT", "null"])
+    def test_words_for_missing_values_are_missing_among_datetimes(self, tmp_path: Path, word: str) -> None:
+        graph = self.read(tmp_path, "2024-03-01", word, "", "2024-03-02")
+        column = graph.edge_attributes["when"]
+        assert (column.kind, int(column.missing().sum())) == (Kind.DATETIME, 2)
+        assert int(mf.count(graph, "(a)-[x]->(b) WHERE x.when < '2024-03-02'")) == 1
+        assert int(mf.count(graph, "(a)-[x]->(b) WHERE x.when IS NULL")) == 2
 
     def test_a_table_of_vertices_has_datetimes_too(self, tmp_path: Path) -> None:
         (tmp_path / "v.csv").write_text("id,born\n0,1990-05-01\n1,\n")

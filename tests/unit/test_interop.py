@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib
 from decimal import Decimal
 from types import SimpleNamespace
@@ -81,19 +82,71 @@ def test_strings_of_several_libraries_are_the_same_names():
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
+    ("values", "expected", "kind"),
     [
-        (pa.array([1, None], pa.time32("s")), [1, None]),
-        (pa.array([1, None], pa.time64("ns")), [1, None]),
-        (pa.array([-1, None], pa.duration("us")), [-1, None]),
-        (np.array([5, -5], dtype="timedelta64[s]"), [5, -5]),
+        (pa.array([1, None], pa.time32("s")), [1, None], "times of day were read as integers, in seconds"),
+        (pa.array([1, None], pa.time64("ns")), [1, None], "times .*, in nanoseconds"),
+        (pa.array([-1, None], pa.duration("us")), [-1, None], "durations .*, in microseconds"),
+        (np.array([5, -5], dtype="timedelta64[s]"), [5, -5], "durations .*, in seconds"),
+        (np.array([5, "NaT"], dtype="timedelta64[D]"), [5, None], "durations .*, in days"),
+        ([dt.timedelta(seconds=1), None], [10**6, None], "durations .*, in microseconds"),
+        ([np.timedelta64(5000, "ns"), np.timedelta64(1, "s")], [5, 10**6], "durations .*, in microseconds"),
+        ([dt.time(0, 1, 0, 5), None], [60 * 10**6 + 5, None], "times of day .*, in microseconds"),
     ],
 )
-def test_durations_and_times_of_day_become_the_integers_they_are_kept_as(values, expected):
-    count = len(values)
-    table = {"src": list(range(count)), "dst": list(range(1, count + 1)), "when": values}
-    graph = mf.Graph.from_table(table, directed=True, time="when")
-    assert graph.edge_attributes["time"].to_numpy().tolist() == expected
+def test_durations_and_times_of_day_become_integers_of_a_unit_that_a_note_names(values, expected, kind):
+    table = {"src": [0, 1], "dst": [1, 2], "when": values}
+    edges = [(0, 1), (1, 2)]
+    with pytest.warns(mf.MotifluxWarning, match=rf"^edge_attributes\['time'\]: {kind}$"):
+        graph = mf.Graph.from_table(table, directed=True, time="when")
+    assert graph.edge_attributes["time"].to_list() == expected
+    with pytest.warns(mf.MotifluxWarning, match=rf"^edge_attributes\['when'\]: {kind}$"):
+        graph = mf.Graph.from_edges(edges, directed=True, edge_attributes={"when": values})
+    assert graph.edge_attributes["when"].to_list() == expected
+
+
+def test_durations_of_pandas_become_integers():
+    values = pytest.importorskip("pandas").to_timedelta(["1s", None]).as_unit("ms")
+    with pytest.warns(mf.MotifluxWarning, match="durations were read as integers, in milliseconds"):
+        graph = mf.Graph.from_edges([(0, 1), (1, 2)], directed=True, edge_attributes={"took": values})
+    assert graph.edge_attributes["took"].to_list() == [1000, None]
+
+
+def test_values_that_cannot_be_attributes_are_named_once():
+    values = pytest.importorskip("pandas").period_range("2024-01", periods=1, freq="M")
+    with pytest.raises(mf.GraphError, match=r"all of one kind, found Period\('2024-01', 'M'\)$") as caught:
+        mf.Graph.from_edges([(0, 1)], edge_attributes={"when": values})
+    assert str(caught.value).count("expected") == 1
+
+
+def test_durations_of_networkx_become_integers():
+    given = pytest.importorskip("networkx").Graph()
+    given.add_edge(0, 1, took=dt.timedelta(seconds=1))
+    given.add_edge(1, 2, took=np.timedelta64(2, "s"))
+    with pytest.warns(mf.MotifluxWarning, match="'took'.*: durations were read as integers, in microseconds"):
+        graph = mf.Graph.from_networkx(given)
+    assert graph.edge_attributes["took"].to_list() == [10**6, 2 * 10**6]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([np.timedelta64(1, "ns")], "row 0: expected durations, in whole microseconds of 64 bits, found"),
+        ([dt.timedelta.max], "row 0: expected durations, in whole microseconds of 64 bits, found"),
+        ([dt.time(1, tzinfo=dt.UTC)], "row 0: expected times of day without a time zone, in whole"),
+        (np.array([1], "m8"), r"expected durations in a unit such as timedelta64\[s\], found timedelta64"),
+        (np.array([1], "m8[10s]"), r"expected durations in a unit .* found timedelta64\[10s\]"),
+    ],
+)
+def test_durations_that_are_no_integers_of_a_unit_are_refused(values, said):
+    with pytest.raises(mf.GraphError, match=rf"^edge_attributes\['took'\](, |: ){said}"):
+        mf.Graph.from_edges([(0, 1)], edge_attributes={"took": values})
+
+
+def test_durations_are_no_labels():
+    table = {"src": [0], "dst": [1], "label": np.array([1], "m8[s]")}
+    with pytest.raises(mf.GraphError, match="column 'label', row 0: expected a label"):
+        mf.Graph.from_table(table)
 
 
 @pytest.mark.parametrize(
@@ -105,8 +158,19 @@ def test_durations_and_times_of_day_become_the_integers_they_are_kept_as(values,
         (pa.array(["a", None, "c"]).dictionary_encode(), "row 1: .* found none"),
         (pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["a", None])), "row 1: .* found none"),
         (pa.array([1.0, NAN, 3.0]), "row 1: .* found nan"),
-        (pa.array([1.5, 2.5, 3.5]), "row 0: .* found double"),
-        (pa.array([True, False, True]), "found bool"),
+        (pa.array([1.5, 2.5, 3.5]), r"row 0: .* found 1\.5$"),
+        (pa.array([1.0, 2.5, 3.0]), r"row 1: .* found 2\.5$"),
+        (
+            pa.array([1.0, 2.0, 3.0]),
+            r"row 0: .* found 1\.0; missing='drop' .* floats without a fraction",
+        ),
+        (
+            np.array([1.0, 2.0, 3.0]),
+            r"row 0: .* found 1\.0; missing='drop' .* floats without a fraction",
+        ),
+        ([1, 2.0, 3], r"row 1: .* found 2\.0; missing='drop' .* takes floats without a fraction as integers"),
+        ([1, 2.0, 3.5], r"row 2: .* found 3\.5$"),
+        (pa.array([True, False, True]), "row 0: .* found True"),
         (pa.nulls(3), "row 0: .* found none"),
         (np.array([1.0, 2.0, NAN]), "row 2: .* found nan"),
         (np.array([1.5, 2.0, 3.0]), "row 0: .* found 1.5"),
@@ -749,3 +813,76 @@ def test_a_saved_monitor_is_no_graph_and_says_what_to_do(tmp_path):
                 mf.as_graph(str(tmp_path / name))
         with pytest.raises(mf.ArgumentError, match=r"graph: expected .*Monitor.snapshot returns its graph"):
             mf.as_graph(monitor)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (
+            {"src": [1, "a"], "dst": [2, 3]},
+            "column 'src', row 1: expected .* as the values before, found 'a'",
+        ),
+        ({"src": [1, 2], "dst": [2, 3], "w": [2, "x"]}, "column 'w', row 1: expected .* found 'x'"),
+        (
+            {"src": [1, 2, 3, 4], "dst": [2, 3, 4, 5], "w": [None, 2, 2.5, "x"]},
+            "column 'w', row 3: .* found 'x'",
+        ),
+    ],
+)
+def test_a_column_of_pandas_of_several_types_is_named_with_its_row(columns, said):
+    objects = {name: np.array(values, dtype=object) for name, values in columns.items()}
+    frame = pytest.importorskip("pandas").DataFrame(objects)
+    with pytest.raises(mf.GraphError, match=f"^{said}$"):
+        mf.Graph.from_table(frame)
+
+
+def test_a_value_that_is_no_id_is_shown():
+    with pytest.raises(mf.GraphError, match="edges: expected integers or strings, found float64 such as nan"):
+        mf.Graph.from_edges([(1, 2), (2, NAN)])
+    with pytest.raises(mf.ArgumentError, match=r"graph: expected a dict that has .* found \{\}"):
+        mf.as_graph({})
+
+
+@pytest.mark.parametrize("kind", [float, bool, int, np.uint8, np.float32])
+@pytest.mark.parametrize("take", [mf.Graph.from_edges, mf.as_graph])
+def test_an_adjacency_matrix_is_no_array_of_edges(kind, take):
+    with pytest.raises(
+        mf.GraphError, match=r"edges: expected .* \[4, 4\].*; Graph.from_scipy\(.* reads an adj"
+    ):
+        take(np.eye(4, dtype=kind))
+
+
+@pytest.mark.parametrize("kind", [float, bool, int])
+@pytest.mark.parametrize("columns", [None, list("abc")])
+def test_an_adjacency_matrix_is_no_table_of_edges(kind, columns):
+    frame = pytest.importorskip("pandas").DataFrame(np.eye(3, dtype=kind), columns=columns)
+    for take in (mf.Graph.from_table, mf.as_graph):
+        with pytest.raises(mf.GraphError, match=r"3 x 3 zeros and ones; Graph.from_scipy\(.* reads an adj"):
+            take(frame)
+
+
+def test_the_matrix_of_two_vertices_in_a_frame_of_floats_is_refused():
+    frame = pytest.importorskip("pandas").DataFrame([[0.0, 1.0], [1.0, 0.0]])
+    with pytest.raises(mf.GraphError, match="found 2 x 2 zeros and ones"):
+        mf.Graph.from_table(frame)
+
+
+def test_a_square_table_whose_columns_are_known_holds_edges():
+    frame = pytest.importorskip("pandas").DataFrame({"src": [0, 1, 0], "dst": [1, 0, 1], "w": [0, 1, 1]})
+    assert mf.Graph.from_table(frame, directed=True).num_edges == 2
+    frame.columns = ["a", "b", "c"]
+    assert mf.Graph.from_table(frame, src="a", dst="b", directed=True).num_edges == 2
+
+
+def test_what_may_be_a_matrix_and_is_read_as_edges_is_named_in_a_note():
+    pairs = np.array([[0, 1], [1, 0]])
+    with pytest.warns(
+        mf.MotifluxWarning, match="edges: 2 x 2 zeros and ones were read as two edges, one a row"
+    ):
+        assert mf.Graph.from_edges(pairs, directed=True).num_edges == 2
+    with pytest.warns(mf.MotifluxWarning, match="graph: 2 x 2 zeros and ones were read as two edges"):
+        assert (
+            mf.Graph.from_table(pytest.importorskip("pandas").DataFrame(pairs), directed=True).num_edges == 2
+        )
+    assert mf.Graph.from_edges([(0, 1), (1, 0)], directed=True).num_edges == 2
+    assert mf.Graph.from_edges(np.array([[0, 1], [1, 2]])).num_edges == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 from collections.abc import Callable
 from itertools import combinations
@@ -208,6 +209,25 @@ class TestFromNetworkx:
         assert Pattern.from_networkx(graph) == Pattern.parse(
             "(a:cell {type: 'GABA'})-[{weight: 5, near: true}]->(b) WHERE b.type IN ['ACH', 'GLUT']"
         )
+
+    def test_datetimes_become_conditions(self) -> None:
+        graph = nx.DiGraph()
+        graph.add_edge("a", "b", when=dt.datetime(2024, 3, 1, 12), day=[dt.date(2024, 3, 1)])
+        graph.add_edge("b", "c", when=np.datetime64("2024-03-02", "ns"))
+        assert Pattern.from_networkx(graph) == Pattern.parse(
+            "(a)-[WHERE when = '2024-03-01T12:00:00' AND day IN ['2024-03-01T00:00:00']]->(b)"
+            "-[WHERE when = '2024-03-02T00:00:00']->(c)"
+        )
+
+    def test_keys_that_are_integers_of_numpy_are_no_conditions(self) -> None:
+        graph = nx.MultiGraph()
+        graph.add_edge("a", "b", key=np.int64(0))
+        assert Pattern.from_networkx(graph) == Pattern.parse("(a)-[]-(b)")
+
+    def test_attributes_become_conditions_if_they_are_chosen(self) -> None:
+        graph = nx.DiGraph()
+        graph.add_node("a", type="GABA", region=None)
+        graph.add_edge("a", "b", weight=5)
         chosen = Pattern.from_networkx(graph, vertex_attributes=["type"], edge_attributes=[])
         assert [edge.where for edge in chosen.edges] == [None]
         assert chosen.vertices[0].where == Comparison("type", Operator.EQUAL, "GABA")

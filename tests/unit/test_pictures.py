@@ -217,6 +217,14 @@ class TestMatch:
             rows = mf.match(graph, wedge, semantics=semantics).to_numpy()
             mf.draw_match(graph, wedge, rows, semantics=semantics)
 
+    @pytest.mark.parametrize("zone", ["", "Z"])
+    def test_midnight_is_a_day_with_a_time_zone_and_without_one(self, tmp_path: Path, zone: str) -> None:
+        (tmp_path / "g.csv").write_text(f"src,dst,when\n1,2,2024-03-01T00:00:00{zone}\n")
+        graph = mf.read_graph(tmp_path / "g.csv", directed=True)
+        page = mf.draw_match(graph, "(a)-->(b)", [1, 2], attributes=["when"])
+        assert "when 2024-03-01" in page
+        assert "00:00" not in page
+
     def test_attributes_that_are_not_there_are_refused(self) -> None:
         with pytest.raises(ArgumentError, match="'amount', 'country'"):
             mf.draw_match(transfers(), "(a)-->(b)", ["ann", "bob"], attributes=["euro"])

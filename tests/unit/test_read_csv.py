@@ -294,6 +294,53 @@ def test_rows_without_an_id_are_left_out_and_counted(
         assert edges_of(read(tmp_path, text, name, missing="drop", **options)) == edges
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "ids"),
+    [
+        ("payer,payee\nann,bob\nnan,cy\nbob,NULL\n,dan\n", {}, ["ann", "bob"]),
+        ("src,dst\n1,2\n3,\n", {"ids": "names"}, ["1", "2"]),
+        ("src,dst\n,10\n007,007\n007,0\n", {}, ["0", "007"]),
+        ("src,dst\n,x\n1,2\n", {}, [1, 2]),
+        ("src,dst\n1.0,2.0\n,3.0\n", {}, [1, 2]),
+        ("src,dst\n1,2.0\n3,\n", {}, [1, 2]),
+        ("src,dst\n1.0,2.0\n,3.0\n", {"ids": "names"}, ["1.0", "2.0"]),
+        ("src,dst\nx,2.0\n,3.0\n", {}, ["2.0", "x"]),
+        ("src,dst\nnan,cy\nann,bob\n", {}, ["ann", "bob"]),
+        ("src,dst\nnan,cy\n1,2\n", {}, [1, 2]),
+        ("src,dst\nNULL,cy\n1,2\n", {}, [1, 2]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*self-loop:motiflux.MotifluxWarning")
+def test_the_vertices_are_those_of_the_rows_that_are_kept(
+    tmp_path: Path, text: str, options: dict[str, Any], ids: list[object]
+) -> None:
+    with pytest.warns(mf.MotifluxWarning, match="left out, as an id is missing"):
+        graph = read(tmp_path, text, missing="drop", **options)
+    assert sorted(graph.vertex_ids.tolist()) == ids
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("ann bob\nnan cy\nbob NULL\n", ["ann", "bob"]),
+        ("nan cy\nann bob\n", ["ann", "bob"]),
+        ("NULL cy\n1 2\n", [1, 2]),
+    ],
+)
+def test_the_vertices_of_an_edge_list_are_those_of_the_lines_that_are_kept(
+    tmp_path: Path, text: str, ids: list[object]
+) -> None:
+    with pytest.warns(mf.MotifluxWarning, match="left out, as an id is missing"):
+        graph = read(tmp_path, text, "g.txt", missing="drop")
+    assert sorted(graph.vertex_ids.tolist()) == ids
+
+
+def test_the_first_row_that_is_kept_decides_whether_ids_are_integers(tmp_path: Path) -> None:
+    text = "src,dst\n,x\n1,2\n1,y\n"
+    said = "line 4: column 'dst': found 'y', expected an integer as on line 3"
+    assert refusal(tmp_path, text, missing="drop").startswith(said)
+
+
 def test_attributes_of_rows_that_are_left_out_go_with_them(tmp_path: Path) -> None:
     vertices = tmp_path / "v.csv"
     vertices.write_text("id,age\n1,10\nnan,20\n2,30\n")
@@ -307,6 +354,31 @@ def test_attributes_of_rows_that_are_left_out_go_with_them(tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (("5", "7", "in all"), [5, 7]),
+        (("1.5", "NULL", "in all"), [None, 1.5]),
+        (("2024-03-01", "2024-03-02", "last"), ["2024-03-01", "2024-03-02"]),
+        (("2024-03-01", "2024-03-02", "9999-12-31"), ["2024-03-01", "2024-03-02"]),
+        (("a", "b", "5"), ["a", "b"]),
+        (("", "", "5"), [None, None]),
+        (("", "", "in all"), [None, None]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*left out, as an id is missing:motiflux.MotifluxWarning")
+def test_a_row_that_is_left_out_does_not_decide_the_type_of_an_attribute(
+    tmp_path: Path, cells: tuple[str, str, str], values: list[object]
+) -> None:
+    first, second, total = cells
+    graph = read(tmp_path, f"src,dst,x\n1,2,{first}\n2,3,{second}\n,,{total}\n", missing="drop")
+    column = graph.edge_attributes["x"]
+    found = column.to_list()
+    if column.times is not None:
+        found = [str(one.date()) for one in found]
+    assert sorted(found, key=str) == sorted(values, key=str)
+
+
 def test_words_for_missing_values_are_names_where_they_are_kept(tmp_path: Path) -> None:
     text = "src,dst\nNA,ZA\nZA,nan\n"
     assert edges_of(read(tmp_path, text, missing="keep")) == [("NA", "ZA"), ("ZA", "nan")]
@@ -318,6 +390,25 @@ def test_words_for_missing_values_are_names_where_they_are_kept(tmp_path: Path) 
         read(tmp_path, text, ids="text")
 
 
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (("5", "NULL", "7"), [5, None, 7]),
+        (("5.5", "N/A", "7"), [5.5, None, 7.0]),
+        (("true", "NA", "false"), [True, None, False]),
+        (("9007199254740993", "nan", ""), [2**53 + 1, None, None]),
+        (("007", "NULL", "7"), ["007", "NULL", "7"]),
+        (("ann", "NULL", "7"), ["ann", "NULL", "7"]),
+        (("NULL", "NULL", "null"), ["NULL", "NULL", "null"]),
+        (('"1\n2"', "NULL", '"1,2"'), ["1\n2", "NULL", "1,2"]),
+    ],
+)
+def test_words_for_missing_values_are_missing_among_numbers_and_booleans(
+    tmp_path: Path, cells: tuple[str, ...], values: list[object]
+) -> None:
+    assert attribute(tmp_path, *cells) == values
+
+
 # Columns that nobody named
 
 
@@ -325,10 +416,10 @@ def test_columns_that_are_guessed_are_named(tmp_path: Path) -> None:
     text = "txn,when,amount\nt1,monday,5\nt2,tuesday,6\n"
     with pytest.warns(mf.MotifluxWarning) as notes:
         graph = read(tmp_path, text)
-    guessed, header = (str(one.message).removeprefix(f"{tmp_path / 'g.csv'}: ") for one in notes)
-    assert guessed == "edges taken from columns 'txn' and 'when'; src= and dst= (--src, --dst) say which"
-    assert header.startswith(
-        "line 1 with 'txn' and 'when' was taken as the names of the columns; header=False"
+    (note,) = (str(one.message).removeprefix(f"{tmp_path / 'g.csv'}: ") for one in notes)
+    assert note == (
+        "edges taken from columns 'txn' and 'when'; src= and dst= (--src, --dst) say which; "
+        "line 1 was taken as the names, header=False (--no-header) reads it as an edge"
     )
     assert {one.filename for one in notes} == {__file__}
     assert repr(graph) == ("Graph(4 vertices, 2 edges, directed, edges taken from columns 'txn' and 'when')")
@@ -350,6 +441,9 @@ def test_a_first_line_that_may_be_an_edge_is_spoken_of(tmp_path: Path) -> None:
     ):
         assert edges_of(read(tmp_path, "ann,bob\nbob,cy\n")) == [("bob", "cy")]
     assert edges_of(read(tmp_path, "ann,bob\n1,2\n")) == [(1, 2)]
+    with pytest.warns(mf.MotifluxWarning, match=r"line 1 with 'ann' and 'bob' was taken as the names"):
+        assert edges_of(read(tmp_path, "ann,bob\n")) == []
+    assert edges_of(read(tmp_path, "src,dst\n")) == []
     with pytest.warns(
         mf.MotifluxWarning, match=r"line 1 was read as an edge between 'from' and 'to'; header=True"
     ):

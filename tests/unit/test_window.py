@@ -399,3 +399,11 @@ def test_copies_that_a_window_does_not_hold_at_the_start_are_not_there() -> None
     watching = mf.Monitor(graph, EDGE, window=2, edge_times="time")
     assert edges_now(watching) == [(0, 1, 1), (1, 2, 1)]
     assert watching.apply([("+", 2, 3)])[0].negative == 1
+
+
+@pytest.mark.parametrize("width", [np.float16, np.float32, np.float64])
+def test_an_infinite_time_of_an_edge_is_refused_in_every_width(width: type) -> None:
+    times = np.array([1.0, np.inf], dtype=width)
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], edge_attributes={"time": times})
+    with pytest.raises(mf.StreamError, match=r"row 1: expected from .* found inf"):
+        mf.Monitor(graph, EDGE, window="10s", edge_times="time")

@@ -295,7 +295,7 @@ def _value(one: Column) -> list[str]:
     if one.times is None:
         return [value_text(one.to_list()[0])]
     day, _, time = format_moment(int(one.data[0]), utc=one.times is Kind.DATETIME_UTC).partition("T")
-    return [day] if time == "00:00:00" else [day, time]
+    return [day] if time.removesuffix("Z") == "00:00:00" else [day, time]
 
 
 def _witnesses(graph: Graph, pattern: Pattern, row: Sequence[int], number: int) -> list[Witness]:

@@ -72,8 +72,9 @@ class Importers(GraphArrays):
         Returns
         -------
         Graph
-            Nulls in attributes are missing values. Timestamps and dates become datetimes; times of day and
-            durations become the integers they are kept as, in their own unit.
+            Nulls in attributes are missing values. Timestamps and dates become datetimes; durations and
+            times of day become integers in the unit of their column (of Python's own: microseconds), which a
+            `MotifluxWarning` names.
 
         Raises
         ------

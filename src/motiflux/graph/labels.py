@@ -101,8 +101,16 @@ def as_names(values: ArrayLike, what: str) -> NDArray[Any]:
         raise GraphError(f"{what}: expected integers below 2**63, found {int(array.max())}")
     if array.dtype.kind in "iu":
         return array.astype(np.int64, copy=False)
-    sample = f" such as {array.reshape(-1)[0].item()!r}" if array.size else ""
+    sample = f" such as {_first_odd(array.reshape(-1)).item()!r}" if array.size else ""
     raise GraphError(f"{what}: expected integers or strings, found {array.dtype}{sample}")
+
+
+def _first_odd(array: NDArray[Any]) -> Any:
+    """Return the first value; of floats the first that is no integer, if there is one."""
+    if array.dtype.kind != "f":
+        return array[0]
+    odd = array != np.floor(array)  # true for NaN
+    return array[int(odd.argmax())]
 
 
 def check_characters(array: NDArray[Any], what: str) -> None:

@@ -12,6 +12,8 @@ from motiflux.errors import ArgumentError, GraphError
 from motiflux.graph.labels import as_column, as_names, is_plain
 from motiflux.interop.arrays import as_host_array, is_array
 from motiflux.interop.dense import dense_codes
+from motiflux.interop.matrices import ADVICE, READ_AS_EDGES, is_square, may_be_either
+from motiflux.notes import note
 from motiflux.types import MAX_VERTICES, VERTEX_DTYPE, IdArray
 
 
@@ -24,17 +26,19 @@ def split_edges(edges: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[NDArray
         sources, targets = _ends(edges[0], "sources"), _ends(edges[1], "targets")
         _check_pairs(sources, targets)
         return sources, targets
+    if isinstance(edges, np.ndarray) and is_square(edges) and edges.dtype.kind in "bf":
+        expected = "an array of shape [m, 2] of integers or strings"
+        raise GraphError(f"edges: expected {expected}, found {list(edges.shape)} of {edges.dtype}; {ADVICE}")
     array = np.asarray(edges) if is_plain(edges) else as_names(edges, "edges")  # type: ignore[arg-type]
     if array.size == 0 and array.ndim == 1:
         array = array.reshape(0, 2)
     if array.ndim == 2 and array.shape[0] == 2 and array.shape[1] != 2:
         array = array.T
     if array.ndim != 2 or array.shape[1] != 2:
-        matrix = array.ndim == 2 and array.shape[0] == array.shape[1]
-        advice = (
-            "; Graph.from_scipy(scipy.sparse.coo_array(matrix)) reads an adjacency matrix" if matrix else ""
-        )
+        advice = f"; {ADVICE}" if is_square(array) else ""
         raise GraphError(f"edges: expected an array of shape [m, 2], found {list(array.shape)}{advice}")
+    if isinstance(edges, np.ndarray) and is_square(array) and may_be_either(array):
+        note(f"edges: {READ_AS_EDGES}")
     return array[:, 0], array[:, 1]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
@@ -40,7 +41,33 @@ def open_stream(table: Any, what: str) -> Any:
         batch = pa.record_batch(table)
         return pa.RecordBatchReader.from_batches(batch.schema, [batch])
     except (pa.ArrowException, TypeError, ValueError) as error:
+        _refuse_mixed_column(pa, table)
         raise GraphError(f"{what}: expected a table, found {type(table).__name__}: {error}") from error
+
+
+def _refuse_mixed_column(pa: Any, table: Any) -> None:
+    """Refuse a column of Python objects of several types, as data frames of pandas may have.
+
+    Raises
+    ------
+    GraphError
+        There is one; names the column and the row.
+    """
+    for name in getattr(table, "columns", ()):
+        values = np.asarray(table[name])
+        if values.dtype.kind != "O" or values.ndim != 1 or _are_of_one_type(pa, values):
+            continue
+        row = bisect_left(range(len(values)), 1, key=lambda row: not _are_of_one_type(pa, values[: row + 1]))
+        expected = "an integer, a float, a boolean, a string or a datetime, as the values before"
+        raise GraphError(f"column {str(name)!r}, row {row}: expected {expected}, found {values[row]!r}")
+
+
+def _are_of_one_type(pa: Any, values: NDArray[Any]) -> bool:
+    try:
+        pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        return False
+    return True
 
 
 def batches_of(reader: Any, positions: list[int], what: str) -> Iterator[list[Any]]:
@@ -185,20 +212,6 @@ def distinct(names: Names) -> tuple[NDArray[np.str_], NDArray[np.uint32]]:
     """Return the strings, ascending, and the place among them of each code; `names` is empty then."""
     (text, offsets), places = names.finish()
     return from_utf8(text, offsets), places
-
-
-def plain(array: Any, what: str) -> Any:
-    """Return an array as one of a type that attributes can have, if there is one.
-
-    Times of day and durations become the integers that Arrow keeps, in their own units; decimals are
-    converted by `numbers`. Timestamps and dates stay.
-    """
-    pa, types = import_module("pyarrow"), _types()
-    if is_coded(array) and not is_string(array):
-        array = array.dictionary_decode()
-    if types.is_time(array.type) or types.is_duration(array.type):
-        return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
-    return numbers(array, what)
 
 
 def numbers(array: Any, what: str) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from motiflux.interop import arrow
 from motiflux.interop.missing import WORDS
 
-_EXACT = 2**53
+EXACT = 2**53
 """Integers up to this are exact as floats."""
 
 
@@ -46,7 +46,7 @@ def whole_numbers(values: Any) -> Any:
         return values
     if plain.dtype.kind == "O":
         return whole_numbers(plain.tolist())
-    if plain.dtype.kind != "f" or not (np.abs(plain) <= _EXACT).all() or (plain != np.floor(plain)).any():
+    if plain.dtype.kind != "f" or not (np.abs(plain) <= EXACT).all() or (plain != np.floor(plain)).any():
         return values
     return plain.astype(np.int64)
 

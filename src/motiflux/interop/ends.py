@@ -13,7 +13,14 @@ from motiflux.errors import GraphError
 from motiflux.interop import arrow
 from motiflux.interop.arrays import is_masked
 from motiflux.interop.dense import dense_codes
-from motiflux.interop.missing import ADVICE, ADVICE_ON_WORDS, Missing, first_row, words_among
+from motiflux.interop.missing import (
+    ADVICE,
+    ADVICE_ON_FLOATS,
+    ADVICE_ON_WORDS,
+    Missing,
+    first_row,
+    words_among,
+)
 from motiflux.interop.strings import from_list
 from motiflux.packages import require
 
@@ -142,8 +149,10 @@ class _Ids:
             if not self._names:
                 self._names.append(Names())
             self._append(arrow.codes(self._names[0], values), rows)
+        elif arrow.is_floating(values):
+            raise _odd_float(self.name, rows, values.to_numpy(zero_copy_only=False))
         else:
-            raise GraphError(f"{_place(self.name, rows[0])}: expected {_EXPECTED}, found {values.type}")
+            raise _odd(self.name, rows[0], values[0].as_py())
 
     def _be(self, kind: str, rows: Rows) -> None:
         if self.kind not in (None, kind):
@@ -198,9 +207,7 @@ def _checked(values: Any, name: str, rows: Rows) -> NDArray[Any]:
         listed = values if isinstance(values, list) else values.tolist()
         return _from_objects(listed, name, rows)
     if values.dtype.kind == "f":
-        absent = np.flatnonzero(np.isnan(values))
-        row = int(absent[0]) if absent.size else 0
-        raise _odd(name, rows[row], values[row].item())
+        raise _odd_float(name, rows, values)
     if values.dtype.kind not in "iuU":
         raise _odd(name, rows[0], values[0].item())
     array: NDArray[Any] = values
@@ -211,6 +218,9 @@ def _from_objects(values: list[Any], name: str, rows: Rows) -> NDArray[Any]:
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     kind = str if isinstance(plain[0], str) else int
     for row, value in enumerate(plain):
+        if isinstance(value, float):
+            floats = np.array([one if isinstance(one, float) else 0.0 for one in plain])
+            raise _odd_float(name, rows, floats, row)
         if not isinstance(value, (int, str)) or isinstance(value, bool):
             raise _odd(name, rows[row], value)
         if not isinstance(value, kind):
@@ -229,6 +239,15 @@ def _from_objects(values: list[Any], name: str, rows: Rows) -> NDArray[Any]:
 
 def _place(name: str, row: int) -> str:
     return f"column {name!r}, row {row}"
+
+
+def _odd_float(name: str, rows: Rows, values: NDArray[Any], first: int = 0) -> GraphError:
+    """Return the error of the first NaN, else of the first fraction, else of the first value."""
+    for wrong in (np.isnan(values), values != np.floor(values)):
+        if wrong.any():
+            row = int(wrong.argmax())
+            return _odd(name, rows[row], values[row].item())
+    return GraphError(f"{_odd(name, rows[first], values[first].item())}; {ADVICE_ON_FLOATS}")
 
 
 def _odd(name: str, row: int, found: object) -> GraphError:

@@ -34,7 +34,7 @@ class Gathered:
     def add(self, values: Any, rows: Rows) -> None:
         """Take the values of one batch, and the rows of the table that it has."""
         if arrow.is_arrow_array(values):
-            values = arrow.plain(values, f"column {self._name!r}")
+            values = arrow.numbers(values, f"column {self._name!r}")
             if arrow.is_string(values):
                 self._strings = self._strings or CodedStrings()
                 self._strings.add(values)
@@ -50,7 +50,7 @@ class Gathered:
             return []
         first = self._chunks[0]
         if not arrow.is_arrow_array(first):
-            return _plain(first)
+            return first
         return import_module("pyarrow").chunked_array(self._chunks)
 
     def labels(self) -> Any:
@@ -80,7 +80,7 @@ class Gathered:
                 self._refuse(rows[0], chunk[0].as_py())
         elif is_masked(chunk) and chunk.mask.any():
             self._refuse(rows[int(np.flatnonzero(chunk.mask)[0])], None)
-        elif not isinstance(chunk, list) and chunk.dtype.kind == "M" and len(chunk):
+        elif not isinstance(chunk, list) and chunk.dtype.kind in "mM" and len(chunk):
             self._refuse(rows[0], str(chunk[0]))
         elif isinstance(chunk, list) or chunk.dtype.kind in "Of":
             for row, value in enumerate(chunk if isinstance(chunk, list) else chunk.tolist()):
@@ -92,12 +92,3 @@ class Gathered:
         raise GraphError(
             f"column {self._name!r}, row {row}: expected a label, an integer or a string, found {described}"
         )
-
-
-def _plain(values: Any) -> Any:
-    """Return NumPy's durations as integers, missing where they are none."""
-    if isinstance(values, list) or values.dtype.kind != "m":
-        return values
-    missing = np.isnat(values) | np.ma.getmaskarray(values)
-    numbers = np.asarray(np.ma.getdata(values)).view(np.int64)
-    return np.ma.MaskedArray(numbers, missing) if missing.any() else numbers

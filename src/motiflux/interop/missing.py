@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import ArgumentError
+from motiflux.units import quantity
 
 Missing = Literal["error", "drop", "keep"]
 """An id that is missing is an error, or its row is dropped; ``"keep"`` takes words for it as names."""
@@ -19,6 +20,7 @@ WORDS = tuple(_WRITTEN.split())
 """Words that stand for a missing value in what spreadsheets, databases and libraries write."""
 
 ADVICE = "missing='drop' (--missing drop) leaves out rows without an id"
+ADVICE_ON_FLOATS = "missing='drop' (--missing drop) takes floats without a fraction as integers"
 ADVICE_ON_WORDS = f"{ADVICE}, 'keep' takes the word as a name"
 
 
@@ -58,4 +60,4 @@ def told_of_dropped(count: int) -> tuple[str, ...]:
     """Return the note on rows that were dropped."""
     if not count:
         return ()
-    return (f"{count:,} {'row was' if count == 1 else 'rows were'} left out, as an id is missing",)
+    return (f"{quantity(count, 'row')} {'was' if count == 1 else 'were'} left out, as an id is missing",)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from motiflux.interop.dropping import present, rows_of, whole_numbers
 from motiflux.interop.ends import Ends, Rows
 from motiflux.interop.gather import Gathered
 from motiflux.interop.mapping import ChosenColumns, ColumnMapping, VertexMapping
+from motiflux.interop.matrices import check_frame
 from motiflux.interop.missing import Missing, check_missing, told_of_dropped
 from motiflux.interop.vertices import VertexColumns
 
@@ -200,7 +202,10 @@ def read_table(
     check_missing(missing)
     if vertices is None:
         of_vertices.refuse_alone()
-    columns = read_edges(open_table(edges, "table"), mapping, "the table", threads, missing)
+    opened = open_table(edges, "table")
+    notes = check_frame(edges, mapping.choose(opened.names, "the table"), "table")
+    columns = read_edges(opened, mapping, "the table", threads, missing)
+    columns = replace(columns, notes=(*notes, *columns.notes))
     if vertices is None:
         return columns
     table = open_table(vertices, "vertices")

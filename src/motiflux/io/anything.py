@@ -66,6 +66,9 @@ def _maker(graph: Any, options: Iterable[str]) -> Any:
         return _as_it_is
     if isinstance(graph, (str, os.PathLike)):
         return read_graph
+    if isinstance(graph, Mapping) and not graph:
+        expected = "a dict that has columns or neighbours (Graph.from_adjacency takes an empty one)"
+        raise ArgumentError("graph", expected, graph)
     structured = getattr(getattr(graph, "dtype", None), "names", None) is not None
     makers = (
         (is_sparse, Graph.from_scipy),

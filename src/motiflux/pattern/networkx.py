@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ from motiflux.interop.libraries.networkx import edge_records, is_networkx
 from motiflux.pattern.elements import QueryEdge, QueryVertex, label_set
 from motiflux.pattern.where import joined
 from motiflux.types import Label
+
+_USUAL = (bool, int, float, str, dt.date, np.generic)
+"""Types of the values of conditions, the datetimes of Python and pandas included."""
 
 
 class Chosen(NamedTuple):
@@ -89,11 +93,11 @@ def _condition(name: object, value: Any, of: str, element: str) -> Condition:
     """Return the condition that an attribute has a value, or one of several."""
     several = isinstance(value, (list, tuple, set, frozenset))
     values = list(value) if several else [value]
-    usual = all(isinstance(one, (bool, int, float, str, np.generic)) and one == one for one in values)
+    usual = all(isinstance(one, _USUAL) and one == one for one in values)
     if not isinstance(name, str) or not values or not usual:
         raise PatternError(
-            f"{element}, attribute {name!r}: expected an integer, a float, a boolean, a string, or several of"
-            f" these, found {value!r}; {of}_attributes=[...] takes only those it lists"
+            f"{element}, attribute {name!r}: expected an integer, a float, a boolean, a string, a datetime, "
+            f"or several of these, found {value!r}; {of}_attributes=[...] takes only those it lists"
         )
     if several:
         return OneOf(name, tuple(sorted(values, key=repr) if isinstance(value, (set, frozenset)) else values))

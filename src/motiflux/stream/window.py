@@ -19,11 +19,12 @@ from motiflux.errors import ArgumentError, StreamError
 from motiflux.graph import Graph, Kind
 from motiflux.times import (
     DURATION_UNITS,
+    RANGE,
     MomentError,
     duration_of,
     is_moment,
-    moment_of,
     moments_of_array,
+    moments_of_objects,
     parse_duration,
 )
 from motiflux.units import quantity
@@ -219,19 +220,15 @@ def _datetimes(times: NDArray[Any]) -> NDArray[Any]:
 
 def _datetimes_of_objects(times: NDArray[Any]) -> NDArray[Any]:
     """Return datetimes and dates of Python and pandas in nanoseconds; those without a zone are in UTC."""
-    numbers = np.zeros(len(times), dtype=np.int64)
-    first: bool | None = None
     for row, time in enumerate(times):
-        if not is_moment(time) or time != time:
+        if not is_moment(time):
             raise StreamError(f"updates, times, row {row}: expected a datetime, found {time!r}", row)
-        try:
-            numbers[row], zoned = moment_of(time)
-        except (MomentError, OverflowError):
-            raise _beyond(row, times) from None
-        first = zoned if first is None else first
-        if zoned is not first:
-            wanted = f"datetimes {'with' if first else 'without'} a time zone as before"
-            raise StreamError(f"updates, times, row {row}: expected {wanted}, found {time}", row)
+    try:
+        numbers, _ = moments_of_objects(list(times), np.zeros(len(times), dtype=bool))
+    except MomentError as error:
+        if RANGE in error.message:
+            raise _beyond(error.row, times) from None
+        raise StreamError(f"updates, times, row {error.row}: {error.message}", error.row) from None
     return _near(numbers, times)
 
 
@@ -259,6 +256,8 @@ def nanoseconds(times: NDArray[Any], unit: str) -> NDArray[np.int64]:
     if times.dtype.kind == "M":
         return times.astype(np.int64)
     scale = TIME_UNITS[unit]
+    if times.dtype.kind == "f":
+        times = times.astype(np.float64)  # bounds would be infinite in a narrower type
     most = MOST // scale
     beyond = (times < -most) | (times > most) if times.dtype.kind != "u" else times > most
     if beyond.any():
@@ -269,7 +268,8 @@ def nanoseconds(times: NDArray[Any], unit: str) -> NDArray[np.int64]:
             row,
         )
     if times.dtype.kind == "f":
-        return np.rint(times.astype(np.float64) * scale).astype(np.int64)
+        rounded: NDArray[np.int64] = np.rint(times * scale).astype(np.int64)
+        return rounded
     return times.astype(np.int64) * scale
 
 

@@ -5,7 +5,7 @@ the clock that it was read from; with one it counts them in UTC. `docs/design/da
 """
 
 from motiflux.times.durations import DURATION_UNITS, duration_of, parse_duration
-from motiflux.times.iso import format_moment, format_moments, parse_moment, parse_moments
+from motiflux.times.iso import Moments, format_moment, format_moments, parse_moment, parse_moments
 from motiflux.times.values import (
     LARGEST,
     RANGE,
@@ -23,6 +23,7 @@ __all__ = [
     "LARGEST",
     "RANGE",
     "MomentError",
+    "Moments",
     "duration_of",
     "format_moment",
     "format_moments",

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import GraphError
+from motiflux.graph.attributes import durations
 from motiflux.graph.attributes.datetimes import Times, times_of_arrow, times_of_numpy, times_of_objects
 from motiflux.graph.labels import check_characters
 from motiflux.interop import Coded, arrow
 from motiflux.interop.arrays import is_masked
 from motiflux.interop.coded_strings import CodedStrings
 from motiflux.interop.strings import StringTable
+from motiflux.notes import note
 from motiflux.packages import require
 from motiflux.times import is_moment, python_moment
 from motiflux.units import quantity
@@ -162,6 +164,11 @@ def make_column(values: object, what: str) -> Column:
     ------
     GraphError
         They are no single column, or of a type that attributes cannot have.
+
+    Warns
+    -----
+    MotifluxWarning
+        They are durations or times of day, which become integers; names the unit.
     """
     if isinstance(values, Column):
         return values
@@ -174,12 +181,11 @@ def make_column(values: object, what: str) -> Column:
     if isinstance(values, (str, bytes)):
         raise GraphError(f"{what}: expected an array of {_EXPECTED}, found {values!r}")
     try:
-        if hasattr(values, "__array__"):
-            return _from_numpy(np.asarray(values), what)
-        listed: list[Any] = list(values)  # type: ignore[call-overload]
+        array = hasattr(values, "__array__")
+        taken: Any = np.asarray(values) if array else list(values)  # type: ignore[call-overload]
     except (TypeError, ValueError) as error:
         raise GraphError(f"{what}: expected an array of {_EXPECTED}, found none: {error}") from None
-    return _from_objects(listed, None, what)
+    return _from_numpy(taken, what) if array else _from_objects(taken, None, what)
 
 
 def _from_numpy(array: NDArray[Any], what: str) -> Column:
@@ -195,8 +201,10 @@ def _from_numpy(array: NDArray[Any], what: str) -> Column:
         return _coded(data.tolist(), mask)
     if kind == "M":
         return _moments(times_of_numpy(data, mask, what))
+    if kind == "m":
+        return _integers(durations.of_numpy(data, mask, what))
     if kind not in "biuf" or data.dtype.itemsize > 8:
-        raise GraphError(f"{what}: expected {_EXPECTED}, found {data.dtype}{_advice(kind == 'm')}")
+        raise GraphError(f"{what}: expected {_EXPECTED}, found {data.dtype}")
     return _plain(data, mask)
 
 
@@ -210,6 +218,11 @@ def _plain(data: NDArray[Any], mask: NDArray[np.bool_] | None) -> Column:
 def _moments(times: Times) -> Column:
     kind = Kind.DATETIME_UTC if times.utc else Kind.DATETIME
     return Column(times.nanoseconds, times.missing if times.missing.any() else None, None, kind)
+
+
+def _integers(found: durations.Integers) -> Column:
+    note(found.note)
+    return _plain(found.values, found.missing)
 
 
 def _coded(strings: list[str], mask: NDArray[np.bool_] | None) -> Column:
@@ -228,7 +241,7 @@ _FILLERS: dict[type, Any] = {bool: False, int: 0, float: 0.0, str: ""}
 def _from_objects(values: list[Any], mask: NDArray[np.bool_] | None, what: str) -> Column:
     """Return the column of Python objects; None, NaT and, beside strings too, NaN are missing."""
     values = [
-        value.item() if isinstance(value, np.generic) and not is_moment(value) else value for value in values
+        value.item() if isinstance(value, np.generic) and not _is_time(value) else value for value in values
     ]
     missing = np.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
     if mask is not None:
@@ -238,6 +251,8 @@ def _from_objects(values: list[Any], mask: NDArray[np.bool_] | None, what: str) 
         return Column(np.zeros(len(values), dtype="V1"))
     if all(map(is_moment, present)):
         return _moments(times_of_objects(values, missing, what))
+    if all(map(durations.is_duration, present)):
+        return _integers(durations.of_objects(values, missing, what))
     kind = _kind_of(present, what)
     filled = [_FILLERS[kind] if absent else value for value, absent in zip(values, missing, strict=True)]
     return _coded(filled, missing) if kind is str else _plain(_numbers(filled, kind, what), missing)
@@ -245,7 +260,11 @@ def _from_objects(values: list[Any], mask: NDArray[np.bool_] | None, what: str) 
 
 def _is_missing(value: Any) -> bool:
     """Tell whether a value is None, NaN or NaT."""
-    return value is None or bool((isinstance(value, float) or is_moment(value)) and value != value)
+    return value is None or bool((isinstance(value, float) or _is_time(value)) and value != value)
+
+
+def _is_time(value: object) -> bool:
+    return is_moment(value) or durations.is_duration(value)
 
 
 def _kind_of(values: list[Any], what: str) -> type:
@@ -292,15 +311,15 @@ def _from_arrow_array(pa: Any, array: Any, what: str) -> Column:
     types = pa.types
     if types.is_timestamp(array.type) or types.is_date(array.type):
         return _moments(times_of_arrow(pa, array, what))
+    if types.is_time(array.type) or types.is_duration(array.type):
+        return _integers(durations.of_arrow(pa, array, what))
     mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     if types.is_null(array.type):
         return Column(np.zeros(len(array), dtype="V1"))
     if types.is_boolean(array.type) or types.is_integer(array.type) or types.is_floating(array.type):
         filled = array.fill_null(False if types.is_boolean(array.type) else 0)
         return _plain(filled.to_numpy(zero_copy_only=False), mask)
-    raise GraphError(
-        f"{what}: expected {_EXPECTED}, found {array.type}{_advice(types.is_temporal(array.type))}"
-    )
+    raise GraphError(f"{what}: expected {_EXPECTED}, found {array.type}")
 
 
 def _from_coded(coded: Coded, what: str) -> Column:
@@ -325,7 +344,3 @@ def _recoded(codes: NDArray[Any], strings: list[str], mask: NDArray[np.bool_] | 
     new_code = np.empty(len(strings), dtype=np.uint32)
     new_code[order] = np.arange(len(strings), dtype=np.uint32)
     return Column(new_code[codes], mask, StringTable.of(strings[position] for position in order))
-
-
-def _advice(temporal: bool) -> str:
-    return "; give times as integers, in a unit of your choice" if temporal else ""

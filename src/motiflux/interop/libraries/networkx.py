@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def edge_records(graph: Any) -> list[tuple[Any, Any, dict[Any, Any]]]:
         return list(graph.edges(data=True))
     records = []
     for source, target, key, record in graph.edges(keys=True, data=True):
-        if isinstance(key, int) or key is None:
+        if isinstance(key, Integral) or key is None:
             records.append((source, target, record))
         elif KEY in record:
             raise GraphError(

@@ -15,7 +15,7 @@ from motiflux.interop.strings import from_list
 from motiflux.times import is_moment
 from motiflux.types import Label
 
-_PLAIN = (bool, int, float, str, dt.date, np.datetime64)
+_PLAIN = (bool, int, float, str, dt.date, np.datetime64, dt.timedelta, dt.time, np.timedelta64)
 
 
 @dataclass(frozen=True)
@@ -144,4 +144,5 @@ def _column(records: Sequence[Mapping[str, Any]], key: str, name: Callable[[int]
 
 def plain(value: Any) -> Any:
     """Return NumPy's numbers and strings as Python's, all else as it is."""
-    return value.item() if isinstance(value, np.generic) and not is_moment(value) else value
+    timed = is_moment(value) or isinstance(value, np.timedelta64)
+    return value.item() if isinstance(value, np.generic) and not timed else value

@@ -28,7 +28,7 @@ from motiflux.interop.mapping import How
 from motiflux.interop.missing import told_of_dropped
 from motiflux.interop.tables import guess_notes
 from motiflux.io.files.source import format_suffix
-from motiflux.io.text.datetimes import as_datetimes
+from motiflux.io.text.attributes import read_attribute
 from motiflux.io.text.ids import IdRules, Ids, advised, id_rules
 from motiflux.io.text.table import BLANKS, Field, Record, Rows, Table, TextFile, TextOptions, Want, is_integer
 
@@ -56,7 +56,7 @@ def read(
     chosen = opening.choose(mapping, bool(mapping.given()))
     table, ids = opening.parse(chosen, chosen.advice(), threads)
     columns = edge_columns(table, ids, chosen, opening.names if opening.named else None)
-    return replace(columns, notes=(*columns.notes, *opening.notes(chosen, ids)))
+    return replace(columns, notes=(*opening.notes(chosen, ids), *columns.notes))
 
 
 def read_vertices(path: Path, mapping: VertexMapping, options: TextOptions) -> VertexColumns:
@@ -68,23 +68,24 @@ def read_vertices(path: Path, mapping: VertexMapping, options: TextOptions) -> V
     labels = None if chosen.label is None else rows_kept(table.labels(1), kept)
     ids = codes if names is None else names[codes]
     first_line = table.first_line if kept is None else None
-    notes = told_of_dropped(read_ids.dropped())
-    return VertexColumns(ids, labels, attributes_of(table, chosen, kept), first_line, notes)
+    attributes, notes = attributes_of(table, chosen, kept)
+    return VertexColumns(ids, labels, attributes, first_line, (*told_of_dropped(read_ids.dropped()), *notes))
 
 
 def edge_columns(table: Table, ids: Ids, chosen: ChosenColumns, names: Sequence[str] | None) -> GraphColumns:
     """Return the columns of a table that has the fields `wanted_fields`, whose columns have `names`."""
     (sources, targets), strings, kept = ids
+    attributes, notes = attributes_of(table, chosen, kept)
     return GraphColumns(
         sources,
         targets,
         vertex_ids=strings,
         positions=strings is not None,
         edge_labels=None if chosen.label is None else rows_kept(table.labels(2), kept),
-        edge_attributes=attributes_of(table, chosen, kept),
+        edge_attributes=attributes,
         first_line=table.first_line if kept is None else None,
         end_columns=chosen.end_columns(names),
-        notes=(*guess_notes(chosen, names), *told_of_dropped(ids.dropped())),
+        notes=(*told_of_dropped(ids.dropped()), *notes),
     )
 
 
@@ -95,17 +96,19 @@ def rows_kept(labels: NDArray[Any] | Coded, kept: NDArray[np.bool_] | None) -> N
     return Coded(labels.codes[kept], labels.values) if isinstance(labels, Coded) else labels[kept]
 
 
-def attributes_of(table: Table, chosen: ChosenColumns, kept: NDArray[np.bool_] | None) -> dict[str, object]:
-    """Return the attributes, which are the last columns, without those of rows that were dropped."""
+def attributes_of(
+    table: Table, chosen: ChosenColumns, kept: NDArray[np.bool_] | None
+) -> tuple[dict[str, object], tuple[str, ...]]:
+    """Return the attributes, which are the last columns, without dropped rows, and notes on them."""
     if not chosen.attributes:
-        return {}
-    columns = [
-        as_datetimes(table, column.as_attribute(), f"column {name!r}")
-        for name, column in zip(chosen.attributes, table.columns[-len(chosen.attributes) :], strict=True)
-    ]
-    if kept is not None:
-        columns = [column.take(kept) for column in columns]
-    return dict(zip(chosen.attributes, columns, strict=True))
+        return {}, ()
+    parsed = table.columns[-len(chosen.attributes) :]
+    read = {
+        name: read_attribute(table, column, name, kept)
+        for name, column in zip(chosen.attributes, parsed, strict=True)
+    }
+    notes = tuple(sentence for one in read.values() for sentence in one.notes)
+    return {name: one.column if kept is None else one.column.take(kept) for name, one in read.items()}, notes
 
 
 def wanted_fields(chosen: ChosenColumns, names: Sequence[str], rules: IdRules) -> list[Field]:
@@ -192,14 +195,19 @@ class _Opening:
         return None
 
     def notes(self, chosen: ChosenColumns, ids: Ids) -> tuple[str, ...]:
-        """Return notes on a first line that may be an edge, and on ids that another separator may part."""
-        if chosen.how not in (How.ONLY, How.GUESSED) or ids.names is None:
-            return ()
-        first, row, found = self._first, self._first_row(), []
+        """Return notes on guessed ends, on a first line that may be an edge, and on separators in ids."""
+        found = list(guess_notes(chosen, self.names if self.named else None))
+        integers = ids.names is None and len(ids.columns[0]) > 0
+        if chosen.how not in (How.ONLY, How.GUESSED) or integers:
+            return tuple(found)
+        first, row = self._first, self._first_row()
         if self._guessed:
-            ends = " and ".join(repr(first.fields[place]) for place in chosen.ends)
-            line = f"line {first.lines_before + 1} with {ends} was taken as the names of the columns"
-            found.append(f"{line}; header=False (--no-header) reads it as an edge")
+            line, advice = f"line {first.lines_before + 1}", "header=False (--no-header) reads it as an edge"
+            if found:
+                found = [f"{found[0]}; {line} was taken as the names, {advice}"]
+            else:
+                ends = " and ".join(repr(first.fields[place]) for place in chosen.ends)
+                found = [f"{line} with {ends} was taken as the names of the columns; {advice}"]
         if self._options.sep is None and row is not None and len(row.fields) > max(chosen.ends):
             cells = [row.fields[place] for place in chosen.ends]
             advice = other_separator(cells, ",")

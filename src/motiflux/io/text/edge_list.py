@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from motiflux.errors import FormatError
 from motiflux.interop import ChosenColumns, ColumnMapping, GraphColumns
 from motiflux.interop.end_names import find_ends
 from motiflux.interop.mapping import How
+from motiflux.interop.missing import WORDS
+from motiflux.interop.tables import guess_notes
 from motiflux.io.text.delimited import column_names, edge_columns, other_separator
-from motiflux.io.text.ids import IdRules, advised
+from motiflux.io.text.ids import IdRules, Reasons, advised
 from motiflux.io.text.table import (
     BLANKS,
     Field,
@@ -68,7 +71,8 @@ def read(
         raise _fault(path, edge, f"expected {width}{reason}")
     rules = _id_rules(chosen, edge, options)
     fields = _fields(chosen, edge, rules)
-    if rules.want is Want.NAME and options.header is None:
+    lacks_id = any(edge.fields[place] in WORDS for place in chosen.ends)
+    if rules.want is Want.NAME and options.header is None and not (options.missing == "drop" and lacks_id):
         _check_next(file, layout, edge, chosen)
     rows = Rows(edge.begin, edge.lines_before, width, reason)
     try:
@@ -80,7 +84,11 @@ def read(
     return replace(
         columns,
         end_columns=columns.end_columns if mapping.given() else None,
-        notes=(*columns.notes, *(_header_notes(edge) if named else ())),
+        notes=(
+            *guess_notes(chosen, names if options.header else None),
+            *columns.notes,
+            *(_header_notes(edge) if named else ()),
+        ),
     )
 
 
@@ -113,12 +121,16 @@ def _fault(path: Path, record: Record, expected: str) -> FormatError:
 
 def _id_rules(chosen: ChosenColumns, edge: Record, options: TextOptions) -> IdRules:
     """Return what ids may be; the first edge determines whether they are integers or names."""
-    names = options.ids == "names" or (
-        options.ids is None and not any(is_number(edge.fields[place]) for place in chosen.ends)
-    )
-    reason = None if names else f" as on line {edge.lines_through}"
-    want = Want.NAME if names else Want.INTEGER
-    return IdRules(("source id", "target id"), (reason, reason), options.missing, want, chosen.advice())
+
+    def judge(ids: Sequence[str], place: str) -> tuple[Reasons, Want]:
+        names = options.ids == "names" or (options.ids is None and not any(map(is_number, ids)))
+        reason = None if names else f" as on {place}"
+        return (reason, reason), Want.NAME if names else Want.INTEGER
+
+    ids = [edge.fields[place] for place in chosen.ends]
+    reasons, want = judge(ids, f"line {edge.lines_through}")
+    titles = ("source id", "target id")
+    return IdRules(titles, reasons, options.missing, want, chosen.advice(), judge)
 
 
 def _fields(chosen: ChosenColumns, edge: Record, rules: IdRules) -> list[Field]:

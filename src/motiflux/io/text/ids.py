@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import FormatError
+from motiflux.interop.dropping import EXACT
 from motiflux.interop.missing import ADVICE, ADVICE_ON_WORDS, WORDS, Missing, first_row, words_among
 from motiflux.interop.strings import StringTable
 from motiflux.io.text.table import Field, Parsed, Record, Table, TextOptions, Want, as_names
@@ -21,6 +22,12 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 _FOUND = re.compile(r"found '([^']*)'")
 _SURELY_64_BITS = 18
 """All integers of so many digits have 64 bits at most."""
+
+Reasons: TypeAlias = "Sequence[str | None]"
+"""Whether each column holds integers only: the reason that errors give; None where it may hold names."""
+
+Judge: TypeAlias = "Callable[[Sequence[str], str], tuple[Reasons, Want]]"
+"""Says what the ids of the first row, and the place of that row, make of the columns."""
 
 
 class Ids(NamedTuple):
@@ -61,13 +68,17 @@ class IdRules:
         What the parser makes of them, if no rows are to be dropped.
     advice
         What errors add on other columns.
+    judge
+        Makes `integers` and `want` of the first row that is kept, if the first of the file is dropped; None
+        where no row decides.
     """
 
     titles: Sequence[str]
-    integers: Sequence[str | None]
+    integers: Reasons
     missing: Missing
     want: Want
     advice: str = ""
+    judge: Judge | None = None
 
     def fields(self, positions: Sequence[int]) -> list[Field]:
         """Return the fields to read; missing ids are found afterwards if their rows are to be dropped."""
@@ -90,14 +101,34 @@ class IdRules:
             return Ids([integers(column) for column in parsed], None, None)
         strings = parsed[0].strings or StringTable.of([])
         codes = [_codes(column) for column in parsed]
-        kept = None
         if self.missing == "drop":
-            kept = self._kept(parsed, codes, strings)
-            codes = codes if kept is None else [column[kept] for column in codes]
-        elif self.missing == "error":
+            return self._without_dropped(table, parsed, codes, strings)
+        if self.missing == "error":
             find = _Finder(table, self, codes, strings, None)
             find.refuse(words_among(strings), "an integer or a name", ADVICE_ON_WORDS)
-        return self._integers_or_names(table, codes, strings, kept)
+        return self._integers_or_names(table, codes, strings, None)
+
+    def _without_dropped(
+        self, table: Table, parsed: Sequence[Parsed], codes: list[NDArray[Any]], strings: StringTable
+    ) -> Ids:
+        """Return the ids as if the rows that lack one were not in the file."""
+        kept = self._kept(parsed, codes, strings)
+        if kept is None:
+            return self._integers_or_names(table, codes, strings, None)
+        codes = [column[kept] for column in codes]
+        used = np.zeros(len(strings), dtype=bool)
+        for column in codes:
+            used[column] = True
+        new_codes = (np.cumsum(used) - 1).astype(np.uint32)
+        codes = [new_codes[column] for column in codes]
+        _, strings = strings.used(np.flatnonzero(used).astype(np.uint32))
+        rules = self
+        if self.judge is not None and not kept[0] and len(strings):
+            row, first = int(np.argmax(kept)), table.first_line
+            place = f"row {row}" if first is None else f"line {first + row}"
+            reasons, want = self.judge([strings[int(column[0])] for column in codes], place)
+            rules = replace(self, integers=reasons, want=want)
+        return rules._integers_or_names(table, codes, strings, kept)
 
     def _kept(
         self, parsed: Sequence[Parsed], codes: Sequence[NDArray[Any]], strings: StringTable
@@ -118,24 +149,17 @@ class IdRules:
             return Ids(codes, as_names(table.path, strings), kept)
         find = _Finder(table, self, codes, strings, kept)
         shapes = _Shapes.of(strings)
-        used = np.ones(len(strings), dtype=bool)
         if self.missing == "drop":
-            used[:] = False
-            for column in codes:
-                used[column] = True
-            shapes.read_padded(strings, np.flatnonzero(used & shapes.padded))
-            blanks = "a name without blanks around it, or in quotes"
-            find.refuse(np.flatnonzero(used & shapes.padded), blanks, "")
-            if self.want is not Want.NAME and not (used & ~shapes.integer).any():
-                values = np.zeros(len(strings), dtype=np.int64)
-                places = np.flatnonzero(used)
-                values[places] = [int(strings[place]) for place in places.tolist()]
+            shapes.read_padded(strings)
+            find.refuse(np.flatnonzero(shapes.padded), "a name without blanks around it, or in quotes", "")
+            values = None if self.want is Want.NAME else shapes.whole_numbers(strings)
+            if values is not None:
                 return Ids([values[column] for column in codes], None, kept)
         for which, reason in enumerate(self.integers):
             if reason is not None:
                 find.refuse(np.flatnonzero(~shapes.integer), f"an integer{reason}", ADVICE_ON_KIND, which)
-        decimals = np.flatnonzero(used & shapes.decimal)
-        if decimals.size and self.want is not Want.NAME and (used & shapes.integer).any():
+        decimals = np.flatnonzero(shapes.decimal)
+        if decimals.size and self.want is not Want.NAME and shapes.integer.any():
             find.refuse(decimals, "an integer, as other ids are", ADVICE_ON_KIND)
         return Ids(codes, as_names(table.path, strings), kept)
 
@@ -216,11 +240,27 @@ class _Shapes:
         made.padded[first:] = blank[begins] | blank[ends - 1]
         return made
 
-    def read_padded(self, strings: StringTable, places: NDArray[np.intp]) -> None:
+    def read_padded(self, strings: StringTable) -> None:
         """Take names that are integers but for the blanks around them as integers."""
-        for place in places.tolist():
+        for place in np.flatnonzero(self.padded).tolist():
             if _is_integer(strings[place]):
                 self.integer[place], self.padded[place] = True, False
+
+    def whole_numbers(self, strings: StringTable) -> NDArray[np.int64] | None:
+        """Return all names as integers; None if one is neither an integer nor one that ``.0`` follows.
+
+        Tables get such decimals from libraries that keep integers beside missing values as floats.
+        """
+        if not (self.integer | self.decimal).all():
+            return None
+        texts = [
+            text.removesuffix(".0") if decimal else text
+            for text, decimal in zip(strings, self.decimal.tolist(), strict=True)
+        ]
+        decimals = np.flatnonzero(self.decimal).tolist()
+        if not all(_is_integer(texts[place]) and abs(int(texts[place])) <= EXACT for place in decimals):
+            return None
+        return np.array([int(text) for text in texts], dtype=np.int64)
 
 
 def _some_decimal(strings: StringTable) -> bool:
@@ -249,17 +289,17 @@ def id_rules(
 
     A column whose first id is an integer holds integers only.
     """
-    reasons: list[str | None] = [None] * len(titles)
-    if options.ids == "integers":
-        reasons = [""] * len(titles)
-    elif options.ids is None and first is not None:
-        line = f" as on line {first.lines_through}"
-        reasons = [
-            line if place < len(first.fields) and _is_integer(first.fields[place]) else None
-            for place in positions
-        ]
-    want = Want.NAME if options.ids == "names" else Want.IDENTIFIER
-    return IdRules(titles, reasons, options.missing, want, advice)
+    nothing, want = [None] * len(titles), Want.NAME if options.ids == "names" else Want.IDENTIFIER
+    if options.ids is not None or first is None:
+        reasons = [""] * len(titles) if options.ids == "integers" else nothing
+        return IdRules(titles, reasons, options.missing, want, advice)
+    ids = [first.fields[place] if place < len(first.fields) else "" for place in positions]
+    by_column, want = _integers_by_column(ids, f"line {first.lines_through}")
+    return IdRules(titles, by_column, options.missing, want, advice, _integers_by_column)
+
+
+def _integers_by_column(ids: Sequence[str], place: str) -> tuple[Reasons, Want]:
+    return [f" as on {place}" if _is_integer(one) else None for one in ids], Want.IDENTIFIER
 
 
 def _is_integer(text: str) -> bool:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from motiflux.errors import OutputError
-from motiflux.interop.times import iso_times
 from motiflux.io.text.csv_writer import ByteSink
-from motiflux.stream.sinks.match_table import MatchTable
+from motiflux.stream.sinks.match_table import MatchTable, moments_as_text
 from motiflux.stream.sinks.sink import FoundMatches
 from motiflux.stream.updates import Updates
 
@@ -90,7 +89,7 @@ def _times(found: FoundMatches, part: slice) -> list[Any] | None:
     if found.times is None:
         return None
     times = found.times[part]
-    values: list[Any] = (iso_times(times) if times.dtype.kind == "M" else times).tolist()
+    values: list[Any] = (moments_as_text(times) if times.dtype.kind == "M" else times).tolist()
     return values
 
 

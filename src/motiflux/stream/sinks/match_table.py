@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from motiflux.errors import OutputError
 from motiflux.graph import Column
 from motiflux.interop.strings import StringTable
-from motiflux.interop.times import iso_times
 from motiflux.io.tables.match_tables import Field
 from motiflux.pattern import Pattern
 from motiflux.stream.sinks.sink import FoundMatches
+from motiflux.times import format_moments
 from motiflux.units import quantity
 
 TIME = 2
@@ -165,11 +165,16 @@ def time_kind(found: FoundMatches) -> str:
     return "i" if kind == "u" else kind
 
 
+def moments_as_text(times: NDArray[Any]) -> NDArray[np.str_]:
+    """Return datetimes in UTC of any unit as text of one form, ``2024-03-01T12:00:00.000000000Z``."""
+    return format_moments(times.astype("datetime64[ns]").view(np.int64), utc=True)
+
+
 def _as_strings(parts: list[NDArray[Any]], mask: NDArray[np.bool_] | None) -> Column:
-    """Return moments as text: dates by `iso_times`."""
+    """Return moments as text: dates in the form of `moments_as_text`."""
     texts: list[str] = []
     for part in parts:
-        texts += iso_times(part).tolist() if part.dtype.kind == "M" else map(str, part.tolist())
+        texts += moments_as_text(part).tolist() if part.dtype.kind == "M" else map(str, part.tolist())
     distinct, codes = np.unique(np.array(texts), return_inverse=True)
     return Column(codes.reshape(-1).astype(np.uint32), mask, StringTable.of(distinct.tolist()))
 
