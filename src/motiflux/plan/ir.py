@@ -28,7 +28,7 @@ class Plan:
     semantics, symmetry
         Options of the call.
     multiplier
-        Number of embeddings that each one found stands for (counting only; 1 when enumerating).
+        Factor of the number of embeddings found (counting only; 1 when enumerating).
     automorphisms
         Order of the pattern's automorphism group; 1 for an empty plan.
     restrictions
@@ -54,8 +54,8 @@ class Plan:
         The formula over tables of local counts that counts in less time than this search is expected to
         take (counting only); None if there is none.
     all_different
-        For each level, the number of later levels that need different vertices from its candidates, and how
-        many of these vertices must be greater than the vertex of the level. Empty if there are none.
+        For each level, the number of later levels that need different vertices from its candidates, and the
+        number of these vertices that must be greater than the vertex of the level. Empty if there are none.
     adaptive_order
         Data for matching levels in an order that changes during the search; None if the order is fixed.
     images

@@ -124,7 +124,7 @@ def make_plan(
 
 
 def plan_with(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
-    """Return the plan that `make_plan` returns for options that were checked; raises what it does."""
+    """Return the plan that `make_plan` returns for these options; raises the same errors."""
     check_symmetry(options.semantics, options.symmetry, pattern)
     key = ("plan", pattern, options)
 
@@ -184,7 +184,7 @@ def _ordered_plan(builder: PlanBuilder) -> tuple[Plan, list[Order]]:
 
 
 def _compared(builder: PlanBuilder, orders: list[Order]) -> tuple[list[Order], int]:
-    """Return the orders by cost, and how many at the start may be chosen.
+    """Return the orders by cost, and the number of orders at the start that may be chosen.
 
     More than one may be chosen only if plans of one call may share a search.
     """

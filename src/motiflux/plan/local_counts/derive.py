@@ -300,7 +300,7 @@ class Derivation:
     def _subtracted(
         self, merged: Iterable[Rooted | None], roots: int, cost: CostSum
     ) -> tuple[tuple[int, Table], ...]:
-        """Return the tables of the merged patterns, with `roots` roots, and how often each is subtracted."""
+        """Return the tables of the merged patterns, with `roots` roots, and the coefficient of each."""
         minus = Counter(
             self._family.canonical(one if one.roots == roots else replace(one, roots=roots))
             for one in merged

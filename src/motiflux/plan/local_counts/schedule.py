@@ -204,7 +204,7 @@ class _Scheduler:
                 self._tables[table] = join
 
     def _join(self, table: Table) -> Join | None:
-        """Return how one pass makes a table from others; None if its own type says how it is made."""
+        """Return the pass that computes a table from others; None for tables computed in another way."""
         if isinstance(table, Joined):
             sums = table.factors[0].pattern.roots > table.pattern.roots
             return Join(self._product(table.factors), sums, table.minus)
