@@ -1,4 +1,4 @@
-"""Facade over the native sampler: groups of 32 samples, on CPU threads."""
+"""Functions that call the native sampler: groups of 32 samples, on CPU threads."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _LARGE = 1 << 18
 def sample_graph(
     graph: Graph, plan: Plan, threads: int, deadline: float | None = None
 ) -> _native.SampleGraph:
-    """Return the graph that `plan` samples: its candidate space, or the graph's rows of its labels.
+    """Return the candidate graph that `plan` samples: its candidate space, or narrowed rows of the graph.
 
     Raises
     ------
     TimeoutError
-        `deadline`, a moment of `time.perf_counter`, passed before all rows of a large graph were filtered.
+        `deadline`, a value of `time.perf_counter`, passed before all rows of a large graph were filtered.
     """
     levels = [
         (
