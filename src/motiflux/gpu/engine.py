@@ -140,7 +140,7 @@ class DfsEngine:
             then = physical.fallback
             if refused and (then is None or _is_of(physical, Family.SEARCH)):
                 assert first is not None
-                raise first  # a full device does not make the CPU search
+                raise first  # a full device does not start a search on the CPU
             assert then is not None, "the host counts any number"
             why = "not enough memory" if refused else "a number passed the range of its kernels"
             log.ENGINE.info("%s takes over: %s", then, why)
@@ -249,7 +249,7 @@ class DfsEngine:
     def count_together(
         self, graph: Graph, plans: Sequence[PhysicalPlan], request: Request, deadline: Deadline
     ) -> list[Outcome]:
-        """Return the count of each plan, each from a pass of its own."""
+        """Return the count of each plan, each by a separate search."""
         return [self.count(graph, physical, request, deadline) for physical in plans]
 
     def rows(

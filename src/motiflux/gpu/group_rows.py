@@ -43,7 +43,7 @@ class GroupRows(StoresRows):
     Raises
     ------
     DeviceMemoryError
-        No device has room for the search.
+        No device has enough memory for the search.
     OutOfTimeError
         Time was up before any device was ready.
     """

@@ -34,7 +34,8 @@ _FEW_ROOT_ARCS, _DEEP = 8, 4
 """Groups take work from others of their block if a multiprocessor (16 groups or more) has fewer root arcs
 than the first number and the search at least as many levels as the second. On an H100, such queries of
 enron_label20 then took .4 to 1.1 of the time, and 4-cycles, which have root arcs for all groups, 1.3 times as
-long. `active` is as fast, but its kernels compile 1.3 to 1.6 times as long (`benchmarks/NOTES.md`)."""
+long. `active` is as fast, but compiling its kernels takes 1.3 to 1.6 times as long
+(`benchmarks/NOTES.md`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ class DeviceSampler:
     Pass `candidates` if the host has the candidate graph already.
 
     A sampler keeps some memory between draws. The candidate graph is kept with the data graph, and may be
-    given up between draws if memory is short.
+    dropped between draws if memory is short.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class DeviceSampler:
         self._kept_results: list[SampleResults] = []
 
     def expect(self, groups: int) -> None:
-        """Do nothing: there is no choice."""
+        """Do nothing: the sampler draws on one device only."""
 
     def draw(
         self,

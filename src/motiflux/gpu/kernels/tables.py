@@ -41,7 +41,7 @@ _ALL, _ENDS_BELOW, _BOTH_BELOW = 0, 1, 2
 _MOST_VERTICES = 1 << 31
 """Kernels count vertices in 32 bits."""
 _HALF = 1 << 16
-"""With fewer middles per wedge count, two counters share a word."""
+"""If all rows are shorter, a counter of middles fits into 16 bits, and two counters share a word."""
 
 
 class _Preparation:
@@ -311,7 +311,7 @@ class _Preparation:
         self._run.launch_blocks(LocalCountKernel.WALKS, args, seeds, roots, 12 * registers * self._vertices)
         return slot
 
-    # Schedule over whole tables.
+    # Passes over whole tables.
 
     def _join(self, join: Join) -> Buffer:
         domain = self._domain(join.product.domain, [join.product], by_rows=join.sum_rows)

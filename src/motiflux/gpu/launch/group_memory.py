@@ -1,4 +1,4 @@
-"""Memory of the groups of a launch: candidate lists of levels, remembered numbers of parts, work queues."""
+"""Memory of the groups of a launch: candidate lists of levels, cached counts of parts, work queues."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINE_WORDS = 32
 USABLE = 0.9
 """Largest share of the free memory for candidate lists."""
 _LEAST_KEPT, _MOST_KEPT = 1 << 10, 1 << 20
-"""Least and most numbers of parts that are remembered."""
+"""Least and greatest number of cached counts of parts."""
 _KEPT_PER_ARC = 256
 
 
@@ -86,13 +86,13 @@ def allocate_for(
 
 
 def kept_places(arcs: int) -> int:
-    """Return the number of parts' counts that a search remembers, if there is enough memory."""
+    """Return the number of counts of parts that a search caches, if there is enough memory."""
     most = min(_MOST_KEPT, max(_LEAST_KEPT, _KEPT_PER_ARC * arcs))
     return 1 << (most - 1).bit_length()
 
 
 def add_kept(job: SearchJob, argument: Any, places: int, budget: int | None) -> None:
-    """Allocate memory for `places` remembered numbers, or for fewer if memory is short."""
+    """Allocate a cache for `places` counts of parts, or for fewer if memory is short."""
     entry = ctypes.sizeof(layout.KeptNumber)
     while places >= _LEAST_KEPT:
         try:

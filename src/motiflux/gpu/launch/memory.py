@@ -35,7 +35,7 @@ class _Needs:
     Parameters
     ----------
     rows, beside
-        Bytes of copies of rows; bytes of remembered numbers and work queues.
+        Bytes of copies of rows; bytes of cached counts of parts and work queues.
     group
         Bytes of the lists of one group of lanes.
     groups

@@ -278,7 +278,7 @@ def _kernel_sources(
 ) -> tuple[Source, Source | None]:
     """Return the general kernel, and that for the shape of a plan.
 
-    Shapes that are too large, and nested tails, have no kernel of their own.
+    Shapes that are too large, and nested tails, have no specialized kernel.
     """
     goal, (levels, sources), steps = Goal(kernel.goal), _LARGEST_SPECIAL, shape.steps
     told = [f"  level {level}: {step}" for level, step in enumerate(steps)]

@@ -83,7 +83,7 @@ class FoundRows(StoresRows):
 
     @property
     def accelerator(self) -> Accelerator:
-        """The device's accelerator."""
+        """The accelerator of the search."""
         return self._job.accelerator
 
     @property

@@ -277,7 +277,7 @@ class Accelerator:
         return any(unit.kernel is not None or unit.entries for unit in list(self._units.values()))
 
     def session(self) -> Session:
-        """Return the streams of one job; return them with `recycle`."""
+        """Return the streams of one job; pass them to `recycle` afterwards."""
         self.device.use()
         try:
             return self._sessions.pop()

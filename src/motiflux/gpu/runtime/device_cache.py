@@ -78,7 +78,7 @@ class DeviceCache:
         self._kept.pop(name, None)
 
     def forget(self, kind: type[CacheEntry]) -> None:
-        """Drop entries of one kind that no job reads; the next job makes them anew."""
+        """Drop entries of one kind that no job reads; the next job makes them again."""
         for name, found in list(self._kept.items()):
             if isinstance(found, kind) and not found.users:
                 self._kept.pop(name, None)

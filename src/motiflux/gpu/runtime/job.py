@@ -215,7 +215,7 @@ class KernelJob(Generic[L, R]):
             self.timer.stop(session.main)
         session.finish(control.fetch)
         if self._keep is not None:  # clear memory for the next launch behind the kernels of this one
-            self._is_cleared = True  # first: a look must not show a cleared block
+            self._is_cleared = True  # before clearing: `look` must not show a cleared block
             control.clear()
             for clear in self._clearings:
                 clear()
@@ -257,7 +257,7 @@ class KernelJob(Generic[L, R]):
         if self._begun is not None and not self._begun.done():
             return None
         seen = self.session.look(self.control.buffer)
-        # After the look: if the kernels have not ended now, the block was not cleared when it was copied.
+        # Tested after the copy: if the kernels still run, the copied block was not cleared.
         return None if self._is_cleared and self.session.done() else seen
 
     def look(self) -> tuple[int, int, int] | None:

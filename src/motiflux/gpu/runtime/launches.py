@@ -67,7 +67,7 @@ class KernelLaunch:
         return self._grid * self.groups_of_block
 
     def take_share(self, first: int, stride: int, piece: int) -> None:
-        """Restrict the work to piece `first` of each `stride` pieces."""
+        """Restrict the work to chunk `first` of each `stride` chunks of `piece` units."""
         self.partition.give(self.task, first, stride, piece)
 
     def bind(self, stream: Stream) -> list[Bound]:

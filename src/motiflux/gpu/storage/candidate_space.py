@@ -1,7 +1,7 @@
-"""Candidate spaces on a device: filtered, measured and filled there, and kept like other copies.
+"""Candidate spaces on a device: filtered, measured and filled there, and kept with the graph.
 
-What the CPU does in `csrc/candidates`, by the kernels of ``include/motiflux/candidates``. Rows name data
-vertices, not positions, so that the search that walks the graph's rows walks these too.
+The kernels of ``include/motiflux/candidates`` do the same as `csrc/candidates` on the CPU. Rows hold data
+vertices, not positions, so that the same kernels search them and the graph's rows.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class DeviceSpace(CacheEntry):
     seconds: float = 0.0
     filtered: object = field(default_factory=object, repr=False)
     """The same object for copies of one space, whose rows are equal. Spaces that were filtered separately may
-    differ, since the progress of the filter in its last round differs from run to run."""
+    differ, since the progress of the filter differs from run to run."""
     report: kernels.Report | None = field(default=None, repr=False)
     """Report of the kernels that filtered and measured."""
     slots: dict[SlotKey, SlotRows] = field(default_factory=dict, repr=False)

@@ -63,12 +63,12 @@ class DeviceRows(CacheEntry):
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Its memory."""
+        """Memory of the rows."""
         return self.offsets, self.neighbors
 
     @property
     def addresses(self) -> tuple[int, int]:
-        """Where offsets and neighbours begin."""
+        """Addresses of offsets and neighbours."""
         return self.offsets.address, self.neighbors.address
 
     @property
@@ -82,7 +82,7 @@ class WalkedRows(Protocol):
 
     @property
     def addresses(self) -> tuple[int, int]:
-        """Where offsets and neighbours begin."""
+        """Addresses of offsets and neighbours."""
 
     @property
     def arcs(self) -> int:
@@ -106,7 +106,7 @@ class CopiedArray(CacheEntry):
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Its memory."""
+        """Memory of the array."""
         return (self.buffer,)
 
 
@@ -190,7 +190,7 @@ def _above(rows: Adjacency) -> Adjacency:
 
 
 def _from(rows: Adjacency, kept: NDArray[np.bool_]) -> Adjacency:
-    """Leave some rows as they are, and empty the others."""
+    """Return the rows, without the entries of rows that are not `kept`."""
     offsets, neighbors = rows
     lengths = np.diff(offsets).astype(np.int64)
     shorter = np.concatenate([np.zeros(1, np.uint64), np.cumsum(np.where(kept, lengths, 0), dtype=np.uint64)])

@@ -46,7 +46,7 @@ _BLOCKS_OF_MULTIPROCESSOR = 16
 
 @dataclass(eq=False)
 class DeviceCandidates(CacheEntry):
-    """The candidate graph of one plan in one buffer, or the sums that the tree estimator needs besides.
+    """The candidate graph of one plan in one buffer, or the additional sums for the tree estimator.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class Loader:
     def _kept(
         self, name: Hashable, rows: Sequence[DeviceRows], make: Callable[[], DeviceCandidates]
     ) -> DeviceCandidates:
-        """Return the entry of a name, made anew if it points into rows that are no longer on the device."""
+        """Return the entry of a name, made again if it points into rows that are no longer on the device."""
         while True:
             found = self._copies.keep(name, make)
             if found.is_of(self._sizes, rows):
