@@ -312,7 +312,7 @@ class TriangleArgs(ctypes.Structure):
 def static_args(levels: int, sources: int, *, tail: bool = False) -> type[ctypes.Structure]:
     """Return ``match::SearchArgs<match::StaticPlan<Shape>>`` for a shape of these sizes.
 
-    With `tail`, ``match::TailArgs`` of the same.
+    With `tail`, return ``match::TailArgs`` for this shape.
     """
     plan = type(
         "StaticPlan",

@@ -21,7 +21,7 @@ _NO_REUSE = -1
 def pack_runtime(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None) -> Any:
     """Return ``SearchArgs<RuntimePlan>`` with its plan filled in and its task empty.
 
-    With a tail, ``TailArgs``.
+    With a tail, return ``TailArgs``.
     """
     args: Any
     if tail is None:
@@ -46,9 +46,9 @@ def pack_runtime(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None)
 
 
 def pack_static(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None) -> Any:
-    """Return ``SearchArgs<StaticPlan<Shape>>`` for the plan's shape, its task empty.
+    """Return ``SearchArgs<StaticPlan<Shape>>`` for the plan's shape, with an empty task.
 
-    With a tail, ``TailArgs``.
+    With a tail, return ``TailArgs``.
     """
     sources = [address for addresses in rows for address in addresses]
     args: Any = layout.static_args(len(plan.shape.steps), len(sources), tail=tail is not None)()

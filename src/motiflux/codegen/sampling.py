@@ -1,6 +1,6 @@
 """The kernels that draw samples: their units, and the structures of their arguments.
 
-Field by field as in ``include/motiflux/sample``; ``tests/native/test_layout.py`` compares.
+Fields are as in ``include/motiflux/sample``; ``tests/native/test_layout.py`` compares them.
 """
 
 from __future__ import annotations

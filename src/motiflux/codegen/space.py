@@ -1,6 +1,6 @@
 """The kernels that make a candidate space: their unit, and the structures of their arguments.
 
-Field by field as in ``include/motiflux/candidates/space.hpp``; ``tests/native/test_layout.py`` compares.
+Fields are as in ``include/motiflux/candidates/space.hpp``; ``tests/native/test_layout.py`` compares them.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def embeddings(
     Parameters
     ----------
     num_vertices, edges
-        The data graph; repeated edges, and (undirected) reversed ones, are ignored.
+        The data graph; an edge repeated with the same label, or (undirected) reversed, changes nothing.
     pattern_vertex_labels, pattern_edges
         The query graph; its vertices are the positions of ``pattern_vertex_labels``.
     directed

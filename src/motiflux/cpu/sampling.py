@@ -17,7 +17,7 @@ from motiflux.result.sample_groups import Groups
 ESTIMATORS = {"wanderjoin": 0, "alley": 1, "tree": 2}
 INHERITANCE = {"off": 0, "one": 1, "spread": 2}
 _LARGE = 1 << 18
-"""Edges of a graph whose rows take a millisecond to filter; smaller graphs ignore the deadline."""
+"""Number of edges from which filtering rows takes a millisecond; smaller graphs ignore the deadline."""
 
 
 def sample_graph(

@@ -92,7 +92,7 @@ class Stream(Protocol):
         """Copy a contiguous array into `destination`, `offset` bytes from its start."""
 
     def download(self, source: Buffer, destination: NDArray[Any], offset: int = 0) -> None:
-        """Copy from `offset` bytes into `source` to fill a contiguous array."""
+        """Fill a contiguous array from `source`, beginning `offset` bytes from its start."""
 
     def clear(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> None:
         """Set bytes to zero."""

@@ -144,7 +144,7 @@ class CudaStream:
             driver.ask("copying to the device", answer)
 
     def download(self, source: Buffer, destination: NDArray[Any], offset: int = 0) -> None:
-        """Copy from `offset` bytes into `source` to fill a contiguous array."""
+        """Fill a contiguous array from `source`, beginning `offset` bytes from its start."""
         self._downloading(source, destination, offset)()
 
     def downloading(self, source: Buffer, destination: NDArray[Any]) -> Callable[[], None]:

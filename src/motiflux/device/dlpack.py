@@ -85,7 +85,7 @@ class Tensor(NamedTuple):
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None
-    """In elements."""
+    """Strides in elements; None if the array is contiguous."""
     owner: object
     """Keeps the memory alive; releases it when garbage-collected."""
 

@@ -74,7 +74,7 @@ class DfsEngine:
         return all(known_accelerator(one.device.name) is one for one in self.group.accelerators)
 
     def executor(self, physical: PhysicalPlan) -> Engine:
-        """Return the engine."""
+        """Return this engine."""
         return self
 
     def plan(

@@ -170,7 +170,7 @@ class PlanBuilder:
         return plan if plan.tail is not None else None
 
     def widened(self, plan: Plan) -> Plan:
-        """Return a plan in parts that enumerates as many levels as the engine needs to be busy."""
+        """Return a plan in parts that enumerates enough levels to keep the engine busy."""
         if self.options.searchers <= 1 or plan.tail is None or not plan.tail.nested:
             return plan
         levels = range(FIRST_START, len(plan.order) - 1)

@@ -28,7 +28,7 @@ class Family(StrEnum):
     UNIVERSAL_VERTEX = "universal vertex"
     """Patterns with a universal vertex in bitmaps of neighbourhoods."""
     HOST = "host"
-    """Search on the CPU, for numbers that device kernels cannot hold."""
+    """Count on the CPU, for numbers and tails that device kernels cannot handle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,17 @@ class SearchKernel:
     Parameters
     ----------
     goal
-        Name of its function (`motiflux.codegen.kernels.Goal`).
+        Name of the kernel's function (`motiflux.codegen.kernels.Goal`).
     lanes
         Number of lanes of a group, which searches together.
     stealing
         The way in which groups take work within their block (``"passive"``, ``"active"``); None: they do not.
     work_queue
-        Whether groups without work wait for half of another group's in a queue of the whole device.
+        Whether groups without work wait in the device's work queue for half of another group's work.
     flattened
         Whether one lane counts each pair of candidates of the last two levels.
     remembers
-        Whether counts of parts that repeat are stored.
+        Whether counts of parts are cached.
     storage
         The rows that it reads: ``"candidate space"`` (rows of the graph if that does not fit) or ``"rows"``.
     """

@@ -113,12 +113,12 @@ class GpuCosts:
     call
         A call whose plan, rows and kernel exist.
     arc
-        Copying an arc to the device, where the host selects the greater part of each row.
+        Copying an arc to the device, including the selection of greater neighbours on the host.
     first
         Extra time of the first call of a query.
     look, look_growth, longest_look
-        Extra time of such a call if planning searches for a formula: for a pattern of four vertices, the
-        factor for each further vertex, and the maximum.
+        Extra time of such a call if planning searches for a formula: the time for a pattern of four vertices,
+        the factor for each further vertex, and the maximum.
     worth_a_look
         Seconds of one thread's search beyond which planning searches for a formula.
     level

@@ -94,7 +94,7 @@ class Derivation:
             raise Undecided("no time left")
 
     def _find(self, pattern: Rooted) -> Found:
-        """Return a table, and the seconds of each table that it is made of, itself included."""
+        """Return a table, and the seconds of each table from which it is computed, itself included."""
         pattern = self._family.canonical(pattern)
         if pattern in self._best:
             best = self._best[pattern]

@@ -23,9 +23,9 @@ from motiflux.plan.passes.steps import adjacency_of
 from motiflux.plan.rooted import Rooted
 
 _MEMBERS = 32
-"""Random partial embeddings behind the estimate of each search."""
+"""Number of random partial embeddings that estimate each search."""
 _MORE_MEMBERS = 256
-"""Random partial embeddings for the searches of the formula that seems cheapest.
+"""Number of random partial embeddings that estimate the searches of the formula that seems cheapest.
 
 Of many estimates, the least is likely too low."""
 _ORDERED = 1.8

@@ -82,8 +82,8 @@ class Schedule:
     formula
         The formula.
     tables
-        The stored tables, each after the tables that it needs. None: the table is not a `Join`, but is made
-        by the method of its own type.
+        The stored tables, each after the tables that it needs. None: the table is not a `Join`, and is
+        computed by the method of its type.
     scalars
         The sums, with their coefficients.
     """

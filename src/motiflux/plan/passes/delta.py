@@ -48,7 +48,7 @@ class DeltaPlan:
     images
         The matches that a match found yields: for each query vertex, the level of its image.
     multiplier
-        Factor of the number of matches found (counting only).
+        Factor by which the number of matches found is multiplied.
     """
 
     place: Place

@@ -226,7 +226,7 @@ class PlanReport:
     restrictions
         Pairs of query vertices (u, v) whose images satisfy u < v.
     multiplier
-        Factor of the number of embeddings found.
+        Factor by which the number of embeddings found is multiplied.
     images
         Number of rows that each embedding found yields when embeddings are listed.
     space
