@@ -304,7 +304,7 @@ class _Maker:
             # Rows of a candidate space are those of one query edge.
             edge = None if self._plan.space is None else args.edges[at]
             row = (source, args.adjacencies[at], edge)
-            # If a row is needed both in full and above its vertex, the part above is enough for both.
+            # The intersection of a row with its part above its vertex is that part.
             if source.level in step.after:
                 rows[row] = place
             else:

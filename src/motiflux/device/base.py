@@ -159,7 +159,7 @@ class Device(Protocol):
         """Return the bytes that motiflux holds on the device now."""
 
     def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> Buffer:
-        """Return device memory for `what` (a text for errors).
+        """Return device memory; errors contain `what`, its purpose.
 
         Raise `DeviceMemoryError` if motiflux would hold more than `budget` bytes on the device, or the device
         does not have enough memory, and the functions of `add_reclaimer` do not release enough.

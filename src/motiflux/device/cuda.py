@@ -112,7 +112,7 @@ class CudaDevice:
         return self._account.held()
 
     def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> CudaBuffer:
-        """Return device memory for `what` (a text for errors).
+        """Return device memory; errors contain `what`, its purpose.
 
         Raises
         ------

@@ -197,7 +197,7 @@ def _leave_before_destructors() -> None:
         libc.fflush(None)
         libc.on_exit(
             libc._exit, None
-        )  # exit() calls it with the exit status, before what was registered earlier
+        )  # exit() calls it with the exit status, before functions that were registered earlier
 
 
 def _start_anew() -> None:

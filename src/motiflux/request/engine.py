@@ -43,7 +43,7 @@ class Outcome:
     sizes
         Partial embeddings up to each level that was enumerated; empty if the engine does not report them.
     ran
-        The engine that counted, if it is not the one that was called; None otherwise.
+        The engine that counted, if another one was called; None otherwise.
     """
 
     value: int
@@ -130,7 +130,7 @@ class Engine(Protocol):
     ) -> tuple[RowSource, Ran | None]:
         """Start an enumeration of at most ``request.limit`` rows.
 
-        Also return the engine that lists, if it is not the one that was called.
+        Also return the engine that lists, if another one was called.
         """
 
     def predict(self, graph: Graph, physical: PhysicalPlan, request: Request) -> Prediction:

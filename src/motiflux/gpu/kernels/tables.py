@@ -111,7 +111,7 @@ class _Preparation:
                 yield from _parts(scalar, None)
 
     def _needed(self) -> dict[Table, Join | None]:
-        """Return the tables to compute: all on the first device, those that shared sums read on others."""
+        """Return the tables to compute: all on the first device, inputs of shared sums on other devices."""
         tables = self._schedule.tables
         if self._share[0] == 0:
             return tables

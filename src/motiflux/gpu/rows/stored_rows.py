@@ -26,7 +26,7 @@ from motiflux.types import VERTEX_DTYPE
 _FIRST_BYTES, _MOST_BYTES = 1 << 20, 32 << 20
 """Bytes of rows that the first launch, and any launch, may store; the first is short to return rows soon."""
 _MOST_BATCH_BYTES = 256 << 20
-"""Most bytes of ids on the device at a time: those of all images of a piece may be many times as many."""
+"""Most bytes of ids on the device at a time: the ids of a piece's images may be many times larger."""
 _ID_BYTES = 8
 _GROWTH = 4
 
@@ -183,7 +183,7 @@ class StoredRows(FoundRows):
         return None
 
     def _array_once(self, ids: NDArray[np.int64]) -> DeviceArray | None:
-        """Do what `_once` does, with rows on the device."""
+        """Do the same as `_once`, with rows on the device."""
         if self._there is None:
             if self._ended:
                 self._end(complete=not self._was_stopped)

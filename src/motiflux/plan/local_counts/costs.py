@@ -34,7 +34,7 @@ class KnownTables(dict[Rooted, Found]):
 
 
 class TooExpensive(Undecided):
-    """The table takes no less time than one that is known."""
+    """The table takes at least as much time as a known table."""
 
 
 class CostSum:

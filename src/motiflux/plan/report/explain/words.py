@@ -76,7 +76,7 @@ def size(number: float | None) -> str:
 
 
 def tail(component: TailReport) -> str:
-    """Return the line that says how a component of the tail is counted."""
+    """Return a line on the count of a component of the tail."""
     text = ", ".join(component.vertices) + ": " + tail_ways(component)
     if not component.under:
         return text
