@@ -27,7 +27,7 @@ from motiflux.graph import AdjacencyKey, Graph
 _FIRST_WORD = CONTROL_BYTES // 8
 _TABLE = "a table of local counts"
 _BLOCK_THREADS = 512
-"""Threads of blocks in kernels without warps for light roots."""
+"""Threads of blocks in kernels whose blocks take all roots, including light ones."""
 _LEAST_THREADS = 256
 """Fewest threads of a block; four such blocks run on one multiprocessor at once."""
 _SMALL = 1 << 14

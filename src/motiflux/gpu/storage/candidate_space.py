@@ -52,7 +52,7 @@ class SlotRows(NamedTuple):
     arcs: int
     longest: int
     starts: int
-    """Number of rows that may not be empty: the most candidates of one query vertex."""
+    """Largest number of candidates of a query vertex to which the rows belong."""
 
 
 @dataclass(eq=False)
