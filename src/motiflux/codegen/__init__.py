@@ -1,1 +1,1 @@
-"""From plans to kernels: translation units, and the arguments they are launched with."""
+"""Kernels for plans: translation units, and arguments of launches."""

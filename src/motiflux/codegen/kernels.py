@@ -1,6 +1,6 @@
 """Translation units of the search kernels: constants, an include, and one entry point.
 
-The search itself is in ``include/motiflux/match``; nothing here knows how it works.
+The search itself is in ``include/motiflux/match``.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ THREADS = 128
 """Threads of a block of a search kernel."""
 
 LANES = (8, 16, 32)
-"""Lanes that a group may have."""
+"""Possible numbers of lanes of a group."""
 
 WITHIN_BLOCK = {"passive": "PassiveStealing", "active": "ActiveStealing"}
-"""How groups may get work of others in their block, and what headers call that."""
+"""Ways in which groups get work of others in their block, and their names in C++."""
 
 CHECK_TURNS = (8, 64)
-"""Turns between checks whether a group of the block waits for work, and whether another group does."""
+"""Turns between checks for waiting groups of the block, and for waiting groups of other blocks."""
 
 
 class Goal(StrEnum):
-    """What a search is for: the header and the function template that do it."""
+    """The goal of a search, which names the header and the function template."""
 
     COUNT = "count"
     STORE = "store"
-    """To list: embeddings are written into memory."""
+    """List: write embeddings into memory."""
     TAIL = "tail"
-    """To count where the last levels are a tail."""
+    """Count; the last levels are a tail."""
     STARS = "stars"
-    """The same where all levels but the first are."""
+    """Count; all levels but the first are a tail."""
     NESTED = "nested"
-    """The same for tails with child blocks."""
+    """Count; the last levels are a tail with child blocks."""
 
     @property
     def lists(self) -> bool:
-        """Whether embeddings are written out, and groups may park."""
+        """Whether embeddings are written to memory, and groups may save themselves."""
         return self is Goal.STORE
 
 
 TAILS = (Goal.TAIL, Goal.STARS, Goal.NESTED)
-"""Goals whose kernels are given a tail."""
+"""Goals whose kernels take a tail."""
 
 
 DEFAULT_LANES = {
@@ -63,12 +63,12 @@ DEFAULT_LANES = {
     Goal.STARS: LANES[:2],
     Goal.NESTED: LANES[2:],
 }
-"""Lanes that groups have with the default tuning; if two, the first is for very short rows."""
+"""Numbers of lanes with the default tuning; if there are two, the first one is for very short rows."""
 _DEFAULT_STEALING = "passive"
 
 
 def all_sources() -> list[Source]:
-    """Return every kernel there is, and some that are compiled for a shape: what a release must compile."""
+    """Return all general kernels, and some for one shape: a release must be able to compile all of them."""
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
     cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.STORE)]
@@ -97,11 +97,11 @@ def all_sources() -> list[Source]:
 def reachable_sources() -> list[Source]:
     """Return the kernels that calls with the default tuning can use.
 
-    Kernels that are compiled for the shape of one plan are not among them: there are as many as plans.
-    `motiflux.gpu.strategy` chooses the search kernels; ``tests/unit/test_reachable_kernels.py`` compares.
+    Kernels for the shape of one plan are not included: their number has no limit. `motiflux.gpu.strategy`
+    chooses the search kernels; ``tests/unit/test_reachable_kernels.py`` compares.
     """
     searches = [search_source(goal, lanes) for goal in Goal for lanes in DEFAULT_LANES[goal]]
-    # Groups of a block share where four levels or more are matched: no star, and no nested tail is so deep.
+    # Groups of a block share work if four levels or more are matched, unlike with stars and nested tails.
     stealing = [
         search_source(goal, lanes, within=_DEFAULT_STEALING)
         for goal in (Goal.COUNT, Goal.STORE, Goal.TAIL)
@@ -128,7 +128,7 @@ def clique_source() -> Source:
 
 
 def triangle_source() -> Source:
-    """Return the kernel that counts triangles where rows are short; its entry point is `ENTRY`."""
+    """Return the kernel that counts triangles in graphs with short rows; its entry point is `ENTRY`."""
     return _clique_source("triangles", "match/triangle.cuh", "TriangleArgs", "count_triangles")
 
 
@@ -161,7 +161,7 @@ NUMBER_ENTRY = "motiflux_number"
 
 
 def number_source() -> Source:
-    """Return the kernel that turns rows into ids, with their images; its entry point is `NUMBER_ENTRY`."""
+    """Return the kernel that writes the ids of rows and their images; its entry point is `NUMBER_ENTRY`."""
     return Source("number", '#include "motiflux/rows/number.cuh"\n')
 
 
@@ -192,7 +192,7 @@ _DIAMOND = PlanShape(
         StepShape(reuse=2, anchor=1, after=(2,)),
     )
 )
-"""Two vertices with two common neighbours: a step whose candidates are those of an earlier one."""
+"""Two adjacent vertices with two common neighbours: the last step reuses the candidates of the one before."""
 _STEALING = (
     (Goal.COUNT, LANES[0], None),
     *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.NESTED)),
@@ -200,7 +200,7 @@ _STEALING = (
     (Goal.COUNT, LANES[2], clique(5)),
     (Goal.TAIL, LANES[2], _DIAMOND),
 )
-"""What is compiled with stealing within blocks: goals with their default lanes."""
+"""Kernels of `all_sources` with stealing within blocks: goals with their default lanes."""
 
 
 _ALL_THREE = tuple(PlanSource(level, Direction.EITHER) for level in (0, 1, 2))
@@ -214,7 +214,7 @@ _WHEEL = neighborhood_shape(
     ),
     (0, 0, 0, 0),
 )
-"""A vertex over a cycle of four."""
+"""A universal vertex and a cycle of four."""
 
 
 def search_source(
@@ -229,13 +229,13 @@ def search_source(
     Parameters
     ----------
     lanes
-        Lanes of a group: 8, 16 or 32.
+        Number of lanes of a group: 8, 16 or 32.
     shape
-        Compiled into the kernel; None for a plan that is data.
+        The shape that is compiled into the kernel; None for a kernel that reads the plan from its argument.
     description
-        Shown if the unit does not compile.
+        Text that is shown if the unit does not compile.
     within
-        How groups get work of others in their block, of `WITHIN_BLOCK`; None: they do not.
+        The way in which groups get work of others in their block, a key of `WITHIN_BLOCK`; None: they do not.
     """
     kind = "any" if shape is None else f"{len(shape.steps)}v"
     definition = "using Plan = motiflux::match::RuntimePlan;\n" if shape is None else _static_plan(shape)
@@ -263,7 +263,7 @@ def _within(within: str | None) -> str:
 
 
 def renewed(shape: PlanShape) -> list[int]:
-    """Return, per level, the mask of levels whose set is anchored at it: a new vertex there renews them."""
+    """Return, per level, the mask of levels whose sets change with its vertex (whose `anchor` it is)."""
     masks = [0] * len(shape.steps)
     for level, step in enumerate(shape.steps):
         if level > 1:

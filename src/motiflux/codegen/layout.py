@@ -1,6 +1,6 @@
 """The structures that kernels take, field by field as in ``include/motiflux``.
 
-``tests/native/test_layout.py`` compares sizes and offsets with what the C++ compiler says.
+``tests/native/test_layout.py`` compares sizes and offsets with those of the C++ compiler.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ class RuntimeArgs(ctypes.Structure):
 
 
 TAIL_FIELDS: list[tuple[str, Any]] = [("tail", Tail), ("kept", _u64), ("kept_mask", _u32), ("unused", _u32)]
-"""What ``match::TailArgs`` has behind a plan and a task."""
+"""Fields of ``match::TailArgs`` behind the plan and the task."""
 
 
 class RuntimeTailArgs(ctypes.Structure):
@@ -312,7 +312,7 @@ class TriangleArgs(ctypes.Structure):
 def static_args(levels: int, sources: int, *, tail: bool = False) -> type[ctypes.Structure]:
     """Return ``match::SearchArgs<match::StaticPlan<Shape>>`` for a shape of these sizes.
 
-    With `tail`, ``match::TailArgs`` of the same.
+    With `tail`, return ``match::TailArgs`` for this shape.
     """
     plan = type(
         "StaticPlan",
@@ -470,13 +470,13 @@ STAGED_ROWS = 32
 
 
 def shared_bytes_of_group(levels: int, max_spans: int, *, listing: bool) -> int:
-    """Return the shared memory of one group of lanes (``match::SharedState``)."""
+    """Return the bytes of shared memory of one group of lanes (``match::SharedState``)."""
     staged = STAGED_ROWS * ctypes.sizeof(_u32) if listing else 0
     return max_spans * ctypes.sizeof(Span) + levels * ctypes.sizeof(LevelState) + staged
 
 
 def tail_bytes_of_group(levels: int) -> int:
-    """Return the shared memory that a group needs for a tail, beyond `shared_bytes_of_group`."""
+    """Return the bytes of shared memory that a group needs for a tail, beyond `shared_bytes_of_group`."""
     numbers = 2 * levels + MOST_TAIL_SIZES
     key = MOST_KEY_WORDS + MOST_KEY_WORDS % 2
     return numbers * ctypes.sizeof(_u64) + levels * ctypes.sizeof(TailFrame) + key * ctypes.sizeof(_u32)
@@ -495,21 +495,21 @@ def work_queue_at(address: int, wait_slots: int) -> WorkQueue:
 
 
 def wait_slots_for(groups: int) -> int:
-    """Return the number of wait slots for so many groups: a power of two."""
+    """Return the number of wait slots for `groups` groups: a power of two."""
     return 1 << (groups - 1).bit_length()
 
 
 def work_queue_cleared_bytes(wait_slots: int) -> int:
-    """Return how many bytes of a work queue must be zero at each launch: those before the splits."""
+    """Return the number of bytes of a work queue that must be zero at each launch: all before the splits."""
     words = CLOSED_COPIES * CLOSED_STRIDE + wait_slots
     return -(-(_LINE + 4 * words) // _LINE) * _LINE
 
 
 def work_queue_bytes(wait_slots: int) -> int:
-    """Return the memory of a work queue."""
+    """Return the bytes of a work queue."""
     return work_queue_cleared_bytes(wait_slots) + wait_slots * ctypes.sizeof(Split)
 
 
 def saved_bytes_of_group(levels: int) -> int:
-    """Return the memory in which a listing group saves itself."""
+    """Return the bytes in which a listing group saves itself."""
     return ctypes.sizeof(Saved) + levels * ctypes.sizeof(LevelState)

@@ -7,11 +7,11 @@ from enum import StrEnum
 from motiflux.jit import Source
 
 MOST_THREADS = 1024
-"""Threads of a block at most."""
+"""Most threads of a block."""
 
 
 class LocalCountKernel(StrEnum):
-    """A kernel: its header, its argument and its body."""
+    """A kernel of local counts."""
 
     ORDER = "order"
     TRIANGLES = "triangles"
@@ -52,7 +52,7 @@ _KERNELS = {
 
 
 def local_counts_source(kernel: LocalCountKernel, entry: str) -> Source:
-    """Return the unit of a kernel with an entry point of that name."""
+    """Return the unit of a kernel, with the entry point `entry`."""
     header, argument, body = _KERNELS[kernel]
     text = f"""\
 #include "motiflux/local_counts/{header}.cuh"

@@ -1,6 +1,6 @@
 """The structures that kernels of local counts take, field by field as in ``include/motiflux/local_counts``.
 
-``tests/native/test_layout.py`` compares sizes and offsets with what the C++ compiler says.
+``tests/native/test_layout.py`` compares sizes and offsets with those of the C++ compiler.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from motiflux.codegen.layout import Adjacency
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 
 SCRATCH_BYTES = 1024
-"""``local_counts::kScratchBytes``: shared memory that every block begins with."""
+"""``local_counts::kScratchBytes``: bytes at the start of the shared memory of every block."""
 
 MOST_FACTORS, MOST_PRODUCTS, MOST_LESSER = 6, 4, 12
 """``local_counts::kMostFactors`` and so on."""

@@ -13,7 +13,7 @@ from motiflux.plan import Plan
 from motiflux.plan.shape import StepShape
 
 RowAddresses = Sequence[Sequence[tuple[int, int]]]
-"""Per level and source: where the offsets and the neighbours of its rows begin on the device."""
+"""Per level and source: the addresses of the offsets and of the neighbours of its rows on the device."""
 
 _NO_REUSE = -1
 
@@ -21,7 +21,7 @@ _NO_REUSE = -1
 def pack_runtime(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None) -> Any:
     """Return ``SearchArgs<RuntimePlan>`` with its plan filled in and its task empty.
 
-    With a tail, ``TailArgs``.
+    With a tail, return ``TailArgs``.
     """
     args: Any
     if tail is None:
@@ -46,9 +46,9 @@ def pack_runtime(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None)
 
 
 def pack_static(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None) -> Any:
-    """Return ``SearchArgs<StaticPlan<Shape>>`` for the plan's shape, its task empty.
+    """Return ``SearchArgs<StaticPlan<Shape>>`` for the plan's shape, with an empty task.
 
-    With a tail, ``TailArgs``.
+    With a tail, return ``TailArgs``.
     """
     sources = [address for addresses in rows for address in addresses]
     args: Any = layout.static_args(len(plan.shape.steps), len(sources), tail=tail is not None)()
@@ -63,7 +63,7 @@ def pack_static(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None) 
 
 
 def span_counts(plan: Plan) -> list[int]:
-    """Return, per level, how many sets its step intersects."""
+    """Return the number of sets that the step of each level intersects."""
     return [len(step.sources) + (step.reuse is not None) for step in plan.shape.steps]
 
 

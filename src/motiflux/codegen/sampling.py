@@ -1,6 +1,6 @@
-"""The kernels that draw samples: their units, and the structures they take.
+"""The kernels that draw samples: their units, and the structures of their arguments.
 
-Field by field as in ``include/motiflux/sample``; ``tests/native/test_layout.py`` compares.
+Fields are as in ``include/motiflux/sample``; ``tests/native/test_layout.py`` compares them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from motiflux.types import MAX_PATTERN_VERTICES
 _u32, _u64, _f64 = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_double
 
 DRAW_THREADS = 128
-"""Threads of a block of these kernels."""
+"""Threads of a block."""
 GROUP = 32
 """``sample::kGroup``: samples of a group, and lanes of a warp."""
 POOL_BYTES = 16
@@ -26,7 +26,7 @@ LANE_ROWS_BYTES = 36 * GROUP
 WINDOW_WEIGHTS_BYTES = 16 * GROUP
 """Size of ``sample::WindowWeights``."""
 MOST_GROUPS = 1 << 25
-"""Of one launch."""
+"""Most groups of one launch."""
 
 
 BITS_ENTRY = "motiflux_write_bits"
@@ -41,20 +41,20 @@ class DrawKernel(StrEnum):
 
 @dataclass(frozen=True)
 class Estimator:
-    """What is drawn: the name of a policy, its header and how much its warps share.
+    """The estimator by which samples are drawn.
 
     Parameters
     ----------
     name
-        For messages and file names.
+        Name for messages and file names.
     policy
-        The type, in the namespace ``motiflux::sample``.
+        The policy type, in the namespace ``motiflux::sample``.
     text
-        C++ text that defines it.
+        C++ text that defines the policy.
     scratch
-        Bytes of shared memory of a warp beside the values of samples.
+        Bytes of shared memory that the policy needs per warp, in addition to the samples themselves.
     refines
-        Whether it may refine candidates, so that there is something to stream.
+        Whether the policy may refine candidates; only then does streaming make a difference.
     """
 
     name: str
@@ -71,7 +71,7 @@ ALLEY = Estimator("alley", "Alley", '#include "motiflux/sample/alley.hpp"\n', LA
 TREE = Estimator("tree", "Tree", '#include "motiflux/sample/tree.hpp"\n', 0, refines=False)
 
 ESTIMATORS = {one.name: one for one in (WANDERJOIN, ALLEY, TREE)}
-"""Those that come with motiflux, by name."""
+"""The estimators of motiflux by name."""
 
 STREAMING = {"packed": "kPacked", "adaptive": "kAdaptive", "leader": "kLeader", "off": "kOff"}
 """Values of the switch ``streaming``."""
@@ -92,7 +92,7 @@ namespace motiflux::sample {{
 
 
 def scratch_bytes(estimator: Estimator, levels: int) -> int:
-    """Return the shared memory of a warp."""
+    """Return the bytes of shared memory of a warp."""
     return estimator.scratch + ctypes.sizeof(_u32) * GROUP * levels
 
 
@@ -102,7 +102,7 @@ def draw_source(estimator: Estimator, streaming: str = "packed", sync: str = "sa
     Parameters
     ----------
     streaming, sync
-        As the switches have them.
+        Values of the switches of these names.
     """
     streaming = streaming if estimator.refines else "off"
     body = {"sample": "draw_by_samples", "iteration": "draw_by_iterations"}[sync]
@@ -125,7 +125,7 @@ extern "C" __global__ void __launch_bounds__({DRAW_THREADS})
 
 
 def bits_source() -> Source:
-    """Return the unit that writes rows as bits; its entry point is `BITS_ENTRY`."""
+    """Return the unit that writes rows as bitmaps; its entry point is `BITS_ENTRY`."""
     text = f"""\
 #include "motiflux/sample/bits.cuh"
 
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__({DRAW_THREADS})
 
 
 def draw_sources() -> list[Source]:
-    """Return all units that estimators of motiflux need."""
+    """Return all units for the estimators of motiflux."""
     plain = [draw_source(estimator) for estimator in (WANDERJOIN, TREE)]
     alley = [draw_source(ALLEY, streaming) for streaming in STREAMING]
     iterating = [draw_source(one, sync="iteration") for one in (WANDERJOIN, ALLEY)]

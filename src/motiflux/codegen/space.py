@@ -1,6 +1,6 @@
-"""The kernels that make a candidate space: their unit, and the structures they take.
+"""The kernels that make a candidate space: their unit, and the structures of their arguments.
 
-Field by field as in ``include/motiflux/candidates/space.hpp``; ``tests/native/test_layout.py`` compares.
+Fields are as in ``include/motiflux/candidates/space.hpp``; ``tests/native/test_layout.py`` compares them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TILE = 2048
 """``candidates::kTile``."""
 
 SPACE_THREADS = 128
-"""Threads of a block of these kernels."""
+"""Threads of a block."""
 WARP = 32
 
 
@@ -43,7 +43,7 @@ class SpaceKernel(StrEnum):
 
 
 def space_source() -> Source:
-    """Return the unit of all of them."""
+    """Return the unit of all kernels of `SpaceKernel`."""
     return Source("space", '#include "motiflux/candidates/space.cuh"\n')
 
 

@@ -1,4 +1,4 @@
-"""Tails as kernels are given them (``view/tail.hpp``): sets, and numbers that follow from their sizes."""
+"""Tails for kernels (``view/tail.hpp``): sets, and numbers that follow from their sizes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from motiflux.plan.ir import Plan
 from motiflux.plan.shape import Source, Tail, TailBlock, TailComponent
 
 _MOST_BY_LANE = 2
-"""Rows that one lane intersects for itself, at most."""
+"""Most rows that one lane intersects alone."""
 PAIR = 2
-"""Levels of a component whose number is the product of two sizes less the size of what they share."""
+"""Levels of a component whose number is the product of two sizes minus the size of the intersection."""
 
 
 _MOST_KNOWN = 512
@@ -25,18 +25,18 @@ _known: dict[int, tuple[Plan, DeviceTail | None]] = {}
 
 @dataclass(frozen=True, slots=True)
 class TailSet:
-    """An intersection of rows that a tail measures or walks.
+    """An intersection of rows whose size a tail needs, or whose vertices it enumerates.
 
     Parameters
     ----------
     places
-        The rows, by their place among all sources of the plan, and the level whose vertex picks each.
+        For each row, its source's position among all sources of the plan, and the level whose vertex has it.
     reuse
         The enumerated levels whose sets are intersected too.
     after, before
-        Levels whose vertex is smaller, and greater.
+        Levels whose vertex must be smaller (greater) than the vertices of the set.
     apart
-        Levels whose vertex is not of the set, although it might be in the rows.
+        Levels whose vertex is excluded, although it might be in the rows.
     """
 
     places: tuple[tuple[int, int], ...]
@@ -47,7 +47,7 @@ class TailSet:
 
     @property
     def levels(self) -> frozenset[int]:
-        """Levels that the set depends on. A set that is reused is there once its level is matched."""
+        """Levels on which the set depends. A reused set exists once its level is matched."""
         picked = {level for _, level in self.places}
         return frozenset(picked) | set(self.reuse) | self.after | self.before | self.apart
 
@@ -59,7 +59,7 @@ class TailSet:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """A component whose number follows from sizes: of the sets of its levels, and of what those share."""
+    """A component whose number follows from the sizes of its levels' sets and of their intersections."""
 
     component: TailComponent
     sets: tuple[TailSet, ...]
@@ -78,18 +78,18 @@ class Sizes:
 
     @property
     def levels(self) -> frozenset[int]:
-        """Levels that the number depends on."""
+        """Levels on which the number depends."""
         return frozenset().union(*(one.levels for one in self.sets))
 
     @property
     def by_lane(self) -> bool:
-        """Whether a lane can find the number for itself."""
+        """Whether one lane can compute the number alone."""
         return self.kind != layout.TAIL_MIXED and all(one.spans <= _MOST_BY_LANE for one in self.sets)
 
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """A level of the tail that is walked, and what is counted for each of its candidates: `block`."""
+    """A level of the tail that is enumerated; `block` is counted for each of its candidates."""
 
     level: int
     block: TailBlock | None
@@ -99,7 +99,7 @@ class Walked:
 
     @property
     def kept(self) -> bool:
-        """Whether the number of the block is kept: if looking it up takes less time than finding it."""
+        """Whether the number of the block is cached: if a look-up takes less time than counting."""
         if self.block is None:
             return False
         excluded = [levels for _, levels in self.block.excluded]
@@ -113,12 +113,12 @@ class Walked:
 
     @property
     def levels(self) -> frozenset[int]:
-        """Levels that the sum depends on, its own and those below included."""
+        """Levels on which the sum depends, including levels of the block."""
         below = [*(one.levels for one in self.sizes), *(one.levels for one in self.children)]
         return self.set.levels.union(*below)
 
     def all(self) -> Iterator[Walked]:
-        """Yield this level and all below."""
+        """Yield this level and all enumerated levels below it."""
         yield self
         for child in self.children:
             yield from child.all()
@@ -126,7 +126,7 @@ class Walked:
 
 @dataclass(frozen=True)
 class DeviceTail:
-    """What belongs to each level: sizes to multiply, and levels to walk."""
+    """A tail by levels: the sizes to multiply and the levels to enumerate once a level is matched."""
 
     start: int
     sizes: dict[int, tuple[Sizes, ...]]
@@ -134,11 +134,11 @@ class DeviceTail:
 
     @property
     def nested(self) -> bool:
-        """Whether any level is walked."""
+        """Whether any level is enumerated."""
         return any(self.children.values())
 
     def walked(self) -> Iterator[Walked]:
-        """Yield all levels of the tail that are walked."""
+        """Yield all levels of the tail that are enumerated."""
         for children in self.children.values():
             for child in children:
                 yield from child.all()
@@ -155,19 +155,19 @@ class DeviceTail:
 
     @property
     def keeps(self) -> bool:
-        """Whether any numbers are kept."""
+        """Whether any numbers are cached."""
         return any(walked.kept for walked in self.walked())
 
     @property
     def max_spans(self) -> int:
-        """Most sets that are intersected at once."""
+        """Maximum number of sets in one intersection."""
         return max(one.spans for one in self.sets())
 
 
 def device_tail(plan: Plan) -> DeviceTail | None:
-    """Return the tail of `plan` as kernels count it; None if it has none, or one that they cannot.
+    """Return the tail of `plan` for kernels; None if there is none, or none that they can count.
 
-    Remembered by the plan's identity: to hash a plan takes about as long as to make its tail again.
+    Cached by the plan's id: hashing a plan takes about as long as making its tail again.
     """
     if plan.tail is None:
         return None
@@ -250,7 +250,7 @@ class _Maker:
         )
 
     def _sizes(self, component: TailComponent, matched: frozenset[int]) -> Sizes:
-        """Return a component as sizes: those that are the same in each case are measured once."""
+        """Return a component as sizes, each different set once."""
         if len(set(component.sets)) == 1:
             own = self._set(component.levels[:1], matched)
             return Sizes(component, (own,), (0,) * len(component.levels))
@@ -304,7 +304,7 @@ class _Maker:
             # Rows of a candidate space are those of one query edge.
             edge = None if self._plan.space is None else args.edges[at]
             row = (source, args.adjacencies[at], edge)
-            # Of the same row in full and above its vertex, the latter: whoever reads it asks for no more.
+            # The intersection of a row with its part above its vertex is that part.
             if source.level in step.after:
                 rows[row] = place
             else:

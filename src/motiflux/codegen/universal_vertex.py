@@ -1,7 +1,7 @@
-"""The kernels that count patterns with a universal vertex in bits: their units, and the structures they take.
+"""The kernels that count patterns with a universal vertex in bitmaps: their units and arguments.
 
-The fields are those of ``include/motiflux/match/universal_vertex_task.hpp``; ``tests/native/test_layout.py``
-compares them.
+Fields are as in ``include/motiflux/match/universal_vertex_task.hpp``; ``tests/native/test_layout.py``
+compares.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Args(ctypes.Structure):
 
 
 def pack(shape: NeighborhoodShape) -> Shape:
-    """Return a shape as kernels are given it."""
+    """Return a shape as the structure that kernels take."""
     packed = Shape(levels=len(shape.steps), lanes=shape.lanes, bases=len(shape.bases), close=shape.close)
     for number, (kind, order) in enumerate(shape.bases):
         packed.base[number] = Base(kind, order)
@@ -81,7 +81,7 @@ def pack(shape: NeighborhoodShape) -> Shape:
 def universal_vertex_source(
     shape: NeighborhoodShape | None = None, entry: str = "motiflux_search", threads: int = 128
 ) -> Source:
-    """Return the unit that counts any pattern with a universal vertex, or those of one `shape` only."""
+    """Return the unit that counts patterns with a universal vertex: of any shape, or of one `shape` only."""
     kind = "any" if shape is None else f"{len(shape.steps) + 1}v"
     definition = (
         "using Shape = motiflux::match::RuntimeUniversalVertex;\n" if shape is None else _static_shape(shape)

@@ -1,7 +1,7 @@
 """Tuning switches: options that turn parts of the search on and off, for ablations.
 
-`TUNING` has those of users. Tests and benchmarks have more, by `private_tuning`; code reads the values of all
-of them from the same mapping.
+`TUNING` has the switches of users. Tests and benchmarks have more, set by `private_tuning`; code reads the
+values of all switches from the same mapping.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DEFAULTS = {name: option.default for name, option in _EVERY.items()}
 
 
 class Tuning(dict[str, str]):
-    """The value of every switch, checked; printed as the call of `private_tuning` that makes it."""
+    """The checked value of every switch; its repr is the call of `private_tuning` that makes it."""
 
     def __repr__(self) -> str:
         changed = {name: value for name, value in self.items() if value != _DEFAULTS[name]}
@@ -28,15 +28,15 @@ class Tuning(dict[str, str]):
 
 
 def resolve_tuning(given: Mapping[str, str] | None) -> Tuning:
-    """Return the value of every switch: `given` where it names one, the default elsewhere.
+    """Return the value of every switch: from `given`, or the default.
 
-    A mapping that names every switch, private ones too, was resolved before: its copies with other values
-    are taken as well.
+    A mapping with all switches, including private ones, is a modified copy of a resolved one, and may set
+    private switches.
 
     Raises
     ------
     ArgumentError
-        A switch that does not exist or that users cannot set, or a value that it does not take.
+        A switch does not exist or cannot be set by users, or does not take a value.
     """
     if isinstance(given, Tuning):
         return given
@@ -47,14 +47,14 @@ def resolve_tuning(given: Mapping[str, str] | None) -> Tuning:
 
 
 def private_tuning(given: Mapping[str, str]) -> Tuning:
-    """Return the value of every switch, as `resolve_tuning`, but take private switches too.
+    """Return the value of every switch, as `resolve_tuning`, but allow private switches.
 
-    For tests and benchmarks, which pass it on as ``tuning=``.
+    For tests and benchmarks, which pass the result as ``tuning=``.
 
     Raises
     ------
     ArgumentError
-        An unknown switch, or a value that it does not take.
+        A switch is unknown, or does not take a value.
     """
     return _resolved(given, _EVERY)
 

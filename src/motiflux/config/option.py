@@ -1,4 +1,4 @@
-"""What a tuning switch is."""
+"""The description of a tuning switch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class TuningOption:
-    """One switch: its name, the values it takes, the default and what it does."""
+    """One switch: its name, values, default and help text."""
 
     name: str
     values: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The switches of tests and benchmarks, and why users cannot set them."""
+"""The switches of tests and benchmarks, and the reasons why users cannot set them."""
 
 from __future__ import annotations
 
@@ -141,4 +141,4 @@ REMOVED = MappingProxyType(
         "put_off": "updates that concern no pattern are always written together",
     }
 )
-"""What there is instead of each switch that users cannot set, by name."""
+"""The fixed behaviour, or the public alternative, for each switch that users cannot set, by name."""

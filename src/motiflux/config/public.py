@@ -1,4 +1,4 @@
-"""The switches of `tuning=` and ``--set``: for ablations, and for searches that are slow."""
+"""The switches of `tuning=` and ``--set``, for ablations and slow searches."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The CPU engine and the oracle that judges it."""
+"""The CPU engine, and a reference implementation for tests."""

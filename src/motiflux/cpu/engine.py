@@ -49,7 +49,7 @@ class CpuEngine:
     capabilities = CAPABILITIES
 
     def is_current(self) -> bool:
-        """Return True: it keeps nothing."""
+        """Return True: the engine has no state."""
         return True
 
     def plan(
@@ -62,7 +62,7 @@ class CpuEngine:
         counting: bool = True,
         beside: Sequence[Plan] = (),
     ) -> PhysicalPlan | None:
-        """Return how a request is executed; None if time was up before."""
+        """Return the physical plan of a request; None if time was up before there was one."""
         plan = logical_plan(
             graph, pattern, request, self.capabilities, deadline, counting=counting, beside=beside
         )
@@ -73,7 +73,7 @@ class CpuEngine:
         return True
 
     def strategy(self, graph: Graph, plan: Plan, request: Request, *, counting: bool = True) -> PhysicalPlan:
-        """Return how a plan is executed: from tables if it has a formula that serves, else by a search."""
+        """Return the physical plan: from tables if the plan has a usable formula, else a search."""
         if plan.impossible is not None:
             return PhysicalPlan(self.name, plan, ())
         formula = usable_formula(plan, request, HOST_SPEEDS) if counting else None
@@ -93,7 +93,7 @@ class CpuEngine:
             assert physical.fallback is not None
             try:
                 return count_from_tables(graph, plan, request, deadline)
-            except OverflowError:  # weights of walks hold 64 bits; the search holds any number
+            except OverflowError:  # weights of walks have 64 bits; a search counts any number
                 log.ENGINE.info("a search takes over: the tables' numbers would pass 64 bits")
                 return self.count(graph, physical.fallback, request, deadline)
         search = _prepare(graph, plan, request)
@@ -149,7 +149,7 @@ class CpuEngine:
         return _CpuRows(rows, images, request.limit, progress), None
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
-        """Return what `explain` adds to the reason for the engine: nothing."""
+        """Return an empty text: `explain` adds nothing to the reason for the engine."""
         return ""
 
     def executor(self, physical: PhysicalPlan) -> Engine:
@@ -175,7 +175,7 @@ def open_engine(names: Sequence[str]) -> CpuEngine:
 
 
 def _memory(graph: Graph, plan: Plan, formula: Formula | None, threads: int) -> MemoryReport:
-    """Return what a count holds: the candidate space too that was made to plan it."""
+    """Return the memory of a count, including a candidate space that was made for planning."""
     if formula is None:
         return host_memory(graph, plan, threads)
     found = table_memory(graph, formula, threads)
@@ -189,7 +189,7 @@ def count_from_tables(graph: Graph, plan: Plan, request: Request, deadline: Dead
     Raises
     ------
     OverflowError
-        Walks are weighed by numbers of more than 64 bits.
+        A weight of walks has more than 64 bits.
     """
     assert plan.formula is not None
     progress = _callback(request.progress, 1, deadline)
@@ -201,7 +201,7 @@ def count_from_tables(graph: Graph, plan: Plan, request: Request, deadline: Dead
 
 
 def outcome_of_tables(total: int, plan: Plan, request: Request) -> Outcome:
-    """Return the outcome of a count whose tables sum up to `total` embeddings."""
+    """Return the outcome of a count from tables with `total` embeddings."""
     if request.symmetry is Symmetry.SUBGRAPHS:
         total //= plan.automorphisms
     if request.limit is not None and total > request.limit:
@@ -256,7 +256,7 @@ class _CpuRows:
         return None if found is None else self._up_to_limit(self._images.of(found))
 
     def _up_to_limit(self, rows: Block) -> Block:
-        """Return the rows less those beyond the limit: rows were found until their images reached it."""
+        """Return the rows without those beyond the limit, which the images of the last rows may exceed."""
         if self._left is None:
             return rows
         with self._lock:

@@ -53,7 +53,7 @@ def evaluate(
     deadline
         Time limit, a value of `time.perf_counter`; None: no limit.
     progress
-        Called with the number of tables that are finished, and of all tables.
+        Called with the number of finished tables, the number of all tables, and 0.
 
     Raises
     ------

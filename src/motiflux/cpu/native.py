@@ -1,4 +1,4 @@
-"""Facade over the native CPU search: a plan with its rows in, totals or rows out."""
+"""Functions that call the native CPU search: counts, and rows in blocks."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from motiflux.errors import CountOverflowError
 from motiflux.types import VertexArray
 
 Progress = Callable[[int, int, int], None]
-"""Called with (root arcs done, root arcs in all, embeddings found) from the calling thread."""
+"""Called with (root arcs done, root arcs in total, embeddings found) on the calling thread."""
 
 ProgressOfEach = Callable[[int, int, list[int]], None]
-"""The same for several searches of one pass: embeddings found by each."""
+"""The same for several searches of one pass, with the number of embeddings found by each."""
 
 _LARGEST_LIMIT = 2**64 - 1
 
 
 class Stop(IntEnum):
-    """Why a search ended."""
+    """The reason for the end of a search."""
 
     NONE = 0
     LIMIT = 1
@@ -41,11 +41,11 @@ def count(
     progress: Progress | None,
     brief: bool = False,
 ) -> tuple[int, Stop, list[int]]:
-    """Return the number of embeddings the search found, multiplier not applied, why it ended, and its sizes.
+    """Return the number of embeddings found (multiplier not applied), the reason for the end, and the sizes.
 
-    The sizes are the partial embeddings up to each level but the last.
+    The sizes are the numbers of partial embeddings up to each level but the last.
 
-    With a `limit` the search ends once it found more than `limit`. A search expected to be `brief` is tried
+    With a `limit`, the search ends once it has found more than `limit`. A search expected to be `brief` runs
     on the calling thread first, for about 100 us.
     """
     with _overflow_explained():
@@ -59,7 +59,7 @@ def count_arcs(search: NativePlan, *, threads: int, timeout: float | None) -> ND
     Raises
     ------
     OverflowError
-        One of them exceeds 64 bits.
+        A number exceeds 64 bits.
     """
     counts, reason = _native.count_arcs(search, threads, timeout)
     return counts if Stop(reason) is Stop.NONE else None
@@ -73,7 +73,7 @@ def count_together(
     timeout: float | None,
     progress: ProgressOfEach | None,
 ) -> list[tuple[int, Stop]]:
-    """Return the number of embeddings that each search of one pass found, and why it ended.
+    """Return the number of embeddings found by each search of one pass, and the reason for its end.
 
     The searches share two levels (`motiflux.plan.shared_prefix`). Each has its limit, as in `count`.
     """
@@ -120,5 +120,5 @@ class Rows:
 
     @property
     def stop(self) -> Stop:
-        """Why the search ended."""
+        """The reason for the end of the search."""
         return Stop(self._rows.reason)

@@ -1,13 +1,13 @@
 """The oracle: exact matching by trying every map.
 
-It plans nothing and prunes nothing but labels: every map of query vertices to label-compatible data
-vertices is built and held against the definition in ``docs/reference/semantics.md``. It is meant for
-graphs of a dozen vertices and patterns of at most five or six, where being obviously right is all
-that counts. It reads plain sequences and imports nothing of motiflux but the words for options, so
-that no defect of storage, planning or search can hide in both sides of a comparison.
+It has no plans and prunes by labels only: every map of query vertices to label-compatible data vertices is
+built and compared with the definition in ``docs/reference/semantics.md``. It is meant for graphs of a dozen
+vertices and patterns of at most five or six vertices; it has to be obviously correct, not fast. It reads
+plain sequences and imports nothing of motiflux but the words for options, so that no defect of storage,
+planning or search can affect both sides of a comparison.
 
-A data graph is ``num_vertices`` (the vertices are ``0..num_vertices - 1``), ``edges`` as pairs, and
-optionally one label per vertex and one per edge. A pattern is one label choice per query vertex and
+A data graph consists of ``num_vertices`` (the vertices are ``0..num_vertices - 1``), ``edges`` as pairs, and
+optionally one label per vertex and one per edge. A pattern consists of one label choice per query vertex and
 a sequence of `PatternEdge`. A label choice is ``None`` (any label), one label, or a set of labels.
 """
 
@@ -42,7 +42,7 @@ PatternEdge: TypeAlias = tuple[int, int, LabelChoice, EdgeKind | str]
 Embedding: TypeAlias = tuple[int, ...]
 """The data vertex of query vertex 0, of query vertex 1, and so on."""
 Arcs: TypeAlias = Mapping[tuple[int, int], AbstractSet[Label]]
-"""Labels of all data edges from the first vertex to the second; an undirected edge stands both ways."""
+"""Labels of all data edges from the first vertex to the second; an undirected edge has both directions."""
 
 
 def embeddings(
@@ -62,22 +62,22 @@ def embeddings(
     Parameters
     ----------
     num_vertices, edges
-        The data graph; an edge that occurs again, or (undirected) reversed, changes nothing.
+        The data graph; an edge repeated with the same label, or (undirected) reversed, changes nothing.
     pattern_vertex_labels, pattern_edges
         The query graph; its vertices are the positions of ``pattern_vertex_labels``.
     directed
         Whether ``edges`` are arcs.
     vertex_labels, edge_labels
-        One per vertex, one per edge; None means that all are `DEFAULT_LABEL`.
+        One label per vertex, one per edge; None: all labels are `DEFAULT_LABEL`.
     semantics
         The kind of embeddings.
     may_coincide
-        Pairs of query vertices that may go to the same data vertex, whatever the semantics.
+        Pairs of query vertices that may share a data vertex under any semantics.
 
     Raises
     ------
     ValueError
-        For a self-loop, or an arc in an undirected graph.
+        The graph has a self-loop, or an undirected graph is searched for an arc.
 
     Notes
     -----
@@ -120,7 +120,7 @@ def occurrences(
     Raises
     ------
     ValueError
-        Under homomorphism, where the groups have different sizes; and as `embeddings`.
+        The semantics are homomorphism, where the groups have different sizes; and as `embeddings`.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def _is_embedding(
 
 
 def _is_injective(image: Embedding, free: AbstractSet[frozenset[int]]) -> bool:
-    """Tell whether all pairs of query vertices but the free ones go to different data vertices."""
+    """Return whether all pairs of query vertices but the free ones have different data vertices."""
     return all(image[u] != image[v] or {u, v} in free for u, v in combinations(range(len(image)), 2))
 
 
@@ -209,7 +209,7 @@ def _has_witness(source: int, target: int, labels: LabelChoice, kind: EdgeKind, 
 def _is_induced(
     image: Embedding, query: Sequence[tuple[int, int, LabelChoice, EdgeKind]], arcs: Arcs
 ) -> bool:
-    """Tell whether data arcs between images run only where the pattern has an edge, of any label."""
+    """Return whether data arcs between images exist only where the pattern has an edge, of any label."""
     allowed = {(u, v) for u, v, _, _ in query}
     allowed |= {(v, u) for u, v, _, kind in query if kind is EdgeKind.EITHER}
     positions = range(len(image))
@@ -245,7 +245,7 @@ def _resolved(kind: EdgeKind | str, *, directed: bool) -> EdgeKind:
 def _canonical(
     u: int, v: int, labels: frozenset[Label] | None, kind: EdgeKind
 ) -> tuple[int, int, frozenset[Label] | None, EdgeKind]:
-    """Write an either-edge, which has no first end, one way."""
+    """Return a query edge with sorted ends if its direction does not matter."""
     return (min(u, v), max(u, v), labels, kind) if kind is EdgeKind.EITHER else (u, v, labels, kind)
 
 

@@ -1,4 +1,4 @@
-"""Facade over the native sampler: groups of 32 samples, on CPU threads."""
+"""Functions that call the native sampler: groups of 32 samples, on CPU threads."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from motiflux.result.sample_groups import Groups
 ESTIMATORS = {"wanderjoin": 0, "alley": 1, "tree": 2}
 INHERITANCE = {"off": 0, "one": 1, "spread": 2}
 _LARGE = 1 << 18
-"""Edges of a graph whose rows take a millisecond to filter; smaller graphs ignore the deadline."""
+"""Number of edges from which filtering rows takes a millisecond; smaller graphs ignore the deadline."""
 
 
 def sample_graph(
     graph: Graph, plan: Plan, threads: int, deadline: float | None = None
 ) -> _native.SampleGraph:
-    """Return the graph that `plan` samples: its candidate space, or the graph's rows of its labels.
+    """Return the candidate graph that `plan` samples: its candidate space, or narrowed rows of the graph.
 
     Raises
     ------
     TimeoutError
-        `deadline`, a moment of `time.perf_counter`, passed before all rows of a large graph were filtered.
+        `deadline`, a value of `time.perf_counter`, passed before all rows of a large graph were filtered.
     """
     levels = [
         (

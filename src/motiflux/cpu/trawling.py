@@ -1,4 +1,4 @@
-"""Facade over the native trawl: samples of a few levels, and searches for their extensions."""
+"""Functions that call the native trawl: samples of a few levels, and searches for their extensions."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from motiflux.plan.passes.adaptive_order import adaptive_order_of
 from motiflux.types import Semantics
 
 LEAST_DEPTH = 3
-"""Minimum number of sampled levels in the paper; larger patterns only are counted first or trawled."""
+"""Minimum number of sampled levels in the paper; only larger patterns are counted first or trawled."""
 CHUNK = 64
 """Slots that share a budget. This and the numbers below mirror ``csrc/sample/trawl.hpp``."""
 UNFINISHED = {"deepen": 0, "sample": 1, "drop": 2}
 _LOOK_EVERY = 1024
-"""Search steps; they take about a microsecond."""
+"""Search steps between two tests of the budget and the clock; they take about a microsecond."""
 DEAD, SEARCHED, SAMPLED, DROPPED = range(4)
 
 
@@ -108,7 +108,7 @@ class Trawl:
     ) -> Slots:
         """Return slots ``first .. first + count - 1``, where `first` is a multiple of `CHUNK`.
 
-        A slot is a function of the plan, the seed, its number, the parameters and the earlier slots of its
+        A slot depends only on the plan, the seed, its number, the parameters and the earlier slots of its
         chunk, unless `end` or the timeout comes before all searches are done.
 
         Parameters
@@ -116,7 +116,7 @@ class Trawl:
         nodes
             Maximum work of searches per slot of a chunk.
         unfinished
-            What happens to a sample whose search exceeds the budget: a key of `UNFINISHED`.
+            The treatment of a sample whose search exceeds the budget: a key of `UNFINISHED`.
         least
             Minimum number of sampled levels.
 

@@ -1,7 +1,7 @@
-"""Memory, streams and launches of the devices of this machine. Knows no graphs, plans or compilers.
+"""Memory, streams and launches of the devices of this machine, independent of graphs, plans and compilers.
 
-`open_device` opens one by its name; `base` has the interface of all devices. Importing any of this needs no
-GPU and no GPU package.
+`open_device` opens a device by its name; `base` has the interface of all devices. Importing these modules
+needs no GPU and no GPU package.
 """
 
 from motiflux.device.base import Buffer, Device, HostBuffer, Kernel, Mark, Module, Stream

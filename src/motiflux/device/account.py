@@ -1,4 +1,4 @@
-"""The account of the memory that motiflux holds on a device, and the functions that can release some."""
+"""The account of the memory that motiflux holds on a device, and functions that can release memory."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ Reclaim = Callable[[int], int]
 
 
 class MemoryAccount:
-    """Bytes held on one device, by who holds them. Safe to use from many threads.
+    """Bytes held on one device, by holder. Safe to use from many threads.
 
-    A holder is any object, known by its identity, and kept while it holds memory. Its entry is added or
-    removed in one step, and removing it twice has the effect of removing it once, so an interrupt by Ctrl-C
-    loses nothing.
+    A holder is any object, identified by its id, and referenced while it holds memory. Its entry is added or
+    removed in one step, and may be removed twice, so an interrupt by Ctrl-C loses nothing.
 
     Parameters
     ----------
     settle
-        Waits, within bounds, for memory that is on its way back; called before any is refused.
+        Waits briefly for memory whose release is pending; called before memory is refused.
 
     Examples
     --------
@@ -49,16 +48,16 @@ class MemoryAccount:
         self._reclaimers: list[Callable[[], Reclaim | None]] = []
 
     def held(self) -> int:
-        """Return the bytes held now."""
+        """Return the number of bytes held."""
         return sum(list(self._held.values()))
 
     def take(self, holder: object, nbytes: int, what: str, *, budget: int | None = None) -> None:
-        """Count `nbytes` more as held, by `holder`; ask the reclaimers first if that passes the budget.
+        """Add `nbytes` held by `holder`; call the reclaimers first if that exceeds the budget.
 
         Raises
         ------
         DeviceMemoryError
-            More than `budget` bytes would be held. Nothing is counted then.
+            More than `budget` bytes would be held. Nothing is added then.
         """
         missing = self._try(holder, nbytes, budget)
         if missing and self._settle_device is not None:
@@ -84,7 +83,7 @@ class MemoryAccount:
     def add_reclaimer(self, reclaim: Reclaim) -> None:
         """Call `reclaim(missing)` before memory is refused; it returns the bytes that it released.
 
-        A method is removed with its object, which this does not keep alive; a function stays.
+        A method is removed with its object, to which the account holds a weak reference; a function stays.
         """
         known = weakref.WeakMethod(reclaim) if isinstance(reclaim, MethodType) else lambda: reclaim
         with self._lock:
@@ -92,7 +91,7 @@ class MemoryAccount:
             self._reclaimers.append(known)
 
     def reclaim(self, missing: int) -> int:
-        """Call the reclaimers until `missing` bytes are released; return how many were."""
+        """Call the reclaimers until `missing` bytes are released; return the number released."""
         with self._lock:
             reclaimers = tuple(self._reclaimers)
         freed = 0
@@ -108,7 +107,7 @@ class MemoryAccount:
         return freed
 
     def _try(self, holder: object, nbytes: int, budget: int | None) -> int:
-        """Count `nbytes` if they fit into the budget; return the number of bytes that are missing."""
+        """Add `nbytes` if they fit into the budget; return the number of bytes that are missing."""
         with self._lock:
             held = self.held()
             if budget is not None and held + nbytes > budget:

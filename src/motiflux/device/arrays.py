@@ -1,4 +1,4 @@
-"""Typed views of device memory, which other libraries can use without a copy, and theirs which we can."""
+"""Typed views of device memory, exchanged with other libraries without a copy."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class ForeignBuffer:
 
     @property
     def address(self) -> int:
-        """Where it starts, as kernels see it."""
+        """Device address of the first byte."""
         return self._address
 
     @property
     def nbytes(self) -> int:
-        """Its size in bytes."""
+        """Size in bytes."""
         return self._nbytes
 
     def close(self) -> None:
-        """Let go of it."""
+        """Drop the reference to the owner."""
         self._owner = None
 
 
@@ -60,17 +60,17 @@ class DeviceArray:
     Parameters
     ----------
     device
-        Where the memory is.
+        The device of the memory.
     buffer
         The memory.
     dtype
-        Type of an element: whole numbers, floating-point numbers or truth values.
+        Type of an element: integer, floating-point number or boolean.
     shape
         One or two lengths.
     offset
         Bytes from the start of the buffer.
     stream
-        Where it was written last: consumers on other streams wait for this one. None if that is done.
+        The stream of the last write, for which consumers on other streams wait; None if the write is done.
 
     Raises
     ------
@@ -134,7 +134,7 @@ class DeviceArray:
 
     @property
     def address(self) -> int:
-        """Where it starts, as kernels see it."""
+        """Device address of the first element."""
         return self.buffer.address + self.offset
 
     @property
@@ -154,10 +154,10 @@ class DeviceArray:
         return f"DeviceArray({self.dtype}, {self.shape}, {self.device.name})"
 
     def to_numpy(self, stream: Stream | None = None) -> NDArray[Any]:
-        """Return a copy in host memory, once all work on its stream, or the one given, is done."""
+        """Return a copy in host memory, once all work on the array's stream, or on `stream`, is done."""
         found = np.empty(self.shape, self.dtype)
         chosen = stream or self.stream
-        with self.device.current():  # another one may be the thread's
+        with self.device.current():  # the thread may use another device
             if chosen is not None:
                 chosen.download(self.buffer, found, self.offset)
                 chosen.wait()
@@ -171,7 +171,7 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3, with the stream that it was written on."""
+        """The interface, version 3, with the stream of the last write."""
         if not is_cuda(self.device):
             raise AttributeError("__cuda_array_interface__: the array is not on a CUDA device")
         return {
@@ -194,7 +194,7 @@ class DeviceArray:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> object:
-        """Return a capsule ``dltensor``; the consumer's stream waits for ours.
+        """Return a capsule ``dltensor``; the consumer's stream waits for the array's stream.
 
         Raises
         ------
@@ -223,14 +223,14 @@ def from_any(found: Any, device: Device) -> DeviceArray:
         A `DeviceArray`, or any object with ``__cuda_array_interface__`` or ``__dlpack__``: of CuPy, PyTorch,
         Numba, JAX, cuDF.
     device
-        Where it has to be.
+        The device on which the array must be.
 
     Raises
     ------
     ArgumentError
-        It is no such object, or not contiguous, or of more than two dimensions or another type.
+        The object is no such array, not contiguous, or has more than two dimensions or an unsupported type.
     DeviceError
-        It is on another device.
+        The array is on another device.
     """
     if isinstance(found, DeviceArray):
         if found.device is not device:
@@ -248,26 +248,26 @@ def from_any(found: Any, device: Device) -> DeviceArray:
 
 
 def is_cuda(device: Device) -> bool:
-    """Return whether a device is a CUDA one: ``"cuda"``, ``"cuda:1"``."""
+    """Return whether a device is a CUDA device: ``"cuda"``, ``"cuda:1"``."""
     return device.name.partition(":")[0] == "cuda"
 
 
 def dlpack_device(device: Device) -> tuple[int, int]:
-    """Return a device as DLPack numbers it; memory of the other devices than CUDA's is the host's."""
+    """Return DLPack's type and number of a device. All devices but CUDA's have host memory."""
     if is_cuda(device):
         return dlpack.CUDA, int(getattr(device, "ordinal", 0))
     return dlpack.CPU, 0
 
 
 def check_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return `dtype`; `ArgumentError` if it is not one of integers, floats or booleans."""
+    """Return `dtype`; raise `ArgumentError` if it is not an integer, float or boolean type."""
     if dtype.kind not in "iufb" or not dtype.isnative or dtype.itemsize > 8:
         raise ArgumentError("dtype", "integers, floats or booleans of this machine's byte order", dtype.str)
     return dtype
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return `shape`; `ArgumentError` if it is not one or two lengths."""
+    """Return `shape`; raise `ArgumentError` if it does not have one or two lengths."""
     if len(shape) not in (1, 2) or min(shape) < 0:
         raise ArgumentError("shape", "one or two lengths", shape)
     return tuple(int(length) for length in shape)
@@ -368,5 +368,5 @@ def _wait_for(device: Device, producer: int) -> None:
 
 
 def _ordered(stream: Stream | None) -> _Ordered | None:
-    """Return a stream as a stream that other libraries' streams can be ordered with, if it is one."""
+    """Return a stream if streams of other libraries can wait for it; else None."""
     return cast("_Ordered", stream) if hasattr(stream, "handle") else None

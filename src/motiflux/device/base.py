@@ -1,6 +1,6 @@
-"""The interface of a device. Nothing here knows graphs, plans or compilers.
+"""The interface of a device, independent of graphs, plans and compilers.
 
-Handles belong to the process that opened the device; after a fork the child must not use them.
+Handles belong to the process that opened the device; after a fork, the child must not use them.
 """
 
 from __future__ import annotations
@@ -19,34 +19,33 @@ class Buffer(Protocol):
 
     @property
     def address(self) -> int:
-        """Where it starts, as kernels see it."""
+        """Device address of the first byte."""
 
     @property
     def nbytes(self) -> int:
-        """Its size in bytes."""
+        """Size in bytes."""
 
     def close(self) -> None:
-        """Give it back, once all work that was enqueued before on its stream is done.
+        """Release the memory, once all work that was enqueued before on its streams is done.
 
         Its streams are the streams that copied to or from it, cleared it or hold it; if there are none, or
-        they are closed by now, every stream of the device. A kernel on yet another stream must be done
-        before.
+        they are closed by now, all streams of the device. Kernels on other streams must be done before.
         """
 
 
 class HostBuffer(Protocol):
-    """Pinned host memory that kernels see too (mapped)."""
+    """Pinned host memory that is mapped into the device's address space."""
 
     @property
     def address(self) -> int:
-        """Where it starts, as kernels see it."""
+        """Device address of the first byte."""
 
     @property
     def array(self) -> NDArray[np.uint8]:
-        """The memory as the host sees it."""
+        """The memory as an array of the host."""
 
     def close(self) -> None:
-        """Give it back; no kernel may be using it."""
+        """Release the memory; no kernel may use it any more."""
 
 
 class Kernel(Protocol):
@@ -57,54 +56,54 @@ class Kernel(Protocol):
         """Name of the entry point."""
 
     def blocks_per_multiprocessor(self, block: int, shared: int) -> int:
-        """Return how many blocks of `block` threads and `shared` bytes run at once; 0 if none fits."""
+        """Return the number of blocks of `block` threads and `shared` bytes that run at once; 0 if none."""
 
 
 class Module(Protocol):
     """A loaded binary image."""
 
     def kernel(self, name: str) -> Kernel:
-        """Return the entry point of that name; `InternalError` if there is none."""
+        """Return the entry point of that name; raise `InternalError` if there is none."""
 
 
 class Mark(Protocol):
     """A point in a stream (an event)."""
 
     def done(self) -> bool:
-        """Whether everything before it is done; raise `DeviceError` if something before it failed."""
+        """Whether all work before it is done; raises `DeviceError` if that work failed."""
 
     def milliseconds_since(self, earlier: Mark) -> float:
-        """Return the device's own time between two marks that are done."""
+        """Return the time between two marks that are done, by the device's clock."""
 
 
 class Stream(Protocol):
-    """Work in order. Different streams run side by side, and never wait for the legacy default stream.
+    """Work in order. Different streams run concurrently, and never wait for the legacy default stream.
 
-    Calls return at once, except where the host's memory is not pinned: `upload` and `download` then may
-    wait for the copy. Arrays must stay alive and unchanged until a later mark is done. Only threads that
-    called the device's `use` may call them; others get a `DeviceError`.
+    Calls return at once; but if host memory is not pinned, `upload` and `download` may wait for the copy.
+    Arrays must stay alive and unchanged until a later mark is done. Only threads that called the device's
+    `use` may use a stream; others get a `DeviceError`.
     """
 
     @property
     def is_open(self) -> bool:
-        """Whether it was neither closed nor given back by the garbage collector."""
+        """Whether the stream was neither closed nor released by the garbage collector."""
 
     def upload(self, destination: Buffer, source: NDArray[Any], offset: int = 0) -> None:
         """Copy a contiguous array into `destination`, `offset` bytes from its start."""
 
     def download(self, source: Buffer, destination: NDArray[Any], offset: int = 0) -> None:
-        """Copy from `offset` bytes into `source` to fill a contiguous array."""
+        """Fill a contiguous array from `source`, beginning `offset` bytes from its start."""
 
     def clear(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> None:
         """Set bytes to zero."""
 
     def launch(self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure) -> None:
-        """Run a kernel whose only parameter is a structure, passed by value; `DeviceError` if refused."""
+        """Run a kernel whose only parameter is a structure, by value; raise `DeviceError` if refused."""
 
     def clearing(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> Callable[[], None]:
-        """Return a function that does the same as `clear` at each call; arguments are checked once, now.
+        """Return a function that does the same as `clear` at each call; arguments are checked only now.
 
-        Like the methods below, it is valid as long as its arguments, and the stream, are in use.
+        This function, like those of the methods below, is valid while its arguments and the stream are open.
         """
 
     def downloading(self, source: Buffer, destination: NDArray[Any]) -> Callable[[], None]:
@@ -113,19 +112,19 @@ class Stream(Protocol):
     def launching(
         self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure
     ) -> Callable[[], None]:
-        """Return a function that does the same as `launch` at each call, with the argument as it is then."""
+        """Return a function that does the same as `launch` at each call, with the argument's value then."""
 
     def hold(self, buffer: Buffer) -> None:
-        """Have a buffer that kernels on this stream use outlive their work, if it is closed before."""
+        """Keep a buffer that kernels on this stream use until their end, even if it is closed before."""
 
     def mark(self, again: Mark | None = None) -> Mark:
         """Return the point after all work enqueued so far: a new one, or an earlier one, moved there."""
 
     def wait(self) -> None:
-        """Wait for everything enqueued so far; `DeviceError` if something failed."""
+        """Wait for all work enqueued so far; raise `DeviceError` if it failed."""
 
     def close(self) -> None:
-        """Wait, then give the stream back."""
+        """Wait, then release the stream."""
 
 
 class Device(Protocol):
@@ -133,11 +132,11 @@ class Device(Protocol):
 
     @property
     def name(self) -> str:
-        """As ``device=`` takes it: ``"cuda"``, ``"cuda:1"``."""
+        """Name for ``device=``: ``"cuda"``, ``"cuda:1"``."""
 
     @property
     def model(self) -> str:
-        """Such as ``"NVIDIA H100 80GB HBM3"``."""
+        """Model, such as ``"NVIDIA H100 80GB HBM3"``."""
 
     @property
     def multiprocessors(self) -> int:
@@ -151,35 +150,35 @@ class Device(Protocol):
         """Make it the calling thread's current device; call this first on every thread."""
 
     def current(self) -> AbstractContextManager[None]:
-        """Make it the calling thread's current device for a while; needed for work with several devices."""
+        """Make it the thread's current device in a context; needed for work with several devices."""
 
     def free_memory(self) -> int:
-        """Return the bytes that can be allocated now, by this process's budget and by the device itself."""
+        """Return the number of bytes that can be allocated now."""
 
     def used_memory(self) -> int:
         """Return the bytes that motiflux holds on the device now."""
 
     def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> Buffer:
-        """Return device memory for `what` (a text for errors).
+        """Return device memory; errors contain `what`, its purpose.
 
-        `DeviceMemoryError` if motiflux would then hold more than `budget` bytes on the device, or the device
-        has not enough memory, and the functions of `add_reclaimer` did not release enough.
+        Raise `DeviceMemoryError` if motiflux would hold more than `budget` bytes on the device, or the device
+        does not have enough memory, and the functions of `add_reclaimer` do not release enough.
         """
 
     def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
         """Call `reclaim` for memory before a `DeviceMemoryError` is raised.
 
-        It is given the bytes that are missing, closes buffers that can be made again (a cached upload), and
-        returns the bytes it released; 0 for none. It may be called on any thread that
-        allocates, with no lock of the device held, and must not allocate. A method is removed with its
-        object; a function is kept for as long as the device.
+        It takes the number of missing bytes, closes buffers that can be made again (a cached upload), and
+        returns the number of bytes released. Any thread that allocates may call it, without a lock of the
+        device; it must not allocate. A method is removed with its object; a function is kept as long as the
+        device.
         """
 
     def allocate_host(self, nbytes: int, what: str) -> HostBuffer:
-        """Return zeroed pinned memory that kernels see too."""
+        """Return zeroed pinned host memory that is mapped into the device's address space."""
 
     def stream(self) -> Stream:
         """Return a new non-blocking stream."""
 
     def load(self, image: bytes, name: str) -> Module:
-        """Load a compiled image; `DeviceError` if the device or driver refuses it."""
+        """Load a compiled image; raise `DeviceError` if the device or driver refuses it."""

@@ -1,7 +1,7 @@
-"""NVIDIA GPUs, through the driver's own interface (`cuda.bindings.driver`).
+"""NVIDIA GPUs, through the driver API (`cuda.bindings.driver`).
 
-cuda.core is not used here: it cannot pass a structure by value to a kernel, as all of ours need. All other
-calls are few, and `cuda_driver` checks their results in one place.
+cuda.core is not used here: it cannot pass a structure by value to a kernel, which all kernels of motiflux
+need. The other calls are few, and `cuda_driver` checks their results in one place.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NEEDED_CAPABILITY = (7, 5)
 
 _PATIENCE = 1.0
-"""Seconds to wait for closed buffers that work in flight still uses, before memory is refused."""
+"""Seconds to wait for closed buffers that running work still uses, before memory is refused."""
 
 
 class CudaDevice:
@@ -36,13 +36,13 @@ class CudaDevice:
     Attributes
     ----------
     name
-        As ``device=`` takes it: ``"cuda"``, or ``"cuda:1"``.
+        Name for ``device=``: ``"cuda"``, or ``"cuda:1"``.
     model
-        Such as ``"NVIDIA H100 80GB HBM3"``.
+        Model, such as ``"NVIDIA H100 80GB HBM3"``.
     arch
         Target for the compiler: ``"sm_90"``.
     ordinal
-        Its number in this process.
+        Number of the GPU in this process.
     multiprocessors
         Number of multiprocessors.
     shared_per_block
@@ -50,7 +50,7 @@ class CudaDevice:
     speed
         Multiprocessors times their clock, in hertz.
     total_memory, l2_bytes
-        In bytes.
+        Sizes of the memory and of the L2 cache in bytes.
     driver_cuda
         The CUDA version that the driver supports: ``"13.0"``.
     """
@@ -96,11 +96,11 @@ class CudaDevice:
         self._context.use()
 
     def current(self) -> AbstractContextManager[None]:
-        """Make it the calling thread's current device for a while."""
+        """Make it the calling thread's current device in a context."""
         return self._context.current()
 
     def free_memory(self) -> int:
-        """Return the bytes that can be allocated now: the free memory of the device and of our pool."""
+        """Return the bytes that can be allocated now: free memory of the device and of motiflux's pool."""
         with self._context.current():
             self._retirement.drain()
             return self._free_on_device()[0] + self._pool.idle()
@@ -112,13 +112,13 @@ class CudaDevice:
         return self._account.held()
 
     def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> CudaBuffer:
-        """Return device memory for `what` (a text for errors).
+        """Return device memory; errors contain `what`, its purpose.
 
         Raises
         ------
         DeviceMemoryError
-            motiflux would hold more than `budget` bytes, or the device has not got it. The device stays
-            usable.
+            motiflux would hold more than `budget` bytes, or the device has too little memory. The device
+            stays usable.
         """
         nbytes = check_integer("nbytes", nbytes, 0)
         with self._context.current():
@@ -136,7 +136,7 @@ class CudaDevice:
         return buffer
 
     def _take(self, nbytes: int, block: Block) -> bool:
-        """Fill a block from the pool; if there is no memory, release all that can be released first."""
+        """Fill a block from the pool; if there is too little memory, first release all that can be."""
         if self._pool.take(nbytes, block):
             return True
         self._settle()
@@ -171,7 +171,7 @@ class CudaDevice:
         return int(free), int(total)
 
     def _settle(self) -> None:
-        """Wait briefly for work in flight that still uses memory, and release the memory."""
+        """Wait briefly for running work that uses closed buffers, and release their memory."""
         self._retirement.drain(_PATIENCE)
 
     def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
@@ -179,7 +179,7 @@ class CudaDevice:
         self._account.add_reclaimer(reclaim)
 
     def allocate_host(self, nbytes: int, what: str) -> CudaHostBuffer:
-        """Return zeroed pinned memory that kernels see too."""
+        """Return zeroed pinned host memory that is mapped into the device's address space."""
         nbytes = check_integer("nbytes", nbytes, 0)
         with self._context.current():
             self._retirement.drain()
@@ -192,12 +192,12 @@ class CudaDevice:
             return CudaStream(self._context, self._retirement)
 
     def load(self, image: bytes, name: str) -> CudaModule:
-        """Load a cubin; `DeviceError` if the device or driver refuses it."""
+        """Load a cubin; raise `DeviceError` if the device or driver refuses it."""
         with self._context.current():
             return CudaModule(self._context, self._retirement, image, name, self.shared_per_block)
 
     def ordinal_of(self, address: int) -> int | None:
-        """Return the number of the GPU that an address belongs to; None if it belongs to none."""
+        """Return the number of the GPU to whose memory an address belongs; None if there is none."""
         driver = self._driver
         attributes = driver.CUpointer_attribute
         with self._context.current():
@@ -215,15 +215,15 @@ class GpuFacts:
     Parameters
     ----------
     ordinal
-        Its number in this process.
+        Number of the GPU in this process.
     model
-        Such as ``"NVIDIA H100 80GB HBM3"``.
+        Model, such as ``"NVIDIA H100 80GB HBM3"``.
     capability
-        Its compute capability: ``"9.0"``.
+        Compute capability: ``"9.0"``.
     total_memory
-        In bytes.
+        Memory in bytes.
     usable
-        Whether motiflux can use it: its compute capability is high enough.
+        Whether the compute capability is high enough for motiflux.
     """
 
     ordinal: int
@@ -276,7 +276,7 @@ def open_device(ordinal: int = 0) -> CudaDevice:
     Raises
     ------
     DeviceError
-        It cannot be used; the message has the cause and advice.
+        The GPU cannot be used; the message has the cause and advice.
     """
     device = CudaDevice(ordinal)
     device.use()

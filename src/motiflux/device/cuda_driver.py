@@ -1,4 +1,4 @@
-"""The CUDA driver: found, checked, and every result of it judged in one place."""
+"""The CUDA driver: loading it, checking its version, and checking all its results in one place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install 'motiflux[gpu]'"
 NEEDED_VERSION = (12, 1)
-"""Before CUDA 12.1 a kernel's parameters could not pass 4 KB."""
+"""CUDA 12.1 is the first version with more than 4 KB of kernel parameters."""
 
 NOT_READY = 600
 OUT_OF_MEMORY = 2
@@ -32,7 +32,7 @@ def import_bindings() -> Any:
     Raises
     ------
     DeviceError
-        It is not installed.
+        The package is not installed.
     """
     try:
         driver: Any = importlib.import_module("cuda.bindings.driver")
@@ -44,7 +44,7 @@ def import_bindings() -> Any:
 
 
 def version_text(version: int) -> str:
-    """Return CUDA's version number in words.
+    """Return a version number of CUDA as text.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class CudaDriver:
         return found
 
     def has(self, name: str) -> bool:
-        """Return whether the installed packages know a function."""
+        """Return whether the installed packages have a function."""
         return hasattr(self._bindings, name)
 
     def check_process(self) -> None:
@@ -89,7 +89,7 @@ class CudaDriver:
         return os.getpid() != self._process
 
     def ask(self, what: str, answer: tuple[Any, ...]) -> Any:
-        """Return the value of a call's answer (None, the value, or a tuple); `DeviceError` if it failed."""
+        """Return the result of a call (None, a value, or a tuple); raise `DeviceError` if it failed."""
         if answer[0] != 0:
             raise self.error(what, answer[0])
         if len(answer) == 2:
@@ -136,7 +136,7 @@ def start_driver() -> CudaDriver:
         (started,) = bindings.cuInit(0)
         answer = bindings.cuDriverGetVersion()
     except Exception as error:
-        # The bindings load libcuda at the first call, and each version of them fails in its own way.
+        # The bindings load libcuda at the first call; each version raises other exceptions.
         raise DeviceError(
             "device 'cuda': expected the NVIDIA driver, found no libcuda that works; install the driver of "
             f"your GPU, and give a container access to it (docker run --gpus all): {error}"
@@ -165,9 +165,9 @@ def check_version(supported: int, installed: int) -> None:
     Parameters
     ----------
     supported
-        The CUDA version that the driver supports, as ``cuDriverGetVersion`` gives it.
+        The CUDA version that the driver supports, from ``cuDriverGetVersion``.
     installed
-        The CUDA version of the installed packages. Within a major version any driver serves any package.
+        The CUDA version of the installed packages. Within a major version, any driver works with any package.
 
     Raises
     ------
@@ -199,13 +199,13 @@ class CudaContext:
         self._context = driver.ask("the context", driver.cuDevicePrimaryCtxRetain(self.device))
 
     def use(self) -> None:
-        """Make it the calling thread's."""
+        """Make it the calling thread's current context."""
         self.driver.check_process()
         self.driver.ask("make the context current", self.driver.cuCtxSetCurrent(self._context))
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Make it the calling thread's for a while."""
+        """Make it the calling thread's current context in a ``with`` block."""
         driver = self.driver
         driver.check_process()
         driver.ask("make the context current", driver.cuCtxPushCurrent(self._context))

@@ -1,4 +1,4 @@
-"""Memory of a CUDA device, and host memory that its kernels see."""
+"""Memory of a CUDA device, and host memory that is mapped into its address space."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from motiflux.device.retire import Line, Retirement
 
 KEEP_ALL = 2**64 - 1
-"""The pool gives nothing back to the driver by itself, so that allocating again takes microseconds."""
+"""Release threshold of the pool: it keeps freed memory, so that the next allocation takes microseconds."""
 
 
 class Block:
-    """Memory of a pool, or none: the driver's answer to the call that took it.
+    """Memory of a pool, or none: the driver's answer to the allocation.
 
     Allocations are recorded and removed by single steps, between which Python raises no KeyboardInterrupt
     (`map` calls the driver, whose functions are not Python code): each allocation is recorded, and freed
@@ -38,17 +38,17 @@ class Block:
 
     @property
     def address(self) -> int | None:
-        """Where it is; None while there is none."""
+        """Device address; None while there is no memory."""
         answers = self.answers[:1]
         return int(answers[0][1]) if answers and answers[0][0] == 0 else None
 
 
 class MemoryPool:
-    """A pool of our own, so that the settings of the process's default pool stay as they are.
+    """A separate pool, so that the settings of the process's default pool do not change.
 
-    The driver orders allocations by stream. All of ours go through one stream that never runs anything else
-    and is therefore always idle: memory that it allocates can be used on every stream as soon as the call
-    returns, and memory that `Retirement` lets it free is free at once.
+    The driver orders allocations by stream. All allocations of the pool go through one stream that runs no
+    other work and is therefore always idle: new memory can be used on every stream as soon as the call
+    returns, and memory that `Retirement` frees is free at once.
     """
 
     def __init__(self, context: CudaContext) -> None:
@@ -86,9 +86,9 @@ class MemoryPool:
         return True
 
     def give(self, block: Block) -> None:
-        """Take memory back into the pool, if there is any in the block.
+        """Return the memory of a block, if any, to the pool.
 
-        No error leaves this: after a failed kernel every call fails.
+        Errors are ignored: after a failed kernel, every call fails.
         """
         if block.address is not None:
             taken = map(itemgetter(1), map(block.answers.pop, (0,)))
@@ -117,7 +117,7 @@ class CudaBuffer:
     Attributes
     ----------
     block
-        Its memory, already allocated. The buffer holds it in the account.
+        The memory of the buffer, which holds it in the account.
     """
 
     __slots__ = ("__weakref__", "_finalizer", "_nbytes", "_release", "block", "lines")
@@ -132,22 +132,22 @@ class CudaBuffer:
 
     @property
     def address(self) -> int:
-        """Where it starts, as kernels see it."""
+        """Device address of the first byte."""
         if not self._finalizer.alive:
             raise InternalError("device memory: expected a buffer in use, found one that was closed")
         return int(self.block.answers[0][1])
 
     @property
     def nbytes(self) -> int:
-        """Its size in bytes."""
+        """Size in bytes."""
         return self._nbytes
 
     def close(self) -> None:
-        """Give it back, once the work enqueued so far on its streams is done."""
+        """Release the memory, once the work enqueued so far on its streams is done."""
         self._finalizer()
 
     def give_up(self) -> None:
-        """Release the memory allocated so far at once: nothing has used it."""
+        """Release the memory at once: no work has used it yet."""
         self._release()
         self._finalizer.detach()
 
@@ -164,7 +164,7 @@ def _release(pool: MemoryPool, account: MemoryAccount, block: Block) -> None:
 class CudaHostBuffer:
     """A `HostBuffer`: pinned, zeroed, mapped into the device's address space.
 
-    The memory lives as long as this or any view of `array` does, so that no view ever points nowhere.
+    The memory lives as long as the buffer or any view of `array`.
     """
 
     def __init__(self, context: CudaContext, retirement: Retirement, nbytes: int, what: str) -> None:
@@ -189,17 +189,17 @@ class CudaHostBuffer:
 
     @property
     def address(self) -> int:
-        """Where it starts, as kernels see it."""
+        """Device address of the first byte."""
         self._open()
         return self._address
 
     @property
     def array(self) -> NDArray[np.uint8]:
-        """The memory as the host sees it."""
+        """The memory as an array of the host."""
         return self._open()
 
     def close(self) -> None:
-        """Let it go; it is freed when no view is left and the work in flight is done."""
+        """Close the buffer; the memory is freed when no view is left and running work is done."""
         self._array = None
 
     def _open(self) -> NDArray[np.uint8]:

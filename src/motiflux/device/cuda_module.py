@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from motiflux.device.retire import Retirement
 
 PLAIN_SHARED = 48 * 1024
-"""Dynamic shared bytes that a block gets without asking for more."""
+"""Most dynamic shared bytes of a block without opting in to more."""
 
 MAX_GRID = 2**31 - 1
 
@@ -23,7 +23,7 @@ _CUDA_MACHINE = 190
 
 
 class CudaModule:
-    """A `Module`: a cubin that the driver took."""
+    """A `Module`: a cubin that the driver has loaded."""
 
     def __init__(
         self, context: CudaContext, retirement: Retirement, image: bytes, name: str, shared_per_block: int
@@ -35,7 +35,7 @@ class CudaModule:
         release = partial(driver.cuLibraryUnload, self._library)
         finalizer = weakref.finalize(self, retirement.add, (), release)
         finalizer.atexit = False
-        # The driver loads lazily, and then may wait for kernels that run: let it load, or refuse, now.
+        # The driver loads lazily, and may then wait for running kernels: make it load, or refuse, now.
         driver.ask(f"loading {name}", driver.cuLibraryGetModule(self._library))
         self._context = context
         self._name = name
@@ -47,7 +47,7 @@ class CudaModule:
         Raises
         ------
         InternalError
-            There is none.
+            There is no such entry point.
         """
         driver = self._context.driver
         answer = driver.cuLibraryGetKernel(self._library, name.encode())
@@ -93,7 +93,7 @@ class CudaKernel:
         return self._attribute("NUM_REGS")
 
     def blocks_per_multiprocessor(self, block: int, shared: int) -> int:
-        """Return how many blocks of `block` threads and `shared` bytes run at once; 0 if none fits."""
+        """Return the number of blocks of `block` threads and `shared` bytes that run at once; 0 if none."""
         if not 0 < block <= self._max_block or not 0 <= shared <= self._max_shared:
             return 0
         self._allow_shared(shared)
@@ -134,7 +134,7 @@ class CudaKernel:
             return
         driver = self._driver
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        # All that the device has at once, so that threads that ask for different sizes cannot lower it.
+        # Always the device's maximum, so that threads that need different sizes cannot lower it.
         answer = driver.cuFuncSetAttribute(self.function, attribute, self._max_shared)
         driver.ask(f"shared memory of {self._name}", answer)
         self._allowed_shared = self._max_shared
@@ -151,7 +151,7 @@ class CudaKernel:
             return None
         try:
             answer = driver.cuFuncGetParamInfo(self.function, 0)
-        except RuntimeError:  # the packages know the function, the driver does not
+        except RuntimeError:  # the packages have the function, the driver does not
             return None
         return int(answer[2]) if answer[0] == 0 else None
 
@@ -163,12 +163,12 @@ def check_grid(grid: int) -> None:
 
 
 def check_cubin(image: bytes, name: str) -> None:
-    """Check that an image is a whole cubin; the driver reads past the end of a truncated one.
+    """Check that an image is a complete cubin; the driver reads past the end of a truncated one.
 
     Raises
     ------
     DeviceError
-        It is not.
+        The image is no complete cubin.
     """
     if len(image) < _ELF_HEADER.size:
         raise DeviceError(f"{name}: expected a cubin, found {len(image)} bytes")

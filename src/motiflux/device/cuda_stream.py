@@ -30,7 +30,7 @@ _OneParameter = ctypes.c_void_p * 1
 
 
 class CudaMark:
-    """A `Mark`: an event with a time."""
+    """A `Mark`: an event with timing."""
 
     __slots__ = ("__weakref__", "_done", "_driver", "event")
 
@@ -42,12 +42,12 @@ class CudaMark:
         self.move(stream)
 
     def move(self, stream: Any) -> None:
-        """Have it be the point after all work enqueued on a stream so far."""
+        """Move the mark to the point after all work enqueued on a stream so far."""
         self._done = False
         self._driver.ask("a mark", self._driver.cuEventRecord(self.event, stream))
 
     def done(self) -> bool:
-        """Whether everything before it is done; raise `DeviceError` if something before it failed."""
+        """Whether all work before it is done; raises `DeviceError` if that work failed."""
         if not self._done:
             (result,) = self._driver.cuEventQuery(self.event)
             if result == NOT_READY:
@@ -57,7 +57,7 @@ class CudaMark:
         return True
 
     def milliseconds_since(self, earlier: Mark) -> float:
-        """Return the device's own time between two marks that are done."""
+        """Return the time between two marks that are done, by the device's clock."""
         if not isinstance(earlier, CudaMark):
             raise InternalError(f"mark: expected one of this device, found {type(earlier).__name__}")
         if not (earlier.done() and self.done()):
@@ -72,7 +72,7 @@ def _destroy_event(driver: CudaDriver, event: Any) -> None:
 
 
 class CudaLine:
-    """A stream's inner part: it outlives the stream until its work is done."""
+    """The driver's stream in a `CudaStream`, which it outlives until its work is done."""
 
     def __init__(self, driver: CudaDriver, retirement: Retirement) -> None:
         self.driver = driver
@@ -91,12 +91,12 @@ class CudaLine:
             return None
 
     def end(self) -> None:
-        """Give the stream back. No work is on it."""
+        """Destroy the stream, on which no work is left."""
         self.retirement.end_line(self)
         self._destroy()
 
     def retire(self) -> None:
-        """Give the stream back, as an action of `Retirement`."""
+        """Destroy the stream, as an action of `Retirement`."""
         self.retirement.close_line(self)
         self._destroy()
 
@@ -115,7 +115,7 @@ class CudaStream:
     Attributes
     ----------
     handle
-        The driver's ``CUstream``, as a number: for CuPy, Numba and others that can work on a stream of ours.
+        The driver's ``CUstream`` as a number, for libraries that can work on this stream (CuPy, Numba).
     """
 
     def __init__(self, context: CudaContext, retirement: Retirement) -> None:
@@ -130,7 +130,7 @@ class CudaStream:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was neither closed nor given back by the garbage collector."""
+        """Whether the stream was neither closed nor released by the garbage collector."""
         return bool(self._finalizer.alive)
 
     def upload(self, destination: Buffer, source: NDArray[Any], offset: int = 0) -> None:
@@ -144,11 +144,11 @@ class CudaStream:
             driver.ask("copying to the device", answer)
 
     def download(self, source: Buffer, destination: NDArray[Any], offset: int = 0) -> None:
-        """Copy from `offset` bytes into `source` to fill a contiguous array."""
+        """Fill a contiguous array from `source`, beginning `offset` bytes from its start."""
         self._downloading(source, destination, offset)()
 
     def downloading(self, source: Buffer, destination: NDArray[Any]) -> Callable[[], None]:
-        """Return a download that can be done again and again."""
+        """Return a function that does the same as `download` at each call."""
         return self._downloading(source, destination, 0)
 
     def _downloading(self, source: Buffer, destination: NDArray[Any], offset: int) -> Callable[[], None]:
@@ -175,7 +175,7 @@ class CudaStream:
         self.clearing(buffer, offset, nbytes)()
 
     def clearing(self, buffer: Buffer, offset: int = 0, nbytes: int | None = None) -> Callable[[], None]:
-        """Return a clearing that can be done again and again."""
+        """Return a function that does the same as `clear` at each call."""
         self.hold(buffer)
         count = _check_range(buffer, offset, buffer.nbytes - offset if nbytes is None else nbytes)
         if count == 0:
@@ -191,13 +191,13 @@ class CudaStream:
         return clear
 
     def launch(self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure) -> None:
-        """Run a kernel whose only parameter is a structure, passed by value; `DeviceError` if refused."""
+        """Run a kernel whose only parameter is a structure, by value; raise `DeviceError` if refused."""
         self.launching(kernel, grid, block, shared, argument)()
 
     def launching(
         self, kernel: Kernel, grid: int, block: int, shared: int, argument: ctypes.Structure
     ) -> Callable[[], None]:
-        """Return a launch that can be done again and again."""
+        """Return a function that does the same as `launch` at each call."""
         if not isinstance(kernel, CudaKernel):
             raise InternalError(f"kernel: expected one of this device, found {type(kernel).__name__}")
         check_grid(grid)
@@ -222,7 +222,7 @@ class CudaStream:
         return again
 
     def wait(self) -> None:
-        """Wait for everything enqueued so far; `DeviceError` if something failed. Interrupts get through."""
+        """Wait for all work enqueued so far, interruptibly; raise `DeviceError` if it failed."""
         mark = self.mark()
         began = time.monotonic()
         pause = 20e-6
@@ -232,7 +232,7 @@ class CudaStream:
                 pause = min(2 * pause, _LONGEST_SLEEP)
 
     def close(self) -> None:
-        """Wait, then give the stream back."""
+        """Wait, then release the stream."""
         if not self._finalizer.alive:
             return
         try:
@@ -240,7 +240,7 @@ class CudaStream:
         except DeviceError:
             self._end()
             raise
-        except BaseException:  # an interrupt: given back later, when its work is done
+        except BaseException:  # an interrupt: released later, when its work is done
             self._finalizer()
             raise
         self._end()
@@ -254,7 +254,7 @@ class CudaStream:
         return 0, self.handle
 
     def hold(self, buffer: Buffer) -> None:
-        """Have a buffer that work on this stream uses outlive that work, if it is closed before."""
+        """Keep a buffer that work on this stream uses until its end, even if it is closed before."""
         if not self._finalizer.alive:
             raise InternalError("stream: expected one in use, found one that was closed")
         if isinstance(buffer, CudaBuffer):
@@ -265,11 +265,11 @@ class CudaStream:
                         buffer.lines.discard(line)
 
     def wait_for(self, other: int) -> None:
-        """Let later work here wait for all work enqueued so far on another stream, given by its handle."""
+        """Make later work on this stream wait for all work so far on another stream, given by its handle."""
         self._order(first=other, then=self.handle)
 
     def go_before(self, other: int) -> None:
-        """Let later work on another stream, given by its handle, wait for all work enqueued here so far."""
+        """Make later work on another stream, given by its handle, wait for all work so far on this stream."""
         self._order(first=self.handle, then=other)
 
     def _order(self, first: int, then: int) -> None:

@@ -1,4 +1,4 @@
-"""DLPack's structures, and the capsules that carry them (https://dmlc.github.io/dlpack)."""
+"""DLPack's structures, and the capsules that contain them (https://dmlc.github.io/dlpack)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = {code: kind for kind, code in _CODES.items()}
 
 
 class DLDevice(ctypes.Structure):
-    """Which device."""
+    """Type and number of a device."""
 
     _fields_ = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
 
@@ -31,7 +31,7 @@ class DLDataType(ctypes.Structure):
 
 
 class DLTensor(ctypes.Structure):
-    """An array; `strides` count elements, and are absent if it is contiguous."""
+    """An array; `strides` are in elements, and null if the array is contiguous."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -45,7 +45,7 @@ class DLTensor(ctypes.Structure):
 
 
 class DLManagedTensor(ctypes.Structure):
-    """An array and how to let it go."""
+    """An array and the function that releases it."""
 
 
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -69,7 +69,7 @@ _get = _python.PyCapsule_GetPointer
 _get.restype, _get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 _rename = _python.PyCapsule_SetName
 _rename.restype, _rename.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.c_char_p)
-# The same, for a capsule that is going: it has no references, so ctypes must not take one.
+# The same functions for a capsule that is being destroyed: ctypes must not take a reference to it.
 _is_valid_raw = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_IsValid", _python)
 )
@@ -85,17 +85,17 @@ class Tensor(NamedTuple):
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None
-    """In elements."""
+    """Strides in elements; None if the array is contiguous."""
     owner: object
-    """Keeps the memory alive; lets it go when collected."""
+    """Keeps the memory alive; releases it when garbage-collected."""
 
 
 class _Owner:
-    """Held by an imported array in place of the capsule."""
+    """The object that an imported array holds in place of the capsule."""
 
 
 _exported: dict[int, tuple[object, ...]] = {}
-"""The objects that consumers hold: their structure's number, and all objects that must live as long."""
+"""Exported objects by number: the structure, and all objects that must live as long."""
 _numbers = itertools.count(1)
 
 
@@ -127,7 +127,7 @@ def read(capsule: object) -> Tensor:
     Raises
     ------
     ArgumentError
-        It is no such capsule, was taken already, or its elements are of a type that NumPy has not.
+        It is no such capsule, was taken already, or has elements of a type that NumPy lacks.
     """
     if not _is_valid(capsule, _NAME):
         raise ArgumentError("array", "a DLPack capsule that nobody has taken yet", capsule)

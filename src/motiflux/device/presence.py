@@ -1,4 +1,4 @@
-"""Whether there seems to be a GPU here, without asking the driver, which takes a tenth of a second."""
+"""A guess whether this machine has a GPU, without the driver, which takes a tenth of a second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
-"""One of these is there where the driver is: of Linux, of its Windows subsystem, of boards."""
+"""Files of the driver: on Linux, on its Windows subsystem, on boards. One exists if the driver does."""
 _LIBRARY = "System32/nvcuda.dll"
 _NONE_VISIBLE = ("", "-1")
 _PACKAGE = "cuda.bindings"
@@ -18,15 +18,15 @@ _PACKAGE = "cuda.bindings"
 
 @cache
 def why_no_gpu() -> str | None:
-    """Return in words why no GPU can be used here; None where one may be. Asked once for each process.
+    """Return the reason, in words, why no GPU can be used; None if there may be one. Cached per process.
 
-    Nothing of CUDA is imported. Where this is None, opening the device may fail still.
+    Nothing of CUDA is imported. After None, opening the device may still fail.
     """
     return look(os.environ, Path("/"), has_packages)
 
 
 def look(environment: Mapping[str, str], root: Path, packages: Callable[[], bool]) -> str | None:
-    """Return why no GPU can be used with these variables and files, by the packages that are installed.
+    """Return the reason why no GPU can be used with these variables, files and packages; None if one may be.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The devices that there are, by name. Each is opened once per process."""
+"""All devices by name. Each is opened once per process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from motiflux.device.base import Device
 
 ENVIRONMENT = "MOTIFLUX_DEVICES"
-"""Names functions, ``module:function[,module:function]``, that are called once, and register more devices."""
+"""Variable with functions, ``module:function[,module:function]``, called once to register more devices."""
 
 
 def _open_cuda() -> Device:
@@ -27,13 +27,13 @@ def _open_cuda() -> Device:
 
 class _Registry:
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # what the environment names calls `register`
+        self.lock = threading.RLock()  # functions of the environment variable call `register`
         self.factories: dict[str, Callable[[], Device]] = {"cuda": _open_cuda}
         self.opened: dict[tuple[str, int], Device] = {}
         self.asked: set[str] = set()
 
     def ask_environment(self) -> None:
-        """Call each function that the environment names, once. The lock is held."""
+        """Call each function of the environment variable once. The lock is held."""
         for entry in os.environ.get(ENVIRONMENT, "").split(","):
             entry = entry.strip()
             if entry and entry not in self.asked:
@@ -66,7 +66,7 @@ _registry = _Registry()
 
 
 def _after_fork() -> None:
-    # Another thread of the parent may have held the lock; it is not in the child to let it go.
+    # A thread of the parent may have held the lock; it does not exist in the child and cannot release it.
     _registry.lock = threading.RLock()
 
 
@@ -74,7 +74,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def register(name: str, factory: Callable[[], Device]) -> None:
-    """Make a device known. `factory` opens it; a name that is known already is replaced.
+    """Register a device, which `factory` opens; a known name is replaced.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def devices_like(name: str) -> tuple[str, ...]:
     Raises
     ------
     DeviceError
-        There is none, or they cannot be counted.
+        There are no such devices, or they cannot be counted.
     """
     if name == "cuda" and (name,) == _registered_like(name):
         from motiflux.device.cuda import list_devices
@@ -112,7 +112,7 @@ def _registered_like(name: str) -> tuple[str, ...]:
 
 
 def is_device(name: str) -> bool:
-    """Return whether `open_device` takes a name: a known one, or that of one of several GPUs.
+    """Return whether `open_device` takes a name: that of a known device, or of a GPU by its ordinal.
 
     Examples
     --------
@@ -123,9 +123,9 @@ def is_device(name: str) -> bool:
 
 
 def known_devices() -> tuple[str, ...]:
-    """Return the names that `open_device` takes, whether or not they can be opened here.
+    """Return the names that `open_device` takes, whether or not the devices can be opened.
 
-    One of several GPUs can be given by its ordinal: ``"cuda:1"``.
+    In addition, a GPU can be given by its ordinal: ``"cuda:1"``.
 
     Examples
     --------
@@ -138,14 +138,14 @@ def known_devices() -> tuple[str, ...]:
 
 
 def open_device(name: str) -> Device:
-    """Return the device of that name, opened once per process, and make it the calling thread's.
+    """Return the device of that name, opened once per process, and make it the thread's current device.
 
     Raises
     ------
     ArgumentError
         There is no device of that name.
     DeviceError
-        It cannot be used here; the message has the cause and advice.
+        The device cannot be used; the message has the cause and advice.
     """
     with _registry.lock:
         _registry.ask_environment()

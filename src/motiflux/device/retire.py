@@ -1,8 +1,8 @@
-"""Give things back only when nothing on the device can be using them any more.
+"""Release of resources once no work on the device can use them any more.
 
-Finalizers run at any moment, on any thread, so they only queue actions. The next call that allocates, or that
-reads how much is held, runs them: at once if the streams in question are idle, else when they have passed a
-mark set then. Nothing here ever waits for a kernel that does not end.
+Finalizers run at any moment, on any thread, so they only queue actions. The next call that allocates memory
+or reads the amount held runs these actions: at once if the streams concerned are idle, else after the streams
+have passed a mark that is set then. No call waits without limit for a kernel.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from motiflux.errors import DeviceError
 
 
 class Point(Protocol):
-    """A point in a line that may have been passed."""
+    """A point in a line of work."""
 
     def done(self) -> bool:
-        """Whether all before it is done; `DeviceError` if something failed."""
+        """Whether all work before it is done; raises `DeviceError` if it failed."""
 
 
 class Line(Protocol):
-    """Work in order: a stream's inner part."""
+    """Work in order: a stream of the driver."""
 
     def tail(self) -> Point | None:
         """Return the point after all work so far; None if all is done."""
@@ -40,7 +40,7 @@ class _Retired:
 
 
 class Retirement:
-    """Actions that wait for the work in flight. Safe to use from many threads."""
+    """Actions that wait for running work. Safe to use from many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -49,34 +49,33 @@ class Retirement:
         self._waiting: list[_Retired] = []
 
     def open_line(self, line: Line) -> None:
-        """Add a line to the lines on which work may be."""
+        """Add a line on which work may run."""
         with self._lock:
             self._lines.add(line)
 
     def close_line(self, line: Line) -> None:
-        """Forget a line on which all work is done. Called by actions, so under the lock."""
+        """Remove a line on which all work is done. Actions call it, so the lock is held."""
         self._lines.discard(line)
 
     def end_line(self, line: Line) -> None:
-        """Remove a line on which all work is done, at once: nothing here reads it afterwards."""
+        """Remove a line on which all work is done, taking the lock."""
         with self._lock:
             self._lines.discard(line)
 
     def add(self, lines: Collection[Line], action: Callable[[], None], again: bool = False) -> None:
         """Queue an action for the time when work on `lines`, or on any line if none of them is open, is done.
 
-        Takes no lock and calls no driver: finalizers call it.
+        Takes no lock and does not call the driver: finalizers call it.
 
         Parameters
         ----------
         again
-            Whether the action may run twice without harm: it then stays queued until it ran without an
-            interrupt.
+            Whether the action may run twice: it then stays queued until it has run without an interrupt.
         """
         self._incoming.append(_Retired(lines, action, again, []))
 
     def drain(self, patience: float = 0.0) -> bool:
-        """Run the actions that can be run now; return whether any remain. Waits up to `patience` seconds."""
+        """Run the actions that can run, for up to `patience` seconds; return whether any remain."""
         until = time.monotonic() + patience
         while True:
             with self._lock:
@@ -88,7 +87,7 @@ class Retirement:
             time.sleep(0.001)
 
     def _admit(self) -> None:
-        """Set points to wait for, for all new actions: one point per line serves them all."""
+        """Set the points for which new actions wait: one point per line for all of them."""
         tails: dict[Line, Point | None] = {}
         while self._incoming:
             retired = self._incoming[0]
@@ -103,10 +102,10 @@ class Retirement:
             self._waiting.extend(map(deque.popleft, (self._incoming,)))  # in one step
 
     def _settle(self) -> None:
-        """Run the actions that need not wait any more.
+        """Run the actions whose points are passed.
 
-        Each action is removed before it runs, unless it may run twice: Ctrl-C may interrupt it,
-        and a handle that is released twice may belong to another owner the second time.
+        Each action is removed before it runs, unless it may run twice: Ctrl-C may interrupt it, and a handle
+        that is released twice may belong to another owner the second time.
         """
         at = 0
         while at < len(self._waiting):

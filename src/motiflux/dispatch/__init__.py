@@ -1,1 +1,1 @@
-"""Which engine serves a call, and why."""
+"""The choice of the engine for a call, and its reason."""

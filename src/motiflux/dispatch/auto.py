@@ -1,4 +1,4 @@
-"""``device="auto"``: the engine that is expected to be faster, and the other one if it takes too long.
+"""``device="auto"``: the engine that is expected to be faster, and the other one if that takes too long.
 
 `docs/design/dispatch.md` has the figures.
 """
@@ -28,25 +28,25 @@ from motiflux.result.rows import NoRows, RowSource
 from motiflux.units import seconds_text
 
 LEAST_BUDGET, LONGEST_BUDGET = 5e-3, 60.0
-"""Seconds that the first engine has at least and at most."""
+"""Least and greatest budget of the first engine, in seconds."""
 _OVER_EXPECTED = 2.0
-"""How many times its own expected time the first engine has at least, up to `LONGEST_BUDGET`."""
+"""Least ratio of the first engine's budget to its expected time, up to `LONGEST_BUDGET`."""
 _GROWTH = 4.0
-"""How many times the budget of the try before an engine has."""
+"""Ratio of the budget of each try to that of the try before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which engine is expected to be done first.
+    """The choice of the engine that is expected to finish first.
 
     Parameters
     ----------
     host, gpu
-        Expected seconds; None where they are not known.
+        Expected seconds on the CPU and on the GPU; None if unknown.
     expires
         Seconds of counting by this choice after which it should be made again; None: never.
     overran
-        Whether the other engine did not give the count before.
+        Whether the other engine failed to finish this count before.
     """
 
     on_gpu: bool
@@ -58,7 +58,7 @@ class Choice:
 
     @property
     def budget(self) -> float | None:
-        """Seconds that the chosen engine has before the other one is tried; None if there is no other."""
+        """Seconds of the chosen engine before the other one is tried; None if there is no other."""
         if self.gpu is None:
             return None
         first, second = (self.gpu, self.host) if self.on_gpu else (self.host, self.gpu)
@@ -66,26 +66,26 @@ class Choice:
 
 
 class AutoEngine:
-    """Chooses between the CPU and a GPU. It has the name of the CPU engine; its outcomes name the GPU's.
+    """Chooses between the CPU and a GPU. Its name is that of the CPU engine; outcomes name the engine used.
 
     Parameters
     ----------
     host
         The engine of the CPU.
     gpu
-        The other one.
+        The engine of the GPU.
     """
 
     def __init__(self, host: Engine, gpu: Gpu) -> None:
         self._host = host
         self._gpu = gpu
         self.name, self.device = host.name, host.device
-        # An open GPU is faster but for short counts: a plan without formula and parts is enough to tell.
+        # An open GPU is faster except for short counts: a plan without formula and parts suffices to choose.
         self._drafts = gpu.is_open()
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the planner has to know of the engine that a choice is made with."""
+        """Capabilities for the draft plan by which the engine is chosen."""
         if not self._drafts:
             return self._host.capabilities
         return replace(self._host.capabilities, parts=False, tables=None, shares_passes=False)
@@ -108,9 +108,9 @@ class AutoEngine:
         counting: bool = True,
         beside: Sequence[Plan] = (),
     ) -> PhysicalPlan | None:
-        """Return the plan of the chosen engine; None if time was up before.
+        """Return the plan of the chosen engine; None if time was up before there was one.
 
-        The GPU is opened if it is chosen, and not chosen if that fails.
+        If the GPU is chosen but cannot be opened, the CPU is taken.
         """
         draft = logical_plan(
             graph, pattern, request, self.capabilities, deadline, counting=counting, beside=beside
@@ -144,9 +144,9 @@ class AutoEngine:
     def _while_compiling(
         self, engine: Engine, physical: PhysicalPlan, request: Request, choice: Choice
     ) -> Choice | None:
-        """Return the CPU for a choice whose kernels it need not wait for; None to leave it.
+        """Return the CPU if it is faster than compiling the chosen GPU's kernels; None to keep the choice.
 
-        If they are not compiled, that begins.
+        Compilation of missing kernels begins in the background.
         """
         seconds = self._gpu.compile_seconds
         if not choice.on_gpu or choice.overran or choice.host is None or choice.host > seconds:
@@ -163,10 +163,10 @@ class AutoEngine:
     def _choose(
         self, graph: Graph, pattern: Pattern, draft: Plan, request: Request, *, listing: bool
     ) -> Choice:
-        """Return which engine to take.
+        """Return the choice of the engine.
 
-        The time that a GPU takes to be ready counts in full for a new query. For a query that comes again,
-        the time that it has already spent on the CPU is taken off: it would have paid for a part.
+        For a new query, the time until a GPU is ready counts in full. For a repeated query, the time that it
+        has already spent on the CPU is subtracted.
         """
         formula = None if listing else usable_formula(draft, request, HOST_SPEEDS)
         work = host_work(draft, formula, request, listing=listing)
@@ -177,7 +177,7 @@ class AutoEngine:
         ready = self._gpu.seconds(None, graph)
         gpu = self._gpu.seconds(work, graph, new=known is None)
         gpu -= 0.0 if known is None else min(ready, known.spent)
-        # Once is not enough: a kernel may have been compiled meanwhile.
+        # After a single overrun, the engine is tried again: its kernel may have been compiled meanwhile.
         if known is not None and known.overran and known.overruns > 1:
             on_gpu = known.physical.engine == self._host.name
             first = "CPU" if on_gpu else "GPU"
@@ -196,9 +196,10 @@ class AutoEngine:
         return Choice(False, host, gpu, f"{here} expected, {there} on the GPU", expires)
 
     def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
-        """Return the count, at most ``request.limit``, and which engine counted.
+        """Return the count, at most ``request.limit``, and the engine that counted.
 
-        The chosen engine has its budget, then the other one four times as long, and so on until one is done.
+        The engines take turns until one finishes: the chosen one with its budget, then the other one with
+        four times as much, and so on.
         """
         if physical.plan.impossible is not None:
             return Outcome(0, True, ran=Ran(self.name, self.device, physical.why))
@@ -268,11 +269,11 @@ class AutoEngine:
         return self._host.rows(graph, plan, request, batch_rows, deadline)[0], ran
 
     def begin(self, physical: PhysicalPlan, request: Request) -> bool:
-        """Begin what takes long before a plan can run; return whether it is done."""
+        """Begin long preparations of a plan in the background; return whether they are done."""
         return self.executor(physical).begin(physical, request)
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
-        """Return what `explain` adds to the reason for the engine."""
+        """Return the text that `explain` adds to the reason for the engine."""
         return self.executor(physical).notes(graph, physical, request)
 
     def predict(self, graph: Graph, physical: PhysicalPlan, request: Request) -> Prediction:
@@ -283,13 +284,13 @@ class AutoEngine:
 def _plan_again(
     engine: Engine, graph: Graph, plan: Plan, request: Request, deadline: Deadline
 ) -> PhysicalPlan | None:
-    """Return the plan of an engine for the pattern of another plan; None if time was up before."""
+    """Return an engine's plan for the pattern of another plan; None if time was up before there was one."""
     assert plan.asked is not None
     return engine.plan(graph, plan.asked, request, deadline)
 
 
 class _Forward:
-    """Forwards reports of progress that are not behind an earlier one: each try begins anew."""
+    """Forwards progress reports, except those behind an earlier one: each try begins anew."""
 
     def __init__(self, report: ProgressCallback) -> None:
         self._report = report

@@ -15,18 +15,18 @@ from motiflux.request.registry import ENGINES, GPU_ENGINE, HOST_ENGINE
 from motiflux.request.request import Request
 
 GPU = CudaGpu()
-"""The one that ``device="auto"`` may take."""
+"""The GPU that ``device="auto"`` may take."""
 
 
 def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
     """Return the engine for `request` and the reason in words.
 
-    Where the choice depends on a plan, it is an `AutoEngine`, which gives the reason with the plan.
+    If the choice depends on a plan, the engine is an `AutoEngine`, whose plans contain the reason.
 
     Raises
     ------
     DeviceError
-        The device asked for is not here, or has no such engine.
+        The device asked for does not exist, or has no such engine.
     """
     device, engine, asked = request.device, request.engine, _asked(request)
     on_host = engine != "auto" and not ENGINES[engine].on_gpu

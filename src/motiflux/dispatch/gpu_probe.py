@@ -1,4 +1,4 @@
-"""The GPU as ``device="auto"`` sees it: whether it is there, what of it is ready, what a call would take."""
+"""The GPU for ``device="auto"``: whether it exists, its state, and the expected time of a call."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ DEVICE = "cuda"
 
 
 class Gpu(Protocol):
-    """An engine that is opened when it is first needed, which takes a while, and may fail."""
+    """A GPU engine that is opened when it is first needed, which takes time and may fail."""
 
     @property
     def compile_seconds(self) -> float:
-        """Seconds that a kernel takes to be compiled."""
+        """Seconds in which a kernel is compiled."""
 
     def why_not(self) -> str | None:
-        """Return in words why it cannot be used; None where nothing is known against it. Costs nothing."""
+        """Return the reason, in words, why the GPU cannot be used; None if none is known. Takes no time."""
 
     def is_open(self) -> bool:
-        """Whether this process has it open."""
+        """Whether this process has the GPU open."""
 
     def seconds(self, work: HostWork | None, graph: Graph, *, new: bool = False) -> float:
-        """Return the expected seconds of a call, for a `new` query or not, without opening it.
+        """Return the expected seconds of a call, for a `new` query or not, without opening the GPU.
 
-        Of None, until it can begin.
+        If `work` is None, return the seconds until a call can begin.
         """
 
     def engine(self) -> Engine:
-        """Return the engine, opened; `DeviceError` if that fails, and `why_not` says so from then on."""
+        """Return the open engine; raise `DeviceError` if that fails, which `why_not` then reports."""
 
 
 class CudaGpu:
     """The GPU of this machine.
 
-    What was found out belongs to the process: the child of a fork cannot use what its parent has open.
+    Its state belongs to the process: a forked child cannot use a GPU that its parent has open.
     """
 
     def __init__(self, costs: GpuCosts = H100) -> None:
@@ -61,17 +61,17 @@ class CudaGpu:
 
     @property
     def compile_seconds(self) -> float:
-        """Seconds that a kernel takes to be compiled."""
+        """Seconds in which a kernel is compiled."""
         return self._costs.compile
 
     def why_not(self) -> str | None:
-        """Return in words why it cannot be used."""
+        """Return the reason, in words, why the GPU cannot be used."""
         if self._failed is not None and self._failed[0] == os.getpid():
             return self._failed[1]
         return why_no_gpu()
 
     def is_open(self) -> bool:
-        """Whether this process has it open."""
+        """Whether this process has the GPU open."""
         return _opened() is not None
 
     def seconds(self, work: HostWork | None, graph: Graph, *, new: bool = False) -> float:
@@ -82,13 +82,13 @@ class CudaGpu:
         return self._costs.ready(state, len(graph.forward.neighbors)) + first_look + search
 
     def sampling_seconds(self, seconds: float, graph: Graph, nbytes: int) -> tuple[float, float]:
-        """Return the expected seconds until it can draw samples, and those that it draws."""
+        """Return the expected seconds until the GPU can draw samples, and the seconds of drawing."""
         state, speed = self._state(graph)
         arcs = 0 if nbytes else len(graph.forward.neighbors)
         return self._costs.ready(state, arcs), self._costs.sampling(seconds, nbytes, speed)
 
     def _state(self, graph: Graph) -> tuple[GpuState, float]:
-        """Return what is there already, and the speed of the device; 0 where it is not open."""
+        """Return the state of the GPU and its speed (0 if it is not open)."""
         accelerator = _opened()
         self._compiled = self._compiled or _compiled_before()
         if accelerator is None:
@@ -101,14 +101,14 @@ class CudaGpu:
         return state, getattr(device, "speed", 0.0)
 
     def engine(self) -> Engine:
-        """Return the engine, opened."""
+        """Return the open engine."""
         from motiflux.gpu.engine import open_engine
 
         with self._opening():
             return open_engine([DEVICE])
 
     def sampler(self, graph: Graph, plan: Plan, request: Request, candidates: _native.SampleGraph) -> Sampler:
-        """Return what draws samples of `candidates` there; `DeviceError` if it cannot be opened."""
+        """Return the sampler of `candidates` on the GPU; raise `DeviceError` if that cannot be opened."""
         from motiflux.gpu.kernels.sampler import DeviceSampler
         from motiflux.gpu.runtime.accelerator import open_accelerator
 
@@ -118,7 +118,7 @@ class CudaGpu:
 
     @contextmanager
     def _opening(self) -> Iterator[None]:
-        """Remember what keeps it from being opened."""
+        """Store the reason if the GPU cannot be opened."""
         try:
             yield
         except DeviceError as error:
@@ -129,7 +129,7 @@ class CudaGpu:
 def _opened() -> Accelerator | None:
     """Return the GPU if this process has it open.
 
-    Imports nothing of it: a search on the CPU needs none of that. Another thread may be importing it.
+    Imports no GPU modules, which a search on the CPU does not need. Another thread may be importing them.
     """
     module = sys.modules.get("motiflux.gpu.runtime.accelerator")
     known = getattr(module, "known_accelerator", None)
@@ -137,7 +137,7 @@ def _opened() -> Accelerator | None:
 
 
 def _compiled_before() -> bool:
-    """Whether any process left compiled kernels, or they came with the package."""
+    """Whether there are compiled kernels: of an earlier process, or in the package."""
     from motiflux.jit import KernelCache
     from motiflux.jit.prebuilt import has_archives
 

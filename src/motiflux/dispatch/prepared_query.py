@@ -1,6 +1,6 @@
-"""Queries that come again: the physical plan of one and its engine, kept with the graph.
+"""Repeated queries: the physical plan and the engine of a query, kept with the graph.
 
-To plan and choose anew takes as long as all else that the host does for a short count on a GPU.
+Planning and choosing anew would take as long as all other work of the host for a short count on a GPU.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from motiflux.result.count import Count
 from motiflux.result.partial import keep_partial
 
 _POOL, _MOST = "prepared queries", 64
-"""Name of the pool of a graph's memory that they are in, and the number of queries that it holds."""
+"""Name of the pool in the graph's memo, and its maximum number of queries."""
 
 
 @dataclass(slots=True)
 class PreparedQuery:
-    """How a query is executed.
+    """The engine and the physical plan of a query.
 
     Parameters
     ----------
     ran
-        The engine and why, if the outcome does not say.
+        The engine and the reason for it, if the outcome does not name them.
     spent
         Seconds that the chosen engine has counted so far.
     overruns
-        Counts in which the engine that was tried first did not finish within its budget.
+        Number of counts in which the engine that was tried first did not finish within its budget.
     overran
-        Whether that is so of the last one.
+        Whether the last count was such a count.
     """
 
     engine: Engine
@@ -47,12 +47,12 @@ class PreparedQuery:
     overran: bool = False
 
     def is_current(self) -> bool:
-        """Whether the same would be chosen now."""
+        """Whether the choice of engine and plan is still valid."""
         expires = self.physical.expires
         return self.engine.is_current() and not self.overran and (expires is None or self.spent < expires)
 
     def note(self, outcome: Outcome, seconds: float, limit: int | None) -> None:
-        """Note what a count took, and whether another engine had to take over."""
+        """Record the time of a count, and whether another engine had to take over."""
         other = (outcome.ran or self.ran).engine != self.physical.engine
         self.spent += 0.0 if other else seconds
         self.overran = other and (outcome.complete or outcome.value == limit)
@@ -60,13 +60,13 @@ class PreparedQuery:
 
 
 def prepared_query(graph: Graph, pattern: Pattern, request: Request) -> PreparedQuery | None:
-    """Return what is kept of a query, current or not; None if nothing is."""
+    """Return the kept query, current or not; None if there is none."""
     found: PreparedQuery | None = graph.memo.recent(_POOL, (pattern, request.key))
     return found
 
 
 def count_again(graph: Graph, pattern: Pattern, request: Request, deadline: Deadline) -> Count | None:
-    """Return the count of a query that came before; None if how it is executed has to be settled anew."""
+    """Return the count of a repeated query; None if it has to be planned anew."""
     query = prepared_query(graph, pattern, request)
     if query is None or not query.is_current():
         return None
@@ -85,13 +85,13 @@ def count_again(graph: Graph, pattern: Pattern, request: Request, deadline: Dead
 
 
 def count_so_far(ran: Ran, request: Request, deadline: Deadline, plan_seconds: float = 0.0) -> Count:
-    """Return the count of a search that is interrupted: the number that it last reported."""
+    """Return the count of an interrupted search: the number that it last reported."""
     found = Outcome(found_so_far(request.progress, request.limit), False)
     return count_of(found, ran, deadline.elapsed() - plan_seconds, plan_seconds)
 
 
 def count_of(found: Outcome, ran: Ran, seconds: float, plan_seconds: float) -> Count:
-    """Return an outcome as callers get it; `ran` is the engine and why, if the outcome does not say."""
+    """Return an outcome as a `Count`; `ran` applies if the outcome does not name the engine."""
     ran = found.ran or ran
     return Count(
         found.value,
@@ -105,7 +105,7 @@ def count_of(found: Outcome, ran: Ran, seconds: float, plan_seconds: float) -> C
 
 
 def keep_query(graph: Graph, pattern: Pattern, request: Request, query: PreparedQuery) -> None:
-    """Keep how a query is executed, for calls with an equal pattern and equal options."""
+    """Keep the engine and plan of a query for calls with an equal pattern and equal options."""
     if (before := prepared_query(graph, pattern, request)) is not None:
         query.spent += before.spent
         query.overruns += before.overruns

@@ -1,4 +1,4 @@
-"""``engine="dfs"``: counts and lists on a device, or on several that share the work."""
+"""``engine="dfs"``: counts and row listings on one device, or on several that share the work."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ from motiflux.request.request import Request
 from motiflux.result.rows import NoRows, RowSource
 
 _LOOK_FOR_PARTS = 0.05
-"""Seconds that looking for parts takes, about."""
+"""Approximate seconds of the search for a plan with parts."""
 
 _SET_UP = {Family.UNIVERSAL_VERTEX: set_up_universal_vertex, Family.CLIQUES: set_up_cliques}
-"""Set up the jobs of kernels that count in bits."""
+"""Functions that set up the jobs of kernels that count in bitmaps."""
 
 CAPABILITIES = Capabilities(
     candidate_spaces=True,
@@ -60,7 +60,7 @@ CAPABILITIES = Capabilities(
 
 
 class DfsEngine:
-    """Executes plans on a group of devices, over copies of the graph's rows that stay there."""
+    """Executes plans on a group of devices, over copies of the graph's rows that stay on the devices."""
 
     name = "dfs"
     capabilities = CAPABILITIES
@@ -70,11 +70,11 @@ class DfsEngine:
         self.device = group.name
 
     def is_current(self) -> bool:
-        """Whether this process would take the same devices, by their names, now."""
+        """Whether the names of the devices still belong to the same open devices in this process."""
         return all(known_accelerator(one.device.name) is one for one in self.group.accelerators)
 
     def executor(self, physical: PhysicalPlan) -> Engine:
-        """Return the engine."""
+        """Return this engine."""
         return self
 
     def plan(
@@ -87,7 +87,7 @@ class DfsEngine:
         counting: bool = True,
         beside: Sequence[Plan] = (),
     ) -> PhysicalPlan | None:
-        """Return how a request is executed; None if time was up before."""
+        """Return the physical plan of a request; None if time was up before there was one."""
         if counting and counts_all(request) and _may_be_in_bits(graph, pattern, request):
             plain = logical_plan(graph, pattern, request, self.capabilities, deadline, parts=False)
             if plain is None:
@@ -102,10 +102,10 @@ class DfsEngine:
         return None if plan is None else self.strategy(graph, plan, request, counting=counting)
 
     def begin(self, physical: PhysicalPlan, request: Request) -> bool:
-        """Have the kernels of a plan compiled in the background; return whether that is over.
+        """Have the kernels of a plan compiled in the background; return whether compilation is over.
 
-        Tables are taken to be ready, each of whose kernels takes less than a second, and what is to run with
-        kernels of its own shape only.
+        Returns True at once for tables, each of whose kernels compiles in less than a second, and for
+        requests that run specialized kernels only.
         """
         if request.tuning["specialize"] == "on":
             return True
@@ -117,7 +117,7 @@ class DfsEngine:
         return over
 
     def strategy(self, graph: Graph, plan: Plan, request: Request, *, counting: bool = True) -> PhysicalPlan:
-        """Return how a plan is executed."""
+        """Return the physical plan of a logical plan."""
         facts = self.group.facts
         if not counting:
             return listing(plan, facts, request)
@@ -127,7 +127,7 @@ class DfsEngine:
         """Return the count, at most ``request.limit``."""
         if physical.plan.impossible is not None:
             return Outcome(0, True)
-        first: DeviceMemoryError | None = None  # of the kernels that room should be made for
+        first: DeviceMemoryError | None = None  # the error of the first kernels that did not fit
         while True:
             found, refused = None, False
             try:
@@ -140,7 +140,7 @@ class DfsEngine:
             then = physical.fallback
             if refused and (then is None or _is_of(physical, Family.SEARCH)):
                 assert first is not None
-                raise first  # a full device does not make the CPU search
+                raise first  # a full device does not start a search on the CPU
             assert then is not None, "the host counts any number"
             why = "not enough memory" if refused else "a number passed the range of its kernels"
             log.ENGINE.info("%s takes over: %s", then, why)
@@ -149,7 +149,7 @@ class DfsEngine:
     def _execute(
         self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline
     ) -> Outcome | None:
-        """Return the count of a physical plan, fallback apart; None if a number passed its kernels' range."""
+        """Return the count of a physical plan without its fallback; None if a number overflowed."""
         group = self.group if physical.whole else self.group.only_first()
         family = physical.stages[0].family
         if family is Family.HOST:
@@ -192,9 +192,9 @@ class DfsEngine:
         limit: int | None,
         deadline: Deadline,
     ) -> Job:
-        """Return the job of a stage: of one device, kept from an earlier call or set up now, or of several.
+        """Return the job of a stage: on one device, kept from an earlier call or set up now, or on several.
 
-        Devices that share the work set up new jobs each time: their shares are their own.
+        Several devices set up new jobs for each call: a job depends on the device's share of the work.
         """
         devices = len(group.accelerators)
 
@@ -217,7 +217,7 @@ class DfsEngine:
     def _from_tables(
         self, graph: Graph, stage: Stage, group: DeviceGroup, request: Request, deadline: Deadline
     ) -> Outcome | None:
-        """Return the count from tables, by the host if they pass 64 bits; None if it cannot either."""
+        """Return the count from tables, on the host if a number passes 64 bits; None if it does there too."""
 
         def search(table: Searched) -> int:
             inner = replace(request, limit=None, progress=None)
@@ -244,12 +244,12 @@ class DfsEngine:
             with on_host():
                 return count_from_tables(graph, stage.plan, request, deadline)
         except OverflowError:
-            return None  # weights of walks hold 64 bits there too
+            return None  # weights of walks have 64 bits on the host too
 
     def count_together(
         self, graph: Graph, plans: Sequence[PhysicalPlan], request: Request, deadline: Deadline
     ) -> list[Outcome]:
-        """Return the count of each plan; it takes a pass for each."""
+        """Return the count of each plan, each by a separate search."""
         return [self.count(graph, physical, request, deadline) for physical in plans]
 
     def rows(
@@ -268,7 +268,7 @@ class DfsEngine:
         return StoredRows(job, stage.plan, request, batch_rows, deadline), None
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
-        """Return what `explain` adds to the reason for the engine."""
+        """Return the text that `explain` adds to the reason for the engine."""
         if not physical.stages:
             return ""
         if _is_of(physical, Family.TABLES) and not physical.whole and not self.group.alone:
@@ -308,7 +308,7 @@ def _is_of(physical: PhysicalPlan, family: Family) -> bool:
 
 
 def _may_be_in_bits(graph: Graph, pattern: Pattern, request: Request) -> bool:
-    """Return whether a plan without parts may be counted in bits, which is shorter than a look for parts."""
+    """Return whether a plan without parts may be counted in bitmaps, which saves the search for parts."""
     if request.tuning["bitmaps"] in ("cliques", "off") or request.tuning["parts"] == "on":
         return False
     return has_universal_vertex(bind(pattern, graph), request.semantics)

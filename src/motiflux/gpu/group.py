@@ -1,6 +1,6 @@
-"""One device or several of one machine that share a job: each has the graph, and its share of the work.
+"""Groups of one or several devices of one machine that share a job.
 
-One thread of the host drives all of them. One device is a group of one.
+Each device has a copy of the graph and a share of the work; one thread of the host drives all of them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from motiflux.request.deadline import Deadline, Work
 from motiflux.request.request import Request
 
 _LIMIT_SECONDS = 1e-3
-"""Time between two looks at the number found by all devices, where there is a limit."""
+"""Seconds between two reads of the number found by all devices, if there is a limit."""
 
 
 @contextmanager
 def working_on(accelerator: Accelerator) -> Iterator[None]:
-    """Make a device the thread's for a while; errors say which device it was."""
+    """Make a device the thread's current device in the context; errors name it."""
     device = accelerator.device
     with device.current():
         try:
@@ -47,7 +47,7 @@ def working_on(accelerator: Accelerator) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class DeviceGroup:
-    """Devices of one machine that work together, the first of which does what cannot be shared."""
+    """Devices of one machine that work together. The first one alone does work that cannot be shared."""
 
     accelerators: tuple[Accelerator, ...]
 
@@ -76,7 +76,7 @@ class DeviceGroup:
 
     @property
     def facts(self) -> DeviceFacts:
-        """Facts of one of them, for a strategy."""
+        """Facts of one device, for a strategy."""
         device = self.first.device
         return DeviceFacts(device.multiprocessors, getattr(device, "speed", 0.0))
 
@@ -86,24 +86,24 @@ class DeviceGroup:
 
 
 class Job(Work, Protocol):
-    """A job that counts, on one device or on several. Close it, or use it as a context."""
+    """A job that counts, on one device or on several. Close it after use."""
 
     watched: bool
     """Whether `look` will be called: set before the launch."""
 
     def launch(self) -> None:
-        """Start it."""
+        """Start the kernels."""
 
     def result(self) -> Result:
-        """Return the result, once it has ended."""
+        """Return the result, once the kernels have ended."""
 
     def close(self) -> None:
-        """Stop it if it runs, and give everything back."""
+        """Stop the kernels if they run, and release all resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a job is prepared for: the plan of a request on a graph, and when its time is up."""
+    """The call that a job is prepared for: a plan of a request on a graph, and a deadline."""
 
     graph: Graph
     plan: Plan
@@ -112,12 +112,12 @@ class Call:
 
 
 class GroupJob:
-    """A job on each device of a group that takes part.
+    """A job on each device of a group that takes part in the work.
 
     Parameters
     ----------
     limit
-        Stop when all devices together have found more than this.
+        Stop when all devices together have found more than this number.
     """
 
     watched = False
@@ -140,7 +140,7 @@ class GroupJob:
     ) -> GroupJob:
         """Return a search that is prepared on all devices, its work partitioned between them.
 
-        Devices without memory for it are left out, with a warning; so are devices whose work is not the same.
+        Devices without enough memory, or whose work is partitioned differently, are left out with a warning.
 
         Parameters
         ----------
@@ -150,9 +150,9 @@ class GroupJob:
         Raises
         ------
         DeviceMemoryError
-            No device has memory for it.
+            No device has enough memory.
         OutOfTimeError
-            Time was up before all were ready.
+            Time was up before all devices were ready.
         """
         made = cls(limit)
         try:
@@ -166,7 +166,7 @@ class GroupJob:
     def of_shares(
         cls, group: DeviceGroup, make: Callable[[Accelerator, tuple[int, int]], AnyJob]
     ) -> GroupJob:
-        """Return a job whose parts are made as shares: number of the device, and number of devices."""
+        """Return a job of all devices; `make` takes the index of the device and the number of devices."""
         made = cls()
         try:
             for number, accelerator in enumerate(group.accelerators):
@@ -216,7 +216,7 @@ class GroupJob:
                 job.launch()
 
     def done(self) -> bool:
-        """Whether all kernels have ended, or enough was found; raises what failed on a device."""
+        """Whether all kernels have ended, or enough was found; raises the error of a device."""
         for job in self.jobs:
             if job not in self._ended:
                 with working_on(job.accelerator):
@@ -238,10 +238,10 @@ class GroupJob:
         return self.look()[2] > self._limit
 
     def look(self) -> tuple[int, int, int]:
-        """Return units done, units in all and the number found, as far as is known."""
+        """Return units done, units in total and the number found, as last seen."""
         for job in self.jobs:
             with working_on(job.accelerator):
-                if not job.is_open:  # a device that lists is done before others
+                if not job.is_open:  # in a row listing, one device may end before others
                     continue
                 seen = job.look()
                 if seen is not None:
@@ -253,19 +253,19 @@ class GroupJob:
         return sum(one[0] for one in known), units, sum(one[2] for one in known)
 
     def stop_and_wait(self) -> None:
-        """Stop the kernels that run; the numbers found until then count."""
+        """Stop the kernels and wait for their end; numbers found until then are kept."""
         for job in self.jobs:
             with working_on(job.accelerator):
                 job.stop_and_wait()
 
     def tell_time(self) -> None:
-        """Add the kernels' time on all devices to the times that are being taken."""
+        """Add the kernels' time on all devices to the times that are being measured."""
         for job in self.jobs:
             with working_on(job.accelerator):
                 job.tell_time()
 
     def result(self) -> Result:
-        """Return the results of all jobs together, once all kernels have ended."""
+        """Return the combined result of all jobs, once all kernels have ended."""
         results = [job.result() for job in self.jobs]
         return Result(
             sum(result.found for result in results),
@@ -274,7 +274,7 @@ class GroupJob:
         )
 
     def close(self) -> None:
-        """Stop what runs, and give everything back."""
+        """Stop all kernels that run, and release all resources."""
         _close_all(self._made)
 
     def __enter__(self) -> GroupJob:
@@ -285,7 +285,7 @@ class GroupJob:
 
 
 def _close_all(jobs: list[AnyJob]) -> None:
-    """Close jobs, each on its device, the last one first; all are closed, whatever is raised meanwhile."""
+    """Close jobs, each on its device, the last one first. All are closed, even if one raises."""
     while jobs:
         job = jobs.pop()
         try:
@@ -296,7 +296,7 @@ def _close_all(jobs: list[AnyJob]) -> None:
 
 
 def _share_space(first: AnyJob, accelerator: Accelerator, call: Call) -> None:
-    """Copy the candidate space of the first device, if it has one: then the work is the same."""
+    """Copy the candidate space of the first device, if any, so that the units of work are the same."""
     space = _space_of(first)
     if space is None:
         return
@@ -318,7 +318,7 @@ def _space_of(job: AnyJob) -> DeviceSpace | None:
 def _alike(one: AnyJob, other: AnyJob) -> bool:
     """Return whether units of two jobs are the same work.
 
-    Rows of the graph are the same on all devices; rows of spaces if those were filtered together.
+    Rows of the graph are the same on all devices; those of candidate spaces only if one is a copy.
     """
     spaces = [_space_of(job) for job in (one, other)]
     filtered = [None if space is None else space.filtered for space in spaces]

@@ -38,14 +38,14 @@ _LONGEST_SLEEP = 500e-6
 
 
 class GroupRows(StoresRows):
-    """Rows of all devices, each row once. A device stops while nobody takes its rows.
+    """Rows of all devices, each row once. A device pauses while its rows are not taken.
 
     Raises
     ------
     DeviceMemoryError
-        No device has room for the search.
+        No device has enough memory for the search.
     OutOfTimeError
-        Time was up before any was ready.
+        Time was up before any device was ready.
     """
 
     complete = False
@@ -90,7 +90,7 @@ class GroupRows(StoresRows):
                 raise
 
     def _start(self, left: list[Accelerator], rows_of: Callable[[SearchJob], StoredRows]) -> None:
-        """Start on all devices; where one has no room for rows, on none: it is taken out of `left`."""
+        """Start on all devices. If one has no memory for rows, remove it from `left` and start on none."""
         for job in self._job.jobs:
             try:
                 with working_on(job.accelerator):
@@ -109,7 +109,7 @@ class GroupRows(StoresRows):
         return self._taken(StoredRows.poll)
 
     def widen(self, rows: int) -> None:
-        """Give out blocks of up to so many rows from now on, if that is more than was asked for."""
+        """Raise the maximum number of rows of a block to `rows`."""
         for source in self._sources:
             source.widen(rows)
 
@@ -118,8 +118,8 @@ class GroupRows(StoresRows):
         return self._taken(lambda source: source.poll_on_device(ids))
 
     def _taken(self, poll: Callable[[StoredRows], Rows]) -> Rows | None:
-        """Take rows, one thread at a time; what is raised ends the search on all devices."""
-        self._first.use()  # first: a fork may have left the lock taken for ever
+        """Take rows, one thread at a time; an exception ends the search on all devices."""
+        self._first.use()  # before the lock: refuses forked children, in which it may be locked for ever
         with self._lock:
             try:
                 return self._next(poll)
@@ -151,7 +151,7 @@ class GroupRows(StoresRows):
         return None
 
     def _take_rest(self) -> None:
-        """Take the arrays that other devices keep: their rows count as handed out."""
+        """Take the arrays that other devices hold: their rows count as handed out."""
         for source in self._in_turn():
             with working_on(source.accelerator):
                 array = source.take_made()
@@ -159,7 +159,7 @@ class GroupRows(StoresRows):
                 self._rest.append(array)
 
     def _in_turn(self) -> list[StoredRows]:
-        """Return the sources that go on, another one first each time."""
+        """Return the sources that still run, in rotated order: each call begins with another one."""
         self._turn += 1
         first = self._turn % len(self._sources)
         return [one for one in self._sources[first:] + self._sources[:first] if not one.over]

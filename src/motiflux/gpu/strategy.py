@@ -1,4 +1,4 @@
-"""Which kernels execute a plan on devices: the one place where that is decided."""
+"""The choice of the kernels that execute a plan on devices, made here only."""
 
 from __future__ import annotations
 
@@ -23,30 +23,31 @@ from motiflux.request.request import Request
 
 ENGINE = "dfs"
 MOST_VERTICES = 2**32 - 64
-"""Beyond this, positions in the row of a vertex with that many neighbours would not fit into 32 bits."""
+"""In larger graphs, positions in the longest possible row would not fit into 32 bits."""
 _LONGEST_ROW = {3: 1 << 15}
 _LONGEST_ROW_IN_BITS = 4096
-"""Rows beyond which a clique's neighbourhood takes megabytes; other searches serve then."""
+"""Longest row for clique kernels: the bitmaps of longer ones take megabytes, and a search counts instead."""
 _LONG_ON_AVERAGE = 16
-"""Greater neighbours of a vertex, on average, from which triangles are counted by vertices, not by arcs."""
+"""Average number of greater neighbours from which triangles are counted by vertices, not by arcs."""
 _SHORT_ROW = 2.0
 _FEW_ROOT_ARCS, _DEEP = 8, 4
-"""Root arcs for each multiprocessor, which has 16 groups or more, below which groups take work of their block
-first, and levels that it needs. On an H100 that took .4 to 1.1 of the time for such queries of enron_label20,
-and 1.3 times as long for 4-cycles, which have root arcs for all groups. `active` gives the same, but its
-kernels take 1.3 to 1.6 times as long to compile (`benchmarks/NOTES.md`)."""
+"""Groups take work from others of their block if a multiprocessor (16 groups or more) has fewer root arcs
+than the first number and the search at least as many levels as the second. On an H100, such queries of
+enron_label20 then took .4 to 1.1 of the time, and 4-cycles, which have root arcs for all groups, 1.3 times as
+long. `active` is as fast, but compiling its kernels takes 1.3 to 1.6 times as long
+(`benchmarks/NOTES.md`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """What a strategy has to know of a group of equal devices.
+    """Facts of a group of equal devices for a strategy.
 
     Parameters
     ----------
     multiprocessors
-        Of one device.
+        Number of multiprocessors of one device.
     speed
-        Multiprocessors times clock, in hertz; 0 if not known.
+        Multiprocessors times clock, in hertz; 0 if unknown.
     """
 
     multiprocessors: int
@@ -54,13 +55,13 @@ class DeviceFacts:
 
     @property
     def scale(self) -> float:
-        """How many times slower one device is than the one that costs were measured on."""
+        """Time of one device, divided by that of the device on which the costs were measured."""
         return H100.speed / self.speed if self.speed else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class RowLengths:
-    """Arcs to greater neighbours, and a bound of the longest row of them."""
+    """Number of arcs to greater neighbours, and an upper bound of the longest row of them."""
 
     arcs: int
     longest: int
@@ -68,22 +69,22 @@ class RowLengths:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a strategy has to know of a graph and a plan.
+    """Facts of a graph and a plan for a strategy.
 
     Parameters
     ----------
     vertices
-        Of the graph.
+        Number of vertices of the graph.
     searching
         Expected seconds of a search on one device; None if nothing was sampled.
     clique
-        Arcs and row lengths of a clique; None if the plan counts something else.
+        Arcs and row lengths for a clique; None if the pattern is no clique.
     bits
-        How the plan is counted in bits, if a vertex is universal and that is worth a look.
+        The plan in bitmaps, if the pattern has a universal vertex and a search takes long enough.
     schedule
-        How the formula of the plan is evaluated, if it counts.
+        The schedule of the plan's formula, if the count comes from tables.
     searched
-        How the searches in that formula are executed.
+        Physical plans of the searches in that formula.
     """
 
     vertices: int
@@ -101,7 +102,7 @@ def gather(graph: Graph, plan: Plan, device: DeviceFacts, request: Request) -> S
     work = host_work(plan, None, request)
     searching = None if work is None else H100.search(work, device.speed)
     if (formula := usable_formula(plan, request, DEVICE_SPEEDS)) is not None:
-        # If the tables do not fit, a plain search replaces them: no other kernel is looked for.
+        # If the tables do not fit, a plain search replaces them: other kernels are not considered.
         schedule, inner = schedule_of(formula), replace(request, limit=None, progress=None)
         searched = {
             table: strategy(table.plan, gather(graph, table.plan, device, inner), device, inner)
@@ -119,7 +120,7 @@ def gather(graph: Graph, plan: Plan, device: DeviceFacts, request: Request) -> S
 
 
 def _lengths(graph: Graph, key: AdjacencyKey, vertices: int, threads: int) -> RowLengths:
-    """Return the arcs upwards, and a bound of the longest row: exact if the quick bound is of no use."""
+    """Return the arcs to greater neighbours and a bound of the longest row, exact if a quick one is high."""
     alike = key.source_labels == key.target_labels
     arcs = arcs_of(graph, key)
     arcs = arcs // 2 if alike and not graph.directed else arcs
@@ -145,7 +146,7 @@ def _exact_lengths(graph: Graph, key: AdjacencyKey, threads: int) -> RowLengths:
 def _best_bits(
     graph: Graph, plan: Plan, device: DeviceFacts, request: Request, searching: float | None
 ) -> Bits | None:
-    """Return the fastest way to count in bits, if a vertex is universal and that is worth a look."""
+    """Return the fastest count in bitmaps; None without a universal vertex, or if a search is short."""
     forced = request.tuning["bitmaps"] == "on"
     if request.limit is not None:
         limited = searching
@@ -159,19 +160,19 @@ def _best_bits(
     def make() -> tuple[Plan, Bits | None]:
         found = bits_of(graph, plan, request.threads, searching, scale=device.scale, call=H100.call)
         countable = [bits for bits in found if bits.left == 0 or _is_countable(bits.universal.plan)]
-        # With the plan, so that no other one gets its identity.
+        # The memo keeps the plan: its id, which is in the key, cannot pass to another plan.
         return plan, min(countable, key=lambda bits: bits.seconds, default=None)
 
     return graph.memo.get(("bits", id(plan), forced, device.speed, MOST_MEMBERS), make)[1]
 
 
 def _is_countable(plan: Plan) -> bool:
-    """Return whether kernels count the tail of a plan."""
+    """Return whether kernels can count the plan: its tail, if it has one."""
     return plan.tail is None or device_tail(plan) is not None
 
 
 def strategy(plan: Plan, statistics: Statistics, device: DeviceFacts, request: Request) -> PhysicalPlan:
-    """Return how a plan is counted: the fastest kernels first, then those that replace them."""
+    """Return the physical plan of a count: the fastest kernels, and fallbacks if these fail."""
     if plan.impossible is not None:
         return PhysicalPlan(ENGINE, plan, ())
     seconds = statistics.searching
@@ -205,7 +206,8 @@ def strategy(plan: Plan, statistics: Statistics, device: DeviceFacts, request: R
 def _by_tables(
     plan: Plan, schedule: Schedule, searched: Mapping[Searched, PhysicalPlan], fallback: PhysicalPlan
 ) -> PhysicalPlan:
-    whole = any(isinstance(scalar, Walks | Wedges) for scalar in schedule.scalars)  # sums that devices share
+    # Devices share the roots of these sums.
+    whole = any(isinstance(scalar, Walks | Wedges) for scalar in schedule.scalars)
     return PhysicalPlan(
         ENGINE,
         plan,
@@ -229,7 +231,7 @@ def _clique_kernel(plan: Plan, statistics: Statistics) -> SearchKernel | None:
 
 
 def _stages_of(bits: Bits, device: DeviceFacts, request: Request) -> tuple[Stage, ...]:
-    """Return the stages that together count all roots: each root is in one of them."""
+    """Return the stages of a count in bitmaps. Each root belongs to exactly one stage."""
     plan = bits.universal.plan
     in_bits = Stage(Family.UNIVERSAL_VERTEX, plan, universal=bits.universal, share=1.0 - bits.left)
     if bits.left == 0:
@@ -241,7 +243,7 @@ def _stages_of(bits: Bits, device: DeviceFacts, request: Request) -> tuple[Stage
 
 
 def listing(plan: Plan, device: DeviceFacts, request: Request) -> PhysicalPlan:
-    """Return how the embeddings of a plan are listed."""
+    """Return the physical plan of a row listing."""
     if plan.impossible is not None:
         return PhysicalPlan(ENGINE, plan, ())
     stage = Stage(Family.SEARCH, plan, search_kernel(plan, Goal.STORE, device, request))
@@ -249,7 +251,7 @@ def listing(plan: Plan, device: DeviceFacts, request: Request) -> PhysicalPlan:
 
 
 def counting_goal(plan: Plan) -> Goal:
-    """Return which function of the search kernels counts a plan; its tail must be one that they count."""
+    """Return the goal of the search kernels that counts a plan, whose tail kernels must be able to count."""
     tail = device_tail(plan)
     if tail is None:
         assert plan.tail is None, "no kernel counts this tail"
@@ -262,7 +264,7 @@ def counting_goal(plan: Plan) -> Goal:
 def search_kernel(plan: Plan, goal: Goal, device: DeviceFacts, request: Request) -> SearchKernel:
     """Return the search kernel for a goal.
 
-    Root arcs are those that the planner expects: the rows that hold them may not be on the device yet.
+    The number of root arcs is the planner's estimate: the rows may not be on the device yet.
     """
     tail = None if goal.lists else device_tail(plan)
     return SearchKernel(
@@ -277,11 +279,11 @@ def search_kernel(plan: Plan, goal: Goal, device: DeviceFacts, request: Request)
 
 
 def _lanes(plan: Plan, goal: Goal, request: Request) -> int:
-    """Return the lanes of a group.
+    """Return the number of lanes of a group.
 
-    To count, as many as a warp has: the last two levels, or the tail, leave none idle, and groups that wait
-    for work do not share a warp with others. Where lists are walked, 16 were the fastest, but for very short
-    rows.
+    Counts take a whole warp: the last two levels, or the tail, keep all lanes busy, and groups that wait for
+    work share no warp with others. For searches that enumerate the last level, 16 lanes were fastest, except
+    on very short rows.
     """
     asked = request.tuning["lanes"]
     if asked != "auto":
@@ -293,7 +295,7 @@ def _lanes(plan: Plan, goal: Goal, request: Request) -> int:
 
 
 def _stealing(plan: Plan, tail: DeviceTail | None, device: DeviceFacts, request: Request) -> str | None:
-    """Return how groups take work of others in their block; None if they do not."""
+    """Return the way in which groups take work of others in their block; None if they do not."""
     asked = request.tuning["stealing"]
     if asked == "auto":
         narrow = plan.estimates[1] < _FEW_ROOT_ARCS * device.multiprocessors and _matched(plan, tail) >= _DEEP
@@ -302,10 +304,10 @@ def _stealing(plan: Plan, tail: DeviceTail | None, device: DeviceFacts, request:
 
 
 def _matched(plan: Plan, tail: DeviceTail | None) -> int:
-    """Return how many levels are matched one candidate after the other."""
+    """Return the number of levels that are matched candidate by candidate."""
     return len(plan.shape.steps) - 1 if tail is None else tail.start
 
 
 def _has_walks(plan: Plan, tail: DeviceTail | None) -> bool:
-    """Return whether a root leads to work that another group can take."""
+    """Return whether a root task has work that another group can take over."""
     return len(plan.shape.steps) > 2 if tail is None else tail.start > 1

@@ -1,9 +1,9 @@
 """Compiling at run time: text and options in, binary images out.
 
 A `Compiler` turns a `Source` into `Code` with a `Toolchain`: `NvrtcToolchain` for GPUs. It compiles each unit
-once, in the background where a caller has to stay interruptible, and keeps images in memory and in a
-`KernelCache` on disk, under keys that cover all inputs of the compilation. Nothing here knows graphs
-or plans.
+once, in the background if the caller has to stay interruptible, and keeps images in memory and in a
+`KernelCache` on disk, under keys that cover all inputs of the compilation. This package does not depend on
+graphs or plans.
 """
 
 from motiflux.jit.base import BuildError, Built, Code, Source, Toolchain

@@ -18,7 +18,7 @@ class Source:
     Parameters
     ----------
     name
-        Short, for file names and messages: letters, digits, ``-`` and ``_``.
+        Short name for file names and messages: letters, digits, ``-`` and ``_``.
     text
         The C++ text; it may include motiflux' headers.
     options
@@ -34,7 +34,7 @@ class Source:
     description: str = field(default="", compare=False)
 
     def quick(self) -> Source:
-        """Return the unit with an option by which it is compiled in less time, to slower code."""
+        """Return the unit with an option that shortens its compilation, but slows its code."""
         return replace(self, name=f"{self.name}-quick", options=(*self.options, QUICK))
 
 
@@ -53,7 +53,7 @@ class Code:
     Parameters
     ----------
     name
-        That of the source.
+        Name of the source.
     image
         The binary: a cubin, or a shared library for the emulator.
     key
@@ -61,11 +61,11 @@ class Code:
     log
         Messages of the toolchain; empty for an image from the cache.
     cached
-        Whether it was read, from the cache or from the package.
+        Whether the image was read from the cache or from the package.
     prebuilt
-        Whether it came with the package.
+        Whether the image came with the package.
     seconds
-        Wall-clock seconds that compiling, or reading, took.
+        Wall-clock seconds of compiling or reading.
     """
 
     name: str

@@ -4,13 +4,13 @@ One file per key, named after it::
 
     magic (8)   length of image (8)   key (32)   SHA-256 of image (32)   image
 
-A file appears whole or not at all. A file that is damaged later is noticed when it is read, dropped and built
-again. When the files exceed the limit, the files that were unused for longest are removed first. The cache
-never causes an error: without a usable folder, each process compiles its kernels, and gives one warning.
+Files are written atomically. A file that is damaged later is detected when it is read, removed and built
+again. When the files exceed the limit, the least recently used ones are removed first. The cache never causes
+an error: without a usable folder, each process compiles its kernels, and gives one warning.
 """
 
-# cuda.core has such a cache (FileStreamProgramCache), but keeps no checksum, so that a damaged image reaches
-# the driver; and it comes with the GPU packages, while the emulator's libraries are kept here without them.
+# cuda.core has such a cache (FileStreamProgramCache), but without checksums, so that a damaged image reaches
+# the driver; and it needs the GPU packages, unlike the emulator, whose libraries are kept here too.
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _HEADER = struct.Struct("<8sQ32s32s")
 _MAGIC = b"mfkern\x00\x01"
 _ENTRY = re.compile(r"[0-9a-f]{64}\.kernel", re.ASCII)
 _TEMPORARY = re.compile(r"\.kernel-[0-9a-f]{16}\.tmp", re.ASCII)
-_STALE_SECONDS = 600.0  # writing an image takes milliseconds; whoever wrote this temporary is gone
+_STALE_SECONDS = 600.0  # writing an image takes milliseconds: the writer of an older temporary file has ended
 _FAILED_KEPT = 32
 
-# Its next value is 0 once per process; taking it is atomic, so that neither threads nor a fork need a lock.
+# The next value is 0 once per process. Taking it is atomic, so that neither threads nor a fork need a lock.
 _troubles = itertools.count()
 
 
@@ -50,9 +50,9 @@ class KernelCache:
     Parameters
     ----------
     folder
-        Where they are kept; made when first needed. None keeps nothing.
+        The folder of the files, made when first needed; None: nothing is kept.
     limit
-        Bytes that the files may take together.
+        Maximum total bytes of the files.
     """
 
     def __init__(self, folder: Path | None, limit: int = DEFAULT_LIMIT) -> None:
@@ -78,7 +78,7 @@ class KernelCache:
         return cls(_folder(environment), int(limit))
 
     def get(self, key: str) -> bytes | None:
-        """Return the image kept under `key`, None if there is none that is sound; mark it as used now."""
+        """Return the image kept under `key` and mark it as used; None if there is none, or a damaged one."""
         if self.folder is None:
             return None
         path = self._path(key)
@@ -93,8 +93,7 @@ class KernelCache:
             self._warn(error)
             return None
         if image is None:
-            # All of it was read and it is not sound. Should another process have published a sound one since,
-            # that is lost, and built again.
+            # The file is damaged. If another process has replaced it since, the new one is lost too.
             with contextlib.suppress(OSError):
                 path.unlink()
         return image
@@ -116,8 +115,8 @@ class KernelCache:
         Returns
         -------
         Path or None
-            Where it is: in the cache's folder ``failed``, else among the system's temporary files. None if it
-            could not be saved at all.
+            The file: in the cache's folder ``failed``, else among the system's temporary files. None if it
+            could not be saved.
         """
         data = text.encode(errors="replace")
         if self.folder is not None:
@@ -138,7 +137,7 @@ class KernelCache:
         return self.folder / f"{key}.kernel"
 
     def _tidy(self) -> None:
-        """Remove files of crashed writers, and the entries beyond the limit that were unused for longest."""
+        """Remove files of crashed writers, and the least recently used entries beyond the limit."""
         assert self.folder is not None
         entries: list[tuple[int, int, Path]] = []
         stale = time.time() - _STALE_SECONDS
@@ -151,7 +150,7 @@ class KernelCache:
         for _, size, path in sorted(entries):
             if excess <= 0:
                 break
-            path.unlink(missing_ok=True)  # gone already: another process found it in excess too
+            path.unlink(missing_ok=True)  # another process may have removed it too
             excess -= size
 
     def _warn(self, error: OSError) -> None:
@@ -181,7 +180,7 @@ def _folder(environment: Mapping[str, str]) -> Path | None:
 
 
 def _read(file: int, key: str) -> bytes | None:
-    """Return the image in an open entry, None if the entry is not sound."""
+    """Return the image in an open entry; None if the entry is damaged."""
     header = os.read(file, _HEADER.size)
     if len(header) < _HEADER.size:
         return None
@@ -200,7 +199,7 @@ def _read(file: int, key: str) -> bytes | None:
 
 @contextlib.contextmanager
 def _open_regular(path: Path) -> Iterator[int]:
-    """Open for reading; neither wait on a pipe of that name nor leave the file open to child processes."""
+    """Open a file for reading, without waiting on a pipe of that name, and closed in child processes."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -211,14 +210,14 @@ def _open_regular(path: Path) -> Iterator[int]:
 
 
 def _touch(file: int) -> None:
-    """Mark as used now, for eviction: access times are often not kept. Fails on another user's file."""
+    """Mark a file as used now, for eviction: access times are often not kept. Ignores errors."""
     now = time.time_ns()
     with contextlib.suppress(OSError):
         os.utime(file, ns=(now, now))
 
 
 def _publish(path: Path, data: bytes) -> None:
-    """Write a file that appears under its name whole or not at all."""
+    """Write a file atomically."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f".kernel-{secrets.token_hex(8)}.tmp")
     try:

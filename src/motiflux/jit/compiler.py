@@ -1,4 +1,4 @@
-"""Compiles units, each once, off the calling thread if wanted, and remembers them in memory and on disk."""
+"""Compiles units, each once, in the background if wanted, and keeps them in memory and on disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from motiflux.jit.key import headers_digest, source_key
 from motiflux.jit.prebuilt import PrebuiltKernels
 
 HEADERS = Path(__file__).resolve().parents[1] / "include"
-"""The folder of motiflux' own headers."""
+"""The folder of motiflux' headers."""
 
 _POLL_SECONDS = 0.05
 _MEMORY_BYTES = 64 * 2**20
@@ -39,19 +39,19 @@ class _Job:
 class Compiler:
     """Compiles units with one toolchain.
 
-    Safe to use from several threads, and in the child of a fork, which compiles the units again that the
-    parent was compiling. The interpreter exits without waiting for compilations.
+    Safe to use from several threads, and in a forked child, which repeats unfinished compilations of its
+    parent. The interpreter exits without waiting for compilations.
 
     Parameters
     ----------
     toolchain
         Compiles source text to images.
     cache
-        Where they are kept between processes.
+        The cache on disk, shared by processes.
     include
-        Folders of headers. They are taken to stay as they are for as long as the compiler is used.
+        Folders of headers, which must not change while the compiler is in use.
     prebuilt
-        Units that need not be compiled.
+        Units that were compiled for the package.
     """
 
     def __init__(
@@ -76,16 +76,16 @@ class Compiler:
         _compilers.add(self)
 
     def compile(self, source: Source) -> Code:
-        """Return `source` compiled, in the calling thread unless another is at it already.
+        """Compile `source` in the calling thread, or wait for another thread that already compiles it.
 
-        An interrupt is noticed only once the toolchain is done: a main thread should `wait` instead.
+        An interrupt takes effect only once the toolchain is done: a main thread should call `wait` instead.
 
         Raises
         ------
         CompileError
-            The toolchain refused it.
+            The toolchain refused the unit.
         DeviceError
-            The toolchain is not available here.
+            The toolchain is not available.
         """
         with self._lock:
             if (code := self._remembered(source)) is not None:
@@ -106,7 +106,7 @@ class Compiler:
         Returns
         -------
         Future
-            Its result, or the error of `compile`. It cannot be cancelled. In the child of a fork, the futures
+            The compiled unit, or the error of `compile`. It cannot be cancelled. In a forked child, futures
             of the parent never complete.
         """
         with self._lock:
@@ -123,26 +123,26 @@ class Compiler:
             return job.future
 
     def wait(self, source: Source, timeout: float | None = None) -> Code:
-        """Return `source` compiled, without waiting for other units. An interrupt gets through at once.
+        """Return `source` compiled, without waiting for other units. An interrupt takes effect at once.
 
-        A unit that waits in the queue leaves it. After an interrupt, or the timeout, the compilation
-        continues, so that the next call can use it.
+        A unit in the queue leaves it. After an interrupt or the timeout, the compilation continues, so that
+        the next call can use the result.
 
         Parameters
         ----------
         source
             The unit.
         timeout
-            Seconds, at most, until `TimeoutError` is raised.
+            Maximum number of seconds to wait.
 
         Raises
         ------
         CompileError
-            The toolchain refused it.
+            The toolchain refused the unit.
         DeviceError
-            The toolchain is not available here.
+            The toolchain is not available.
         TimeoutError
-            It takes longer.
+            The compilation takes longer than `timeout`.
         """
         future = self._start(source)
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -156,14 +156,14 @@ class Compiler:
         return future.result()
 
     def _start(self, source: Source) -> Future[Code]:
-        """Have `source` compiled at once, on a thread of its own unless another is at it already."""
+        """Compile `source` at once in a new thread, unless another thread already compiles it."""
         with self._lock:
             job = self._jobs.get(source)
             if job is None:
                 if self._remembered(source) is not None:
                     return self.submit(source)
                 job = _Job(source)
-                self._queue.append(job)  # it stays there if an interrupt comes before its thread runs
+                self._queue.append(job)  # it stays queued if an interrupt comes before its thread runs
                 self._jobs[source] = job
             waiting = job in self._queue
         if waiting:
@@ -180,9 +180,9 @@ class Compiler:
         self._run(job)
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Wait until all that was submitted is compiled, or refused; return False if it takes longer.
+        """Wait until all submitted units are compiled or refused; return False after the timeout.
 
-        An interrupt gets through at once.
+        An interrupt takes effect at once.
         """
         with self._lock:
             pending = [job.future for job in self._jobs.values()]
@@ -194,12 +194,12 @@ class Compiler:
         return True
 
     def known(self, source: Source) -> bool:
-        """Return whether `source` is compiled already, in this process or on disk.
+        """Return whether `source` is compiled already: in memory, in the package or on disk.
 
         Raises
         ------
         DeviceError
-            The toolchain is not available here.
+            The toolchain is not available.
         """
         with self._lock:
             if self._remembered(source) is not None:
@@ -208,11 +208,11 @@ class Compiler:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the toolchain's libraries are loaded, so that `known` takes no .1 s for that."""
+        """Whether the toolchain's libraries are loaded; else `known` takes .1 s to load them."""
         return self._settings is not None
 
     def drop_prebuilt(self) -> None:
-        """Compile all units here from now on: the device refuses those that came with the package."""
+        """Use no prebuilt units from now on: the device refuses them."""
         with self._lock:
             self._prebuilt = None
             for source in [source for source, code in self._memory.items() if code.prebuilt]:
@@ -222,11 +222,11 @@ class Compiler:
         """Compile a job that no other thread has taken, and set its future."""
         try:
             code = self._produce(job.source)
-        except Exception as error:  # noqa: BLE001, as those who wait are to get whatever it is
+        except Exception as error:  # noqa: BLE001, as all waiting callers get the error
             self._forget(job)
             job.future.set_exception(error)
         except BaseException:
-            # The calling thread was interrupted. Others may wait for this unit: the background takes over.
+            # The calling thread was interrupted. Others may wait for this unit: the worker thread takes over.
             with self._lock:
                 self._queue.append(job)
                 self._start_worker()
@@ -247,15 +247,15 @@ class Compiler:
         code = Code(source.name, built.image, key, built.log, seconds=time.perf_counter() - began)
         log.COMPILE.info("%s: compiled in %.3g s", source.name, code.seconds)
         self._remember(source, code)
-        # An upgrade may have replaced the headers since: then the image does not match its key.
+        # If an upgrade has replaced the headers meanwhile, the image does not match its key.
         if headers_digest(self._include) == self._headers_digest():
             self._cache.put(key, built.image)
         return code
 
     def _load(self, source: Source) -> Code | None:
-        """Return `source` from what came with the package, or from disk.
+        """Return `source` from the package or from the cache on disk; None if it is in neither.
 
-        The former needs no toolchain, whose libraries take .1 s to load.
+        The package comes first: it needs no toolchain, whose libraries take .1 s to load.
         """
         began = time.perf_counter()
         key, prebuilt = "", self._prebuilt
@@ -273,7 +273,7 @@ class Compiler:
         return code
 
     def _refused(self, source: Source, key: str, log: str) -> CompileError:
-        # Further inputs of the compilation go to the end, so that the line numbers of the log hold.
+        # Other inputs of the compilation are appended, so that the line numbers of the log stay valid.
         identity = self._identity()
         text = "\n".join(
             [
@@ -292,7 +292,7 @@ class Compiler:
         return source_key(self._identity(), self._headers_digest(), source)
 
     def _identity(self) -> Mapping[str, str]:
-        """Return the identity of the toolchain, asked for once."""
+        """Return the identity of the toolchain, computed once."""
         if self._settings is None:
             self._settings = self._toolchain.identity()
         return self._settings
@@ -311,7 +311,7 @@ class Compiler:
         return code
 
     def _remember(self, source: Source, code: Code) -> None:
-        """Keep a unit in memory, and drop the units that were unused for longest."""
+        """Keep a unit in memory, and drop the least recently used units."""
         kept = replace(code, log="", cached=True, seconds=0.0)
         with self._lock:
             if source not in self._memory:
@@ -322,20 +322,20 @@ class Compiler:
                 self._memory_bytes -= len(oldest.image)
 
     def _forget(self, job: _Job) -> None:
-        """Take a job that is done off the list."""
+        """Remove a job that is done."""
         with self._lock:
             if self._jobs.get(job.source) is job:
                 del self._jobs[job.source]
 
     def _start_worker(self) -> None:
-        """See to it that the queue is worked on. The lock is held."""
+        """Start the worker thread if there is work and none runs. The lock is held."""
         if self._queue and (self._worker is None or not self._worker.is_alive()):
             # A daemon, as the interpreter waits for others at exit.
             self._worker = threading.Thread(target=self._work, name="motiflux-compiler", daemon=True)
             self._worker.start()
 
     def _work(self) -> None:
-        """Compile the queued jobs, then end: an idle compiler has no thread, and can be collected."""
+        """Compile the queued jobs, then end: an idle compiler has no thread and can be garbage-collected."""
         while True:
             with self._lock:
                 if not self._queue:
@@ -345,7 +345,7 @@ class Compiler:
             self._run(job)
 
     def _start_anew(self) -> None:
-        """Discard the state of the parent's threads: in the child of a fork they do not exist."""
+        """Discard the state of the parent's threads, which do not exist in a forked child."""
         self._lock = threading.RLock()
         self._jobs.clear()
         self._queue.clear()

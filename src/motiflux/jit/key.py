@@ -1,7 +1,7 @@
 """The key of a compiled unit: a digest of all inputs of the compilation.
 
-A key is complete or refused: an input that is not digested (a header in another folder, the date) is an error
-here, not an outdated image later.
+An input that would not be digested (a header in another folder, the date) raises an error: else the cache
+could return outdated images.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ SCHEMA = 1
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _OUTSIDE = re.compile(
-    r"__(?:DATE|TIME|TIMESTAMP)__"  # differs from one run to the next
-    r"|^[ \t]*#[ \t]*include[ \t]*[<\"](?:/|[^>\"\n]*\.\.)",  # leaves the folders that are digested
+    r"__(?:DATE|TIME|TIMESTAMP)__"  # differs between compilations
+    r"|^[ \t]*#[ \t]*include[ \t]*[<\"](?:/|[^>\"\n]*\.\.)",  # reads outside the digested folders
     re.MULTILINE,
 )
 _OUTSIDE_OPTIONS = ("-I", "-i", "--include", "--pre-include", "-L", "-l", "-B", "-fplugin", "-specs", "@")
 
-# A header's digest, beside what the file looked like when it was read. Entries are only ever replaced whole,
-# so that threads need no lock.
+# The digest of each header, with the inode, size and time of the file when it was read. Entries are only
+# replaced as a whole, so that threads need no lock.
 _header_digests: dict[Path, tuple[tuple[int, int, int], bytes]] = {}
 
 
@@ -41,7 +41,8 @@ def source_key(identity: Mapping[str, str], headers: str, source: Source) -> str
     headers
         The result of `headers_digest`.
     source
-        The unit. Its description does not count; its name does, as it is in the image's line table.
+        The unit. The key does not depend on its description, but on its name, which is in the image's line
+        table.
 
     Returns
     -------
@@ -65,13 +66,13 @@ def source_key(identity: Mapping[str, str], headers: str, source: Source) -> str
 def headers_digest(include: tuple[Path, ...]) -> str:
     """Return the digest of every file under the folders: its contents, and its path within its folder.
 
-    The order of the folders counts. Where they lie does not, though the line table of an image names it.
-    Contents are read again only where a file's size, time or inode has changed.
+    The digest depends on the order of the folders, but not on their paths, though an image's line table has
+    these. Contents are read again only if a file's size, time or inode has changed.
 
     Raises
     ------
     InternalError
-        A folder is missing, empty, not readable, or leads elsewhere through a symbolic link.
+        A folder is missing, empty, not readable, or contains a symbolic link to a folder.
     """
     digest = hashlib.sha256()
     for folder in include:
@@ -103,7 +104,7 @@ def _refuse_outside(source: Source) -> None:
 
 
 def _files(folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
-    """Yield every file's name, relative to where the walk began, and its path."""
+    """Yield the name of every file, relative to the top folder, and its path."""
     with os.scandir(folder) as entries:
         for entry in entries:
             name = prefix + entry.name

@@ -21,9 +21,9 @@ from typing import Any
 from motiflux.errors import DeviceError, InternalError
 from motiflux.jit.base import QUICK, BuildError, Built, Source
 
-# Options of every unit. The line table lets profilers and sanitizers show sources; ptxas says what a kernel
-# takes. Headers come from the folders named and nowhere else: by default NVRTC also looks into the process's
-# current folder, which no key covers.
+# Options of every unit. The line table lets profilers and sanitizers show sources; ptxas reports resources of
+# kernels. Headers come from the given folders only: by default, NVRTC also searches the process's current
+# folder, which no key covers.
 _OPTIONS: Mapping[str, Any] = {
     "std": "c++20",
     "lineinfo": True,
@@ -45,12 +45,12 @@ class NvrtcToolchain:
     arch
         The target, such as ``"sm_90"``.
     line_table
-        Whether images say which line of the source an instruction is of: 60 % of their bytes.
+        Whether images contain the source line of each instruction, which takes 60 % of their bytes.
 
     Notes
     -----
     Options that a unit may have: ``-DNAME``, ``-DNAME=VALUE``, ``--maxrregcount=COUNT``, ``--fmad=false``
-    (products and sums are rounded one by one, as a CPU rounds them), that of `Source.quick`.
+    (products and sums are rounded separately, as on a CPU), and the option of `Source.quick`.
     """
 
     def __init__(self, arch: str, *, line_table: bool = True) -> None:
@@ -78,11 +78,11 @@ class NvrtcToolchain:
         Raises
         ------
         BuildError
-            NVRTC or ptxas refused it.
+            NVRTC or ptxas refused the unit.
         DeviceError
             The GPU packages are not installed, NVRTC cannot be loaded, or the interpreter is shutting down.
         """
-        _versions()  # what is not installed is to be said as such, not as a unit that does not compile
+        _versions()  # a missing package must raise a `DeviceError`, not a `BuildError`
         core: Any = _gpu_package("cuda.core")
         options = core.ProgramOptions(
             name=source.name,
@@ -93,8 +93,8 @@ class NvrtcToolchain:
         )
         log = io.StringIO()
         with _building():
-            # cuda.core gives its exceptions no public names, hence the bare Exception. It puts the whole log
-            # into the exception where NVRTC refuses, and into `logs` where it does not.
+            # cuda.core's exceptions have no public names, hence the bare Exception. The whole log is in the
+            # exception if NVRTC refuses the unit, else in `logs`.
             try:
                 code = core.Program(source.text, "c++", options).compile("cubin", logs=log)
             except Exception as error:
@@ -108,7 +108,7 @@ def options_of(*, line_table: bool) -> str:
 
 
 def _unit_options(source: Source) -> dict[str, Any]:
-    """Return a unit's options as cuda.core names them."""
+    """Return a unit's options as arguments of cuda.core."""
     macros: list[str | tuple[str, str]] = []
     options: dict[str, Any] = {}
     for option in source.options:
@@ -142,7 +142,7 @@ def _versions() -> Mapping[str, str]:
     try:
         library = Path(pathfinder.load_nvidia_dynamic_lib("nvrtc").abs_path)
         result, major, minor = nvrtc.nvrtcVersion()
-        # NVRTC does not tell its patch releases apart; the size of the library does.
+        # NVRTC does not report its patch release; the library's size distinguishes them.
         size = library.stat().st_size
     except (RuntimeError, OSError) as error:
         why = " ".join(str(error).split()).rstrip(". ")
@@ -165,8 +165,8 @@ def _gpu_package(name: str) -> object:
 
 
 # NVRTC cannot be stopped while ptxas runs, and a process that exits meanwhile crashes: exit() runs the
-# destructors of NVRTC's globals under the thread that uses them. So a process that exits while something is
-# being compiled leaves by _exit() instead, after all that Python does at exit and before any destructor.
+# destructors of NVRTC's globals while another thread uses them. So a process that exits during a compilation
+# calls _exit() instead, after Python's exit handlers and before any destructor.
 _builds_lock = threading.Lock()
 _builds = 0
 _exiting = False
@@ -193,15 +193,15 @@ def _leave_before_destructors() -> None:
         if not _builds:
             return
     libc = ctypes.CDLL(None)
-    with contextlib.suppress(AttributeError):  # on_exit is glibc's; elsewhere the process takes its chance
+    with contextlib.suppress(AttributeError):  # only glibc has on_exit; elsewhere the process may crash
         libc.fflush(None)
         libc.on_exit(
             libc._exit, None
-        )  # exit() calls it with the exit status, before what was registered earlier
+        )  # exit() calls it with the exit status, before functions that were registered earlier
 
 
 def _start_anew() -> None:
-    """Forget other threads' builds: in the child of a fork there are none."""
+    """Reset the number of compilations: in a forked child there are none."""
     global _builds, _builds_lock
     _builds_lock = threading.Lock()
     _builds = 0

@@ -29,12 +29,12 @@ _NAME = re.compile(r"(?P<family>sm_\d*)(?P<minor>\d)", re.ASCII)
 class PrebuiltKernels:
     """The archive of one architecture.
 
-    Safe to use from several threads. A damaged archive gives one warning, and no kernels.
+    Safe to use from several threads. A damaged archive causes one warning, and has no kernels.
 
     Parameters
     ----------
     archive
-        The file; None: there is none.
+        The file; None if there is none.
     """
 
     def __init__(self, archive: Path | None) -> None:
@@ -46,8 +46,8 @@ class PrebuiltKernels:
     def for_architecture(cls, arch: str, folder: Path = FOLDER) -> PrebuiltKernels:
         """Return the archive for a device.
 
-        It is that of the device's architecture, or of an older one with the same major version, whose code
-        the device runs too: an ``sm_89`` runs code for ``sm_80``.
+        The archive is for the device's architecture, or for an older one with the same major version, whose
+        code the device runs too: an ``sm_89`` runs code for ``sm_80``.
         """
         found = _NAME.fullmatch(arch)
         if found is None:
@@ -59,7 +59,7 @@ class PrebuiltKernels:
         return cls(None)
 
     def get(self, source: Source, headers: str) -> bytes | None:
-        """Return the image of `source`; None if there is none of this text with these headers.
+        """Return the image of `source` with these headers; None if the archive does not have it.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class PrebuiltKernels:
         return None
 
     def __len__(self) -> int:
-        """Return how many units there are."""
+        """Return the number of units."""
         if self.archive is None:
             return 0
         try:
@@ -97,13 +97,13 @@ class PrebuiltKernels:
             return 0
 
     def start_anew(self) -> None:
-        """Open the archive again when it is needed: the child of a fork shares the position in the file."""
+        """Have the archive opened again when needed: a forked child shares the position in the file."""
         self._lock = threading.RLock()
         self._file = None
 
 
 def has_archives() -> bool:
-    """Whether compiled kernels came with the package, for some architecture."""
+    """Whether the package has compiled kernels for any architecture."""
     return any(FOLDER.glob("*.zip"))
 
 
@@ -113,7 +113,7 @@ def entry_name(source: Source, headers: str) -> str:
 
 
 def _opened(archive: Path) -> ZipFile:
-    # Imported here: some Python installations lack lzma, and need it for nothing else of motiflux.
+    # Imported here: some Python installations lack lzma, which motiflux needs for nothing else.
     from zipfile import ZipFile
 
     return ZipFile(archive)
@@ -125,7 +125,7 @@ def write_archive(path: Path, images: Iterable[tuple[Source, bytes]], headers: s
 
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as file:
         for source, image in images:
-            entry = zipfile.ZipInfo(entry_name(source, headers))  # of 1980: no time in it
+            entry = zipfile.ZipInfo(entry_name(source, headers))  # with the date 1980, not the current time
             entry.compress_type = zipfile.ZIP_LZMA
             entry.external_attr = 0o644 << 16
             file.writestr(entry, image)

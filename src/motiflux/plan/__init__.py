@@ -1,4 +1,4 @@
-"""From a pattern and a graph to a plan."""
+"""Plans of counts and row listings, made from a pattern and a graph."""
 
 from motiflux.plan.ir import Plan
 from motiflux.plan.passes.symmetry import check_symmetry

@@ -72,7 +72,7 @@ class PlanOptions:
         object.__setattr__(self, "haste", haste)
 
     def of_order(self) -> PlanOptions:
-        """Return the options with default values for all that the matching order does not depend on."""
+        """Return the options with default values for fields on which the matching order does not depend."""
         return replace(self, parts=False, parts_cost=1.0, searchers=1, tables=None, deadline=None)
 
     def planning_seconds(self, search: float | None) -> float:
@@ -125,8 +125,8 @@ class PlanBuilder:
     def cheap_to_sample(self) -> bool:
         """Whether sampling needs no narrowed rows that the search does not need.
 
-        So it is over a candidate space, and without labels and conditions. Edge labels alone are allowed if
-        the engine searches candidate spaces: then it narrows rows by edge labels itself.
+        True over a candidate space, and without labels and conditions. Edge labels alone are allowed if the
+        engine searches candidate spaces: then it narrows rows by edge labels itself.
         """
         if self.space is not None:
             return True
@@ -170,7 +170,7 @@ class PlanBuilder:
         return plan if plan.tail is not None else None
 
     def widened(self, plan: Plan) -> Plan:
-        """Return a plan in parts that enumerates as many levels as the engine needs to be busy."""
+        """Return a plan in parts that enumerates enough levels to keep the engine busy."""
         if self.options.searchers <= 1 or plan.tail is None or not plan.tail.nested:
             return plan
         levels = range(FIRST_START, len(plan.order) - 1)

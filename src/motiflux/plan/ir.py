@@ -1,6 +1,6 @@
 """The plan of a count or a row listing: a search, or a formula over tables of local counts.
 
-Tables may be filled by searches that have plans of their own, so plans and formulas are defined together.
+Searches with separate plans may fill tables, so plans and formulas are defined together.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Plan:
     semantics, symmetry
         Options of the call.
     multiplier
-        Number of embeddings that each one found stands for (counting only; 1 when enumerating).
+        Factor by which the number of embeddings found is multiplied (counting only; 1 when enumerating).
     automorphisms
         Order of the pattern's automorphism group; 1 for an empty plan.
     restrictions
@@ -43,8 +43,8 @@ class Plan:
     space
         The candidate space to search; None to search the rows of the graph.
     classes
-        Over a candidate space: a number per level, equal where the plan takes the candidates to be the same.
-        Empty without one.
+        Over a candidate space: a number per level, equal for levels whose candidates the plan assumes to be
+        equal. Empty without a candidate space.
     impossible
         The reason if it is known without a search that there is no embedding; None otherwise. An empty plan
         has no steps.
@@ -54,8 +54,8 @@ class Plan:
         The formula over tables of local counts that counts in less time than this search is expected to
         take (counting only); None if there is none.
     all_different
-        For each level, the number of later levels that need different vertices from its candidates, and how
-        many of these vertices must be greater than the vertex of the level. Empty if there are none.
+        For each level, the number of later levels that need different vertices from its candidates, and the
+        number of these vertices that must be greater than the vertex of the level. Empty if there are none.
     adaptive_order
         Data for matching levels in an order that changes during the search; None if the order is fixed.
     images

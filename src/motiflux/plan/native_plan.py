@@ -84,7 +84,7 @@ def native_problem(
         Cache of narrowed rows, which is filled: problems with the same cache share their arrays.
     backjump
         Whether a search jumps back over levels that did not cause a failure: ``on``, ``off``, or ``auto``:
-        once it finds little.
+        if it finds little.
     adaptive
         Whether the search may then continue in an adaptive order.
     again

@@ -1,7 +1,7 @@
-"""The physical plan: which kernels execute a plan, in which order, and what replaces one that cannot.
+"""The physical plan: the kernels that execute a plan, in order, and the fallback if one of them fails.
 
 An engine makes it once (`motiflux.gpu.strategy`, `motiflux.cpu.engine`). Launches, `explain`, predictions of
-memory and dispatch read it and decide nothing again.
+memory and dispatch read it and make no further choices.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Family(StrEnum):
     TABLES = "tables"
     """Evaluation of a formula of local counts."""
     CLIQUES = "cliques"
-    """Cliques in bit matrices of neighbourhoods."""
+    """Cliques in bitmaps of neighbourhoods."""
     UNIVERSAL_VERTEX = "universal vertex"
-    """Patterns with a universal vertex in bit matrices of neighbourhoods."""
+    """Patterns with a universal vertex in bitmaps of neighbourhoods."""
     HOST = "host"
-    """Search on the CPU, for numbers that device kernels cannot hold."""
+    """Count on the CPU, for numbers and tails that device kernels cannot handle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +41,22 @@ class RootFilter:
 
 @dataclass(frozen=True, slots=True)
 class SearchKernel:
-    """Which depth-first kernel runs on a device.
+    """The depth-first kernel that runs on a device.
 
     Parameters
     ----------
     goal
-        Name of its function (`motiflux.codegen.kernels.Goal`).
+        Name of the kernel's function (`motiflux.codegen.kernels.Goal`).
     lanes
-        Lanes of a group that searches together.
+        Number of lanes of a group, which searches together.
     stealing
-        How groups take work within their block (``"passive"``, ``"active"``); None if they do not.
+        The way in which groups take work within their block (``"passive"``, ``"active"``); None: they do not.
     work_queue
-        Whether groups without work wait for half of another group's in a queue of the whole device.
+        Whether groups without work wait in the device's work queue for half of another group's work.
     flattened
         Whether one lane counts each pair of candidates of the last two levels.
     remembers
-        Whether counts of parts that repeat are stored.
+        Whether counts of parts are cached.
     storage
         The rows that it reads: ``"candidate space"`` (rows of the graph if that does not fit) or ``"rows"``.
     """
@@ -79,24 +79,24 @@ class Stage:
     plan
         The logical plan that it executes.
     kernel
-        Of a search on a device.
+        The kernel of a search on a device.
     clique
         Arcs of cliques.
     universal
-        How a pattern with a universal vertex is counted in bits.
+        The count of a pattern with a universal vertex in bitmaps.
     schedule
-        How a formula is evaluated.
+        The schedule of a formula.
     searched
-        How the searches in it are executed.
+        Physical plans of the searches in the formula.
     roots
-        Where a search begins; None for everywhere.
+        The vertices at which a search begins; None: all.
     share
-        Estimated share of the work.
+        Estimated share of the stage in the work.
 
     Attributes
     ----------
     name
-        Names the job: equal for stages that the same job executes. A text, whose hash is computed once.
+        Name of the job: equal for stages that the same job executes. Strings compute their hash only once.
     """
 
     family: Family
@@ -126,12 +126,12 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class PhysicalPlan:
-    """How an engine executes a plan.
+    """The execution of a plan by an engine.
 
     Parameters
     ----------
     engine
-        Its name.
+        Name of the engine.
     plan
         The logical plan.
     stages
@@ -139,19 +139,19 @@ class PhysicalPlan:
     seconds
         Expected time; None if nothing was sampled.
     notes
-        What `explain` adds to the reason for the engine.
+        Text that `explain` adds to the reason for the engine.
     why
-        Why this engine, if it was a choice.
+        The reason for this engine, if there was a choice.
     expected
-        Expected seconds by device (None: not known), if it was a choice.
+        Expected seconds by device (None: unknown), if there was a choice.
     budget
-        Seconds after which another engine is tried, if there is one; None for no end.
+        Seconds after which another engine is tried, if there is one; None: no limit.
     expires
         Seconds of execution after which the choice should be made again; None: never.
     whole
         Whether all devices of a group share the work; else the first one does it.
     fallback
-        What is executed instead if this runs out of memory, or its numbers pass the range of its kernels.
+        The plan that runs instead if memory is too short, or a number passes the range of the kernels.
     """
 
     engine: str

@@ -33,9 +33,9 @@ _ABOUT_AS_CHEAP = 1.5
 _NOT_WORTH_COMPARING = 2000
 """A search of this cost takes at most 54 us, less time than comparing two orders."""
 WORTH_A_FORMULA = 0.01
-"""A formula, which takes milliseconds to find, is considered if the search is expected to take so long."""
+"""Least expected seconds of a search for which a formula is considered; finding one takes milliseconds."""
 _SHARE_OF_SEARCH, _LONGEST_PLANNING = 0.25, 2.0
-"""It must be found within this share of the expected time, and within the longest planning time."""
+"""Limits of the time to find a formula: a share of the search's expected time, and seconds."""
 NO_CANDIDATES = "some query vertex has no candidate"
 """The reason for an empty plan if a candidate set is empty."""
 
@@ -81,7 +81,7 @@ def make_plan(
     parts_cost
         Ratio of the time of parts on the engine to the time by probes on the CPU, relative to other plans.
     searchers
-        Partial embeddings that the engine needs to be busy: parts begin at a level with as many.
+        Number of partial embeddings that keep the engine busy: parts begin at a level with as many.
     tables
         Times of tables of local counts on the engine; None if it cannot count from tables.
     threads
@@ -124,7 +124,7 @@ def make_plan(
 
 
 def plan_with(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
-    """Return the plan that `make_plan` returns for options that were checked; raises what it does."""
+    """Return the plan that `make_plan` returns for these options; raises the same errors."""
     check_symmetry(options.semantics, options.symmetry, pattern)
     key = ("plan", pattern, options)
 
@@ -184,7 +184,7 @@ def _ordered_plan(builder: PlanBuilder) -> tuple[Plan, list[Order]]:
 
 
 def _compared(builder: PlanBuilder, orders: list[Order]) -> tuple[list[Order], int]:
-    """Return the orders by cost, and how many at the start may be chosen.
+    """Return the orders by cost, and the number of orders at the start that may be chosen.
 
     More than one may be chosen only if plans of one call may share a search.
     """

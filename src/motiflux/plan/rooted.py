@@ -63,9 +63,9 @@ class Rooted:
     vertices
         The kind of each vertex.
     edges
-        Each once, ascending.
+        The edges, each once, ascending.
     roots
-        None, one, or two joined by exactly one edge.
+        Number of roots: 0, 1, or 2 that are joined by exactly one edge.
     below
         Vertices whose images are less than the image of the first vertex; none if there are two roots.
     """

@@ -1,4 +1,4 @@
-"""The plan by which samples are drawn: an order, and steps without symmetry breaking, tails or reuse."""
+"""Sampling plans: an order, and steps without symmetry breaking, tails or reuse."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def sampling_plan(
     deadline: float | None,
     switches: Mapping[str, str],
 ) -> Plan:
-    """Return the plan by which embeddings of `pattern` are sampled, remembered with the graph.
+    """Return the sampling plan of `pattern`, kept with the graph.
 
     Its steps find each embedding once; for subgraphs, an estimate is divided by ``plan.automorphisms``.
 
     Parameters
     ----------
     deadline
-        When to give up, as a moment of `time.perf_counter`; None is never.
+        Time limit, a value of `time.perf_counter`; None: no limit.
     switches
         All switches of `motiflux.config`.
 
     Raises
     ------
     ArgumentError
-        Subgraphs where query vertices may share a data vertex.
+        Symmetry is ``subgraphs`` and query vertices may share a data vertex.
     TimeoutError
         The deadline passed while candidates were filtered or labels counted.
     """
@@ -108,8 +108,8 @@ def _make(
 def quicksi_order(pattern: BoundPattern, sizes: Sequence[int], arcs: Sequence[int]) -> tuple[int, ...]:
     """Return the order in which QuickSI grows a tree: always by the rarest edge that leaves it.
 
-    It begins with the rarest of all, at its rarer end; of equally rare edges that is taken whose new vertex
-    has more edges to those there are, then more edges at all.
+    The tree begins with the rarest edge, at its rarer end. Among equally rare edges, the edge is next whose
+    new vertex has more edges to the tree, then more edges in total.
     """
     edges = list(zip(pattern.edges, arcs, strict=True))
     first, _ = min(edges, key=lambda one: one[1])

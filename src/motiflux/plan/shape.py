@@ -1,8 +1,8 @@
-"""The search of a plan: what every engine executes. Mirrored by ``include/motiflux/view/plan.hpp``.
+"""The search of a plan, which every engine executes. Mirrored by ``include/motiflux/view/plan.hpp``.
 
-A search assigns data vertices to levels 0, 1, ... in matching order. `PlanShape` says which sets are
-intersected and which comparisons are made, which is all that compiled code depends on. `PlanArgs` holds the
-labels and bounds with which the same code may run. Both are frozen data: hashable, printable, comparable.
+A search assigns data vertices to levels 0, 1, ... in matching order. `PlanShape` holds the intersections and
+comparisons; compiled code depends on nothing else. `PlanArgs` holds labels and bounds, with which the same
+code may run. Both are frozen data: hashable, printable, comparable.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class StepShape:
-    """How the candidates of one level are found.
+    """Operations that find the candidates of one level.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class TailComponent:
     Parameters
     ----------
     levels
-        Ascending.
+        The levels, ascending.
     sets
         A number for each of `levels`, the same for levels with the same set: 0, 1, ... by appearance.
     chains
@@ -145,7 +145,7 @@ class TailList:
     Parameters
     ----------
     levels
-        Matched in turn, ascending.
+        The levels, which are matched in this ascending order.
     listed
         The members of `levels` whose vertices an entry of the list holds: the separators, and then, if
         `kept`, the levels that must avoid vertices matched before.

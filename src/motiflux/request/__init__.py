@@ -1,1 +1,1 @@
-"""What a call asks for and is expected to take, and what engines and samplers offer."""
+"""Options, deadlines, costs and progress of calls; the interfaces of engines and samplers."""

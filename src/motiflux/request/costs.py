@@ -1,4 +1,4 @@
-"""What a call is expected to take on the CPU and on a GPU: a model with measured constants."""
+"""The expected time of a call on the CPU and on a GPU: a model with measured constants."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _TABLE_THREAD, _TABLE_POWER = 0.2e-3, 0.4
 
 @dataclass(frozen=True)
 class HostWork:
-    """What a count or a listing takes one thread of this machine.
+    """The expected work of a count or a row listing on the host.
 
     Parameters
     ----------
     kind
-        How it is done: ``"search"``, ``"tail"``, ``"parts"`` or ``"tables"``.
+        The method: ``"search"``, ``"tail"``, ``"parts"`` or ``"tables"``.
     seconds
-        Of one thread.
+        Seconds on one thread.
     levels
-        Vertices of the pattern.
+        Number of vertices of the pattern.
     rows
-        Rows of four vertices that are listed; 0 to count.
+        Number of rows that are listed, in units of four vertices; 0 for a count.
     """
 
     kind: str
@@ -40,20 +40,20 @@ class HostWork:
     rows: float = 0.0
 
     def shared(self, threads: int) -> float:
-        """Return the seconds of so many threads, which take time to start, and to agree."""
+        """Return the seconds on `threads` threads, with the time to start and synchronize them."""
         seconds = self.seconds + self.rows * _FOUND_ROW
         if threads > 1 and seconds > _BRIEF_SECONDS:
             if self.kind == "tables":
                 seconds = threads * _TABLE_THREAD + seconds / threads**_TABLE_POWER
             else:
                 seconds = threads * _SEARCH_THREAD + seconds / max(1.0, _SEARCH_SHARE * threads)
-        return START_SECONDS + seconds + self.rows * _GIVEN_ROW  # ids are put in by the calling thread
+        return START_SECONDS + seconds + self.rows * _GIVEN_ROW  # the calling thread inserts ids
 
 
 def host_work(
     plan: Plan, formula: Formula | None, request: Request, *, listing: bool = False
 ) -> HostWork | None:
-    """Return what `plan` takes, or the formula that it is counted by; None where nothing was sampled."""
+    """Return the work of `plan`, or of the formula that counts it; None if nothing was sampled."""
     if formula is not None:
         return HostWork("tables", formula.seconds * request.threads, len(plan.order))
     seconds, count = expected_seconds(plan, 1, request.limit), expected_count(plan, request.limit)
@@ -66,12 +66,12 @@ def host_work(
 
 
 def usable_formula(plan: Plan, request: Request, speeds: Speeds) -> Formula | None:
-    """Return the formula of a plan, unless a search is expected to find more by the limit or in time."""
+    """Return the formula of a plan; None without one, or if a search suits the limit or timeout better."""
     formula = plan.formula
     if formula is None or request.tuning["tables"] == "on":
         return formula
     if request.timeout is not None and formula.seconds > request.timeout / 2:
-        return None  # a search that is cut short returns its count so far, tables return nothing
+        return None  # at a timeout, a search returns its count so far, tables return nothing
     if request.limit is None:
         return formula
     search = expected_seconds(plan, request.threads, request.limit)
@@ -87,13 +87,13 @@ def _kind(plan: Plan) -> str:
 
 
 def seconds_alone(seconds: float, threads: int) -> float:
-    """Return about what one thread takes for what so many take that long."""
+    """Return the approximate seconds on one thread of work that takes `seconds` on `threads` threads."""
     return seconds * max(1.0, _SEARCH_SHARE * threads)
 
 
 @dataclass(frozen=True)
 class GpuState:
-    """What is there already: the open device, kernels that were compiled once, the rows of the graph."""
+    """Whether the device is open, kernels are compiled, and the graph's rows are on the device."""
 
     opened: bool
     compiled: bool
@@ -102,42 +102,42 @@ class GpuState:
 
 @dataclass(frozen=True)
 class GpuCosts:
-    """Seconds that things take on a GPU, and on the host for it: measured constants, all in one place.
+    """Seconds of operations on a GPU, and on the host for it: measured constants.
 
     Parameters
     ----------
     open
-        The packages, the driver, the context and the first kernel, in a process that has none of them.
+        Importing the packages, opening the driver and the context, and loading the first kernel.
     compile
-        A kernel that no process has compiled.
+        Compiling a kernel that is not in the cache.
     call
-        A call whose plan, rows and kernel are there.
+        A call whose plan, rows and kernel exist.
     arc
-        An arc that is copied to the device, the greater part of each row being picked on the host.
+        Copying an arc to the device, including the selection of greater neighbours on the host.
     first
-        More, for a query that comes for the first time.
+        Extra time of the first call of a query.
     look, look_growth, longest_look
-        More for it, where a formula is worth a look: of a pattern of four vertices, how many times that for
-        each more, and at most.
+        Extra time of such a call if planning searches for a formula: the time for a pattern of four vertices,
+        the factor for each further vertex, and the maximum.
     worth_a_look
-        Seconds of one thread beyond which it is.
+        Seconds of one thread's search beyond which planning searches for a formula.
     level
-        More for each vertex beyond four.
+        Extra time for each vertex beyond four.
     shares
-        By the most levels that it is for, the share of one thread's time: deep searches leave most of the
-        device idle, and beyond ten levels no kernel of their own is made.
+        Pairs of a maximum number of levels, and the time as a share of one thread's time. Deep searches leave
+        most of the device idle, and beyond ten levels there are no specialized kernels.
     parts
-        How many times that where parts are counted.
+        Factor of this share for counts in parts.
     row
-        A row of four vertices, to NumPy.
+        Returning a row of four vertices to NumPy.
     draw
-        Draws of samples, beyond what these take: launches, results.
+        Drawing samples: launches and results, without the samples' own time.
     samples
-        Share of one thread's time that samples take.
+        Time of samples as a share of one thread's time.
     candidates, candidate_byte
-        More for the first samples of a query: what is copied, and each byte of it.
+        Extra time of the first samples of a query: copying the candidate graph, and each byte of it.
     speed
-        Multiprocessors times clock, in hertz, of the device that this was measured on.
+        Multiprocessors times clock, in hertz, of the device on which the constants were measured.
     """
 
     open: float = 0.5
@@ -160,7 +160,7 @@ class GpuCosts:
     speed: float = 132 * 1.98e9
 
     def search(self, work: HostWork, speed: float = 0.0) -> float:
-        """Return the seconds of what takes the host so long, on a device of this speed (0: as measured)."""
+        """Return the seconds of `work` on a device of this speed (0: that of the measured device)."""
         scale = self.speed / speed if speed else 1.0
         share = next(share for most, share in self.shares if work.levels <= most)
         share *= self.parts if work.kind == "parts" else 1.0
@@ -168,24 +168,24 @@ class GpuCosts:
         return begun + scale * work.seconds * share + self.row * work.rows
 
     def first_look(self, work: HostWork | None) -> float:
-        """Return the seconds that it takes more to do this for the first time."""
+        """Return the extra seconds of the first call with this work."""
         if work is None or work.seconds <= self.worth_a_look:
             return self.first
         look = self.look * self.look_growth ** (work.levels - _ROW_VERTICES)
         return self.first + min(self.longest_look, look)
 
     def sampling(self, seconds: float, nbytes: int, speed: float = 0.0) -> float:
-        """Return the seconds of samples that take one thread so long, of `nbytes` of candidates."""
+        """Return the seconds of samples that take one thread `seconds`, with `nbytes` of candidates."""
         scale = self.speed / speed if speed else 1.0
         copied = self.candidates + self.candidate_byte * nbytes
         return self.draw + copied + scale * self.samples * seconds
 
     def ready(self, state: GpuState, arcs: int) -> float:
-        """Return the seconds until a call can begin, for a graph with so many arcs."""
+        """Return the seconds until a call on a graph with `arcs` arcs can begin."""
         seconds = 0.0 if state.opened else self.open
         seconds += 0.0 if state.compiled else self.compile
         return seconds + (0.0 if state.resident else self.arc * arcs)
 
 
 H100 = GpuCosts()
-"""Of an NVIDIA H100 80GB (`benchmarks/micro/dispatch.py`)."""
+"""Costs of an NVIDIA H100 80GB (`benchmarks/micro/dispatch.py`)."""

@@ -1,4 +1,4 @@
-"""When the time of a call is up, and how the end of work on a device is awaited."""
+"""Deadlines of calls, and waiting for the end of work on a device."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Protocol
 from motiflux.request.reports import ProgressCallback, ProgressReport
 
 _SPIN_SECONDS = 1e-3
-"""How long a thread asks without a pause whether a kernel is done, before it sleeps in between."""
+"""Seconds for which a thread polls a kernel without sleeping."""
 _SLEEP = (20e-6, 2e-3)
-"""Shortest and longest sleep: the end of a kernel is noticed that much later, at most."""
+"""Shortest and longest sleep in seconds, by which the end of a kernel may be noticed late."""
 _LOOK_SECONDS = 0.05
-"""Time between two reports of progress."""
+"""Seconds between two reports of progress."""
 _SLEEPS = 1000
-"""A sleep is the time waited so far divided by this."""
+"""A sleep is the time waited so far divided by this number."""
 
 
 class OutOfTimeError(Exception):
-    """Time was up before the search began. It stays within the engines: callers get a result that is cut."""
+    """Time was up before the search began. Engines catch it and return an incomplete result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a call began, and when its time is up.
+    """The start and the deadline of a call.
 
     Parameters
     ----------
     started
-        A moment of `time.perf_counter`.
+        A value of `time.perf_counter`.
     at
-        Another one; None where there is no limit.
+        The deadline, another such value; None without a limit.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Deadline:
         return self.at is not None and time.perf_counter() >= self.at
 
     def left(self) -> float | None:
-        """Return the seconds that are left, at least 0; None where there is no limit."""
+        """Return the seconds that are left, at least 0; None without a limit."""
         return None if self.at is None else max(0.0, self.at - time.perf_counter())
 
     def check(self) -> None:
@@ -76,7 +76,7 @@ class Deadline:
 
 
 def moments() -> Iterator[float]:
-    """Yield the time again and again: at once at first, then after longer and longer sleeps."""
+    """Yield the current time repeatedly, at first without a pause, then after growing sleeps."""
     start = now = time.perf_counter()
     while True:
         yield now
@@ -87,19 +87,19 @@ def moments() -> Iterator[float]:
 
 
 class Work(Protocol):
-    """Work of devices that goes on."""
+    """Work that runs on devices."""
 
     def done(self) -> bool:
-        """Whether it has ended; raises what failed."""
+        """Whether the work has ended; raises its error if it failed."""
 
     def stop_and_wait(self) -> None:
-        """Stop it, and wait for its end."""
+        """Stop the work, and wait for its end."""
 
     def look(self) -> tuple[int, int, int] | None:
-        """Return units of work done, units in all, and the number found; None if not known."""
+        """Return units of work done, units in total, and the number found; None if unknown."""
 
     def tell_time(self) -> None:
-        """Add the kernels' time to the times that are being taken, once they are done."""
+        """Add the kernels' time to the times that are being measured, once they are done."""
 
 
 def wait_for(
@@ -110,7 +110,7 @@ def wait_for(
     Parameters
     ----------
     before, times
-        What progress reports add to the number found, and then multiply it by.
+        A number that progress reports add to the number found, and a factor by which they multiply the sum.
     """
     next_report = deadline.started + _LOOK_SECONDS
     for now in moments():

@@ -1,4 +1,4 @@
-"""What ``devices=`` takes: all devices of one kind, so many, or some by their ordinals."""
+"""The argument ``devices=``: all devices of one kind, a number of them, or some by their ordinals."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from motiflux.device import devices_like
 from motiflux.errors import ArgumentError, DeviceError
 
 Devices: TypeAlias = Literal["all"] | int | tuple[int, ...] | None
-"""``devices=``, checked; None where it was not given."""
+"""The checked argument ``devices=``; None if it was not given."""
 
 _EXPECTED = '"all", a number of devices, or their ordinals such as [0, 1]'
 
 
 def check_devices(given: str | int | Sequence[int] | None, device: str) -> Devices:
-    """Return what ``devices=`` asks for beside ``device=``.
+    """Return the checked argument ``devices=``, given beside ``device=``.
 
     Raises
     ------
     ArgumentError
-        It is none of the things that are expected, or `device` leaves no choice.
+        The argument is of another type or value, or `device` names a single device.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def check_devices(given: str | int | Sequence[int] | None, device: str) -> Devic
 
 
 def _from_text(text: str) -> Devices:
-    """Read what the command line gives: ``all``, ``2``, ``0,1``. A comma makes ordinals: ``1,``."""
+    """Parse a value of the command line: ``all``, ``2``, ``0,1``. With a comma, it has ordinals: ``1,``."""
     if text == "all":
         return "all"
     parts = [part.strip() for part in text.split(",")]
@@ -66,7 +66,7 @@ def names_of(kind: str, devices: Devices) -> tuple[str, ...]:
     Raises
     ------
     DeviceError
-        Not all of them are there; the message says what is.
+        Some of them do not exist; the message names the existing ones.
     """
     there = devices_like(kind)
     if devices == "all":

@@ -1,4 +1,4 @@
-"""What an engine offers, and what its counts return."""
+"""The interface of engines, and the results of their counts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from motiflux.request.request import Request
 from motiflux.result.rows import RowSource
 
 CANNOT = (DeviceError, CompileError)
-"""Errors of an engine that cannot do a count which another can: no memory, no driver, no such kernel."""
+"""Errors after which another engine may count: no memory, no driver, no such kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The engine and the device of a search, and why they were chosen, in words."""
+    """The engine and the device of a search, and the reason for the choice in words."""
 
     engine: str
     device: str
@@ -39,11 +39,11 @@ class Outcome:
     value
         The count, at most the limit.
     complete
-        Whether nothing was cut.
+        Whether the count is exact: neither a limit nor a timeout ended it.
     sizes
         Partial embeddings up to each level that was enumerated; empty if the engine does not report them.
     ran
-        The engine that counted, if it is not the one that was asked; None otherwise.
+        The engine that counted, if another one was called; None otherwise.
     """
 
     value: int
@@ -54,22 +54,22 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What the planner has to know of an engine.
+    """Properties of an engine for the planner.
 
     Parameters
     ----------
     candidate_spaces
-        Whether it searches candidate spaces, or rows of the graph only.
+        Whether it can search candidate spaces, not only rows of the graph.
     tails, parts
         Whether it counts tails in closed form, and tails that are trees of parts.
     tables
-        What counting from tables of local counts takes; None if it cannot.
+        Times of operations on tables of local counts; None if it does not count from tables.
     parts_cost
-        Time that it needs to count parts, divided by that of one CPU thread, both relative to other kernels.
+        Time to count parts, divided by that of one CPU thread, both relative to other kernels.
     searchers
-        Partial embeddings that it needs at once to be busy.
+        Number of partial embeddings that keep it busy.
     reports_sizes
-        Whether its outcomes have the sizes of steps.
+        Whether its outcomes have the sizes of levels.
     shares_passes
         Whether it can count several plans with the same first levels in one pass.
     """
@@ -92,7 +92,7 @@ class Engine(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the planner has to know of it."""
+        """Properties of the engine for the planner."""
 
     def plan(
         self,
@@ -104,18 +104,18 @@ class Engine(Protocol):
         counting: bool = True,
         beside: Sequence[Plan] = (),
     ) -> PhysicalPlan | None:
-        """Return how a request is executed; None if time was up before.
+        """Return the physical plan of a request; None if time was up before there was one.
 
         Parameters
         ----------
         counting
             Whether embeddings are counted, or listed.
         beside
-            Plans of the same call that this one may share a pass with.
+            Plans of the same call that may be counted in one pass with this one.
         """
 
     def begin(self, physical: PhysicalPlan, request: Request) -> bool:
-        """Begin, in the background, what takes long before a plan can run; return whether it is done."""
+        """Begin long preparations of a plan in the background; return whether they are done."""
 
     def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
         """Return the count, at most ``request.limit``."""
@@ -130,17 +130,17 @@ class Engine(Protocol):
     ) -> tuple[RowSource, Ran | None]:
         """Start an enumeration of at most ``request.limit`` rows.
 
-        Also return the engine that lists, if it is not the one that was asked.
+        Also return the engine that lists, if another one was called.
         """
 
     def predict(self, graph: Graph, physical: PhysicalPlan, request: Request) -> Prediction:
         """Return the expected result, time and memory of a count, without searching."""
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
-        """Return what `explain` adds to the reason for the engine."""
+        """Return the text that `explain` adds to the reason for the engine."""
 
     def executor(self, physical: PhysicalPlan) -> Engine:
-        """Return the engine that executes a plan: itself, unless it chooses between others."""
+        """Return the engine that executes a plan: this one, unless it chooses between others."""
 
     def is_current(self) -> bool:
         """Whether this process would open the same engine again."""

@@ -14,11 +14,11 @@ from motiflux.request.engine import Capabilities
 from motiflux.request.request import Request
 
 _MANY = 10**9
-"""Limits from which on parts are counted as a whole, not one embedding after another."""
+"""Least limit for which parts are counted as a whole, instead of one embedding after another."""
 
 
 def counts_all(request: Request) -> bool:
-    """Return whether a request asks for so many embeddings that parts may be counted as a whole."""
+    """Return whether a request has no limit, or one so high that parts may be counted as a whole."""
     return request.limit is None or request.limit >= _MANY
 
 
@@ -33,16 +33,16 @@ def logical_plan(
     parts: bool = True,
     beside: Sequence[Plan] = (),
 ) -> Plan | None:
-    """Return the plan; None if time was up before there was one.
+    """Return the logical plan; None if time was up before there was one.
 
     Parameters
     ----------
     counting
         Whether embeddings are counted, or listed.
     parts
-        Whether tails that are trees of parts are looked for, if the engine counts them.
+        Whether tails that are trees of parts are considered, if the engine counts them.
     beside
-        Plans of the same call that this one may share a pass with.
+        Plans of the same call that may be counted in one pass with this one.
     """
     options = PlanOptions(
         semantics=request.semantics,

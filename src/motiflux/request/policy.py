@@ -1,4 +1,4 @@
-"""Estimators of a user's own."""
+"""Custom estimators."""
 
 from __future__ import annotations
 

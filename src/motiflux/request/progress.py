@@ -1,4 +1,4 @@
-"""Progress of a search, as callers ask for it."""
+"""Callbacks and displays for the progress of a search."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from motiflux.io.files.progress import is_shown, meter
 from motiflux.request.reports import ProgressCallback, ProgressReport
 
 Progress = bool | Callable[[ProgressReport], None]
-"""What the `progress` argument of public calls takes."""
+"""Type of the `progress` argument of public calls."""
 
 
 NO_PROGRESS = contextlib.nullcontext[ProgressCallback | None](None)
-"""What `progress_callback` yields where nothing is asked for, without the making of a generator."""
+"""The context of `progress_callback` without progress, which saves making a generator."""
 
 
 @contextlib.contextmanager
 def progress_callback(progress: Progress, what: str) -> Iterator[ProgressCallback | None]:
-    """Yield the callback that `progress` asks for: none, a bar labelled `what`, or the caller's own."""
+    """Yield the callback for the argument `progress`: none, a bar labelled `what`, or the caller's."""
     if callable(progress):
         yield progress
     elif progress and is_shown():
@@ -30,12 +30,12 @@ def progress_callback(progress: Progress, what: str) -> Iterator[ProgressCallbac
 
 
 class FoundSoFar:
-    """Forwards reports of a search and remembers the number found: a lower bound if it is interrupted.
+    """Forwards reports of a search and stores the number found: a lower bound if the search is interrupted.
 
     Parameters
     ----------
     report
-        Receives the reports.
+        The callback that receives the reports.
     """
 
     def __init__(self, report: ProgressCallback) -> None:
@@ -44,29 +44,29 @@ class FoundSoFar:
         self.each: tuple[int, ...] = ()
 
     def __call__(self, report: ProgressReport) -> None:
-        """Remember and forward a report."""
+        """Store and forward a report."""
         self.found = max(self.found, report.found)
         self.each = report.each or self.each
         self._report(report)
 
 
 def found_so_far(report: ProgressCallback | None, limit: int | None) -> int:
-    """Return the number that a `FoundSoFar` remembers, at most `limit`; 0 for another callback."""
+    """Return the number found that a `FoundSoFar` stores, at most `limit`; 0 for another callback."""
     found = report.found if isinstance(report, FoundSoFar) else 0
     return found if limit is None else min(found, limit)
 
 
 _UNITS = 1000
-"""Units of progress that a search of several parts has."""
+"""Units of progress of a search in several parts."""
 
 
 def in_parts(report: ProgressCallback | None, shares: Sequence[float]) -> Iterator[ProgressCallback | None]:
-    """Yield what each part of a search is to report to, so that all of them are one way from 0 to the end.
+    """Yield a callback for each part of a search; `report` receives the progress of the whole search.
 
     Parameters
     ----------
     shares
-        About which share of the work each part is.
+        Approximate share of each part in the work.
     """
     if report is None or len(shares) == 1:
         yield from [report] * len(shares)
@@ -85,10 +85,10 @@ def in_parts(report: ProgressCallback | None, shares: Sequence[float]) -> Iterat
 
 @contextlib.contextmanager
 def search_meter(what: str, *, in_lines: bool = False) -> Iterator[ProgressCallback]:
-    """Yield a callback that shows progress on stderr, be that a terminal or not; `in_lines` as for `meter`.
+    """Yield a callback that shows progress on stderr, terminal or not; `in_lines` as for `meter`.
 
-    It shows what was found and searched, and no share: parts of a search differ in cost by orders of
-    magnitude, so that a search may be at 5 % of its parts nearly until its end.
+    It shows the numbers found and searched, but no percentage: the parts of a search differ in cost by orders
+    of magnitude, so that a search may be at 5 % of its parts nearly until its end.
     """
     with meter(what, in_lines=in_lines) as update:
 

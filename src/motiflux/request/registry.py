@@ -1,4 +1,4 @@
-"""The engines that ``engine=`` names. A new engine is one entry here and one package."""
+"""The engines that ``engine=`` names. A new engine needs one entry here and one package."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class EngineEntry:
     ----------
     module
         The module whose function ``open_engine(names)`` returns the engine on the devices of these names
-        (`motiflux.request.engine.Engine`). It is imported on first use: the CPU needs nothing of the GPU.
+        (`motiflux.request.engine.Engine`). It is imported on first use: the CPU engine needs no GPU modules.
     on_gpu
-        Whether it runs on GPUs, or on the CPU.
+        Whether the engine runs on GPUs; else it runs on the CPU.
     """
 
     module: str
@@ -29,4 +29,4 @@ ENGINES = {
 """All engines by name."""
 
 HOST_ENGINE, GPU_ENGINE = "cpu", "dfs"
-"""The engines that serve calls which name none: on the CPU, and on GPUs."""
+"""The default engines on the CPU and on GPUs."""

@@ -1,4 +1,4 @@
-"""What long calls report while they run."""
+"""Progress reports of long calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call asks for, checked once."""
+"""The options of a call, checked once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from motiflux.request.reports import ProgressCallback
 from motiflux.types import Semantics, Symmetry
 
 _MOST_REQUESTS = 256
-"""Requests that are remembered: checking the same arguments anew takes a tenth of a short call on a GPU."""
+"""Maximum number of cached requests: checking arguments takes a tenth of a short call on a GPU."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Request:
     gpu_memory: int | None = None
     progress: ProgressCallback | None = None
     devices: Devices = None
-    """How many devices of the kind of `device`, or which: ``"all"``, a number, ordinals."""
+    """The devices of the kind of `device`: ``"all"``, a number of them, or ordinals."""
 
     @cached_property
     def key(self) -> Hashable:
@@ -66,7 +66,7 @@ def make_request(
     progress: ProgressCallback | None = None,
     devices: str | int | Sequence[int] | None = None,
 ) -> Request:
-    """Return the options of a call: where nobody watches it, the same object for the same arguments.
+    """Return the options of a call. Without `progress`, equal arguments give the same object.
 
     Raises
     ------
@@ -74,10 +74,10 @@ def make_request(
         Names the first argument that is not usable.
     """
     if threads is None:
-        threads = resolve_threads(None)  # what this process may run on can change between calls
+        threads = resolve_threads(None)  # the CPU affinity may change between calls
     given = semantics, symmetry, device, engine, limit, timeout, threads, gpu_memory
     if devices is None and (tuning is None or type(tuning) in (dict, Tuning)):
-        with suppress(TypeError):  # something has no hash; what is wrong with it is said below
+        with suppress(TypeError):  # an argument without a hash is checked below
             known = _known_request(*given, None if tuning is None else tuple(tuning.items()))
             return known if progress is None else replace(known, progress=progress)
     return _checked(*given, tuning, progress, devices)
@@ -95,7 +95,7 @@ def _known_request(
     gpu_memory: int | str | None,
     tuning: tuple[tuple[str, str], ...] | None,
 ) -> Request:
-    """Return a request, the same if it was asked for not long ago: requests do not change."""
+    """Return a request; the same object for equal arguments while it is cached: requests are immutable."""
     given = semantics, symmetry, device, engine, limit, timeout, threads, gpu_memory
     return _checked(*given, None if tuning is None else dict(tuning), None, None)
 

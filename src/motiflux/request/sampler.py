@@ -1,4 +1,4 @@
-"""What a sampler offers, and what all samplers have in common."""
+"""The interface of samplers, and functions that all samplers use."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from motiflux.result.sample_groups import Groups
 class Sampler(Protocol):
     """Draws groups of 32 samples by one plan on one graph.
 
-    A group is a function of the plan, the estimator, the switches ``inheritance`` and ``sync``, the seed and
-    its number: every sampler gives the same for it, to the last bit.
+    A group depends on the plan, the estimator, the switches ``inheritance`` and ``sync``, the seed and its
+    number only: all samplers give the same result to the last bit.
     """
 
     device: str
     reason: str
-    """Why there, in words."""
+    """The reason for the choice of the device, in words."""
     candidates: _native.SampleGraph
-    """What it samples, as this machine has it."""
+    """The candidate graph that it samples, on the host."""
 
     @property
     def least_piece(self) -> int:
-        """Groups that are worth a draw, where more are wanted."""
+        """Least number of groups for which a draw pays."""
 
     def expect(self, groups: int) -> None:
-        """Hear how many groups are likely to be asked for from now on."""
+        """Announce the number of groups that are likely to be drawn from now on."""
 
     def draw(
         self,
@@ -38,7 +38,7 @@ class Sampler(Protocol):
         count: int,
         timeout: float | None = None,
     ) -> Groups:
-        """Return groups ``first .. first + count - 1``; fewer, from the first on, if time was up before.
+        """Return groups ``first .. first + count - 1``; only the first of them if time runs out.
 
         Raises
         ------
@@ -47,14 +47,14 @@ class Sampler(Protocol):
         """
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release all resources."""
 
 
 def inheritance_of(request: Request) -> str:
-    """Return how samples are inherited: lanes that go on at once, each with a new one, inherit none."""
+    """Return the effective switch ``inheritance``: with ``sync=iteration``, lanes inherit no samples."""
     return "off" if request.tuning["sync"] == "iteration" else request.tuning["inheritance"]
 
 
 def reason_asked(device: str) -> str:
-    """Return in words why a device draws that was named."""
+    """Return the reason, in words, for a device that the caller named."""
     return f"asked for by device={device!r}"

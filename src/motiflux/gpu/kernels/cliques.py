@@ -1,4 +1,4 @@
-"""Cliques on a device: how the work is cut up, and the job that counts them."""
+"""Cliques on a device: the division into units of work, and the job that counts them."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from motiflux.request.request import Request
 
 WARP = 32
 WARPS = THREADS // WARP
-"""Of a block."""
+"""Warps of a block."""
 BytesOfRow = Callable[[int, int], int]
 _HEADER = 16
 """``match::UnitWalk::kHeader``."""
 _SHORT_ROW = 32
-"""Rows up to this long are for a warp, longer ones for a block."""
+"""Longest row for a warp; a block takes longer ones."""
 _SHARED_BYTES = 24 << 10
-"""Shared memory of a block at most: with more of it, too few run at once."""
+"""Most shared memory of a block: with more, too few blocks run at once."""
 _SPILL_BYTES = 1 << 30
 _BLOCKS_AT_ONCE, _BLOCKS_OF_SEVERAL = 16, 24
-"""Of one multiprocessor, about; and where several devices share the work, which no block can take over from
-another device: 5-cliques of R-MAT of 15.7 million edges on two H200 took 143.9 ms with 24, 148.2 with 20,
+"""Approximate number of blocks of a multiprocessor, on one device and on several, which cannot take over work
+from each other: 5-cliques of R-MAT of 15.7 million edges on two H200 took 143.9 ms with 24, 148.2 with 20,
 151.2 with 36."""
 _LEAST_SLICE = 50_000.0
-"""Cycles below which a root is not cut up, about."""
+"""Approximate cycles below which a root is not divided."""
 _CYCLES_PER_STRIP, _CYCLES_PER_WORD = 700.0, 15.0
-"""What a block takes to look up 512 neighbours, and to count pairs in a word, about."""
+"""Approximate cycles in which a block looks up 512 neighbours, and counts the pairs in a word."""
 _MOST_SLICES, _MOST_OF_SEVERAL = 64, 512
-"""Of a root, on one device and on several: with 64 and 256 it took 147.1 and 147.4 ms there."""
+"""Most slices of a root, on one device and on several. On two H200, 64 took 147.1 ms, 256 took 147.4 ms."""
 _PIECE = (32, 256)
 """Least and most arcs that a warp takes at a time."""
 _CHUNKS_PER_WARP = 4
@@ -52,18 +52,18 @@ _CHUNK = (2, 16)
 
 @dataclass(frozen=True)
 class RootTasks:
-    """The work of one clique size on one graph, cut up (``match::CliqueUnit``).
+    """The work of one clique size on one graph, in units (``match::CliqueUnit``).
 
     Parameters
     ----------
     units
-        One row for each: the vertex, and slice and number of slices in one word.
+        One row per unit: the vertex, and slice and number of slices in one word.
     spilled, blocks
-        How many, from the first, do not fit into shared memory; how many take a block.
+        Number of units, from the first, that do not fit into shared memory; number that take a block.
     arcs
-        Arcs in the rows of all.
+        Number of arcs in the rows of all roots.
     longest
-        The longest row of those that fit; and of all.
+        Length of the longest row that fits into shared memory, and of the longest row of all.
     """
 
     units: NDArray[np.uint32]
@@ -74,7 +74,7 @@ class RootTasks:
 
 
 def bytes_of(row: int, vertices: int, warps: int) -> int:
-    """Return the memory that so many warps need to count cliques in a row (``match::Neighborhood``)."""
+    """Return the bytes that `warps` warps need to count cliques in a row (``match::Neighborhood``)."""
     capacity = WARP
     while capacity < row + row // 2:
         capacity *= 2
@@ -84,14 +84,14 @@ def bytes_of(row: int, vertices: int, warps: int) -> int:
 
 
 def cut(degrees: NDArray[np.int64], vertices: int, teams: int, most: int = _MOST_SLICES) -> RootTasks:
-    """Cut up the vertices whose rows have these lengths: longest first, slices where one block takes long.
+    """Divide the vertices with rows of these lengths into units, longest first; long roots go into slices.
 
     Parameters
     ----------
     teams
-        How many blocks run at once, about.
+        Approximate number of blocks that run at once.
     most
-        Slices of a root at most.
+        Maximum number of slices of a root.
     """
     return cut_up(
         degrees,
@@ -107,14 +107,14 @@ def cut_up(
     slices_of: Callable[[NDArray[np.int64]], NDArray[np.int64]],
     bytes_of_row: BytesOfRow,
 ) -> RootTasks:
-    """Cut up the vertices whose rows have at least so many neighbours, longest first.
+    """Divide the vertices with at least `least` neighbours into units, longest rows first.
 
     Parameters
     ----------
     slices_of
-        Returns into how many slices rows of these lengths go, given longest first.
+        Returns the number of slices for each of these row lengths, given longest first.
     bytes_of_row
-        Returns the memory that so many warps need for a row.
+        Returns the bytes that a given number of warps needs for a row.
     """
     roots = np.flatnonzero(degrees >= least)
     roots = roots[np.argsort(-degrees[roots], kind="stable")]
@@ -132,7 +132,7 @@ def cut_up(
 
 
 def _slices(lengths: NDArray[np.int64], vertices: int, teams: int, most: int) -> NDArray[np.int64]:
-    """Return into how many slices each root goes: each builds the bits anew, so all must be worth it."""
+    """Return the number of slices of each root: few enough that building the bitmap for each slice pays."""
     if len(lengths) == 0:
         return np.empty(0, np.int64)
     build: NDArray[Any] = _CYCLES_PER_STRIP * (1 + lengths * float(lengths[0]) / 512)
@@ -162,7 +162,7 @@ def set_up_cliques(
     Parameters
     ----------
     devices
-        How many devices share the work, which is cut up as finely as all of them need.
+        Number of devices that share the work: more devices need smaller units.
     """
     assert stage.clique is not None
     assert stage.kernel is not None
@@ -209,7 +209,7 @@ def set_up_units(
     bytes_of_row: BytesOfRow,
     context: UploadContext,
 ) -> None:
-    """Say how units of work are shared out among blocks and warps, and give those that need it memory."""
+    """Assign units of work to blocks and warps, and allocate memory for units that need it."""
     device, task = job.accelerator.device, argument.task
     task.unit_count, task.arcs = len(units.units), units.arcs
     task.spilled, task.blocks = units.spilled, units.blocks
@@ -233,7 +233,7 @@ def set_up_units(
 
 
 def _set_up_arcs(job: SearchJob, graph: Graph, rows: DeviceRows, context: UploadContext) -> None:
-    """Have triangles be counted by arcs: nothing is built for rows that are short."""
+    """Set up the count of triangles by arcs, which builds no bitmaps."""
     device = job.accelerator.device
     kernel, _ = job.choose_kernel(triangle_source(), None, "off", context.deadline)
     argument = layout.TriangleArgs()
@@ -247,13 +247,13 @@ def _set_up_arcs(job: SearchJob, graph: Graph, rows: DeviceRows, context: Upload
 
 
 def _piece_of(grid: int, arcs: int) -> int:
-    """Return how many arcs a warp takes at a time, to count triangles."""
+    """Return the number of arcs that a warp takes at a time to count triangles."""
     least, most = _PIECE
     return max(least, min(most, arcs // (grid * WARPS * _CHUNKS_PER_WARP) // WARP * WARP))
 
 
 def _shared_of_warp(units: RootTasks, bytes_of_row: BytesOfRow) -> int:
-    """Return a warp's part of the shared memory in which its block works on any unit that fits."""
+    """Return the bytes of a warp's part of the shared memory in which its block counts any unit that fits."""
     block = bytes_of_row(units.longest[0], WARPS) + _HEADER
     warp = bytes_of_row(min(units.longest[0], _SHORT_ROW), 1) + _HEADER
     return -(-max(-(-block // WARPS), warp) // 16) * 16
@@ -267,7 +267,7 @@ def _degrees(rows: DeviceRows, graph: Graph, context: UploadContext) -> NDArray[
 
 
 def upload_units(units: RootTasks, rows: DeviceRows, device: Device, context: UploadContext) -> CopiedArray:
-    """Return units of work on a device, which were derived from these rows."""
+    """Return a copy on the device of units of work that were derived from these rows."""
     buffer = device.allocate(max(8, units.units.nbytes), "the work of a search", budget=context.budget)
     if units.units.nbytes:
         context.stream.upload(buffer, units.units)

@@ -43,7 +43,7 @@ _WARPS = DRAW_THREADS // GROUP
 _BATCH = 1 << 16
 """Groups of one launch: two million samples, some milliseconds, a megabyte of results."""
 _IN_FLIGHT = 2
-"""Launches that are under way at once."""
+"""Number of launches in flight."""
 _GROUP_BYTES = 16
 _SAMPLE_BYTES = 12
 _LEAST_GROUPS = 1 << 10
@@ -51,7 +51,7 @@ _LEAST_GROUPS = 1 << 10
 
 @dataclass
 class SampleResults:
-    """Memory of the device for results of groups, and of the host to fetch them; used again and again."""
+    """Memory of the device for results of groups, and of the host to fetch them; launches reuse it."""
 
     groups: int
     results: Buffer
@@ -67,11 +67,11 @@ class SampleReader:
         self.units = count
 
     def progress(self, seen: Control) -> tuple[int, int, int]:
-        """Return that nothing is done: samplers do not look."""
+        """Return 0 done and 0 found: samplers report no progress."""
         return 0, self.units, 0
 
     def result(self) -> Groups:
-        """Return the groups that were drawn, from the first on without a gap, once the kernels have ended."""
+        """Return the groups drawn before the first gap, once the kernels have ended."""
         count = self.units
         words = self.results.fetched.array[: _GROUP_BYTES * count]
         valid = words[8 * count : 12 * count].view(np.uint32)
@@ -116,25 +116,25 @@ def _set_up(
 
 
 def _blocks(device: Device, kernel: Kernel, shared: int, count: int) -> int:
-    """Return how many blocks to launch: as many as run at once, or as have a group for each warp."""
+    """Return the number of blocks: as many as run at once, but at most one warp per group."""
     at_once = kernel.blocks_per_multiprocessor(DRAW_THREADS, shared)
     return min(device.multiprocessors * max(1, at_once), -(-count // _WARPS))
 
 
 class DeviceSampler:
-    """Draws on a device; see `motiflux.request.sampler.Sampler`.
+    """Draws samples on a device; see `motiflux.request.sampler.Sampler`.
 
-    What is sampled may be there already, as this machine has it (`candidates`).
+    Pass `candidates` if the host has the candidate graph already.
 
-    It keeps some memory between draws. The candidate graph is kept with the data graph, and may be given up
-    between draws where memory is short.
+    A sampler keeps some memory between draws. The candidate graph is kept with the data graph, and may be
+    dropped between draws if memory is short.
 
     Attributes
     ----------
     timed
         Whether kernels are timed.
     kernel_seconds
-        Their time so far by the device's own clock.
+        Time of the kernels so far by the device's clock.
     """
 
     timed = False
@@ -162,7 +162,7 @@ class DeviceSampler:
         self._kept_results: list[SampleResults] = []
 
     def expect(self, groups: int) -> None:
-        """Do nothing: there is no choice."""
+        """Do nothing: the sampler draws on one device only."""
 
     def draw(
         self,
@@ -172,19 +172,19 @@ class DeviceSampler:
         count: int,
         timeout: float | None = None,
     ) -> Groups:
-        """Return groups ``first .. first + count - 1``; fewer, from the first on, if time was up before.
+        """Return groups ``first .. first + count - 1``; only the first of them if time runs out.
 
-        A kernel is compiled the first time, which counts as time too.
+        The time includes compilation of the kernel on first use.
 
         Parameters
         ----------
         estimator
-            ``wanderjoin``, ``alley``, ``tree``, or a policy of the user's.
+            ``wanderjoin``, ``alley``, ``tree``, or the user's policy.
 
         Raises
         ------
         CompileError
-            The text does not compile.
+            The text of the policy does not compile.
         DeviceMemoryError
             The candidate graph does not fit.
         """
@@ -195,7 +195,7 @@ class DeviceSampler:
         try:
             while begun < count or running:
                 while begun < count and len(running) < _IN_FLIGHT:
-                    deadline.check()  # kernels may be done whenever they are looked at
+                    deadline.check()  # `finish` checks it only while kernels run
                     size = min(_BATCH, count - begun)
                     running.append(self.start(estimator, seed, first + begun, size, deadline))
                     begun += size
@@ -218,12 +218,12 @@ class DeviceSampler:
         count: int,
         deadline: Deadline,
     ) -> DrawingJob:
-        """Begin to draw groups; `finish` returns them. What is not finished has to be closed.
+        """Begin to draw groups; `finish` returns them. A job that is not finished must be closed.
 
         Raises
         ------
         OutOfTimeError
-            Time was up before it began.
+            Time was up before the launch.
         """
         assert 0 < count <= MOST_GROUPS
         device = self._accelerator.device
@@ -246,7 +246,7 @@ class DeviceSampler:
         return job
 
     def finish(self, job: DrawingJob, deadline: Deadline) -> Groups:
-        """Return what was drawn once it is done, or stopped because time is up; it is closed then."""
+        """Return the groups of a job that ended, or was stopped because time is up; close the job."""
         try:
             for now in moments():
                 if job.done():
@@ -260,7 +260,7 @@ class DeviceSampler:
             self._give_back(job)
 
     def close(self) -> None:
-        """Give back what it holds, the candidate graph excepted, which is kept with the data graph."""
+        """Release its memory, but for the candidate graph, which is kept with the data graph."""
         self._kept_results.clear()
 
     def _results(self, count: int) -> SampleResults:
@@ -281,7 +281,7 @@ class DeviceSampler:
         )
 
     def _give_back(self, job: DrawingJob) -> None:
-        """Close a job; its memory serves the next one."""
+        """Close a job and keep its memory for the next one."""
         if job.is_open:
             job.close()
             self._kept_results.append(job.reader.results)

@@ -1,4 +1,4 @@
-"""The job that evaluates a formula on a device: its rows, memory and launches, in order on one stream."""
+"""The job that evaluates a formula on a device: rows, memory and launches in order on one stream."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from motiflux.graph import AdjacencyKey, Graph
 _FIRST_WORD = CONTROL_BYTES // 8
 _TABLE = "a table of local counts"
 _BLOCK_THREADS = 512
-"""Of blocks that take every root."""
+"""Threads of blocks in kernels whose blocks take all roots, including light ones."""
 _LEAST_THREADS = 256
-"""Of blocks that run side by side on one multiprocessor, four of them."""
+"""Fewest threads of a block; four such blocks run on one multiprocessor at once."""
 _SMALL = 1 << 14
-"""Of so few arcs, blocks are small too."""
+"""Most arcs for which blocks have 128 threads."""
 _SOURCES = {kernel: local_counts_source(kernel, ENTRY) for kernel in LocalCountKernel}
 
 
@@ -41,16 +41,16 @@ class TooWide(Exception):  # noqa: N818 - no error: the count is made in another
 
 @dataclass(frozen=True)
 class Shape:
-    """Of a block of the kernels that take roots.
+    """Size of a block of the kernels that take roots.
 
     Parameters
     ----------
     threads
-        Of a block.
+        Threads of a block.
     words
-        Of its shared memory, behind what every block begins with.
+        Words of its shared memory behind the scratch that every block has.
     slots
-        Of the hash table that each of its warps has in them.
+        Slots of each warp's hash table in these words.
     """
 
     threads: int
@@ -64,20 +64,20 @@ class Shape:
 
     @property
     def light(self) -> int:
-        """The work up to which a root is a warp's: its vertices fill three quarters of the hash table."""
+        """Most work of a root that a warp takes: its vertices fill three quarters of the hash table."""
         return 3 * self.slots // 4
 
 
 def shape_of(device: Device, arcs: int, room: int, share: float = 0.0) -> Shape:
-    """Return blocks of which as many run side by side as can have so many bytes of shared memory each.
+    """Return the smallest blocks that have `room` bytes of shared memory each.
 
-    Where not even one can, it has all there is. The more of them, the smaller: a multiprocessor then waits
-    for several roots at once, but the heaviest root must not be the last one at work.
+    If no block has that much, return the largest one. With small blocks, a multiprocessor hides the latency
+    of several roots at once; but the heaviest root must not outlast all others.
 
     Parameters
     ----------
     share
-        Of the heaviest root in all the work.
+        Share of the heaviest root in all work.
     """
     most = device.shared_per_block - layout.SCRATCH_BYTES
     least = max(_LEAST_THREADS, MOST_THREADS * share * device.multiprocessors)
@@ -99,13 +99,13 @@ class TableReader:
     Attributes
     ----------
     sums
-        The slot of each number that kernels leave, and how often it counts.
+        The slot of each number that kernels write, and its factor.
     constant
-        A number that counts besides.
+        A number to add.
     searched
-        Sum of the searches in the formula, which each call makes first.
+        Sum of the searches in the formula, which each call runs first.
     units
-        Number of roots that kernels take in all.
+        Total number of roots that kernels take.
     """
 
     def __init__(self, control: ControlBlock) -> None:
@@ -116,7 +116,7 @@ class TableReader:
         self.units = 0
 
     def progress(self, seen: Control) -> tuple[int, int, int]:
-        """Return roots done, roots in all, and 0."""
+        """Return roots done, roots in total, and 0."""
         return int(seen.done), self.units, 0
 
     def result(self) -> Result:
@@ -134,14 +134,14 @@ TableJob = KernelJob[LaunchSequence, TableReader]
 
 
 class TableRun:
-    """Prepares the job of a formula: rows, memory and launches, which the device does together.
+    """Prepares the job of a formula: rows, memory and launches.
 
     Attributes
     ----------
     repeatable
-        Whether all of it is done by kernels.
+        Whether kernels compute everything, so that the job can be launched again.
     share
-        Of the roots of what is launched next, the first one and how many until the one after it.
+        Roots that the next launches take: index of the first one, and stride.
     """
 
     def __init__(self, job: TableJob, graph: Graph, context: UploadContext) -> None:
@@ -156,10 +156,10 @@ class TableRun:
         self._launches = LaunchSequence()
         self._frames: list[Any] = []
         self._free: dict[int, list[Buffer]] = {}
-        self._next_word = _FIRST_WORD + 1  # the first one says that numbers passed 64 bits
+        self._next_word = _FIRST_WORD + 1  # the first one flags an overflow of 64 bits
 
     def end(self) -> None:
-        """Set up the job with all that was prepared."""
+        """Set up the job with the launches that were prepared."""
         control = self._job.control
         frame = layout.Frame(control.address, self.address(_FIRST_WORD))
         for args in self._frames:
@@ -168,7 +168,7 @@ class TableRun:
         self._job.set_up(self._launches, self.reader)
 
     def rows_of(self, key: AdjacencyKey) -> DeviceRows:
-        """Return rows of the graph, copied if they are not there yet."""
+        """Return rows of the graph, copied if they are not on the device yet."""
         copies = resident(self._graph, self._accelerator.device)
         rows = copies.rows(self._graph, RowsKey(key, above=False), self.context)
         if not self._job.memory.reads(rows):
@@ -191,11 +191,11 @@ class TableRun:
         return buffer
 
     def reuse(self, buffer: Buffer) -> None:
-        """Let what is launched later have memory that what is launched until now needs."""
+        """Reuse a buffer in later launches: the launches added so far are the last to need its contents."""
         self._free.setdefault(buffer.nbytes, []).append(buffer)
 
     def filled(self, numbers: NDArray[np.uint64]) -> Buffer:
-        """Return memory with these numbers, which the host found for this evaluation."""
+        """Return device memory with these numbers, which the host computed for this evaluation."""
         self.repeatable = False
         buffer = self._accelerator.device.allocate(max(numbers.nbytes, 8), _TABLE, budget=self.context.budget)
         self._job.memory.hold(buffer)
@@ -205,17 +205,17 @@ class TableRun:
         return buffer
 
     def table(self, size: int) -> Buffer:
-        """Return memory for so many numbers."""
+        """Return memory for `size` 64-bit numbers."""
         return self._allocate(8 * size, _TABLE)
 
     def zeros(self, nbytes: int, what: str = _TABLE) -> Buffer:
-        """Return memory that is zero."""
+        """Return zeroed memory."""
         buffer = self._allocate(nbytes, what)
         self._launches.add(lambda stream: stream.clearing(buffer))
         return buffer
 
     def for_blocks(self, grid: int, bytes_of_block: int, what: str) -> tuple[int, Buffer]:
-        """Allocate what each block needs, zero, for as many blocks as fit; return their number too."""
+        """Return the number of blocks that fit, at most `grid`, and zeroed memory for them."""
         device, budget = self._accelerator.device, self.context.budget
         while True:
             try:
@@ -229,7 +229,7 @@ class TableRun:
             grid = max(1, min(grid // 2, int(USABLE * available) // bytes_of_block))
 
     def slot(self) -> int:
-        """Return the first of two words that are zero when kernels start, and come back when all are done."""
+        """Reserve two words that are zero at the start and fetched at the end; return the first one."""
         at = self._next_word
         self._next_word += 2
         if 8 * self._next_word > MOST_BLOCK_BYTES:
@@ -237,25 +237,25 @@ class TableRun:
         return at
 
     def address(self, slot: int) -> int:
-        """Return where a word of `slot` lies."""
+        """Return the address of a word of `slot`."""
         return self._job.control.address + 8 * slot
 
     def kernel_of(self, kernel: LocalCountKernel) -> Kernel:
-        """Return a kernel, compiled if it is not yet."""
+        """Return a kernel, compiled if necessary."""
         return self._accelerator.kernel(_SOURCES[kernel], self.context.deadline)
 
     def shape_of(self, rows: DeviceRows, roots: DeviceRoots, room: int) -> Shape:
-        """Return the blocks of kernels that take the roots of `rows`, with room for so many bytes each."""
+        """Return the size of blocks that take the roots of `rows` and need `room` bytes each."""
         return shape_of(self._accelerator.device, rows.arcs, room, roots.share)
 
     def root_grid(self, kernel: Kernel, shape: Shape, roots: DeviceRoots) -> int:
-        """Return how many blocks take roots."""
+        """Return the number of blocks that take roots."""
         heavy = roots.heavier(shape.light)
         light = -(-(roots.count - heavy) // (shape.threads // 32))
         return max(1, min(self._most_blocks(kernel, shape.threads, shape.shared), heavy + light))
 
     def _most_blocks(self, kernel: Kernel, threads: int, shared: int) -> int:
-        """Return how many blocks run at once."""
+        """Return the number of blocks that run at once."""
         return self._accelerator.device.multiprocessors * kernel.blocks_per_multiprocessor(threads, shared)
 
     def launch_roots(self, kernel: Kernel, grid: int, shape: Shape, args: Any, roots: DeviceRoots) -> None:
@@ -265,7 +265,7 @@ class TableRun:
     def launch_blocks(
         self, name: LocalCountKernel, args: Any, rows: DeviceRows, roots: DeviceRoots, bytes_of_block: int
     ) -> None:
-        """Launch a kernel whose blocks take every root, each with memory of its own."""
+        """Launch a kernel whose blocks take all roots; each block has its own memory."""
         kernel = self.kernel_of(name)
         threads = _BLOCK_THREADS if rows.arcs > _SMALL else 128
         most = self._most_blocks(kernel, threads, layout.SCRATCH_BYTES)
@@ -301,7 +301,7 @@ class TableRun:
         self._launch_plain(kernel, grid, threads, shared, args)
 
     def launch_pass(self, name: LocalCountKernel, threads: int, args: Any) -> None:
-        """Launch a kernel over all roots, of which so many threads are busy at most."""
+        """Launch a kernel over all roots, which keeps at most `threads` threads busy."""
         kernel = self.kernel_of(name)
         most = self._most_blocks(kernel, TABLE_THREADS, layout.SCRATCH_BYTES)
         grid = max(1, min(most, -(-threads // TABLE_THREADS)))

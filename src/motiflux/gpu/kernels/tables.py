@@ -1,7 +1,7 @@
-"""Counts from tables of local counts on a device: what `motiflux.cpu.local` does, by kernels.
+"""Counts from tables of local counts on a device, like those of `motiflux.cpu.local` on the host.
 
-All kernels of a formula are enqueued one after another; numbers come back once. They have 64 bits, sums 128:
-a number that passes these is reported as an overflow.
+All kernels of a formula are enqueued in sequence; their results are fetched once. Numbers have 64 bits, sums
+128 bits; a larger number is reported as an overflow.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from motiflux.request.request import Request
 
 _ALL, _ENDS_BELOW, _BOTH_BELOW = 0, 1, 2
 _MOST_VERTICES = 1 << 31
-"""Kernels count with 32 bits where they count vertices."""
+"""Kernels count vertices in 32 bits."""
 _HALF = 1 << 16
-"""Of so few middles, two counters share a word."""
+"""If all rows are shorter, a counter of middles fits into 16 bits, and two counters share a word."""
 
 
 class _Preparation:
@@ -50,8 +50,8 @@ class _Preparation:
     Parameters
     ----------
     share
-        Which device this is of how many. The roots of sums are shared between them, the totals of all devices
-        add up. The tables that these sums need are on each, all else is done by the first one.
+        Index of the device, and number of devices. Devices share the roots of sums, and their totals are
+        added. Each device computes the tables that these sums need; the first one computes the rest.
     """
 
     def __init__(self, run: TableRun, graph: Graph, schedule: Schedule, share: tuple[int, int]) -> None:
@@ -111,7 +111,7 @@ class _Preparation:
                 yield from _parts(scalar, None)
 
     def _needed(self) -> dict[Table, Join | None]:
-        """Return what is to be written down here: on all devices but the first, what shared sums read."""
+        """Return the tables to compute: all on the first device, inputs of shared sums on other devices."""
         tables = self._schedule.tables
         if self._share[0] == 0:
             return tables
@@ -119,7 +119,7 @@ class _Preparation:
         for scalar in self._schedule.scalars:
             if isinstance(scalar, Walks):
                 wanted.update(_parts(scalar, None))
-        for table, join in reversed(tables.items()):  # those that others need come first
+        for table, join in reversed(tables.items()):  # a table comes before tables that need it
             if table in wanted:
                 wanted.update(_parts(table, join))
         return {table: join for table, join in tables.items() if table in wanted}
@@ -128,7 +128,7 @@ class _Preparation:
         if uses[table] == 0:
             self._run.reuse(self._made.pop(table))
 
-    # What is written down.
+    # Tables.
 
     def _make(self, table: Table, join: Join | None) -> None:
         self._run.context.deadline.check()
@@ -149,7 +149,7 @@ class _Preparation:
                 self._made[table] = self._search_arcs(table)
 
     def _search_arcs(self, table: Searched) -> Buffer:
-        """Have the host search from each arc, and copy what it finds."""
+        """Have the host search from each arc, and copy the counts to the device."""
         with on_host():
             threads = self._run.context.threads
             search = native_problem(
@@ -284,7 +284,7 @@ class _Preparation:
         return out
 
     def _walk(self, walks: Walks, out: Buffer | None) -> int:
-        """Walk from each root; return the word of the sum, where `out` takes no number for each."""
+        """Walk from each root into `out`, or into a sum if `out` is None; return the slot of the sum."""
         registers = 1 + max(step.into for step in walks.steps)
         if len(walks.steps) > layout.MOST_STEPS or registers > layout.MOST_REGISTERS:
             raise TooWide
@@ -311,7 +311,7 @@ class _Preparation:
         self._run.launch_blocks(LocalCountKernel.WALKS, args, seeds, roots, 12 * registers * self._vertices)
         return slot
 
-    # Schedule over whole tables.
+    # Passes over whole tables.
 
     def _join(self, join: Join) -> Buffer:
         domain = self._domain(join.product.domain, [join.product], by_rows=join.sum_rows)
@@ -381,9 +381,9 @@ def prepare_tables(
     Parameters
     ----------
     search
-        Returns how many embeddings a search finds: done first, one after another.
+        Returns the number of embeddings that a search finds. Searches run first, one after another.
     share
-        Which device this is of how many, as `_Preparation` takes it.
+        Index of the device, and number of devices (`_Preparation`).
 
     Raises
     ------
@@ -412,7 +412,7 @@ def prepare_tables(
 
 
 def table_bytes(graph: Graph, schedule: Schedule) -> int:
-    """Return about how many bytes of a device the tables of a formula take, and the rows they come from."""
+    """Return the approximate bytes of a device that the tables of a formula and their rows take."""
     arcs, vertices = graph.forward.num_arcs, graph.num_vertices
     sizes = (vertices, arcs)
     tables = sum(8 * sizes[table.pattern.roots == 2] for table in schedule.tables)
@@ -420,7 +420,7 @@ def table_bytes(graph: Graph, schedule: Schedule) -> int:
 
 
 def _parts(table: Table, join: Join | None) -> Iterator[Table]:
-    """Give the tables that one is made of, as often as they are used."""
+    """Yield the tables from which a table is computed, one for each use."""
     if join is not None:
         yield from (factor.table for factor in join.product.factors)
         yield from (lesser for _, lesser in join.minus)

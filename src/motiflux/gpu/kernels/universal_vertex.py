@@ -1,4 +1,4 @@
-"""Patterns with a universal vertex on a device: how the work is cut up, and the job that counts in bits."""
+"""Patterns with a universal vertex on a device: the units of work, and the job that counts in bitmaps."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from motiflux.request.request import Request
 
 _BLOCKS_AT_ONCE = 16
 _LEAST_SLICE = 20_000.0
-"""Instructions of warps below which a root is not cut up."""
+"""Instructions of warps below which a root is not divided."""
 _MOST_SLICES = 256
 _SHORT_ROW = 32
 
 
 def bytes_of(row: int, warps: int, levels: int, bases: int) -> int:
-    """Return the memory that so many warps need for one row (``match::UniversalVertexCount``)."""
+    """Return the bytes that `warps` warps need for one row (``match::UniversalVertexCount``)."""
     capacity = WARP
     while capacity < row + row // 2:
         capacity *= 2
@@ -36,7 +36,7 @@ def bytes_of(row: int, warps: int, levels: int, bases: int) -> int:
 
 
 def cut_universal_vertex(degrees: NDArray[np.int64], universal: UniversalVertexPlan, teams: int) -> RootTasks:
-    """Cut up the roots with so many neighbours each, but for those with too many."""
+    """Divide the roots with these numbers of neighbours into units; leave out those with too many."""
     kept = np.where(degrees <= MOST_MEMBERS, degrees, 0)
     levels, bases = universal.levels, len(universal.shape.bases)
 
@@ -47,7 +47,7 @@ def cut_universal_vertex(degrees: NDArray[np.int64], universal: UniversalVertexP
 
 
 def _slices(lengths: NDArray[np.int64], universal: UniversalVertexPlan, teams: int) -> NDArray[np.int64]:
-    """Return into how many slices each root goes: each finds the bits anew, so all must be worth it."""
+    """Return the number of slices of each root: few enough that building the bitmap for each slice pays."""
     if len(lengths) == 0:
         return np.empty(0, np.int64)
     build = ROOT + lengths * (float(lengths[0]) * LOOK_UP / WARP + lengths / WARP)
@@ -62,12 +62,12 @@ def _slices(lengths: NDArray[np.int64], universal: UniversalVertexPlan, teams: i
 def set_up_universal_vertex(
     job: SearchJob, graph: Graph, stage: Stage, request: Request, context: UploadContext, devices: int = 1
 ) -> None:
-    """Have a job count in bits from all roots that have few enough neighbours.
+    """Have a job count in bitmaps from all roots that have few enough neighbours.
 
     Parameters
     ----------
     devices
-        How many devices share the work, which is cut up as finely as all of them need.
+        Number of devices that share the work: more devices need smaller units.
     """
     assert stage.universal is not None
     universal, device = stage.universal, job.accelerator.device
@@ -107,7 +107,7 @@ def set_up_universal_vertex(
 def _upload_kinds(
     graph: Graph, universal: UniversalVertexPlan, job: SearchJob, context: UploadContext
 ) -> CopiedArray:
-    """Return the kinds of each vertex, as bits of a word."""
+    """Return a word for each vertex; each bit is one kind (labels and a filter) that it belongs to."""
     words = np.zeros(max(1, graph.num_vertices), np.uint32)
     for number, (labels, narrowing) in enumerate(universal.rows.kinds):
         words[: graph.num_vertices] |= _of_kind(graph, labels, narrowing).astype(np.uint32) << number
@@ -118,7 +118,7 @@ def _upload_kinds(
 
 
 def _of_kind(graph: Graph, labels: Codes, narrowing: VertexFilter | None) -> NDArray[np.bool_]:
-    """Return which vertices have one of the labels, and satisfy what else is asked."""
+    """Return a mask of the vertices that have one of the labels and pass the filter."""
     found = np.ones(graph.num_vertices, np.bool_)
     if labels is not None and graph.vertex_labels is not None:
         found &= np.isin(graph.vertex_labels, labels)

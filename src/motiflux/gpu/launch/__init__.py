@@ -1,1 +1,1 @@
-"""From a plan to a launch: rows, grid, memory, work queues; jobs that are kept for equal calls."""
+"""Set-up of launches: rows, grid, memory, work queues; jobs that are kept for equal calls."""

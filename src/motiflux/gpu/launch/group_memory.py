@@ -1,4 +1,4 @@
-"""Memory that the groups of a launch have: candidate lists of levels, numbers of parts, work of others."""
+"""Memory of the groups of a launch: candidate lists of levels, cached counts of parts, work queues."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from motiflux.plan import Plan
 
 _LINE_WORDS = 32
 USABLE = 0.9
-"""Share of the free memory that candidate lists may take."""
+"""Largest share of the free memory for candidate lists."""
 _LEAST_KEPT, _MOST_KEPT = 1 << 10, 1 << 20
-"""Numbers of parts that are kept, at least and at most."""
+"""Least and greatest number of cached counts of parts."""
 _KEPT_PER_ARC = 256
 
 
 @dataclass(frozen=True)
 class Lists:
-    """Where the candidate lists of a group lie: words in all, and the first word of each level's."""
+    """Layout of the candidate lists of a group: total words, and the first word of each level's list."""
 
     words: int
     places: tuple[int, ...]
@@ -38,9 +38,9 @@ def lay_out(
     goal: Goal,
     tail: DeviceTail | None = None,
 ) -> Lists:
-    """Bound each level's candidates by the shortest of its sets; `sources` names the rows it reads.
+    """Return the layout, each list as long as the level's shortest set; `sources` names the rows of a level.
 
-    Of a tail only those that are walked have any.
+    In a tail, only levels that are enumerated have lists.
     """
     walked = set() if tail is None else {*range(tail.start), *(one.level for one in tail.walked())}
     bounds: list[int] = []
@@ -68,7 +68,7 @@ def _lines(words: int) -> int:
 def allocate_for(
     device: Device, bytes_of_block: int, budget: int | None, grid: int
 ) -> tuple[int, Buffer | None]:
-    """Allocate what each block needs, for as many blocks as fit; return the number of blocks too."""
+    """Return the number of blocks that fit, at most `grid`, and memory for them."""
     if bytes_of_block == 0:
         return grid, None
     while True:
@@ -86,13 +86,13 @@ def allocate_for(
 
 
 def kept_places(arcs: int) -> int:
-    """Return how many numbers of parts a count keeps at most, if there is memory for that."""
+    """Return the number of counts of parts that a search caches, if there is enough memory."""
     most = min(_MOST_KEPT, max(_LEAST_KEPT, _KEPT_PER_ARC * arcs))
     return 1 << (most - 1).bit_length()
 
 
 def add_kept(job: SearchJob, argument: Any, places: int, budget: int | None) -> None:
-    """Make room for so many numbers, or as many as there is memory for."""
+    """Allocate a cache for `places` counts of parts, or for fewer if memory is short."""
     entry = ctypes.sizeof(layout.KeptNumber)
     while places >= _LEAST_KEPT:
         try:
@@ -107,7 +107,7 @@ def add_kept(job: SearchJob, argument: Any, places: int, budget: int | None) -> 
 
 
 def add_work_queue(job: SearchJob, task: Any, groups: int, budget: int | None) -> None:
-    """Give groups wait slots, in which they get work of other groups, if there is memory for that."""
+    """Allocate a work queue with wait slots, through which groups hand over work, if memory suffices."""
     slots = layout.wait_slots_for(groups)
     try:
         buffer = job.accelerator.device.allocate(

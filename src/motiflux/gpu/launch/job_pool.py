@@ -1,7 +1,7 @@
-"""Jobs that have ended and are kept with the graph: an equal query only launches its job again.
+"""Jobs that have ended and are kept with the graph: an equal query launches the same job again.
 
-A kept job holds its own memory, its arguments and its kernel. It does not hold the rows that it reads: if
-these were given up, the job is set up anew.
+A kept job holds its memory, arguments and kernel, but not the rows that it reads: if they are no longer on
+the device, the job is set up anew.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from motiflux.graph import Graph
 from motiflux.request.request import Request
 
 _MOST, _ROOM = 64, 1 << 30
-"""Maximum number of jobs that are kept with one graph, and of bytes of their own memory."""
+"""Maximum number of kept jobs of one graph, and of bytes of their memory."""
 
 
 class JobPool:
     """Jobs of one graph on one accelerator that have ended, by name.
 
-    One thread at a time uses a job, which returns to the pool when it is closed. A thread that asks for it
-    meanwhile sets up another one, and one of both is kept. All accesses are single operations, as in `Memo`:
-    threads share the pool without a lock.
+    One thread at a time uses a job, which returns to the pool when it is closed. Another thread that asks for
+    it meanwhile sets up a second one; the pool keeps one of the two. All accesses are single operations, as
+    in `Memo`, so that threads share the pool without a lock.
     """
 
     def __init__(self, accelerator: Accelerator) -> None:
@@ -33,7 +33,7 @@ class JobPool:
         accelerator.add_job_pool(self)
 
     def begin(self, name: Hashable, request: Request) -> AnyJob | None:
-        """Return the job of that name, open again; None if there is none that can be used."""
+        """Return the job of that name, open again; None if there is no usable one."""
         place = self._places.get(name)
         if not place:
             return None
@@ -43,7 +43,7 @@ class JobPool:
             return None
         budget = request.gpu_memory
         if budget is not None and self._accelerator.device.used_memory() > budget:
-            return None  # nothing else checks that for kept jobs
+            return None  # kept jobs allocate nothing, which would check the budget
         try:
             best = job.has_best_kernel(request.tuning["specialize"])
             if best and job.begin_again(partial(self._put, name)):
@@ -54,20 +54,19 @@ class JobPool:
         return None
 
     def keep(self, name: Hashable, job: AnyJob, subject: object, request: Request) -> None:
-        """Have a job be kept under a name when it is over.
+        """Have a job return to the pool under a name when it is closed.
 
         Parameters
         ----------
         subject
-            An object whose identity is part of the name. The job holds it, so that no other object gets that
-            identity.
+            An object whose id is part of the name. The job holds it, so that no other object gets its id.
         """
         if request.tuning["rest"] == "on":
             job.subject = subject
             job.keep_when_over(partial(self._put, name))
 
     def reclaim(self, needed: int) -> int:
-        """Give up jobs, in the order in which their names were first kept; return their bytes."""
+        """Drop jobs, in the order in which their names were first kept; return their bytes."""
         freed = 0
         for name in list(self._places):
             if freed >= needed:

@@ -1,4 +1,4 @@
-"""How much memory of a device a search will take, before anything is uploaded or compiled."""
+"""Memory of a device that a search will take, estimated before anything is uploaded or compiled."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from motiflux.request.request import Request
 from motiflux.units import bytes_text, quantity
 
 _RESIDENT_THREADS = 2048
-"""Threads that a multiprocessor holds at most."""
+"""Most resident threads of a multiprocessor."""
 _FEW = 4
-"""Of so many groups that could run, fewer than one are worth a word."""
+"""`explain` reports the groups if memory suffices for fewer than one in this many."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Needs:
-    """What a count takes of a device.
+    """Device memory of a count.
 
     Parameters
     ----------
     rows, beside
-        Bytes of copies of rows, and of what else there is once.
+        Bytes of copies of rows; bytes of cached counts of parts and work queues.
     group
         Bytes of the lists of one group of lanes.
     groups
-        Groups that can run at once.
+        Number of groups that can run at once.
     """
 
     rows: int
@@ -49,10 +49,10 @@ class _Needs:
 
 
 def device_bytes(device: Device, graph: Graph, stage: Stage, request: Request) -> int:
-    """Return the bytes that a count takes, at most: copies of rows, lists of candidates, wait slots.
+    """Return the most bytes that a count takes: copies of rows, lists of candidates, wait slots.
 
-    Lists are for as many groups of lanes as can run at once. Where they do not fit, fewer groups are run.
-    Rows of a candidate space are fewer than those of the graph that have the labels.
+    All groups of lanes that can run at once have lists; if these do not fit, fewer groups run. The rows of a
+    candidate space are taken to be as long as the graph's rows with these labels.
     """
     needs = _needs(device, graph, stage)
     wanted = needs.group * needs.groups + needs.beside
@@ -60,7 +60,7 @@ def device_bytes(device: Device, graph: Graph, stage: Stage, request: Request) -
 
 
 def groups_told(device: Device, graph: Graph, stage: Stage, request: Request) -> str:
-    """Return what there is to say where lists leave room for few of the groups that could run."""
+    """Return a note if memory for lists suffices for few of the groups that could run; else an empty text."""
     needs = _needs(device, graph, stage)
     if needs.group == 0:
         return ""
@@ -110,14 +110,14 @@ def _row_bytes(graph: Graph, arcs: int) -> int:
 
 
 def _arcs(graph: Graph, key: RowsKey) -> int:
-    """Bound the arcs of rows. Of an undirected edge between vertices alike, one arc leads upwards."""
+    """Bound the arcs of rows. Between vertices of equal labels, an edge has one arc to the greater vertex."""
     arcs = arcs_of(graph, key.adjacency)
     alike = key.adjacency.source_labels == key.adjacency.target_labels
     return arcs // 2 if key.above and alike and not graph.directed else arcs
 
 
 def _longest(graph: Graph, key: RowsKey) -> int:
-    """Bound the longest row. Ids ascend by degree: a row upwards is no longer than the root of its arcs."""
+    """Bound the longest row. Ids ascend by degree: a row has at most sqrt(arcs) greater neighbours."""
     into = key.adjacency.direction is Direction.IN
     sides = [graph.reverse if into and graph.directed else graph.forward]
     if graph.directed and key.adjacency.direction is Direction.EITHER:

@@ -1,4 +1,4 @@
-"""From a stage of a physical plan to a search on a device: its rows, its kernel, its memory."""
+"""Set-up of a search on a device from a stage of a physical plan: rows, kernel, memory."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ from motiflux.types import Semantics, Symmetry
 
 Rows = Mapping[Any, WalkedRows]
 SetUp = Callable[[SearchJob, Graph, Stage, Request, UploadContext], None]
-"""Gives a job its kernel, its rows and its memory; all but the limit."""
+"""Gives a job its kernel, rows and memory, but no limit."""
 
 _PIECES_PER_GROUP = 8
 _PIECE = (32, 128)
-"""Least and most root arcs that a group takes at a time: all take them from one counter."""
+"""Least and most root arcs that a group takes at a time; all groups take them from one counter."""
 _TAIL_PIECE = 8
-"""Fewest where a whole tail is counted for each root arc."""
+"""Least root arcs at a time if a whole tail is counted for each one."""
 _ARC_LEVELS = 2
 _LARGEST_SPECIAL = (10, 32)
-"""Most levels and sources of a shape worth compiling for: the loops of all levels are unrolled."""
+"""Most levels and sources of a shape with a specialized kernel, which unrolls the loops of all levels."""
 _MOST_SOURCES = 256
-"""Kernels whose text is kept: to write it takes a third of the host's part of a listing."""
+"""Number of kernel texts that are kept: writing one takes a third of the host's time of a row listing."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class _Sources:
     Parameters
     ----------
     plan
-        The plan as it is run.
+        The plan as it runs.
     keys
-        The rows that each level reads, by names.
+        Names of the rows that each level reads.
     by_key
-        These rows.
+        These rows, by name.
     root
         The rows of root arcs.
     out, into
-        All arcs by source, and by target, if steps look at them.
+        All arcs by source, and by target, if steps read them.
     """
 
     plan: Plan
@@ -87,7 +87,7 @@ class _Sources:
 
     @property
     def addresses(self) -> list[list[tuple[int, int]]]:
-        """Where the rows of each level begin."""
+        """Addresses of the rows of each level."""
         return [[self.by_key[key].addresses for key in keys] for keys in self.keys]
 
 
@@ -122,7 +122,7 @@ def prepare(
     DeviceMemoryError
         Not even the smallest launch fits.
     OutOfTimeError
-        The deadline passed meanwhile.
+        The deadline passed before the job was ready.
     """
     deadline.check()
     with setting_up(SearchJob(accelerator)) as job:
@@ -142,7 +142,7 @@ def _set_up_kernel(
     request: Request,
     context: UploadContext,
 ) -> None:
-    """Choose between the general kernel and that of the plan's shape, and allocate what it needs."""
+    """Choose between the general kernel and that of the plan's shape, and allocate its memory."""
     accelerator, plan = job.accelerator, sources.plan
     general, special = _kernel_sources(plan.shape, plan.order, plan.semantics, plan.symmetry, kernel)
     switch = request.tuning["specialize"]
@@ -179,13 +179,13 @@ def _set_up_kernel(
 
 
 def _piece_of(groups: int, fewest: int, arcs: int) -> int:
-    """Return how many root arcs a group takes at a time."""
+    """Return the number of root arcs that a group takes at a time."""
     least, most = min(fewest, max(1, arcs // groups)), _PIECE[1]
     return max(least, min(most, arcs // (groups * _PIECES_PER_GROUP)))
 
 
 def _task(graph: Graph, sources: _Sources, goal: Goal, tail: DeviceTail | None, lists: Lists) -> layout.Task:
-    """Return the task of a kernel, but for what depends on the launch."""
+    """Return the task of a kernel, without the fields that depend on the launch."""
     plan, root = sources.plan, sources.root
     levels, max_spans = len(plan.shape.steps), max(span_counts(plan))
     task = layout.Task()
@@ -213,7 +213,7 @@ def _task(graph: Graph, sources: _Sources, goal: Goal, tail: DeviceTail | None, 
 def _sources(job: SearchJob, graph: Graph, stage: Stage, context: UploadContext) -> _Sources:
     """Return the rows that a stage reads, on the device of `job`, which keeps them there.
 
-    They are of the candidate space of the plan, if it has one and that fits; else of the graph.
+    They are rows of the plan's candidate space, if it has one and it fits; else rows of the graph.
     """
     device, plan = job.accelerator.device, stage.plan
     if graph.num_vertices > MOST_VERTICES:
@@ -243,13 +243,13 @@ def _sources(job: SearchJob, graph: Graph, stage: Stage, context: UploadContext)
 
 
 def without_bounds(plan: Plan) -> Plan:
-    """Return the plan without bounds on degrees: candidates of a space have those they need already."""
+    """Return the plan without bounds on degrees, which all candidates of a space meet already."""
     steps = tuple(replace(step, bounds_out=False, bounds_in=False) for step in plan.shape.steps)
     return replace(plan, shape=PlanShape(steps))
 
 
 def row_keys(plan: Plan) -> list[list[RowsKey]]:
-    """Return, per level, the rows that its sources read."""
+    """Return the names of the rows that the sources of each level read."""
     return [
         [
             RowsKey(key, above=source.level in step.after)
@@ -260,7 +260,7 @@ def row_keys(plan: Plan) -> list[list[RowsKey]]:
 
 
 def kernels_of(stage: Stage) -> tuple[Source | None, Source | None]:
-    """Return the general unit of a stage, and that for its shape; None where there is none."""
+    """Return the general kernel source of a stage, and the one for its shape; None if there is none."""
     if stage.family is Family.UNIVERSAL_VERTEX:
         assert stage.universal is not None
         return universal_vertex_source(), universal_vertex_source(stage.universal.shape)
@@ -278,7 +278,7 @@ def _kernel_sources(
 ) -> tuple[Source, Source | None]:
     """Return the general kernel, and that for the shape of a plan.
 
-    There is none for a shape that is too large, or whose tail is walked by data.
+    Shapes that are too large, and nested tails, have no specialized kernel.
     """
     goal, (levels, sources), steps = Goal(kernel.goal), _LARGEST_SPECIAL, shape.steps
     told = [f"  level {level}: {step}" for level, step in enumerate(steps)]
@@ -291,7 +291,7 @@ def _kernel_sources(
 
 
 def grid_of(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_block: int) -> int:
-    """Return the number of blocks: as many as run at once, but no more than have an arc for each group."""
+    """Return the number of blocks: as many as run at once, but at most one group for each arc."""
     resident_blocks = kernel.blocks_per_multiprocessor(THREADS, shared)
     if resident_blocks == 0:
         raise DeviceError(

@@ -1,4 +1,4 @@
-"""Rows of an enumeration on a device: its search, batches, limits, deadlines and the end."""
+"""Rows of an enumeration on a device: search, batches, limits, deadlines and the end."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from motiflux.result.rows import StoresRows
 T = TypeVar("T")
 
 HAND_OUT_SECONDS = 0.05
-"""Rows that were found are handed out after this time, whether they fill a batch or not."""
+"""Seconds after which found rows are handed out, even if they do not fill a batch."""
 
 
 @dataclass
 class Delivered:
-    """How many rows were handed out, by all devices together."""
+    """Number of rows that all devices together handed out."""
 
     rows: int = 0
 
 
 class FoundRows(StoresRows):
-    """Blocks of rows in internal ids. The kernel runs only while there is room for its rows.
+    """Blocks of rows in internal ids. The kernel runs only while there is memory for its rows.
 
-    Rows that were found are counted as such until they are handed out; rows handed out, and limits, are
-    counted in images.
+    A found row yields several images by symmetry. Found rows are counted without images; rows handed out, and
+    limits, with images.
 
     Parameters
     ----------
     delivered
-        The rows handed out, if several devices share the enumeration.
+        The common number of rows handed out, if several devices share the enumeration.
     """
 
     complete = False
@@ -83,27 +83,27 @@ class FoundRows(StoresRows):
 
     @property
     def accelerator(self) -> Accelerator:
-        """Where it searches."""
+        """The accelerator of the search."""
         return self._job.accelerator
 
     @property
     def over(self) -> bool:
-        """Whether there will be no more rows."""
+        """Whether there are no more rows."""
         return self._over
 
     @property
     def met_limit(self) -> bool:
-        """Whether it ended because enough rows were handed out."""
+        """Whether the search ended because enough rows were handed out."""
         return self._over and not self.complete and not self._was_stopped
 
     @property
     def inherited(self) -> bool:
-        """Whether this process was forked from the one whose search it is."""
+        """Whether the search belongs to a parent process from which this one was forked."""
         return self._job.inherited
 
     @abstractmethod
     def _connect(self) -> None:
-        """Make room for rows."""
+        """Allocate memory for rows."""
 
     @abstractmethod
     def _launch(self) -> None:
@@ -118,8 +118,8 @@ class FoundRows(StoresRows):
         return self._guarded(self._next)
 
     def _guarded(self, take: Callable[[], T]) -> T | None:
-        """Take rows, one thread at a time; what is raised ends the search."""
-        self._job.accelerator.device.use()  # first: a fork may have left the lock taken for ever
+        """Take rows, one thread at a time; an exception ends the search."""
+        self._job.accelerator.device.use()  # before the lock: refuses forked children
         with self._lock:
             if self._over:
                 return None
@@ -130,16 +130,16 @@ class FoundRows(StoresRows):
                 raise
 
     def _stop_kernel(self) -> None:
-        """Stop for want of time; what was found until then is still handed out."""
+        """Stop because time is up; rows found until then are still handed out."""
         if not self._was_stopped:
             self._was_stopped = True
             self._job.stop_and_wait()
 
     def _may_go_on(self) -> bool:
-        """Whether groups parked, which may go on: there is time left too, however soon they park again."""
+        """Whether groups have saved themselves (parked) and there is time to resume them."""
         if self._was_stopped:
             return False
-        self._job.result()  # refuses a result that is not whole
+        self._job.result()  # raises if the result is incomplete
         if self._job.reader.parked() == 0:
             return False
         self._was_stopped = self._deadline.passed
@@ -147,16 +147,16 @@ class FoundRows(StoresRows):
 
     @property
     def _batch_found(self) -> int:
-        """Rows to be found for a batch: one at least, whose images may be more than fit."""
+        """Found rows per batch: at least one, even if its images exceed the batch."""
         return max(1, self._batch_rows // self._images.of_each)
 
     def _reaches_limit(self, found: int) -> bool:
-        """Whether there are more rows than the limit, with the images of so many that were found."""
+        """Whether the images of `found` more rows exceed the limit."""
         limit = self._request.limit
         return limit is not None and self._delivered.rows + found * self._images.of_each > limit
 
     def _cut(self) -> int:
-        """End at the limit, one row more than it being known; return the rows that are left to hand out."""
+        """End at the limit, which is exceeded; return the number of rows left to hand out."""
         assert self._request.limit is not None
         self._end(complete=False)
         return self._request.limit - self._delivered.rows
@@ -164,7 +164,7 @@ class FoundRows(StoresRows):
     def _report(self, now: float) -> None:
         if self._request.progress is None or now < self._next_look:
             return
-        if (seen := self._job.look()) is not None:  # None until a copy has come: launches may be short
+        if (seen := self._job.look()) is not None:  # None until the first copy arrives
             self._next_look = now + HAND_OUT_SECONDS
             done, total, found = seen
             found *= self._images.of_each
@@ -186,6 +186,6 @@ class FoundRows(StoresRows):
                     self._end(complete=False)
 
     def __del__(self) -> None:
-        # Streams are gone by then; the process takes the kernel along.
+        # When Python exits, streams are gone, and the kernel ends with the process.
         if hasattr(self, "_over") and not sys.is_finalizing():
             self.close()

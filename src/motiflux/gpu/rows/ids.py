@@ -13,34 +13,34 @@ from motiflux.request.deadline import Deadline
 from motiflux.result.images import Images
 
 _TILE_BYTES = 8 << 10
-"""Of ids in shared memory: with 16 blocks to a multiprocessor, half of what there is on an H100."""
+"""Bytes of ids in shared memory: 16 blocks of a multiprocessor use half of an H100's."""
 _TILE_CELLS = 1 << 12
-"""Cells that a block writes of a tile, about: few rows of many images keep all blocks busy too."""
+"""Approximate cells of a tile that a block writes: few rows with many images keep all blocks busy too."""
 _BLOCKS = 16
-"""To a multiprocessor."""
+"""Blocks of a multiprocessor."""
 _ID_BYTES = 8
 
 
 class DeviceIds:
-    """Makes arrays of ids of rows that a kernel stored, past the kernel that goes on.
+    """Makes arrays of ids from rows that a search kernel stored, beside the kernel if it still runs.
 
     Parameters
     ----------
     job
         The job that found the rows.
     ids
-        Of all vertices.
+        Ids of all vertices.
     budget
-        Most bytes on the device, all in all.
+        Maximum number of bytes that motiflux holds on the device.
     deadline
-        When time is up for the kernel to be compiled.
+        Deadline for the compilation of the kernel.
 
     Raises
     ------
     DeviceMemoryError
         The ids do not fit.
     OutOfTimeError
-        The kernel is not compiled by then.
+        The kernel is not compiled by the deadline.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class DeviceIds:
         self._sources = DeviceArray.from_numpy(device, sources, stream, "the images of a row", budget=budget)
 
     def empty(self, rows: int) -> DeviceArray:
-        """Return room for so many rows of ids."""
+        """Return an uninitialized array for `rows` rows of ids."""
         device = self._job.accelerator.device
         return DeviceArray.empty(device, (rows, self._columns), np.int64, "rows of ids", budget=self._budget)
 
     def write(self, address: int, out: DeviceArray) -> None:
-        """Have the images of the rows at `address` be written one after the other, until `out` is full."""
+        """Write the images of the rows at `address` one after the other until `out` is full."""
         accelerator, stream = self._job.accelerator, self._job.session.side
         stream.hold(out.buffer)
         row_bytes = _ID_BYTES * self._columns

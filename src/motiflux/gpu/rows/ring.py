@@ -9,17 +9,17 @@ from motiflux.codegen import layout
 from motiflux.device import Device, HostBuffer
 
 _LINE = 128
-"""Bytes that a device writes at once: tail and packets begin at multiples."""
+"""Bytes that a device writes at once; tail and packets begin at multiples of it."""
 _RECORDS_PER_PACKET = 32
 
 
 class MappedRing:
-    """Memory of the host that the device sees too, and a ring of packets in it.
+    """Host memory mapped into the device, with a ring of packets in it.
 
     Parameters
     ----------
     slots
-        Packets that fit, a power of two.
+        Capacity in packets, a power of two.
     record_words
         32-bit words of a record; a packet holds up to 32 records.
     """
@@ -34,7 +34,7 @@ class MappedRing:
         )
 
     def view(self, tickets: int) -> layout.Ring:
-        """Return the ring as a kernel sees it; `tickets` is the address of the producers' own words."""
+        """Return the ring as a kernel's argument; `tickets` is the address of the producers' words."""
         start = self.memory.address
         return layout.Ring(tickets, start, start + _LINE, start + self._payload, self.slots, self.slot_bytes)
 

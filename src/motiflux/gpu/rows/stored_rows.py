@@ -1,8 +1,8 @@
-"""Rows of an enumeration that a kernel stores in device memory, fetched once it has ended.
+"""Rows of an enumeration that a kernel stores in device memory, fetched once the kernel has ended.
 
-There are two pieces of memory. While the kernel fills one, the rows in the other go to the host and are
-handed out. A full piece ends the kernel: its groups save themselves, and the next launch goes on in the
-other piece. Where a piece does not fill soon, the groups are asked to pause, so that no row waits for long.
+There are two pieces of memory. While the kernel fills one, the rows in the other are copied to the host and
+handed out. A full piece ends the kernel: its groups save themselves, and the next launch resumes them in the
+other piece. If a piece does not fill soon, the groups are asked to pause, so that no row waits for long.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from motiflux.result.images import Block
 from motiflux.types import VERTEX_DTYPE
 
 _FIRST_BYTES, _MOST_BYTES = 1 << 20, 32 << 20
-"""Of rows that a launch may store: the first is short, so that first rows come soon."""
+"""Bytes of rows that the first launch, and any launch, may store; the first is short to return rows soon."""
 _MOST_BATCH_BYTES = 256 << 20
-"""Of ids on the device at a time: those of all images of a piece may be many times as much."""
+"""Most bytes of ids on the device at a time: the ids of a piece's images may be many times larger."""
 _ID_BYTES = 8
 _GROWTH = 4
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """Rows of a full piece that are still to be made into ids."""
+    """Rows of a full piece that still have to be converted to ids."""
 
     address: int
     rows: int
 
     def after(self, rows: int, row_bytes: int) -> _Stored | None:
-        """Return what is left after so many; None if nothing is."""
+        """Return the rest after `rows` rows; None if none are left."""
         return None if rows == self.rows else _Stored(self.address + rows * row_bytes, self.rows - rows)
 
 
 class StoredRows(FoundRows):
-    """Rows from memory of the device that its kernel fills again and again."""
+    """Rows from two pieces of device memory that the kernel fills in turn."""
 
     def _connect(self) -> None:
         row_bytes = self._row_bytes = 4 * self._columns
-        least = row_bytes * STAGED_ROWS  # the first group finds room
+        least = row_bytes * STAGED_ROWS  # enough for the first group
         most = max(_MOST_BYTES, least)
         limit = self._request.limit
         if limit is not None:
@@ -99,7 +99,7 @@ class StoredRows(FoundRows):
         return None
 
     def _once(self) -> Block | None:
-        """Hand out rows, or end, or have the kernel go on if it is done; None if there are no rows yet."""
+        """Hand out rows, or end, or launch the kernel again if it is done; None if there are no rows yet."""
         if len(self._fetched):
             return self._handed_out()
         if self._ended:
@@ -113,7 +113,7 @@ class StoredRows(FoundRows):
         return self._handed_out()
 
     def _handed_out(self) -> Block:
-        """Return rows out of memory that is used again."""
+        """Return the next batch of the rows that were fetched, copied out of memory that is reused."""
         found = self._fetched[: self._batch_found]
         rows = self._images.of(found.copy())
         self._fetched = self._fetched[len(found) :]
@@ -123,7 +123,7 @@ class StoredRows(FoundRows):
         return rows
 
     def _wait(self) -> bool:
-        """Wait for the kernel's end; False if this was closed meanwhile."""
+        """Wait for the kernel's end; return False if `close` was called meanwhile."""
         for now in moments():
             self._report(now)
             if self._over or self._closing:
@@ -133,7 +133,7 @@ class StoredRows(FoundRows):
         return False
 
     def _ready(self, now: float) -> bool:
-        """Whether the kernel has ended; it is asked to pause where rows would wait for long."""
+        """Whether the kernel has ended; asks it to pause if rows would wait for long."""
         if self._job.done():
             return True
         if self._deadline.at is not None and now >= self._deadline.at:
@@ -149,7 +149,7 @@ class StoredRows(FoundRows):
         return seen is not None and int(seen.reserved) > 0
 
     def _advance(self) -> tuple[Buffer, int]:
-        """Take the piece of a kernel that has ended, and have it go on with the other one."""
+        """Return the piece of a kernel that has ended and its rows, and resume it in the other piece."""
         full = self._pieces[self._filling]
         stored = self._job.reader.rows_stored()
         self._ended = not self._may_go_on()
@@ -159,20 +159,18 @@ class StoredRows(FoundRows):
         return full, stored
 
     def widen(self, rows: int) -> None:
-        """Give out blocks of up to so many rows from now on, if that is more than was asked for."""
+        """Raise the maximum number of rows of a block to `rows`."""
         self._batch_rows = max(self._batch_rows, rows)
 
     def next_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
         """Return the next rows as ids on the device, [rows, columns]; None at the end.
 
-        Fewer at a time where there is little memory.
-
-        Not to be mixed with `next`.
+        If memory is short, arrays are smaller. Do not mix calls with `next`.
 
         Raises
         ------
         DeviceMemoryError
-            They do not fit beside the search.
+            The ids do not fit beside the search.
         """
         return self._guarded(lambda: self._next_array(ids))
 
@@ -185,7 +183,7 @@ class StoredRows(FoundRows):
         return None
 
     def _array_once(self, ids: NDArray[np.int64]) -> DeviceArray | None:
-        """Do what `_once` does, with rows on the device."""
+        """Do the same as `_once`, with rows on the device."""
         if self._there is None:
             if self._ended:
                 self._end(complete=not self._was_stopped)
@@ -208,7 +206,7 @@ class StoredRows(FoundRows):
         return array
 
     def _numbered(self, stored: _Stored, ids: NDArray[np.int64]) -> tuple[int, DeviceArray | None]:
-        """Have as many stored rows as there is room for be made into ids, up to the limit; say how many."""
+        """Return the number of stored rows that fit, up to the limit, and their ids (None: no rows left)."""
         if self._ids is None:
             budget = self._request.gpu_memory
             self._ids = DeviceIds(self._job, self._images, ids, budget, self._deadline)
@@ -229,10 +227,10 @@ class StoredRows(FoundRows):
         return found, out
 
     def _given_out(self, array: DeviceArray, *, last: bool) -> DeviceArray | None:
-        """Return ids once they are made; None if they are to be asked for later (`poll_on_device`).
+        """Return ids once they are written; None if `poll_on_device` returns them later.
 
-        Beside other devices an array is kept until its ids are made, behind the kernel that goes on: the
-        others need not wait.
+        With several devices, an array is held until its ids are written, so that the host can serve other
+        devices meanwhile.
         """
         if self._shares and not last:
             self._made = array, self._job.session.side.mark()
@@ -240,14 +238,14 @@ class StoredRows(FoundRows):
         self._job.session.side.wait()
         return array
 
-    # Beside other devices, rows are asked for without waiting.
+    # With several devices, rows are polled without waiting.
 
     def poll(self) -> Block | None:
-        """Return rows that are there; None if there are none yet, or all were handed out (`over`)."""
+        """Return rows if some are ready; None if none are yet, or all were handed out (`over`)."""
         return self._guarded(lambda: self._once() if self._can_go_on() else None)
 
     def poll_on_device(self, ids: NDArray[np.int64]) -> DeviceArray | None:
-        """Return rows as ids on the device, if some are there."""
+        """Return rows as ids on the device if some are ready; else None."""
         return self._guarded(lambda: self._poll_array(ids))
 
     def _poll_array(self, ids: NDArray[np.int64]) -> DeviceArray | None:
@@ -260,7 +258,7 @@ class StoredRows(FoundRows):
         return array
 
     def take_made(self) -> DeviceArray | None:
-        """Return the array that was kept, if there is one, once its ids are made."""
+        """Wait for the ids of the array that is held, and return it; None if there is none."""
         if self._made is None:
             return None
         self._job.session.side.wait()

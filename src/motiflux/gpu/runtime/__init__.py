@@ -1,1 +1,1 @@
-"""Devices opened for searching: kernels, streams, control blocks, what is kept in device memory."""
+"""Devices opened for searching: kernels, streams, control blocks, caches in device memory."""

@@ -1,4 +1,4 @@
-"""A device together with the compiler for it, and the kernels that were loaded on it."""
+"""A device, its compiler, and the kernels that were loaded on it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from motiflux.jit import Code, Compiler, KernelCache, NvrtcToolchain, PrebuiltKe
 from motiflux.request.deadline import Deadline, OutOfTimeError
 
 Specialize = str
-"""Whether a plan's shape is compiled in: ``auto``, ``on`` or ``off`` (the tuning switch)."""
+"""Value of the tuning switch for kernels specialized to a plan's shape: ``auto``, ``on`` or ``off``."""
 
 
 class _Reclaimer(Protocol):
@@ -32,33 +32,33 @@ class _Reclaimer(Protocol):
 _turns = itertools.count()
 
 SPECIAL_SECONDS = 0.5
-"""Seconds of jobs after which a kernel for their shape is compiled, which takes 1 to 3 s of a CPU."""
+"""Seconds of jobs after which a kernel for their shape is compiled, in 1 to 3 seconds of a CPU."""
 _MOST_UNITS = 256
-"""Units that an accelerator remembers, and keeps loaded: those used last."""
+"""Maximum number of units that an accelerator keeps loaded; the least recently used are dropped."""
 
 
 @dataclass(slots=True)
 class _Unit:
-    """What is known of one unit.
+    """State of one compilation unit.
 
     Parameters
     ----------
     kernel
-        Its entry point, once it is loaded. Forgotten here, it stays loaded for as long as a search holds it.
+        The entry point, once loaded. If the unit is dropped, the kernel stays loaded while a search holds it.
     entries
-        The same, by name, of a unit that has several.
+        Entry points by name, if the unit has several.
     seconds
-        Time that jobs took which it could have served.
+        Time of jobs that ran without this specialized unit.
     asked
-        Whether an earlier process left it compiled was looked up.
+        Whether the cache of earlier processes was searched for the unit.
     pending
-        It is being compiled in the background, or was.
+        The compilation in the background, running or done.
     begun
-        It is being compiled ahead of the first call that needs it, or was.
+        The compilation ahead of the first call that needs the unit, running or done.
     full
-        Its full version is being compiled, or was, while the quick one serves.
+        The compilation of the full version, running or done, while the quick version is in use.
     refused
-        It does not compile, which was said.
+        Whether the unit failed to compile, with a warning.
     """
 
     kernel: Kernel | None = None
@@ -73,14 +73,14 @@ class _Unit:
 
 @dataclass
 class Accelerator:
-    """Where the GPU engines run.
+    """A device on which GPU engines run.
 
     Parameters
     ----------
     device, compiler
-        The device, and what makes images for it.
+        The device, and the compiler for it.
     compiles_eagerly
-        Whether a shape that is searched for long is compiled in the background.
+        Whether specialized kernels are compiled in the background for shapes whose searches take long.
     compiles_quickly
         Whether a kernel that a call waits for is first compiled to slower code, in less time, and to full
         speed in the background.
@@ -97,15 +97,15 @@ class Accelerator:
     )
 
     def __post_init__(self) -> None:
-        # Before any copy of a graph can be there: kept jobs are given up first, of all graphs.
+        # Before any graph is copied: when memory is short, kept jobs of all graphs are dropped first.
         self.device.add_reclaimer(self.reclaim)
 
     def add_job_pool(self, pool: _Reclaimer) -> None:
-        """Have jobs of a pool be given up when memory is short, for as long as the pool is there."""
+        """Drop jobs of a pool when memory is short, for as long as the pool exists."""
         self._job_pools[next(_turns)] = pool  # a single operation: threads share this without a lock
 
     def reclaim(self, needed: int) -> int:
-        """Give up jobs that are kept; return the bytes of the device that they held."""
+        """Drop kept jobs; return the bytes of the device that they held."""
         freed = 0
         for ref in self._job_pools.valuerefs():
             if freed < needed and (pool := ref()) is not None:
@@ -120,17 +120,18 @@ class Accelerator:
         *,
         asks_again: bool = False,
     ) -> Kernel:
-        """Return the entry point of a unit, compiled and loaded if it is not yet.
+        """Return the entry point of a unit, compiled and loaded if necessary.
 
         Parameters
         ----------
         asks_again
-            Whether the caller asks `is_best` before it runs the kernel again: slower code may do at first.
+            Whether the caller asks `is_best` before it runs the kernel again, so that slower code may be
+            returned at first.
 
         Raises
         ------
         OutOfTimeError
-            It is not compiled by then. The compilation goes on, for the next call.
+            The unit is not compiled by the deadline. The compilation continues for the next call.
         """
         unit = self._unit(source)
         if unit.full is not None and unit.full.done():
@@ -145,12 +146,12 @@ class Accelerator:
         return found
 
     def begin(self, source: Source) -> bool:
-        """Have a unit compiled in the background; return whether that is over, also if it was refused.
+        """Have a unit compiled in the background; return whether compilation is over, failed or not.
 
         Raises
         ------
         DeviceError
-            There is no compiler here.
+            There is no compiler on this machine.
         """
         unit = self._unit(source)
         if unit.kernel is not None:
@@ -166,30 +167,30 @@ class Accelerator:
         return self._unit(source).kernel is not None
 
     def is_best(self, source: Source, kernel: Kernel) -> bool:
-        """Whether `kernel` returns this one still: no version of full speed has come."""
+        """Whether the method `kernel` would still return this one: no faster version is ready."""
         unit = self._unit(source)
         return unit.kernel is kernel and (unit.full is None or not unit.full.done())
 
     def _replace(self, unit: _Unit, source: Source, entry: str) -> None:
-        """Have the full version of a unit serve; if it does not compile, the quick one goes on."""
+        """Replace the quick version of a unit by the full one, unless that failed to compile."""
         full, unit.full = unit.full, None
         if full is not None and full.exception() is None:
             unit.kernel = self._module(source, None).kernel(entry)
 
     def _quickly_compiled(self, source: Source, deadline: Deadline | None) -> Module | None:
-        """Return a unit compiled in less time, to slower code; None if there is no need or no way."""
+        """Return a unit compiled in less time, to slower code; None if unnecessary or impossible."""
         if not self.compiles_quickly or self.compiler.known(source):
             return None
         try:
             return self._module(source.quick(), deadline)
-        except CompileError:  # NVRTC before 12.9 knows no such option
+        except CompileError:  # NVRTC before 12.9 lacks the option
             self.compiles_quickly = False
             return None
 
     def kernels(
         self, source: Source, names: Iterable[str], deadline: Deadline | None = None
     ) -> Mapping[str, Kernel]:
-        """Return several entry points of a unit by their names; raises what `kernel` does."""
+        """Return several entry points of a unit by their names; raises the errors of `kernel`."""
         unit = self._unit(source)
         if not unit.entries:
             module = self._module(source, deadline)
@@ -206,7 +207,7 @@ class Accelerator:
         except DeviceError:
             if not code.prebuilt:
                 raise
-        # The driver is older than what compiled the kernels of the package.
+        # The driver is older than the compiler of the package's prebuilt kernels.
         self.compiler.drop_prebuilt()
         return self.device.load(self._compiled(source, deadline).image, source.name)
 
@@ -219,13 +220,13 @@ class Accelerator:
             raise OutOfTimeError from error
 
     def _unit(self, source: Source) -> _Unit:
-        """Return what is known of a unit, which is used now; forget those not used for longest.
+        """Return the state of a unit, mark it as used, and drop the least recently used units.
 
-        Single dictionary operations only, as in `Memo`: threads share this without a lock.
+        Single dictionary operations only, as in `Memo`: threads share the units without a lock.
         """
         if (found := self._units.get(source.text)) is None:
             found = self._units.setdefault(source.text, _Unit())
-        with contextlib.suppress(KeyError):  # another thread may have forgotten it just now
+        with contextlib.suppress(KeyError):  # another thread may have dropped it just now
             self._units.move_to_end(source.text)
             while len(self._units) > _MOST_UNITS:
                 self._units.popitem(last=False)
@@ -234,8 +235,8 @@ class Accelerator:
     def choose(self, general: Source, special: Source | None, specialize: Specialize) -> tuple[Source, bool]:
         """Return the unit to run and whether it is the special one.
 
-        Without being told (``auto``), the special unit serves once it is compiled; a shape that took
-        `SPECIAL_SECONDS` so far is worth compiling for, in the background.
+        With ``auto``, the special unit runs once it is compiled. It is compiled in the background after its
+        shape took `SPECIAL_SECONDS` in total.
         """
         if special is None or specialize == "off":
             return general, False
@@ -256,18 +257,18 @@ class Accelerator:
         return special, True
 
     def _is_compiled(self, unit: _Unit, special: Source) -> bool:
-        """Whether an earlier process compiled the unit; have it compiled once that pays."""
+        """Whether an earlier process compiled the unit; start its compilation once that pays."""
         if not unit.asked and self.compiler.is_loaded:
             unit.asked = True
             if self.compiler.known(special):
-                unit.pending = self.compiler.submit(special)  # in memory now: done at once
+                unit.pending = self.compiler.submit(special)  # in memory now: returns at once
                 return True
         if unit.seconds >= SPECIAL_SECONDS:
             unit.pending = self.compiler.submit(special)
         return False
 
     def add_seconds(self, special: Source, seconds: float) -> None:
-        """Note what a job took that ran without its special unit."""
+        """Add the seconds of a job that ran without its special unit."""
         self._unit(special).seconds += seconds
 
     @property
@@ -276,7 +277,7 @@ class Accelerator:
         return any(unit.kernel is not None or unit.entries for unit in list(self._units.values()))
 
     def session(self) -> Session:
-        """Return the streams of one job; give them back with `recycle`."""
+        """Return the streams of one job; pass them to `recycle` afterwards."""
         self.device.use()
         try:
             return self._sessions.pop()
@@ -284,19 +285,19 @@ class Accelerator:
             return Session(self.device)
 
     def recycle(self, session: Session) -> None:
-        """Keep a session whose work is over for the next search."""
+        """Keep a session whose work is over for the next job."""
         self._sessions.append(session)
 
 
 _open: dict[str, tuple[int, Accelerator]] = {}
 _makers: dict[str, Callable[[], Accelerator]] = {}
 _compilers: dict[tuple[int, str], Compiler] = {}
-"""By process and architecture: devices of one kind share what was compiled."""
+"""Compilers by process and architecture: devices of one kind share compiled kernels."""
 _lock = threading.Lock()
 
 
 def _after_fork() -> None:
-    # Another thread of the parent may have held the lock; it is not in the child to let it go.
+    # A thread of the parent may have held the lock; it does not exist in the child and cannot release it.
     global _lock
     _lock = threading.Lock()
 
@@ -316,7 +317,7 @@ def open_accelerator(name: str) -> Accelerator:
     Raises
     ------
     DeviceError
-        There is no such device here, or it cannot be used; the message says why.
+        There is no such device, or it cannot be used; the message says why.
     """
     process = os.getpid()
     known = _open.get(name)
@@ -334,7 +335,7 @@ def open_accelerator(name: str) -> Accelerator:
 
 
 def register_accelerator(name: str, make: Callable[[], Accelerator]) -> None:
-    """Say how to make the accelerator of a device that was registered with `motiflux.device.register`."""
+    """Register the maker of the accelerator of a device registered by `motiflux.device.register`."""
     _makers[name] = make
 
 
@@ -347,10 +348,10 @@ def _for_cuda(device: Device) -> Accelerator:
         prebuilt = PrebuiltKernels.for_architecture(arch)
         compiler = Compiler(NvrtcToolchain(arch), KernelCache.from_environment(), prebuilt=prebuilt)
         _compilers[key] = compiler
-    # Not quickly: on an H200, that saves .4 to 1.9 s of first calls of 1.7 to 5.1, and kernels are 1.5 to 5
-    # times slower meanwhile (benchmarks/NOTES.md).
+    # No quick compilation: on an H200, it saves .4 to 1.9 s of first calls of 1.7 to 5.1 s, but kernels are
+    # 1.5 to 5 times slower meanwhile (benchmarks/NOTES.md).
     accelerator = Accelerator(device, compiler)
-    with contextlib.suppress(DeviceError):  # there is no NVRTC, which the first kernel that needs it will say
-        for goal in (Goal.COUNT, Goal.TAIL):  # what most calls need
+    with contextlib.suppress(DeviceError):  # without NVRTC: the first kernel that needs it raises
+        for goal in (Goal.COUNT, Goal.TAIL):  # needed by most calls
             accelerator.begin(search_source(goal, LANES[-1]))
     return accelerator

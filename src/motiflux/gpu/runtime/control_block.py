@@ -1,4 +1,4 @@
-"""The control block of a job: words by which a kernel is stopped and watched, and the numbers it leaves."""
+"""The control block of a job: words that stop a kernel and show its progress, and the numbers it finds."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _RESUMED = layout.Control.stop.offset
 
 
 class ControlBlock:
-    """A block of device memory, and its copy in memory of the host after the last kernel.
+    """A block of device memory, and its copy in host memory after the last kernel.
 
-    The copy lies in the memory of the session: it is valid until the job is closed.
+    The copy lies in memory of the session: it is valid until the job is closed.
 
     Parameters
     ----------
     nbytes
-        Its size: the control words, and 8 bytes for each number.
+        Size of the block: the control words, and 8 bytes for each number.
     budget
         Maximum number of bytes that motiflux holds on the device.
 
     Attributes
     ----------
     fetched
-        Bytes that are copied to the host after the kernels.
+        Number of bytes that are copied to the host after the kernels.
     flagged
-        Whether a flag was written into it while a kernel could be running.
+        Whether a stop or pause flag was written while a kernel could be running.
     stopped
-        Whether that was a stop flag.
+        Whether a stop flag was written.
     """
 
     def __init__(self, device: Device, nbytes: int = CONTROL_BYTES, budget: int | None = None) -> None:
@@ -48,32 +48,32 @@ class ControlBlock:
 
     @property
     def buffer(self) -> Buffer:
-        """Its memory on the device."""
+        """The block's memory on the device."""
         assert self._buffer is not None, "the job is closed"
         return self._buffer
 
     @property
     def address(self) -> int:
-        """Where it is on the device."""
+        """The block's address on the device."""
         return self.buffer.address
 
     def bind(self, session: Session) -> None:
-        """Be cleared and fetched on the stream of a session."""
+        """Bind `clear` and `fetch` to the main stream of a session."""
         words = session.words()[: self.fetched]
         self.final, self.numbers = layout.Control.from_buffer(words.data), words.view(np.uint64)
         self.clear = session.main.clearing(self.buffer)
         self.fetch = session.main.downloading(self.buffer, words)
 
     def release(self) -> None:
-        """Give its memory back. Safe to repeat."""
+        """Release the memory. Safe to repeat."""
         self._buffer = None
 
     def clear_to_resume(self, session: Session) -> None:
-        """Clear the flags of the last launch, and keep the numbers that it found."""
+        """Clear the flags of the last launch, but keep the numbers that it found."""
         session.main.clear(self.buffer, _RESUMED, ctypes.sizeof(layout.Control) - _RESUMED)
 
     def stop(self, session: Session) -> None:
-        """Ask the kernel to stop. Repeat until it has ended: the flag may come before it is cleared."""
+        """Ask the kernel to stop. Repeat until it has ended: `clear` may erase an early flag."""
         self.flagged = self.stopped = True
         session.side.upload(self.buffer, session.stop_word, layout.Control.stop.offset)
 

@@ -1,6 +1,6 @@
-"""Memory of a device: copies and tables that stay there for later jobs, and what one job holds.
+"""Memory of a device: cache entries, which stay there for later jobs, and the memory of one job.
 
-Copies and tables are given up in the order in which they were last used.
+Cache entries are dropped in the order of their last use.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any, TypeVar
 from motiflux.device import Buffer, Device, Stream
 
 ticks = itertools.count(1)
-"""Moments, in order: the entry that was used last has the greatest."""
+"""Numbers in ascending order: the entry that was used last has the greatest one."""
 
 
 @dataclass(eq=False)
 class CacheEntry(ABC):
-    """An object that was copied to a device, or made there, and stays while searches read it."""
+    """An object that was copied to a device, or made there, and stays while jobs read it."""
 
     users: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet, init=False, repr=False)
-    """The `JobMemory` of each job that reads it; a job that is gone is none."""
+    """The `JobMemory` of each existing job that reads the entry."""
     used: int = field(default=0, init=False)
-    """When it was used last: a number of `ticks`."""
+    """Time of the last use: a number of `ticks`."""
 
     @property
     @abstractmethod
     def buffers(self) -> Sequence[Buffer]:
-        """Its memory."""
+        """Device memory of the entry."""
 
     @property
     def nbytes(self) -> int:
@@ -42,13 +42,13 @@ T = TypeVar("T", bound=CacheEntry)
 
 
 class DeviceCache:
-    """Cache entries by name, on one device, with at most `room` bytes of entries that no search uses.
+    """Cache entries by name, on one device, with at most `room` bytes of entries that no job uses.
 
-    Single dictionary operations only, so that threads share this without a lock: reclaiming may start from
-    any thread that allocates. Two threads may make the same copy; one of the two is kept.
+    Single dictionary operations only, so that threads share the cache without a lock: any thread that
+    allocates may reclaim memory. If two threads make the same entry, one of the two is kept.
 
-    When the device is short of memory, the entries of all graphs are given up in one order, the least
-    recently used first, whichever cache is asked.
+    When the device is short of memory, the least recently used entries of all graphs' caches are dropped
+    first.
     """
 
     def __init__(self, device: Device, room: int) -> None:
@@ -59,7 +59,7 @@ class DeviceCache:
         device.add_reclaimer(self._reclaim_of_device)
 
     def keep(self, name: Hashable, make: Callable[[], T]) -> T:
-        """Return what is kept under a name, made if it is not there: it counts as used now."""
+        """Return the entry of a name, made if necessary, and mark it as used."""
         found: Any = self._kept.get(name)
         if found is None:
             found = make()
@@ -70,42 +70,39 @@ class DeviceCache:
         return kept
 
     def known(self, name: Hashable) -> CacheEntry | None:
-        """Return what is kept under a name; None if nothing is."""
+        """Return the entry of a name; None if there is none."""
         return self._kept.get(name)
 
     def drop(self, name: Hashable) -> None:
-        """Keep what has this name no longer. Searches that read it still do."""
+        """Remove the entry of a name. Jobs that read it hold its memory."""
         self._kept.pop(name, None)
 
     def forget(self, kind: type[CacheEntry]) -> None:
-        """Give up what is of one kind, but for what a search reads: the next search makes it anew."""
+        """Drop entries of one kind that no job reads; the next job makes them again."""
         for name, found in list(self._kept.items()):
             if isinstance(found, kind) and not found.users:
                 self._kept.pop(name, None)
 
     def holds(self, kind: type[CacheEntry]) -> bool:
-        """Whether anything of one kind is there."""
+        """Whether there is an entry of one kind."""
         return any(isinstance(one, kind) for one in list(self._kept.values()))
 
     def reclaim(self, needed: int) -> int:
-        """Give up copies, the least recently used first; return their bytes.
-
-        Those that a search reads are left.
-        """
+        """Drop entries that no job reads, the least recently used first; return their bytes."""
         return _give_up([self], needed)
 
     def _reclaim_of_device(self, needed: int) -> int:
-        """Give up copies of any graph on the device, the least recently used first; return their bytes."""
+        """Drop entries of any graph on the device, the least recently used first; return their bytes."""
         known = [copies for ref in _known.valuerefs() if (copies := ref()) is not None]
         return _give_up((copies for copies in known if copies._device is self._device), needed)
 
 
 _known: weakref.WeakValueDictionary[int, DeviceCache] = weakref.WeakValueDictionary()
-"""All that there are, on any device, until they go with their graphs."""
+"""The caches of all graphs on all devices; each is removed with its graph."""
 
 
 def _give_up(some: Iterable[DeviceCache], needed: int) -> int:
-    """Give up copies that no search reads, the least recently used first; return their bytes."""
+    """Drop entries that no job reads, the least recently used first; return their bytes."""
     freed = 0
     kept = [(found, name, copies) for copies in some for name, found in list(copies._kept.items())]
     for found, name, copies in sorted(kept, key=lambda one: one[0].used):
@@ -117,21 +114,21 @@ def _give_up(some: Iterable[DeviceCache], needed: int) -> int:
 
 
 class JobMemory:
-    """Memory of one job, from the moment it has it until `release`.
+    """Memory of one job, until `release`.
 
     Parameters
     ----------
     block
-        The first of its own buffers: its control block.
+        The first buffer of the job: its control block.
 
     Attributes
     ----------
     stream
-        The stream whose work it outlives.
+        The stream whose work the memory outlives.
     entries
-        The cache entries that stay on the device meanwhile.
+        The cache entries that stay on the device for the job.
     cleared
-        Buffers that are zero before each launch, and how many of their bytes.
+        Buffers that are cleared before each launch, and the number of bytes to clear.
     """
 
     def __init__(self, block: Buffer) -> None:
@@ -143,7 +140,7 @@ class JobMemory:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its own buffers."""
+        """Bytes of the job's buffers, without cache entries."""
         return sum(buffer.nbytes for buffer in self._own)
 
     def hold(self, buffer: Buffer) -> None:
@@ -153,7 +150,7 @@ class JobMemory:
         self._own.append(buffer)
 
     def read(self, entry: T) -> T:
-        """Have a cache entry stay on the device, at once: what is allocated next may have to make room."""
+        """Have a cache entry stay on the device. Call it before any allocation, which may drop entries."""
         assert self.stream is not None, "the job is not open"
         self._borrow(entry)
         for buffer in entry.buffers:
@@ -161,11 +158,11 @@ class JobMemory:
         return entry
 
     def reads(self, entry: CacheEntry) -> bool:
-        """Whether `read` was told of an entry."""
+        """Whether `read` was called for an entry."""
         return self in entry.users
 
     def clear_at_launches(self, buffer: Buffer, nbytes: int) -> None:
-        """Have the first bytes of a buffer that is held be zero before each launch."""
+        """Clear the first bytes of a held buffer before each launch."""
         self.cleared.append((buffer, nbytes))
 
     def _borrow(self, entry: CacheEntry) -> None:
@@ -174,12 +171,12 @@ class JobMemory:
         self.entries.append(entry)
 
     def move(self, stream: Stream) -> None:
-        """Have all of it outlive the work of another stream."""
+        """Have all buffers outlive the work of another stream."""
         for buffer in (*self._own, *(buffer for entry in self.entries for buffer in entry.buffers)):
             stream.hold(buffer)
 
     def release(self, *, keep: bool) -> None:
-        """Give back all of it; of a job that is kept, the cache entries only."""
+        """Release all memory; if the job is kept, only the cache entries."""
         if not keep:
             self._kept = []
             self._own.clear()
@@ -191,7 +188,7 @@ class JobMemory:
         self.entries.clear()
 
     def borrow_again(self) -> bool:
-        """Have the cache entries of a kept job stay again; False if one of them was given up."""
+        """Have the cache entries of a kept job stay again; return False if one of them was dropped."""
         for ref in self._kept:
             if (entry := ref()) is None:
                 return False

@@ -1,6 +1,6 @@
-"""A job on a device: set up once, launched, watched, stopped, and launched again if it is asked for again.
+"""A job on a device: set up once, launched, watched, stopped, and launched again for an equal query.
 
-Its parts are objects of their own: memory, launches, control block, reader of results, timer.
+Its parts are separate objects: memory, launches, control block, reader of results, timer.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from motiflux.request.deadline import Deadline
 _STOP_SECONDS = 100e-6
 """Time between two stop flags."""
 _MOST_FAILURES = 100
-"""How often stopping a kernel is tried again when something raises."""
+"""Maximum number of errors while stopping a kernel, after which the job is abandoned."""
 
 L = TypeVar("L", bound=Launches)
 R = TypeVar("R", bound=Reader)
 
 
 class KernelChoice(NamedTuple):
-    """The kernel of a job, of the general unit or of the special one, if there is any."""
+    """The kernel of a job, from the general unit or from the special one, if there is any."""
 
     general: Source
     special: Source | None
@@ -47,34 +47,34 @@ class KernelChoice(NamedTuple):
 
     @property
     def source(self) -> Source:
-        """The unit that the kernel is of."""
+        """The unit of the kernel."""
         return self.special if self.specialized and self.special is not None else self.general
 
 
 class KernelJob(Generic[L, R]):
     """A job on a device, from its first upload to its last result. Close it, or use it as a context.
 
-    All memory belongs to it as soon as it is allocated: after an interrupt at any point, `close` gives it
-    back. A job that is kept for later calls (`keep_when_over`) gives back its cache entries only.
+    The job owns all memory as soon as it is allocated: after an interrupt at any point, `close` releases it.
+    A job that is kept for later calls (`keep_when_over`) releases its cache entries only.
 
     Parameters
     ----------
     part
-        The part of the kernels' time that it adds to (`motiflux.gpu.runtime.kernel_times`).
+        The part of the measured times to which its kernels belong (`motiflux.gpu.runtime.kernel_times`).
     block_bytes, budget
         Size of its control block; maximum number of bytes that motiflux holds on the device.
 
     Attributes
     ----------
     launches, reader
-        Its work, and the reader of its results: from `set_up` on.
+        The launches of the job and the reader of its results, once `set_up` was called.
     choice
-        Its kernel, and those it could have; None for a job of several kernels.
+        The kernel of the job and the choice it was taken from; None for a job of several kernels.
     subject
-        An object that it holds while it is kept.
+        An object that the job holds while it is kept.
     watched
-        Whether `look` will be called. It is set before the launch: until the control block is clear, looks
-        then return None.
+        Whether `look` will be called. Set it before the launch: `look` then returns None until the control
+        block is cleared.
     """
 
     launches: L
@@ -117,14 +117,14 @@ class KernelJob(Generic[L, R]):
     def choose_kernel(
         self, general: Source, special: Source | None, specialize: Specialize, deadline: Deadline
     ) -> tuple[Kernel, bool]:
-        """Return the kernel that is to run, and whether it is the special one."""
+        """Return the kernel to run, and whether it is the special one."""
         source, specialized = self.accelerator.choose(general, special, specialize)
         kernel = self.accelerator.kernel(source, deadline, asks_again=True)
         self.choice = KernelChoice(general, special, specialized, kernel)
         return kernel, specialized
 
     def has_best_kernel(self, specialize: Specialize) -> bool:
-        """Whether `choose_kernel` would return the same kernel now. One that has the special one keeps it."""
+        """Whether `choose_kernel` would return the same kernel now. A special kernel is kept."""
         choice = self.choice
         if choice is None:
             return True
@@ -135,44 +135,44 @@ class KernelJob(Generic[L, R]):
         return not self.accelerator.choose(choice.general, choice.special, specialize)[1]
 
     def set_up(self, launches: L, reader: R) -> None:
-        """Set its work, and the reader of its results."""
+        """Set the launches and the reader of their results."""
         self.launches, self.reader = launches, reader
         self._bound = None
 
     @property
     def session(self) -> Session:
-        """Its streams."""
+        """The job's streams."""
         assert self._session is not None, "the job is not open"
         return self._session
 
     @property
     def stream(self) -> Stream:
-        """The stream of its copies and kernels."""
+        """The stream of the job's copies and kernels."""
         return self.session.main
 
     @property
     def is_open(self) -> bool:
-        """Whether it was not closed yet."""
+        """Whether the job is not closed."""
         return self._session is not None
 
     @property
     def inherited(self) -> bool:
-        """Whether this process was forked from the one whose job it is."""
+        """Whether the job belongs to a parent process from which this one was forked."""
         return os.getpid() != self._process
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the device that are its own."""
+        """Bytes of the job's device memory, without cache entries."""
         return self.memory.nbytes
 
     def keep_when_over(self, keep: Callable[[AnyJob], None]) -> None:
-        """Give the job, and its memory, to `keep` when it is closed after its end."""
+        """Pass the job with its memory to `keep` when it is closed after its end."""
         self._keep = keep
 
     def begin_again(self, keep: Callable[[AnyJob], None] | None = None) -> bool:
-        """Open a kept job, to be launched once more; close it and return False if it cannot be.
+        """Open a kept job to launch it again; close it and return False if that is impossible.
 
-        It is given to `keep` when it is over.
+        `keep` receives the job when it is over.
         """
         session = self._open()
         if not self.memory.borrow_again():
@@ -188,13 +188,13 @@ class KernelJob(Generic[L, R]):
         return True
 
     def launch(self, *, resume: bool = False) -> None:
-        """Start the kernels; with `resume`, continue groups that saved themselves and their numbers."""
+        """Start the kernels; with `resume`, continue groups that saved themselves, and keep the numbers."""
         session, control = self._session, self.control
         assert session is not None, "the job is not open"
         bound = self._bind(session) if self._bound is None else self._bound
         if resume:
             assert self._keep is None, "a job that is kept begins anew"
-            session.side.wait()  # a pause flag that comes late is not meant for this launch
+            session.side.wait()  # for a late pause flag, which is not meant for this launch
             control.clear_to_resume(session)
             self.launches.resume()
         elif not self._is_cleared:
@@ -215,7 +215,7 @@ class KernelJob(Generic[L, R]):
             self.timer.stop(session.main)
         session.finish(control.fetch)
         if self._keep is not None:  # clear memory for the next launch behind the kernels of this one
-            self._is_cleared = True  # first: a look must not show a cleared block
+            self._is_cleared = True  # before clearing: `look` must not show a cleared block
             control.clear()
             for clear in self._clearings:
                 clear()
@@ -238,49 +238,48 @@ class KernelJob(Generic[L, R]):
             seconds, self._launched = time.perf_counter() - self._launched, 0.0
             choice = self.choice
             if choice is not None and choice.special is not None and not choice.specialized:
-                # If nobody waited, the kernel may have ended long ago.
+                # If the first call found it done, the kernel may have ended long ago.
                 self.accelerator.add_seconds(choice.special, seconds if self._waited else 0.0)
         return self._over
 
     def stop_and_wait(self) -> None:
-        """Stop the kernels by their flag and wait for the end, which takes well under a millisecond."""
+        """Stop the kernels by the stop flag and wait for their end, which takes well under a millisecond."""
         while not self.done():
             self.control.stop(self.session)
             time.sleep(_STOP_SECONDS)
 
     def pause(self) -> None:
-        """Ask the groups of a listing kernel to save themselves; they go on with the next launch."""
+        """Ask the groups of a listing kernel to save themselves; the next launch resumes them."""
         self.control.pause(self.session)
 
     def seen(self) -> layout.Control | None:
-        """Return the control block as it was a moment ago, since the launch; None if that is not known."""
+        """Return the control block as it was a moment ago, after the launch; None if unknown."""
         if self._begun is not None and not self._begun.done():
             return None
         seen = self.session.look(self.control.buffer)
-        # After the look: if the kernels have not ended now, the block was not cleared when it was copied.
+        # Tested after the copy: if the kernels still run, the copied block was not cleared.
         return None if self._is_cleared and self.session.done() else seen
 
     def look(self) -> tuple[int, int, int] | None:
-        """Return units of work done, units in all, and the number found a moment ago; None if not known."""
+        """Return units of work done, units in total, and the number found a moment ago; None if unknown."""
         seen = self.seen()
         return None if seen is None else self.reader.progress(seen)
 
     def result(self) -> Any:
-        """Return the result by its reader, once the kernels have ended and before `close`."""
+        """Return the reader's result. Call it after the end of the kernels and before `close`."""
         assert self._session is not None, "the job is closed"
         return self.reader.result()
 
     def tell_time(self) -> None:
-        """Add the time of the launch that ended to the times that are being taken."""
+        """Add the time of the launch that ended to the times that are being measured."""
         if self.timer is not None:
             self.timer.tell()
 
     def close(self) -> None:
-        """Stop the kernels if they run, and give everything back. Safe to repeat.
+        """Stop the kernels if they run, and release all resources. Safe to repeat.
 
-        An interrupt that comes meanwhile is raised once the kernels have ended; one that comes later still
-        leaves the rest to the next `close`. In the child of a fork the kernels are the parent's, and are left
-        alone.
+        An interrupt before the end of the kernels is raised after it; a later one leaves the rest to the next
+        `close`. In a forked child, the kernels belong to the parent and continue.
         """
         session = self._session
         if session is None:
@@ -295,7 +294,7 @@ class KernelJob(Generic[L, R]):
         if keep is None:
             self._forget()
         self._last = weakref.ref(session)
-        self._session = None  # first: a session that is lost can be made again, one that serves two cannot
+        self._session = None  # before `recycle`: after an interrupt, no two jobs may have the same session
         if usable:
             self.accelerator.recycle(session)
         if keep is not None:
@@ -304,17 +303,17 @@ class KernelJob(Generic[L, R]):
             raise error
 
     def _forget(self) -> None:
-        """Let go of memory that parts of it hold."""
+        """Release memory that parts of the job hold."""
         self.control.release()
         self._bound, self._clearings = None, []
         if hasattr(self, "launches"):
             self.launches.release()
 
     def _end(self, session: Session) -> tuple[bool, BaseException | None]:
-        """Stop the kernels and wait for them: nothing is given back before they are done with it.
+        """Stop the kernels and wait for their end: memory must not be released before.
 
-        Returns whether the session can serve again, and an error that was raised meanwhile. A session cannot
-        serve again if the device failed, or if errors do not end; memory is free once its stream is done.
+        Return whether the session can be used again, and an error that was raised meanwhile. The session
+        cannot be used again if the device failed, or after too many errors.
         """
         failures = 0
         held: BaseException | None = None
@@ -340,11 +339,11 @@ class KernelJob(Generic[L, R]):
 
     def __del__(self) -> None:
         if self._session is not None and not sys.is_finalizing():
-            self._keep = None  # nobody is to hold it from now on
+            self._keep = None  # the pool must not hold the job from now on
             if self.inherited:
                 self.close()
                 return
-            with self.accelerator.device.current():  # the thread may be at work on another device
+            with self.accelerator.device.current():  # the thread may use another device
                 self.close()
 
     def __enter__(self) -> KernelJob[L, R]:
@@ -373,9 +372,9 @@ def set_up_search(
 
 @contextmanager
 def setting_up(job: J) -> Iterator[J]:
-    """Close a job whose set-up fails.
+    """Close a job if its set-up fails.
 
-    Frames in the traceback of a `DeviceMemoryError` would keep cache entries in use that could make room.
+    The frames in the traceback of a `DeviceMemoryError` are cleared: they would keep cache entries in use.
     """
     try:
         yield job

@@ -1,4 +1,4 @@
-"""Seconds that counts take by the clock of a device, for measurements."""
+"""Times of counts by the clock of a device, for measurements."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from motiflux.device import Mark, Stream
 
 @dataclass
 class DeviceTimes:
-    """Seconds of the work that was done while times were taken (`taking_times`).
+    """Seconds of work in a `taking_times` context.
 
     Parameters
     ----------
     spaces
-        Kernels that made candidate spaces; 0 if the spaces were there.
+        Time of kernels that made candidate spaces; 0 if the spaces existed.
     tables
-        Kernels of tables of local counts.
+        Time of kernels of tables of local counts.
     searches
-        Kernels that searched.
+        Time of search kernels.
     host
-        Counts by the host in place of a device, by the wall clock.
+        Wall-clock time of counts on the host in place of a device.
     """
 
     spaces: float = 0.0
@@ -34,11 +34,11 @@ class DeviceTimes:
 
     @property
     def total(self) -> float:
-        """All of them: none runs beside another."""
+        """Sum of all parts, which do not overlap."""
         return self.spaces + self.tables + self.searches + self.host
 
     def add(self, part: str, seconds: float) -> None:
-        """Add to one of the parts, by its name."""
+        """Add seconds to a part, given by name."""
         setattr(self, part, getattr(self, part) + seconds)
 
 
@@ -50,12 +50,12 @@ times_taken = _taken.get
 
 
 class LaunchTimer:
-    """Takes the time of launches by the device's own clock.
+    """Measures the time of launches by the device's clock.
 
     Parameters
     ----------
     part, times
-        `tell` adds the time to this part of these times, if there are any.
+        `tell` adds the time to this part of `times`, unless it is None.
     """
 
     def __init__(self, part: str = "searches", times: DeviceTimes | None = None) -> None:
@@ -65,11 +65,11 @@ class LaunchTimer:
         self._ended: Mark | None = None
 
     def start(self, stream: Stream) -> None:
-        """Mark the moment before kernels."""
+        """Mark the start of the kernels."""
         self._began, self._ended = stream.mark(), None
 
     def stop(self, stream: Stream) -> None:
-        """Mark the moment after them."""
+        """Mark the end of the kernels."""
         self._ended = stream.mark()
 
     def seconds(self) -> float:
@@ -86,9 +86,9 @@ class LaunchTimer:
 
 @contextlib.contextmanager
 def taking_times() -> Iterator[DeviceTimes]:
-    """Have the counts that this thread asks for meanwhile add up their times.
+    """Add up the times of counts that this thread requests in the context.
 
-    Listing adds nothing, nor does copying the graph to the device.
+    Row listings and copies of the graph to the device add nothing.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def taking_times() -> Iterator[DeviceTimes]:
 
 @contextlib.contextmanager
 def on_host() -> Iterator[None]:
-    """Take the time of a count by the host in place of a device."""
+    """Measure the time of a count on the host in place of a device."""
     times = _taken.get()
     start = time.perf_counter()
     try:

@@ -1,4 +1,4 @@
-"""The launches of a job, which are bound to a stream once and repeated, and the reader of their results."""
+"""The launches of a job, bound to a stream once and repeated, and the reader of their results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.work_partition import WorkPartition
 
 Bound = Callable[[], None]
-"""Work of a stream that can be enqueued again and again."""
+"""Enqueues work on its stream; can be called repeatedly."""
 
 
 class Launches(Protocol):
@@ -26,7 +26,7 @@ class Launches(Protocol):
         """Have the next launch continue groups that saved themselves."""
 
     def release(self) -> None:
-        """Let go of device memory."""
+        """Release device memory."""
 
 
 class KernelLaunch:
@@ -35,11 +35,11 @@ class KernelLaunch:
     Parameters
     ----------
     argument
-        Its argument, with a `motiflux.codegen.layout.Task` as `task`.
+        The argument of the kernel, with a `motiflux.codegen.layout.Task` as `task`.
     grid, lanes
         Number of blocks; lanes of a group.
     partition
-        How its work is partitioned between devices.
+        The partition of the work between devices.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class KernelLaunch:
         return self._argument.task
 
     def set_limit(self, limit: int | None) -> None:
-        """Stop when more than `limit` is found."""
+        """Have the kernel stop when it has found more than `limit`."""
         none = limit is None or limit >= layout.NO_LIMIT
         self._argument.task.limit = layout.NO_LIMIT if none else limit
 
@@ -67,7 +67,7 @@ class KernelLaunch:
         return self._grid * self.groups_of_block
 
     def take_share(self, first: int, stride: int, piece: int) -> None:
-        """Do the `first` of each `stride` pieces of work only."""
+        """Restrict the work to chunk `first` of each `stride` chunks of `piece` units."""
         self.partition.give(self.task, first, stride, piece)
 
     def bind(self, stream: Stream) -> list[Bound]:
@@ -116,7 +116,7 @@ class Result(NamedTuple):
     limited
         Whether it stopped because of its limit.
     overflow
-        Whether a number passed the range of its kernels; the number found is of no use then.
+        Whether a number passed the range of its kernels; `found` is then meaningless.
     """
 
     found: int
@@ -129,10 +129,10 @@ class Reader(Protocol):
 
     @property
     def units(self) -> int:
-        """Units of work in all."""
+        """Total units of work."""
 
     def progress(self, seen: layout.Control) -> tuple[int, int, int]:
-        """Return units of work done, units in all, and the number found, from a control block in use."""
+        """Return units of work done, units in total, and the number found, from a control block in use."""
 
     def result(self) -> Any:
         """Return the result, once the kernels have ended."""
@@ -147,13 +147,13 @@ class SearchReader:
 
     @property
     def units(self) -> int:
-        """Root arcs in all."""
+        """Total number of root arcs."""
         return int(self._launch.task.arcs)
 
     def progress(self, seen: layout.Control) -> tuple[int, int, int]:
-        """Return root arcs done, root arcs in all, and the number found."""
+        """Return root arcs done, root arcs in total, and the number found."""
         done = int(seen.done)
-        # Splits on their way make the number of arcs done smaller, even less than 0.
+        # Work that is being handed over reduces the number of arcs done, even below 0.
         return 0 if done >> 63 else done, self.units, _total(seen)
 
     def result(self) -> Result:
@@ -162,23 +162,23 @@ class SearchReader:
         Raises
         ------
         InternalError
-            The kernel was stopped, and not by this job.
+            The kernel was stopped by another job.
         """
         final = check_not_stopped(self._control)
         return Result(_total(final), final.stop == layout.STOP_LIMIT, bool(final.overflow))
 
     def rows_stored(self) -> int:
-        """Return how many rows the kernel stored in memory, once it has ended."""
+        """Return the number of rows that the kernel stored, once it has ended."""
         final = self._control.final
         return min(int(final.reserved), layout.NO_LIMIT - int(final.refused))
 
     def parked(self) -> int:
-        """Return how many groups saved themselves, once the kernel has ended."""
+        """Return the number of groups that saved themselves, once the kernel has ended."""
         return int(self._control.final.parked)
 
 
 def check_not_stopped(control: ControlBlock) -> layout.Control:
-    """Return what kernels left; `InternalError` if they were stopped, and not by their own job."""
+    """Return the final control block; raise `InternalError` if another job stopped the kernels."""
     final = control.final
     if final.stop == layout.STOP_HOST and not control.stopped:
         raise InternalError("a job on a device was stopped by another one; its result is not whole")

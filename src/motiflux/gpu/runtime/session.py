@@ -1,4 +1,4 @@
-"""The streams of one job at a time, and pinned memory of the host for its control block."""
+"""The streams of one job at a time, and pinned host memory for its control block."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SEEN, _FLAGS, _WORDS = 0, CONTROL_BYTES, 2 * CONTROL_BYTES
 
 
 class Session:
-    """Two streams; serves one job at a time, then the next.
+    """Two streams, used by one job at a time.
 
-    Kernels run on the main stream. The side stream carries the stop flag and copies of the control block
-    past the kernel.
+    Kernels run on the main stream. The side stream transfers the stop flag and copies of the control block
+    while a kernel runs.
 
     Attributes
     ----------
@@ -54,12 +54,12 @@ class Session:
         return self.main.is_open and self._side.is_open
 
     def words(self) -> NDArray[np.uint8]:
-        """Return memory of the host for a control block that kernels have left."""
+        """Return host memory for the final control block."""
         return self._host.array[_WORDS:]
 
     def start(self) -> None:
-        """Note that kernels are about to be launched: `finish` comes after the last of them."""
-        # Before the launch: a kernel may be running if this is interrupted. No look shows an earlier launch.
+        """Note that kernels are about to be launched; call `finish` after the last one."""
+        # Before the launch, in case of an interrupt. `look` must not show an earlier launch.
         self._mark, self._launched, self._looking = None, True, None
 
     def finish(self, fetch: Callable[[], None]) -> None:
@@ -76,7 +76,7 @@ class Session:
         return not self._launched
 
     def look(self, block: Buffer) -> layout.Control | None:
-        """Return a control block as it was a moment ago, while the kernel runs; None if none came yet."""
+        """Return a control block as it was a moment ago while the kernel runs; None before the first copy."""
         if self._looking is not None and not self._looking.done():
             return None
         seen = None if self._looking is None else layout.Control.from_buffer_copy(self._seen.tobytes())
@@ -85,7 +85,7 @@ class Session:
         return seen
 
     def settle(self) -> None:
-        """Wait for the side stream: memory that it copies to or from may serve the next job."""
+        """Wait for the side stream: the next job may reuse memory that it copies to or from."""
         if self._side_used:
             self._side.wait()
             self._side_used = False
@@ -93,8 +93,8 @@ class Session:
 
     @property
     def side(self) -> Stream:
-        """The stream that goes past the kernel."""
-        self._side_used = True  # first: what is enqueued may be there although something is raised
+        """The stream that works beside the kernel."""
+        self._side_used = True  # first: work may be enqueued although its call raises
         return self._side
 
     def fetch(self, source: Buffer, nbytes: int) -> NDArray[np.uint8]:

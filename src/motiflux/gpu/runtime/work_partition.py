@@ -1,8 +1,7 @@
-"""How the work of a kernel is partitioned, so that a launch on one of several devices does a part of it.
+"""Partition of the work of a kernel between several devices.
 
-Chunks of root arcs, or units of a kernel for cliques, are assigned to the devices in turn. They are in the
-order of their work, or about, so that the shares are equal. Within its share a device gives the next chunk to
-a free group.
+Chunks of root arcs, or units of a kernel for cliques, are assigned to the devices in turn. They are roughly
+in the order of their work, so that the shares are about equal. On a device, free groups take the next chunk.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class WorkPartition(Protocol):
 
     @property
     def extent(self) -> int:
-        """Units of work in all."""
+        """Total units of work."""
 
     def piece_for(self, devices: int) -> int:
         """Return the number of units in a chunk if `devices` devices share the work."""
@@ -44,9 +43,9 @@ class ArcPartition:
     Parameters
     ----------
     extent
-        Arcs in all.
+        Total number of arcs.
     piece_of
-        Returns the number of arcs in a chunk, from the number of arcs of a device.
+        Returns the number of arcs in a chunk, given the number of arcs of a device.
     """
 
     extent: int
@@ -74,7 +73,7 @@ class CliquePartition:
     extent, spilled, blocks
         Numbers of all units, of units that do not fit into shared memory, and of units that take a block.
     arcs
-        In the rows of all.
+        Number of arcs in the rows of all roots.
     """
 
     extent: int
@@ -90,5 +89,5 @@ class CliquePartition:
         """Have a kernel do the `first` of each `stride` units."""
         task.unit_count = every(self.extent, first, stride)
         task.spilled, task.blocks = every(self.spilled, first, stride), every(self.blocks, first, stride)
-        task.arcs = -(-self.arcs // stride)  # about: for progress
+        task.arcs = -(-self.arcs // stride)  # approximate: for progress reports only
         task.first, task.stride = first, stride

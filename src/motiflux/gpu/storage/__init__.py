@@ -1,1 +1,1 @@
-"""What searches read in device memory: rows, candidate spaces, candidates of samplers, roots of tables."""
+"""Data that kernels read in device memory: rows, candidate spaces, sampling candidates, roots of tables."""

@@ -1,7 +1,7 @@
-"""Candidate spaces on a device: filtered, measured and filled there, and kept like other copies.
+"""Candidate spaces on a device: filtered, measured and filled there, and kept with the graph.
 
-What the CPU does in `csrc/candidates`, by the kernels of ``include/motiflux/candidates``. Rows name data
-vertices, not positions, so that the search that walks the graph's rows walks these too.
+The kernels of ``include/motiflux/candidates`` do the same as `csrc/candidates` on the CPU. Rows hold data
+vertices, not positions, so that the same kernels search them and the graph's rows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WHAT = "a candidate space"
 
 
 class SlotKey(NamedTuple):
-    """Names rows of a space: how a query edge is followed, and bits of the query vertices at both ends."""
+    """Names rows of a space: the adjacency of a query edge, and bitsets of query vertices at both ends."""
 
     kind: AdjacencyKey
     start: int
@@ -46,13 +46,13 @@ class SlotKey(NamedTuple):
 
 
 class SlotRows(NamedTuple):
-    """The rows of one slot, as a search walks them (`WalkedRows`)."""
+    """The rows of one slot, as a search reads them (`WalkedRows`)."""
 
     addresses: tuple[int, int]
     arcs: int
     longest: int
     starts: int
-    """Number of candidates that rows may belong to, of the query vertex that has the most."""
+    """Largest number of candidates of a query vertex to which the rows belong."""
 
 
 @dataclass(eq=False)
@@ -62,17 +62,17 @@ class DeviceSpace(CacheEntry):
     Parameters
     ----------
     name
-        What it is kept under.
+        Name in the cache.
     serves
         A word per data vertex: bit u is set if it is a candidate of query vertex u.
     memory
-        Its buffers.
+        Buffers of the space.
     sizes
         Number of candidates of each query vertex.
     rounds
-        Rounds of consistency that were gone.
+        Number of filter rounds that removed candidates.
     seconds
-        Time by the device's own clock that its kernels took, what the host did in between left out.
+        Time of its kernels by the device's clock, without work of the host in between.
     """
 
     name: Hashable
@@ -82,24 +82,24 @@ class DeviceSpace(CacheEntry):
     rounds: int
     seconds: float = 0.0
     filtered: object = field(default_factory=object, repr=False)
-    """The same for spaces that were filtered together: their rows are the same. Others may differ, since how
-    far the filter gets differs from run to run."""
+    """The same object for copies of one space, whose rows are equal. Spaces that were filtered separately may
+    differ, since the progress of the filter differs from run to run."""
     report: kernels.Report | None = field(default=None, repr=False)
-    """What filtering and measuring said."""
+    """Report of the kernels that filtered and measured."""
     slots: dict[SlotKey, SlotRows] = field(default_factory=dict, repr=False)
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Its memory."""
+        """Memory of the space."""
         return self.memory
 
 
 class _TooLarge(Exception):  # noqa: N818 - no error: rows of the graph are searched
-    """A space takes more than one of the graph may, which no memory that becomes free changes."""
+    """A space exceeds the maximum size for the graph, however much memory is free."""
 
 
 def slot_keys(plan: Plan) -> list[list[SlotKey]]:
-    """Return, per level, the rows of its candidate space that its sources read."""
+    """Return the names of the rows of the candidate space that the sources of each level read."""
     assert plan.space is not None
     pattern = plan.space.pattern
     together: dict[int, int] = {}
@@ -120,19 +120,19 @@ def slot_keys(plan: Plan) -> list[list[SlotKey]]:
 
 
 def device_space(job: AnyJob, graph: Graph, plan: Plan, context: UploadContext) -> DeviceSpace | None:
-    """Return the candidate space of a plan, made if it is not there; None where it would not fit.
+    """Return the candidate space of a plan, made if necessary; None if it does not fit.
 
-    For want of memory it is tried again each time. That it is too large for the graph is remembered with the
-    queries of the graph, of which so many are: there is no end of queries, and such a space frees nothing.
+    If the device has too little memory, the next call tries again. If the space exceeds the maximum size for
+    the graph, the graph's memo, whose size is bounded, records that.
 
     Raises
     ------
     OutOfTimeError
-        Time was up before it was there.
+        Time was up before the space was ready.
     """
     assert plan.space is not None
     copies = resident(graph, job.accelerator.device)
-    # Those of the root arcs come first, so that their offsets, and so the units of work, begin at 0.
+    # The rows of root arcs come first, so that their offsets, and thus the units of work, begin at 0.
     wanted = tuple(dict.fromkeys(key for keys in slot_keys(plan) for key in keys))
     name = ("space", plan.space, wanted)
     too_large = ("too large", id(copies), name)
@@ -150,14 +150,14 @@ def device_space(job: AnyJob, graph: Graph, plan: Plan, context: UploadContext) 
 
 @dataclass(frozen=True)
 class GivenFilter:
-    """What a filter left on another device: `DeviceSpace.serves`, `DeviceSpace.report`."""
+    """Results of the filter on another device: `DeviceSpace.serves`, `DeviceSpace.report`."""
 
     serves: NDArray[np.uint32]
     report: kernels.Report
     filtered: object
 
     def report_words(self) -> NDArray[np.uint8]:
-        """Return the report as it was when the filter was done, nothing measured yet."""
+        """Return the report as it was after the filter, before measuring."""
         blank = kernels.Report.from_buffer_copy(bytes(self.report))
         blank.arcs, blank.longest = type(blank.arcs)(), type(blank.longest)()
         return np.frombuffer(bytes(blank), np.uint8).copy()
@@ -171,7 +171,7 @@ def copy_space(
     plan: Plan,
     context: UploadContext,
 ) -> None:
-    """Have a space that is on another device on that of `job` too, with the same rows.
+    """Copy a space from another device to that of `job`, with the same rows.
 
     Parameters
     ----------
@@ -181,9 +181,9 @@ def copy_space(
     Raises
     ------
     DeviceMemoryError
-        It does not fit.
+        The space does not fit.
     OutOfTimeError
-        Time was up before it was there.
+        Time was up before the space was ready.
     """
     assert plan.space is not None
     assert space.report is not None
@@ -200,7 +200,7 @@ def copy_space(
 
 
 class _Builder:
-    """Makes one space. While it does, it is a user of the rows that it reads."""
+    """Makes one space. While it works, it is a user of the rows that it reads."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class _Builder:
         self._kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
 
     def build(self, name: Hashable, given: GivenFilter | None = None) -> DeviceSpace:
-        """Make the space that will be kept under `name`, from what a filter left elsewhere if given."""
+        """Make the space of a name, from the filter results of another device if given."""
         try:
             return self._build(name, given)
         finally:
@@ -249,7 +249,7 @@ class _Builder:
         else:
             stream.upload(serves, given.serves)
             stream.upload(temporary, given.report_words())
-            stream.wait()  # both arrays may go
+            stream.wait()  # both arrays may be freed now
         for kernel in (SpaceKernel.MEASURE, SpaceKernel.ADD_TILES, SpaceKernel.PLACE_TILES):
             self._launch(entries, kernel, args, 1 if kernel is SpaceKernel.PLACE_TILES else None)
         self._launch(entries, SpaceKernel.PLACE_ROWS, args)
@@ -317,14 +317,14 @@ class _Builder:
         return buffer
 
     def _lend_graph(self, args: Any) -> None:
-        """Fill in where the graph's rows and labels are."""
+        """Fill in the addresses of the graph's rows and labels."""
         rows = [
             self._used(self._copies.rows(self._graph, RowsKey(kind, False), self._context))
             for kind in self._kinds
         ]
         for number, one in enumerate(rows):
             args.kinds[number] = Adjacency(*one.addresses)
-        args.out = args.in_ = args.kinds[0]  # not looked at, unless
+        args.out = args.in_ = args.kinds[0]  # not read, unless set below
         if any(args.min_out):
             args.out = Adjacency(*self._used(self._arcs(into=False)).addresses)
         if any(args.min_in):
@@ -345,7 +345,7 @@ class _Builder:
         return copies
 
     def _lend_temporary(self, args: kernels.SpaceArgs, rows: int) -> Buffer:
-        """Fill in what is needed while it is made: a report, tiles, the bits of labels and of vertices."""
+        """Fill in temporary memory: a report, tiles, bitsets by label and by vertex."""
         stream = self._context.stream
         given = [of_label(self._key.pattern, self._graph)]
         if (allowed := _allowed_words(self._key.pattern, self._graph)) is not None:
@@ -357,7 +357,7 @@ class _Builder:
         args.report, args.tiles = temporary.address, temporary.address + report
         place = report + tiles
         args.of_label = temporary.address + place
-        self._given = given  # until they are there
+        self._given = given  # alive until the uploads are done
         for array in given:
             stream.upload(temporary, array, place)
             args.allowed = temporary.address + place
@@ -376,7 +376,7 @@ class _Builder:
 def describe(
     key: SpaceKey, kinds: Mapping[AdjacencyKey, int], wanted: Sequence[SlotKey], graph: Graph
 ) -> kernels.SpaceArgs:
-    """Return what kernels are told of a pattern; addresses are not filled in."""
+    """Return the kernels' arguments for a pattern, without addresses."""
     pattern = key.pattern
     args = kernels.SpaceArgs()
     args.vertices, args.query_vertices = graph.num_vertices, pattern.size
@@ -398,9 +398,9 @@ def describe(
 
 
 def _groups(args: Any, pattern: BoundPattern) -> list[tuple[int, int, int, int]]:
-    """Return per query vertex those neighbours that compete for data vertices: they ask for the same labels.
+    """Return groups of neighbours of a query vertex with the same labels, which compete for data vertices.
 
-    Query vertex, kind, bits, and how many they are.
+    Each group: query vertex, kind, bitset of the neighbours, their number.
     """
     found = []
     for vertex in range(pattern.size):
@@ -417,7 +417,7 @@ def _groups(args: Any, pattern: BoundPattern) -> list[tuple[int, int, int, int]]
 
 
 def of_label(pattern: BoundPattern, graph: Graph) -> NDArray[np.uint32]:
-    """Return, by label code, the bits of the query vertices that ask for it."""
+    """Return the bitset of the query vertices that allow each label code."""
     bits = np.zeros(max(1, len(graph.vertex_label_table)), np.uint32)
     for vertex, codes in enumerate(pattern.labels):
         bits[slice(None) if codes is None else list(codes)] |= np.uint32(1 << vertex)
@@ -425,7 +425,7 @@ def of_label(pattern: BoundPattern, graph: Graph) -> NDArray[np.uint32]:
 
 
 def _allowed_words(pattern: BoundPattern, graph: Graph) -> NDArray[np.uint32] | None:
-    """Return, by vertex, the bits of those whose conditions and ids let it through; None if all do."""
+    """Return the bitset of the query vertices whose filters each vertex passes; None without filters."""
     if all(narrowing is None for narrowing in pattern.filters):
         return None
     words = np.zeros(graph.num_vertices, np.uint32)
@@ -436,7 +436,7 @@ def _allowed_words(pattern: BoundPattern, graph: Graph) -> NDArray[np.uint32] | 
 
 
 def _kind(edge: BoundEdge, start: int) -> AdjacencyKey:
-    """Return the arcs by which a query edge is followed from one of its ends, whatever the labels there."""
+    """Return the adjacency of a query edge seen from one of its ends, for any vertex labels."""
     direction = Direction.OUT if start == edge.source else Direction.IN
     return AdjacencyKey(
         Direction.EITHER if edge.either else direction, edge.labels, None, None, edge_where=edge.where

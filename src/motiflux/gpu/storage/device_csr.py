@@ -15,14 +15,14 @@ from motiflux.graph.adjacency import Adjacency
 from motiflux.request.deadline import Deadline
 
 _KEPT_BYTES, _KEPT_RATIO = 1 << 30, 32
-"""What copies that no search uses may take: so many bytes, or so many times what the graph takes."""
+"""Limit of unused copies: a number of bytes, or a multiple of the graph's size, whichever is greater."""
 
 
 class RowsKey(NamedTuple):
-    """Names rows: the arcs they hold, and whether only those to a greater vertex.
+    """Names rows: the arcs they hold, and whether only arcs to a greater vertex.
 
-    Where a plan asks for a candidate greater than the vertex whose row it is in, the rest of the row is never
-    looked at. In a graph's degree order what remains is short: at most the square root of twice the edges.
+    If a plan requires candidates greater than the vertex of the row, the rest of the row is never read. In
+    degree order, the remaining rows are short: at most the square root of twice the number of edges.
     """
 
     adjacency: AdjacencyKey
@@ -31,18 +31,18 @@ class RowsKey(NamedTuple):
 
 @dataclass(frozen=True)
 class UploadContext:
-    """What copying may take.
+    """Resources for copies to a device.
 
     Parameters
     ----------
     stream
-        What the copies go through.
+        The stream of the copies.
     threads
-        Threads of the host, to narrow rows to their labels.
+        Number of host threads that filter rows by labels.
     budget
-        Bytes that motiflux may hold on the device.
+        Maximum number of bytes that motiflux holds on the device.
     deadline
-        When time is up.
+        Deadline of the call.
     """
 
     stream: Stream
@@ -53,7 +53,7 @@ class UploadContext:
 
 @dataclass(eq=False)
 class DeviceRows(CacheEntry):
-    """Rows on a device: how many arcs, the longest row, and the graph's rows that they come from."""
+    """Rows on a device: number of arcs, length of the longest row, and the rows of the host (`origin`)."""
 
     offsets: Buffer
     neighbors: Buffer
@@ -63,12 +63,12 @@ class DeviceRows(CacheEntry):
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Its memory."""
+        """Memory of the rows."""
         return self.offsets, self.neighbors
 
     @property
     def addresses(self) -> tuple[int, int]:
-        """Where offsets and neighbours begin."""
+        """Addresses of offsets and neighbours."""
         return self.offsets.address, self.neighbors.address
 
     @property
@@ -78,11 +78,11 @@ class DeviceRows(CacheEntry):
 
 
 class WalkedRows(Protocol):
-    """Rows that a search walks: where offsets and neighbours begin, how many there are of what."""
+    """Rows that a search reads: addresses and sizes."""
 
     @property
     def addresses(self) -> tuple[int, int]:
-        """Where offsets and neighbours begin."""
+        """Addresses of offsets and neighbours."""
 
     @property
     def arcs(self) -> int:
@@ -94,48 +94,48 @@ class WalkedRows(Protocol):
 
     @property
     def starts(self) -> int:
-        """Number of rows, those left out that are empty for sure."""
+        """Number of rows, without rows that are known to be empty."""
 
 
 @dataclass(eq=False)
 class CopiedArray(CacheEntry):
-    """An array on a device, and that of the host which it comes from."""
+    """An array on a device, and the object of the host that it was made from."""
 
     buffer: Buffer
     origin: object = field(repr=False)
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Its memory."""
+        """Memory of the array."""
         return (self.buffer,)
 
 
 class DeviceCsr(DeviceCache):
-    """What of one graph is on one device. Copies hold on to rows of the host that they come from."""
+    """Copies of parts of one graph on one device. A copy holds the host's rows that it was made from."""
 
     def rows(self, graph: Graph, key: RowsKey, context: UploadContext) -> DeviceRows:
-        """Return the rows that `key` names, uploaded if they are not there yet.
+        """Return the rows that `key` names, uploaded if necessary.
 
         Raises
         ------
         DeviceMemoryError
-            They do not fit.
+            The rows do not fit.
         OutOfTimeError
-            Time was up before all of them were there.
+            Time was up before all rows were copied.
         """
         return self._upload(graph.adjacency(key.adjacency, context.threads), key.above, context)
 
     def arcs(self, graph: Graph, *, into: bool, context: UploadContext) -> DeviceRows:
-        """Return every arc, by its source or (`into`) by its target; raises what `rows` does."""
+        """Return all arcs, by source or (`into`) by target; raises the errors of `rows`."""
         rows = graph.reverse if into else graph.forward
         return self._upload((rows.offsets, rows.neighbors), False, context)
 
     def rows_from(
         self, graph: Graph, key: RowsKey, arcs: AdjacencyKey, more_than: int, context: UploadContext
     ) -> DeviceRows:
-        """Return the rows that `key` names, those empty whose vertex has not more than so many other arcs.
+        """Return the rows that `key` names; rows of vertices with at most `more_than` `arcs` are empty.
 
-        Raises what `rows` does.
+        Raises the errors of `rows`.
         """
 
         def make() -> DeviceRows:
@@ -146,7 +146,7 @@ class DeviceCsr(DeviceCache):
         return self.keep(("from", key, arcs, more_than), make)
 
     def labels(self, graph: Graph, context: UploadContext) -> CopiedArray | None:
-        """Return the label codes of all vertices; None where all have one label. Raises what `rows` does."""
+        """Return the label codes of all vertices; None if all have one label. Raises the errors of `rows`."""
         codes = graph.vertex_labels
         if codes is None:
             return None
@@ -159,7 +159,7 @@ class DeviceCsr(DeviceCache):
         return self.keep(("labels", id(codes)), make)
 
     def _upload(self, host: Adjacency, above: bool, context: UploadContext) -> DeviceRows:
-        # The copy holds on to both arrays, so the names stay theirs.
+        # The copy holds both arrays, so that no other array gets their ids.
         return self.keep((id(host[0]), id(host[1]), above), lambda: self._copy(host, above, context))
 
     def _copy(self, host: Adjacency, above: bool, context: UploadContext) -> DeviceRows:
@@ -190,7 +190,7 @@ def _above(rows: Adjacency) -> Adjacency:
 
 
 def _from(rows: Adjacency, kept: NDArray[np.bool_]) -> Adjacency:
-    """Leave some rows as they are, and empty the others."""
+    """Return the rows, without the entries of rows that are not `kept`."""
     offsets, neighbors = rows
     lengths = np.diff(offsets).astype(np.int64)
     shorter = np.concatenate([np.zeros(1, np.uint64), np.cumsum(np.where(kept, lengths, 0), dtype=np.uint64)])
@@ -198,7 +198,7 @@ def _from(rows: Adjacency, kept: NDArray[np.bool_]) -> Adjacency:
 
 
 def resident(graph: Graph, device: Device) -> DeviceCsr:
-    """Return what of `graph` is on `device`."""
+    """Return the copies of `graph` on `device`."""
     room = max(_KEPT_BYTES, _KEPT_RATIO * graph.nbytes)
     return graph.memo.keep(("resident", id(device)), lambda: DeviceCsr(device, room))
 

@@ -1,7 +1,7 @@
-"""Candidate graphs for samplers on a device: copied there once, and kept with the graph like other copies.
+"""Candidate graphs for samplers on a device, copied from the host once and kept with the data graph.
 
-They are the CPU's, array by array: a space that a device filters may stop at another round from run to run,
-and its samples would be others.
+They are not filtered on the device: its filter may end in a different round from run to run, so that samples
+would not be reproducible.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ from motiflux.statistics import UNIT_BITS
 _ALIGNED = 16
 _WHAT = "candidates to sample"
 _MOST_BITS = 1 << 18
-"""Bytes that the rows of one source may take as bits."""
+"""Most bytes of the bitmap of one source's rows."""
 _BLOCKS_OF_MULTIPROCESSOR = 16
 
 
 @dataclass(eq=False)
 class DeviceCandidates(CacheEntry):
-    """What is sampled by one plan, in one buffer, or what its tree needs besides.
+    """The candidate graph of one plan in one buffer, or the additional sums for the tree estimator.
 
     Parameters
     ----------
     name
-        What it is kept under.
+        Name in the cache.
     buffer
-        Its memory.
+        Memory of the candidate graph.
     graph
-        As kernels see it, but for all arcs of the data graph.
+        The candidate graph as the kernels' argument, without the arcs of the data graph.
     sources
-        An array of `SampleSource`, as it lies on the device.
+        An array of `SampleSource`, as on the device.
     sizes
-        Of the host's candidate graph that was copied.
+        Sizes of the host's candidate graph that was copied.
     rows
-        Rows on the device that it points into. It does not keep them there.
+        Rows on the device that it points into, but does not keep there.
     """
 
     name: Hashable
@@ -73,7 +73,7 @@ class DeviceCandidates(CacheEntry):
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Its memory."""
+        """Memory of the candidate graph."""
         return (self.buffer,)
 
     def is_of(self, sizes: tuple[int, ...], rows: Sequence[DeviceRows]) -> bool:
@@ -82,14 +82,14 @@ class DeviceCandidates(CacheEntry):
 
 
 class Loader:
-    """Finds, or makes, what a search of one plan samples.
+    """Finds or makes the candidate graph of one plan on a device.
 
     Parameters
     ----------
     host
         The host's candidate graph.
     bits
-        Whether rows between small sets are written as bits too.
+        Whether rows between small sets are written as bitmaps too.
     """
 
     def __init__(
@@ -118,14 +118,14 @@ class Loader:
         tree
             Whether the sums of the tree estimator are needed.
         arcs
-            Whether all arcs of the data graph are, though the plan does not ask for them.
+            Whether all arcs of the data graph are needed, even if the plan does not read them.
 
         Raises
         ------
         DeviceMemoryError
-            It does not fit.
+            The candidate graph does not fit.
         OutOfTimeError
-            Time was up before it was there.
+            Time was up before the candidate graph was copied.
         """
         rows = self._rows(job, context)
         name = ("candidates", self._plan, self._bits)
@@ -145,7 +145,7 @@ class Loader:
     def _kept(
         self, name: Hashable, rows: Sequence[DeviceRows], make: Callable[[], DeviceCandidates]
     ) -> DeviceCandidates:
-        """Return what is kept under a name, made anew where it points into rows that were given up."""
+        """Return the entry of a name, made again if it points into rows that are no longer on the device."""
         while True:
             found = self._copies.keep(name, make)
             if found.is_of(self._sizes, rows):
@@ -153,7 +153,7 @@ class Loader:
             self._copies.drop(name)
 
     def _rows(self, job: AnyJob, context: UploadContext) -> list[DeviceRows]:
-        """Return the rows of all sources where they are rows of the graph; none over a candidate space."""
+        """Return the rows of all sources if they are rows of the graph; none with a candidate space."""
         if self._plan.space is not None:
             return []
         rows: dict[AdjacencyKey, DeviceRows] = {}
@@ -161,7 +161,7 @@ class Loader:
         for key in keys:
             if key not in rows:
                 rows[key] = self._copies.rows(self._graph, RowsKey(key, above=False), context)
-                job.memory.read(rows[key])  # before the next one may have to make room
+                job.memory.read(rows[key])  # before the next allocation, which may drop entries
         return [rows[key] for key in keys]
 
     def _add_tree(self, graph: CandidateGraph, job: AnyJob, context: UploadContext) -> None:
@@ -174,7 +174,7 @@ class Loader:
             graph.level[level].tree_source = tree.graph.level[level].tree_source
 
     def _copy_graph(self, name: Hashable, context: UploadContext, rows: list[DeviceRows]) -> DeviceCandidates:
-        """Copy the candidate graph, without bits where these would not fit."""
+        """Copy the candidate graph, without bitmaps if these do not fit."""
         if self._bits:
             sources = self._sources_with_bits()
             try:
@@ -192,7 +192,7 @@ class Loader:
         rows: Sequence[DeviceRows],
         pack: Callable[[Packer, CandidateGraph], Sequence[SampleSource]],
     ) -> DeviceCandidates:
-        """Copy to the device what `pack` packs, which it does twice: addresses come with the memory."""
+        """Copy packed arrays to the device. `pack` runs twice: addresses are known after the allocation."""
         context.deadline.check()
         packer, graph = Packer(), CandidateGraph()
         pack(packer, graph)
@@ -207,7 +207,7 @@ class Loader:
         return DeviceCandidates(name, buffer, graph, sources, self._sizes, of_rows)
 
     def _sources_with_bits(self) -> dict[int, _Bits]:
-        """Return how rows are written as bits, for those sources in which edges are looked up."""
+        """Return the sizes of the bitmaps, by source in which edges are looked up."""
         found: dict[int, _Bits] = {}
         number = 0
         for level, step in enumerate(self._plan.shape.steps):
@@ -287,7 +287,7 @@ class Loader:
 
 
 class _Bits(NamedTuple):
-    """Rows as bits: how many there are, and the words of one."""
+    """Size of a bitmap: number of rows, and words of a row."""
 
     starts: int
     words: int
@@ -298,7 +298,7 @@ class _Bits(NamedTuple):
 
 
 class Packer:
-    """Puts arrays one behind another into one block of memory, each once, and empty room behind them."""
+    """Packs arrays into one block of memory, each once, with uninitialized space behind them."""
 
     def __init__(self) -> None:
         self.nbytes = self.empty_bytes = 0
@@ -307,14 +307,14 @@ class Packer:
         self._places: dict[Hashable, int] = {}
 
     def begin(self, address: int) -> None:
-        """Begin again, now for memory of a device that begins there."""
+        """Begin again, now for device memory at `address`."""
         self.bytes = np.zeros(self.nbytes, np.uint8)
         self.nbytes = self.empty_bytes = 0
         self._start = address
         self._places.clear()
 
     def add(self, array: NDArray[Any], *, shared: bool = True) -> int:
-        """Return the address of an array; the same for the same memory of the host, unless not `shared`."""
+        """Return the address of an array; if `shared`, the same address for the same host memory."""
         key = (array.ctypes.data, array.nbytes) if shared else self.nbytes
         place = self._places.get(key)
         if place is None:
@@ -325,7 +325,7 @@ class Packer:
         return place + (self._start or 0)
 
     def leave(self, nbytes: int, key: Hashable) -> int:
-        """Return the address of empty room; the same for the same key."""
+        """Reserve space and return its address; the same address for the same key."""
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = self.empty_bytes

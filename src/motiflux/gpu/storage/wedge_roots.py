@@ -1,4 +1,4 @@
-"""The order in which kernels take the roots of tables, found once on the device and kept with the graph."""
+"""The order in which kernels take the roots of tables, computed once and kept with the graph."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ TABLE_THREADS = 256
 """Threads of a block of the kernels that pass over tables."""
 _LONGEST_GRID = 1 << 16
 _PIECES, _LEAST_PIECE, _MOST_PARTS = 16, 1 << 14, 0xFFFF
-"""Pieces of a multiprocessor's share of the work; the least work of one; most pieces of one root."""
+"""Pieces of a multiprocessor's share of the work; least work of a piece; most pieces of one root."""
 
 
 @dataclass(eq=False)
 class DeviceRoots(CacheEntry):
-    """Roots by their work, the most first, and what lies beside them on the device.
+    """Roots in descending order of their work, with related arrays on the device.
 
     Parameters
     ----------
     order, work
-        The vertices that have work, and how much.
+        The vertices that have work, and the work of each.
     ranks
-        Of the arcs to lesser vertices, where the way back lies in their rows; None unless that was asked for.
+        Position of the reverse of each arc to a lesser vertex in that vertex's row; None if not requested.
     host_work
         The work, on the host.
     share
-        Of the first root in all of it.
+        Share of the first root in all work.
     parts
-        Of pieces of roots: which of how many each is, 16 bits for either.
+        Index of each piece of a root, and number of the root's pieces, 16 bits each.
     pieces
-        The same roots, those of most work in several pieces; None unless ranks were asked for.
+        The same roots, with those of most work divided into pieces; None if ranks were not requested.
     """
 
     order: Buffer
@@ -61,16 +61,16 @@ class DeviceRoots(CacheEntry):
 
     @property
     def buffers(self) -> list[Buffer]:
-        """Its memory."""
+        """Memory of all arrays."""
         own = [self.order, self.work, self.ranks, self.parts]
         return [one for one in own if one is not None] + ([] if self.pieces is None else self.pieces.buffers)
 
     def is_of(self, first: DeviceRows, second: DeviceRows) -> bool:
-        """Return whether these are the rows that it was found for."""
+        """Return whether the order was computed from these rows."""
         return self.origin[0]() is first and self.origin[1]() is second
 
     def heavier(self, work: int) -> int:
-        """Return how many have more work than so much."""
+        """Return the number of roots with more than `work`."""
         return self.count - int(np.searchsorted(self.host_work[::-1], work, side="right"))
 
 
@@ -85,18 +85,18 @@ def roots_of(
 ) -> DeviceRoots:
     """Return the roots of wedges along `first` and `second`; `below`: to lesser middles only.
 
-    Where both are the same rows, `below` finds the ranks of arcs too: the rows must be symmetric.
+    If both are the same rows, `below` computes the ranks of arcs too: the rows must be symmetric.
 
     Raises
     ------
     DeviceMemoryError
-        They do not fit.
+        The arrays do not fit.
     OutOfTimeError
-        Time was up before they were found.
+        Time was up before the order was computed.
     """
     copies, name = resident(graph, accelerator.device), ("roots", id(first), id(second), below)
     known = copies.known(name)
-    if isinstance(known, DeviceRoots) and not known.is_of(first, second):  # a number that came again
+    if isinstance(known, DeviceRoots) and not known.is_of(first, second):  # an id that was reused
         copies.drop(name)
     return copies.keep(name, lambda: _find(accelerator, first, second, below, context))
 
@@ -138,7 +138,7 @@ def _pieces(
     origin: _Origin,
     context: UploadContext,
 ) -> DeviceRoots:
-    """Return roots in pieces that no multiprocessor is busy with for long, those of most work first."""
+    """Return roots divided into pieces of limited work, those of most work first."""
     total = float(work.sum(dtype=np.float64))
     most = max(_LEAST_PIECE, total / (_PIECES * device.multiprocessors))
     numbers = np.minimum(np.ceil(work / most), _MOST_PARTS).astype(np.uint32)

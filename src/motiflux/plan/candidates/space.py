@@ -72,7 +72,7 @@ class CandidateSpace:
 
 
 def space_key(pattern: BoundPattern, semantics: Semantics, switches: Mapping[str, str]) -> SpaceKey | None:
-    """Return the key of the candidate space to search; None if there is to be none.
+    """Return the key of the candidate space to search; None if rows of the graph are searched.
 
     Without labels or conditions, only degrees would filter, which the search checks itself.
     """
@@ -90,13 +90,13 @@ def candidate_space(
 ) -> CandidateSpace | None:
     """Return the candidate space, kept with the graph for later calls; None if it does not fit into memory.
 
-    The result does not depend on the number of threads, and making it again gives the same: plans and seeds
-    refer to it after it was dropped.
+    The result does not depend on the number of threads, and a second call returns an equal space if the first
+    one was dropped: plans and seeds rely on that.
 
     Raises
     ------
     TimeoutError
-        `deadline`, a value of `time.perf_counter`, passed meanwhile. Small graphs are not checked.
+        `deadline`, a value of `time.perf_counter`, passed before the end. Not checked on small graphs.
     """
 
     def build() -> CandidateSpace | _TooLarge:
@@ -109,10 +109,10 @@ def candidate_space(
 
 
 class _TooLarge:
-    """Stands for a candidate space that does not fit into memory."""
+    """Memo entry for a candidate space that does not fit into memory."""
 
     nbytes = 1024
-    """Approximate bytes of its key, so that the number of these is limited too."""
+    """Approximate bytes of the entry's key, so that the number of such entries is limited too."""
 
 
 def max_space_bytes(graph: Graph) -> int:
@@ -189,7 +189,7 @@ def allowed_vertices(graph: Graph, narrowing: VertexFilter | None) -> NDArray[np
 
 
 class _Kind(NamedTuple):
-    """How a query edge is followed from one of its ends: directions, labels and condition of the arcs."""
+    """The arcs of a query edge, seen from one of its ends: directions, labels and condition."""
 
     out: bool
     into: bool
@@ -208,7 +208,7 @@ class _Kind(NamedTuple):
 
 
 def _kind(edge: BoundEdge, end: int, directed: bool) -> _Kind:
-    """Return how `edge` is followed from `end`."""
+    """Return the arcs of `edge`, seen from `end`."""
     out = not directed or edge.either or end == edge.source
     into = directed and (edge.either or end == edge.target)
     return _Kind(out, into, edge.labels, edge.where)

@@ -91,7 +91,7 @@ def expected_count(plan: Plan, limit: int | None) -> float | None:
 
 
 def _rows_per_embedding(plan: Plan) -> int:
-    """Return how many embeddings each one found stands for, or how many rows it yields."""
+    """Return the number of embeddings, or of rows, for each embedding that the search finds."""
     return max(plan.multiplier, len(plan.images))
 
 

@@ -11,8 +11,8 @@ from motiflux.plan.rooted import Rooted
 def canonical(pattern: Rooted, either: frozenset[int]) -> Rooted:
     """Return the pattern renumbered, equally for isomorphic patterns; roots keep their numbers.
 
-    Colours are refined. If several vertices have one colour, each of them in turn gets a colour of its own,
-    one of each set of twins only (McKay and Piperno 2014). The least numbering is taken.
+    Colours are refined. If several vertices have one colour, each of them in turn gets a unique colour, but
+    only one of each set of twins (McKay and Piperno 2014). The least numbering is taken.
 
     Parameters
     ----------

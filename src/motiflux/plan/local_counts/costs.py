@@ -10,17 +10,17 @@ from motiflux.plan.local_counts.family import Undecided
 from motiflux.plan.rooted import Rooted
 
 MOST_KNOWN = 3_000
-"""Rooted patterns whose cheapest table is kept: of one family, and about as many with one graph."""
+"""Maximum number of rooted patterns of a family whose cheapest tables are kept, and, roughly, of a graph."""
 _PATTERN_BYTES = 5_000
 """Bytes of one kept pattern, approximately."""
 KNOWN_TABLES_BYTES = MOST_KNOWN * _PATTERN_BYTES
 
 Found = tuple[Table, dict[Table, float]]
-"""A table, and the seconds of each table that it is made of, itself included."""
+"""A table, and the seconds of each table from which it is computed, itself included."""
 
 
 def seconds_of(found: Found) -> float:
-    """Return the seconds of a table and of all tables that it is made of."""
+    """Return the seconds of a table and of all tables from which it is computed."""
     return sum(found[1].values())
 
 
@@ -34,11 +34,11 @@ class KnownTables(dict[Rooted, Found]):
 
 
 class TooExpensive(Undecided):
-    """The table takes no less time than one that is known."""
+    """The table takes at least as much time as a known table."""
 
 
 class CostSum:
-    """Adds up the seconds of a table: passes over tables, and each table that it is made of once.
+    """Adds up the seconds of a table: passes over tables, and each table from which it is computed once.
 
     Raises `TooExpensive` as soon as the sum reaches `max_seconds`.
     """

@@ -94,7 +94,7 @@ class Derivation:
             raise Undecided("no time left")
 
     def _find(self, pattern: Rooted) -> Found:
-        """Return a table, and the seconds of each table that it is made of, itself included."""
+        """Return a table, and the seconds of each table from which it is computed, itself included."""
         pattern = self._family.canonical(pattern)
         if pattern in self._best:
             best = self._best[pattern]
@@ -300,7 +300,7 @@ class Derivation:
     def _subtracted(
         self, merged: Iterable[Rooted | None], roots: int, cost: CostSum
     ) -> tuple[tuple[int, Table], ...]:
-        """Return the tables of the merged patterns, with `roots` roots, and how often each is subtracted."""
+        """Return the tables of the merged patterns, with `roots` roots, and the coefficient of each."""
         minus = Counter(
             self._family.canonical(one if one.roots == roots else replace(one, roots=roots))
             for one in merged

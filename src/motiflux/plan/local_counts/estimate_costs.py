@@ -23,9 +23,9 @@ from motiflux.plan.passes.steps import adjacency_of
 from motiflux.plan.rooted import Rooted
 
 _MEMBERS = 32
-"""Random partial embeddings behind the estimate of each search."""
+"""Number of random partial embeddings that estimate each search."""
 _MORE_MEMBERS = 256
-"""Random partial embeddings for the searches of the formula that seems cheapest.
+"""Number of random partial embeddings that estimate the searches of the formula that seems cheapest.
 
 Of many estimates, the least is likely too low."""
 _ORDERED = 1.8
@@ -164,7 +164,7 @@ class CostEstimator:
                 degrees += np.diff(self._graph.reverse.offsets)
             chances = (degrees / max(degrees.sum(), 1.0) + 1 / len(degrees)) / 2
             chances /= chances.sum()
-            # Evenly over all vertices, and so is each prefix.
+            # A golden-ratio sequence: every prefix is spread evenly over all vertices.
             points = (np.arange(_WALK_ROOTS) * 0.6180339887498949 + 0.5) % 1.0
             roots = np.minimum(np.searchsorted(chances.cumsum(), points), len(degrees) - 1)
             return roots.astype(np.uint32), chances[roots]
@@ -189,7 +189,7 @@ class CostEstimator:
         return self._speeds.start + read * self._speeds.triangle / self._shared
 
     def _lower_degrees(self, key: AdjacencyKey) -> NDArray[np.float64]:
-        """Return, for each row that `key` names, how many of its entries are less than its vertex."""
+        """Return, for each row that `key` names, the number of entries less than the row's vertex."""
         rows = self._rows(key)
 
         def count() -> NDArray[np.float64]:

@@ -146,7 +146,7 @@ class Family:
 
 
 def _next_roots(pattern: Rooted) -> list[int]:
-    """Return the vertices that may be a further root: any as the first; then those with one edge to it."""
+    """Return the vertices that may be a further root: any for the first, then neighbours by one edge."""
     if pattern.roots == 0:
         return list(range(len(pattern.vertices)))
     edges = Counter(u + v for u, v, _ in pattern.edges if 0 in (u, v))
@@ -169,7 +169,7 @@ def matchings(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[list[tuple
 
 
 def partitions(size: int, apart: frozenset[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """Yield all ways to merge some of `size` vertices, as pairs of a vertex that stays and one that does not.
+    """Yield all ways to merge some of `size` vertices, as pairs of a vertex that stays and a removed one.
 
     No two vertices of a pair in `apart` are merged; these pairs have the lesser vertex first.
     """

@@ -82,8 +82,8 @@ class Schedule:
     formula
         The formula.
     tables
-        The stored tables, each after the tables that it needs. None: the table is not a `Join`, but is made
-        by the method of its own type.
+        The stored tables, each after the tables that it needs. None: the table is not a `Join`, and is
+        computed by the method of its type.
     scalars
         The sums, with their coefficients.
     """
@@ -204,7 +204,7 @@ class _Scheduler:
                 self._tables[table] = join
 
     def _join(self, table: Table) -> Join | None:
-        """Return how one pass makes a table from others; None if its own type says how it is made."""
+        """Return the pass that computes a table from others; None for tables computed in another way."""
         if isinstance(table, Joined):
             sums = table.factors[0].pattern.roots > table.pattern.roots
             return Join(self._product(table.factors), sums, table.minus)

@@ -2,7 +2,7 @@
 
 Let a be the first vertex of a pattern. Choose a tree of other vertices, the *spine*, such that each connected
 component of the remaining vertices is joined to one vertex of the spine only, to the ends of one of its
-edges, or to the ends of an edge from a to it. Such a component hangs there: its table weights the walks. For
+edges, or to the ends of an edge from a to it. Such a component is a branch: its table weights the walks. For
 each image of a, the spine is evaluated from its leaves: a query vertex has a number for each possible data
 vertex.
 """
@@ -30,7 +30,8 @@ class Spine:
     vertices
         The vertices of the tree.
     branches
-        The vertices that hang there, by one vertex or two joined vertices of the spine and the first vertex.
+        The vertices of branches, by the one vertex or two joined vertices of the spine, or the first vertex,
+        to which they are joined.
     """
 
     vertices: frozenset[int]
@@ -110,7 +111,7 @@ class WalkPlan:
     Parameters
     ----------
     table
-        Returns the table of a pattern that hangs on the spine.
+        Returns the table of a branch's pattern.
     """
 
     def __init__(
@@ -160,7 +161,7 @@ class WalkPlan:
         return self._finished(Finish.SUM if ends is None else Finish.EDGES, ends)
 
     def _finished(self, finish: Finish, ends: tuple[int, int] | None) -> Walks:
-        # The first step is a seed, as it must be: leaves come first.
+        # Leaves come first, so the first step is a seed, as required.
         return Walks(self._pattern, tuple(self._steps), finish, ends, self._family.injective)
 
     def _add_all_steps(self, node: _Node) -> int:
@@ -203,7 +204,7 @@ class WalkPlan:
         return _Node(kind, min(levels, default=_ANYWHERE), vertex, seeded, tuple(children))
 
     def _branch_pattern(self, *roots: int) -> Rooted | None:
-        """Return the pattern that hangs on a vertex or an edge of the spine, with these roots."""
+        """Return the pattern of the branch at a vertex or an edge of the spine, with these roots."""
         component = self._spine.branches.get(tuple(sorted(roots)))
         if component is None:
             return None

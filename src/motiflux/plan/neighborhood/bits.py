@@ -1,4 +1,4 @@
-"""Whether a pattern with a universal vertex is counted in bit matrices, and the expected time of that."""
+"""The choice to count a pattern with a universal vertex in bitmaps, and the expected time."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from motiflux.plan.neighborhood.choices import UniversalVertexPlan, universal_ve
 from motiflux.units import seconds_text
 
 MOST_MEMBERS = 4096
-"""Neighbours of a root, beyond which its bits take megabytes; such roots are searched from."""
+"""Most neighbours of a root for bitmaps, which take megabytes for more; a search counts from other roots."""
 WORTH_BITS = 5e-3
-"""Seconds that a search must be expected to take on the device before orders for bits are compared."""
+"""Least expected seconds of a search on the device for which orders for bitmaps are compared."""
 MARGIN = 2.0
-"""How many times as long it must be expected to take: the time of bits is not predicted well."""
+"""Least ratio of the search's time to that of bitmaps, which is not predicted well."""
 _NARROWED_ARC = 10e-9
-"""Seconds of the host for an arc that rows are narrowed from."""
+"""Seconds of the host for each arc that is read to narrow rows."""
 _START = 30e-6
 STEP, WORD, LOOK_UP, ROOT = 100.0, 0.4, 2.0, 1500.0
-"""Instructions of a warp: for a vertex that it takes, a word that one lane reads, a neighbour that is looked
-up among the members, and a root."""
+"""Instructions of a warp for a vertex that it matches, a word that a lane reads, a neighbour that is looked
+up among the members (neighbours of the root), and a root."""
 _INSTRUCTIONS = 2e11
-"""Instructions of warps that the whole device executes in a second, about, on the device of `H100`."""
+"""Approximate instructions of warps per second of the whole device, measured on that of `H100`."""
 _WARP = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """How a plan is counted in bits.
+    """A count of a plan in bitmaps.
 
     Parameters
     ----------
     seconds, searching
-        Expected time of bits, and of the search in their place; None where nothing was sampled.
+        Expected time of bitmaps, and of a search instead; None if nothing was sampled.
     left
-        Estimated share of the work at roots with too many neighbours, which are left to the search.
+        Estimated share of the work at roots with too many neighbours, which a search counts.
     call
-        Seconds of a call beside its kernels.
+        Seconds of a call without its kernels.
     """
 
     universal: UniversalVertexPlan
@@ -58,7 +58,7 @@ class Bits:
 
     @property
     def pays(self) -> bool:
-        """Whether it is expected to be clearly faster than the search."""
+        """Whether the count in bitmaps is expected to be clearly faster than the search."""
         return self.searching is None or MARGIN * self.expected < self.searching
 
     @property
@@ -75,7 +75,7 @@ class Bits:
 
 
 def is_worth_bits(searching: float | None, graph: Graph, plan: Plan) -> bool:
-    """Return whether a search takes so long that comparing orders for bits is worth its time."""
+    """Return whether a search takes long enough for a comparison of orders for bitmaps."""
     return searching is not None and searching >= WORTH_BITS + _narrowing(graph, plan)
 
 
@@ -89,14 +89,14 @@ def _narrowing(graph: Graph, plan: Plan) -> float:
 def bits_of(
     graph: Graph, plan: Plan, threads: int, searching: float | None, *, scale: float, call: float
 ) -> list[Bits]:
-    """Return the ways to count a plan in bits, by several orders; none if no vertex is universal.
+    """Return counts of a plan in bitmaps, in several orders; none if no vertex is universal.
 
     Parameters
     ----------
     scale
-        How many times slower the device is than the one that was measured.
+        Time of the device, divided by that of the measured one.
     call
-        Seconds of a call beside its kernels.
+        Seconds of a call without its kernels.
     """
     return [
         _bits(graph, universal, threads, searching, scale, call)
@@ -124,13 +124,13 @@ def degrees_of(graph: Graph, universal: UniversalVertexPlan, threads: int) -> ND
 
 
 def words_of(degrees: NDArray[np.int64]) -> float:
-    """Return the words of a set, on average over pairs of members."""
+    """Return the average number of words of a set, over pairs of members."""
     squares = degrees.astype(np.float64) ** 2
     return float((squares * (degrees / _WARP + 1)).sum() / max(1.0, squares.sum()))
 
 
 def instructions(universal: UniversalVertexPlan, words: float) -> float:
-    """Return the expected instructions of warps within neighbourhoods whose sets have so many words."""
+    """Return the expected instructions of warps within neighbourhoods whose sets have `words` words."""
     taken, read = universal.weight(words)
     return taken * STEP + read * WORD
 
@@ -147,10 +147,10 @@ def bits_seconds(
 
 
 def clique_key(plan: Plan) -> AdjacencyKey | None:
-    """Return the arcs among which a plan looks for an ascending clique; None if it looks for something else.
+    """Return the arcs of the clique that a plan finds in ascending order; None if it finds other patterns.
 
-    Every vertex must be reached from all before it by the same arcs, and be greater than the one before.
-    What else its steps ask for must follow from that.
+    Each level must be reached from all earlier levels by the same arcs, and its vertex must be greater than
+    that of the level before. All other conditions of its steps must follow from these.
     """
     steps = plan.shape.steps
     key = plan.args.steps[1].adjacencies[0] if len(steps) > 2 else None

@@ -1,4 +1,4 @@
-"""From a plan to a count in bits: another order, and operations on bits."""
+"""Plans of counts in bitmaps: a matching order, and operations on bits."""
 
 from __future__ import annotations
 
@@ -27,20 +27,19 @@ from motiflux.plan.passes.tail import close_tail
 from motiflux.types import Semantics, Symmetry
 
 _MEMBERS = 128
-"""Of the population from which the sizes of an order's levels are estimated."""
+"""Number of random partial embeddings that estimate the sizes of an order's levels."""
 
 
 @dataclass(frozen=True, slots=True)
 class UniversalVertexPlan:
-    """How a pattern is counted in bits.
+    """A plan of a count in bitmaps.
 
     Parameters
     ----------
     plan
-        The same as a search, by which roots with too many neighbours are counted. Level 0 is the universal
-        vertex.
+        The plan of a search that counts from roots with too many neighbours. Level 0 is the universal vertex.
     least
-        Neighbours that a root has at least.
+        Least number of neighbours of a root.
     """
 
     plan: Plan
@@ -50,13 +49,13 @@ class UniversalVertexPlan:
 
     @property
     def levels(self) -> int:
-        """Levels beside the universal vertex."""
+        """Number of levels without the universal vertex."""
         return len(self.shape.steps)
 
     def weight(self, words: float) -> tuple[float, float]:
-        """Return the vertices that are taken by warps, and the words that lanes read, of so many a set.
+        """Return the estimated numbers of vertices that warps match, and of words that lanes read.
 
-        As far as sizes were estimated.
+        Sets have `words` words.
         """
         sizes, lanes = self.plan.estimates, self.shape.lanes
         sets = [len(renewed) for renewed in self.shape.renewed]
@@ -66,9 +65,9 @@ class UniversalVertexPlan:
 
 
 def universal_vertex_plans(graph: Graph, plan: Plan, threads: int) -> list[UniversalVertexPlan]:
-    """Return ways to count a plan in bits, in several orders; none if no vertex is universal.
+    """Return plans of counts in bitmaps, in several orders; none if no vertex is universal.
 
-    Sizes are estimated from random partial embeddings where that needs no rows that are not there.
+    Sizes are estimated from random partial embeddings.
     """
     pattern = plan.asked
     if pattern is None or plan.impossible is not None:

@@ -1,8 +1,8 @@
-"""Patterns with a universal vertex: one that is adjacent to all others.
+"""Patterns with a universal vertex: a vertex that is adjacent to all others.
 
-Once it is matched, all others are among the neighbours of its image, and the arcs between these neighbours
-fit into bits (``match/universal_vertex.cuh``). Here such a pattern is put in an order, and its levels are
-turned into operations on these bits; levels are numbered without the universal vertex: 0, 1, ...
+Once it is matched, the images of all others are neighbours of its image (members), and a bitmap holds the
+arcs between them (``match/universal_vertex.cuh``). This module chooses matching orders and turns levels into
+operations on bits; levels are numbered without the universal vertex: 0, 1, ...
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from motiflux.plan.shape import StepShape
 from motiflux.types import Semantics
 
 LEAST_LEVELS, MOST_LEVELS = 3, 9
-"""Beside the universal vertex; the most is ``match::kMostUniversalVertexLevels``."""
+"""Limits without the universal vertex; the upper one is ``match::kMostUniversalVertexLevels``."""
 
 _LANES = 32
 _NOMINAL = ((64.0, 0.3), (500.0, 0.1), (500.0, 0.02))
-"""Neighbours of a root, and how likely two of them are neighbours: the orders that are good for any of these
-are compared."""
+"""Pairs of a root's number of neighbours and the probability that two of them are adjacent. The best order
+for each pair is considered."""
 _STEP_WORDS = 8.0
-"""Words that take as long as a step of a warp, about."""
+"""Approximate number of words that take as long as a step of a warp."""
 
 
 class ClosedForm(IntEnum):
-    """How the last one or two levels are counted (``match::UniversalVertexClosedForm``)."""
+    """Closed form of the last one or two levels (``match::UniversalVertexClosedForm``)."""
 
     SIZE = 0
     PAIRS = 1
@@ -40,18 +40,18 @@ class ClosedForm(IntEnum):
 
     @property
     def levels(self) -> int:
-        """How many levels that is."""
+        """Number of levels in closed form."""
         return 1 if self is ClosedForm.SIZE else 2
 
 
 @dataclass(frozen=True, slots=True)
 class NeighborhoodStep:
-    """How the set of a level comes about (``match::UniversalVertexStep``): earlier levels, and its base.
+    """Operations that make the set of a level (``match::UniversalVertexStep``): earlier levels, and a base.
 
     Parameters
     ----------
     start
-        The level whose set it starts from; None where that is a base.
+        The level whose set is the first operand; None if it is the base.
     """
 
     joined: frozenset[int]
@@ -64,7 +64,7 @@ class NeighborhoodStep:
 
     @property
     def levels(self) -> frozenset[int]:
-        """All that it depends on."""
+        """All levels on which the set depends."""
         return self.joined | self.apart | self.after | self.before | self.distinct
 
     def without(self, levels: frozenset[int]) -> NeighborhoodStep:
@@ -81,14 +81,14 @@ class NeighborhoodStep:
 
 @dataclass(frozen=True, slots=True)
 class NeighborhoodShape:
-    """What is asked of the bits (``match::UniversalVertexShape``).
+    """Operations on bits of all levels (``match::UniversalVertexShape``).
 
     Parameters
     ----------
     lanes
-        The level whose vertices lanes take; those behind it are closed.
+        The level whose vertices lanes match; later levels are counted in closed form.
     bases
-        What sets start from: the number of a kind, and 1 (2) for members greater (less) than the root.
+        First operands of sets: the number of a kind, and 1 (2) for members greater (less) than the root.
     """
 
     lanes: int
@@ -100,14 +100,14 @@ class NeighborhoodShape:
 
 @dataclass(frozen=True, slots=True)
 class NeighborhoodRows:
-    """Where the vertices of a universal come from.
+    """Rows and kinds of the vertices of a pattern with a universal vertex.
 
     Parameters
     ----------
     kinds
-        What is asked of images of the levels: labels and conditions.
+        Labels and filters of images of the levels.
     roots, members
-        The arcs from a root to members, and those among members.
+        The arcs from a root to members, and the arcs between members.
     """
 
     kinds: tuple[tuple[Codes, VertexFilter | None], ...]
@@ -116,14 +116,15 @@ class NeighborhoodRows:
 
 
 def has_universal_vertex(bound: BoundPattern, semantics: Semantics) -> bool:
-    """Return whether a pattern has a universal vertex and can be counted in bits."""
+    """Return whether a pattern has a universal vertex and can be counted in bitmaps."""
     return bool(universal_vertices(bound, semantics))
 
 
 def universal_vertices(bound: BoundPattern, semantics: Semantics) -> list[int]:
-    """Return the universal vertices of a pattern; none if it cannot be counted in bits.
+    """Return the universal vertices of a pattern; none if it cannot be counted in bitmaps.
 
-    All edges must be the same, since there is one set of bits for them; induced, any arc must be one.
+    All edges must have equal labels and conditions, since there is one bitmap; for induced matching, edges
+    must have no labels and conditions.
     """
     kinds = {(edge.labels, edge.where) for edge in bound.edges}
     if len(kinds) != 1 or not all(edge.either for edge in bound.edges):
@@ -133,7 +134,7 @@ def universal_vertices(bound: BoundPattern, semantics: Semantics) -> list[int]:
     if not LEAST_LEVELS <= bound.size - 1 <= MOST_LEVELS:
         return []
     if sum(len(near) > 1 for near in bound.neighbors) == 1 and semantics is not Semantics.INDUCED:
-        return []  # a star: its leaves are all closed
+        return []  # a star: counted in closed form
     return [vertex for vertex in range(bound.size) if len(bound.neighbors[vertex]) == bound.size - 1]
 
 
@@ -161,7 +162,7 @@ def promising_orders(bound: BoundPattern, universal: int, semantics: Semantics) 
 def _cheapest(
     bound: BoundPattern, rest: list[int], semantics: Semantics, members: float, chance: float
 ) -> tuple[int, ...]:
-    """Return the order of the least work, taking all vertices as alike: what is matched already decides."""
+    """Return the order of the least work if any two members are adjacent with probability `chance`."""
     words = members / _LANES
     best: dict[frozenset[int], tuple[float, tuple[int, ...]]] = {frozenset(): (0.0, ())}
     chosen: tuple[float, tuple[int, ...]] = (inf, ())
@@ -193,7 +194,7 @@ def _closes(bound: BoundPattern, left: list[int], semantics: Semantics) -> bool:
 
 
 def neighborhood_shape(steps: Sequence[StepShape], kinds: Sequence[int]) -> NeighborhoodShape:
-    """Return the operations on bits that count as steps do which share no intersections.
+    """Return the operations on bits that count the same as `steps`, which must reuse no intersections.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ def neighborhood_shape(steps: Sequence[StepShape], kinds: Sequence[int]) -> Neig
         close = ClosedForm.SIZE
     lanes = levels - 1 - close.levels
     late = frozenset(range(lanes, levels))
-    one_set = close in (ClosedForm.PAIRS, ClosedForm.ORDERED)  # that of the first of the two
+    one_set = close in (ClosedForm.PAIRS, ClosedForm.ORDERED)  # the set of the first of the two levels
     needed = range(1, levels - one_set)
     known = {level: found[level].without(late) for level in needed}
     anchors = {level: max(known[level].levels, default=0) for level in needed}
@@ -232,7 +233,7 @@ def neighborhood_shape(steps: Sequence[StepShape], kinds: Sequence[int]) -> Neig
 def _steps(
     steps: Sequence[StepShape], kinds: Sequence[int]
 ) -> tuple[list[NeighborhoodStep], tuple[tuple[int, int], ...]]:
-    """Return each level with all orders that follow, but for those that follow from others of its own."""
+    """Return the steps, with implied order restrictions but without redundant ones, and the bases."""
     stated = {(other, level) for level, step in enumerate(steps) for other in step.after}
     stated |= {(level, other) for level, step in enumerate(steps) for other in step.before}
     certain = closure(tuple(stated))
@@ -257,19 +258,19 @@ def _steps(
 
 
 def _below(levels: Iterable[int]) -> frozenset[int]:
-    """Return levels of a plan, numbered without the universal."""
+    """Return levels of a plan, numbered without the universal vertex."""
     return frozenset(level - 1 for level in levels if level > 0)
 
 
 def _close(steps: list[NeighborhoodStep]) -> ClosedForm | None:
-    """Return how the last two levels are counted by sizes; None if they are not."""
+    """Return the closed form of the last two levels; None if there is none."""
     first, last = len(steps) - 2, len(steps) - 1
     one, other = steps[first], steps[last]
     if first in other.joined | other.apart:
         return None
     same = one == other.without(frozenset({first}))
     if first in other.after:
-        # What is smaller than the first is smaller than the last: that goes without saying there.
+        # Vertices less than the first are less than the last, whose step omits these comparisons.
         same = replace(one, after=frozenset()) == replace(other, after=frozenset()).without(
             frozenset({first})
         )
@@ -283,7 +284,7 @@ def _close(steps: list[NeighborhoodStep]) -> ClosedForm | None:
 
 
 def _start(level: int, known: dict[int, NeighborhoodStep], anchors: dict[int, int]) -> int | None:
-    """Return the level whose set is the best to start from: all that was asked of it is asked here too."""
+    """Return the level whose set saves most as the first operand: all its conditions hold here too."""
     mine = known[level]
     apart = mine.distinct | mine.joined | mine.after | mine.before
     best, saved = None, 0

@@ -33,7 +33,7 @@ Transversal = tuple[int, tuple[tuple[int, Permutation], ...]]
 
 @dataclass(frozen=True, slots=True)
 class DeltaPlan:
-    """The search for the matches in which a changed edge has one place, and the matches they stand for.
+    """The search for the matches in which a changed edge has one place, and their images.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class DeltaPlan:
     before_change
         For each level and source, whether its query edge ignores the changed edge.
     images
-        The matches that a match found stands for: for each query vertex, the level of its image.
+        The matches that a match found yields: for each query vertex, the level of its image.
     multiplier
-        Number of matches that each counted match stands for.
+        Factor by which the number of matches found is multiplied.
     """
 
     place: Place

@@ -128,7 +128,7 @@ class PartBuilder:
         return TailComponent((first,), (0,), child_blocks=child_blocks)
 
     def _next_branch(self, group: frozenset[int]) -> frozenset[int]:
-        """Return the branch to match next: one of which levels are matched, or else the largest."""
+        """Return the branch to match next: one with matched sources, or else the largest."""
         if not self._largest_first:
             return group
         placed = list(self.placed)

@@ -1,7 +1,7 @@
 """Levels whose candidates are among those of an earlier level.
 
-Reuse of intersections: a level starts from the intersection of an earlier level. All-different bounds: how
-many different vertices later levels need from the candidates of a level.
+Reuse of intersections: a level starts from the intersection of an earlier level. All-different bounds: the
+number of different vertices that later levels need from the candidates of a level.
 """
 
 from __future__ import annotations
@@ -109,12 +109,12 @@ def all_different_bounds(
     """Return the all-different bounds of each level; empty if no level has any.
 
     The first bound is the number of later levels that take different vertices from the candidates of the
-    level. The second is how many of these vertices must be greater than the vertex of the level itself.
+    level. The second is the number of these vertices that must be greater than the vertex of the level.
 
     Parameters
     ----------
     classes
-        Over a candidate space: a number per level, equal where the candidates are the same.
+        Over a candidate space: a number per level, equal for equal candidates.
     """
     levels = len(shape.steps)
     sources = all_sources(shape, args)

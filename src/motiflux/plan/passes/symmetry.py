@@ -24,7 +24,7 @@ Restriction = tuple[int, int]
 
 
 def check_symmetry(semantics: Semantics, symmetry: Symmetry, pattern: Pattern | None = None) -> None:
-    """Refuse subgraphs where they are not defined.
+    """Refuse ``symmetry="subgraphs"`` where subgraphs are not defined.
 
     Raises
     ------

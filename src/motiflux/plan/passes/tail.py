@@ -83,7 +83,7 @@ class Comparisons:
 
 
 def comparisons(shape: PlanShape) -> Comparisons:
-    """Return how the levels of a plan are ordered."""
+    """Return the comparisons between the levels of a plan."""
     stated = {(other, level) for level, step in enumerate(shape.steps) for other in step.after}
     stated |= {(level, other) for level, step in enumerate(shape.steps) for other in step.before}
     return Comparisons(frozenset(stated), closure(tuple(stated)))

@@ -13,7 +13,7 @@ from motiflux.plan.estimate.prediction import Prediction
 from motiflux.types import Label
 
 Ways = Literal["product", "falling factorial", "inclusion-exclusion", "sum", "lists"]
-"""How a component of the tail is counted.
+"""The method that counts a component of the tail.
 
 * ``product``: by the size of its set.
 * ``falling factorial``: by the number of ways to choose different vertices from one set.
@@ -154,14 +154,14 @@ class TailReport:
     levels, vertices
         The levels, and their query vertices.
     ways
-        How it is counted.
+        The method that counts it.
     sets
         A number for each level, the same for levels with the same set.
     divisor
         Divisor of the number of choices: the number of orders of levels that symmetry breaking orders.
     under
-        The query vertices for each image of which the component is counted, the outermost first; empty for
-        components of the tail itself.
+        The query vertices under which the component is counted, once for each of their images, the outermost
+        first; empty for components of the tail itself.
     remembered
         Whether the numbers of the components under one vertex are cached.
     lists
@@ -226,7 +226,7 @@ class PlanReport:
     restrictions
         Pairs of query vertices (u, v) whose images satisfy u < v.
     multiplier
-        Number of embeddings that each one found stands for.
+        Factor by which the number of embeddings found is multiplied.
     images
         Number of rows that each embedding found yields when embeddings are listed.
     space

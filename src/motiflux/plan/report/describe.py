@@ -167,7 +167,7 @@ def _source(key: AdjacencyKey, level: int, names: list[str], graph: Graph) -> So
 
 
 def _codes(plan: Plan, level: int) -> tuple[int, ...] | None:
-    """Return the label codes of the candidates of a level, from its own steps or those it reuses."""
+    """Return the label codes of the candidates of a level, from its step or a step that it reuses."""
     if level == 0:
         return plan.args.steps[1].adjacencies[0].source_labels
     reused = plan.shape.steps[level].reuse

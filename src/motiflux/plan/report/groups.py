@@ -25,9 +25,9 @@ class Group:
     Parameters
     ----------
     levels
-        Ascending.
+        The levels, ascending.
     one_set
-        Whether all have the same candidates, order restrictions and injectivity apart.
+        Whether all levels have the same candidates before order restrictions and injectivity.
     """
 
     levels: tuple[int, ...]

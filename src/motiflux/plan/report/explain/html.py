@@ -37,7 +37,7 @@ def _tables(report: PlanReport) -> str:
 
 
 def to_document(report: PlanReport) -> str:
-    """Return the report as a page of its own."""
+    """Return the report as a complete page."""
     title = escape(f"Plan of {report.pattern.name or 'a pattern'}")
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{title}</title></head>\n'

@@ -51,7 +51,7 @@ def candidates(step: StepReport) -> str:
 
 
 def arcs(source: SourceReport) -> str:
-    """Return which arcs of a vertex lead to candidates."""
+    """Return the arcs of a vertex that lead to candidates."""
     conditions = [] if source.edge_labels is None else [label_names(source.edge_labels)]
     if source.where is not None:
         conditions.append(f"where {source.where}")
@@ -59,7 +59,7 @@ def arcs(source: SourceReport) -> str:
 
 
 def label_names(labels: tuple[Label, ...]) -> str:
-    """Return labels, the first few of many."""
+    """Return labels as text, only the first few if there are many."""
     shown = "|".join(str(label) for label in labels[:_MOST_LABELS])
     return shown + (f"|... ({len(labels)})" if len(labels) > _MOST_LABELS else "")
 
@@ -76,7 +76,7 @@ def size(number: float | None) -> str:
 
 
 def tail(component: TailReport) -> str:
-    """Return how a component of the tail is counted."""
+    """Return a line on the count of a component of the tail."""
     text = ", ".join(component.vertices) + ": " + tail_ways(component)
     if not component.under:
         return text
