@@ -104,7 +104,10 @@ class Column:
         """
         values = self.data
         if self.strings is not None:
-            values = np.array(list(self.strings), dtype=object)[self.data]
+            codes, table = self.data, self.strings
+            if len(table) > len(codes):  # a few rows of many: only their strings become objects
+                codes, table = table.used(codes)
+            values = np.array(list(table), dtype=object)[codes]
         elif self.times is not None:
             moments = self.data.astype("datetime64[ns]")
             moments[self.missing()] = np.datetime64("NaT", "ns")
