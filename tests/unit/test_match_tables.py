@@ -342,6 +342,12 @@ class TestEachRowOnce:
 
 
 class TestSave:
+    def test_names_are_not_lost_in_a_file_without_names(self, tmp_path: Path) -> None:
+        matches = mf.match(complete(4), "(payer)--(b)", names=True)
+        with pytest.raises(mf.OutputError, match="rows.npy: found names=True, expected a .parquet"):
+            matches.save(tmp_path / "rows.npy")
+        assert matches.save(tmp_path / "rows.csv") == 12
+
     @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.npy", "rows.arrow", "rows.parquet"])
     def test_it_writes_what_write_matches_does(self, tmp_path: Path, name: str) -> None:
         pytest.importorskip("pyarrow")

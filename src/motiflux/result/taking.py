@@ -173,6 +173,11 @@ class RowTaker:
         return "open" if self.complete is None else "complete" if self.complete else "incomplete"
 
 
+def take_through(rows: RowTaker, wrap: Callable[[RowSource], RowSource]) -> None:
+    """Take the rows from `wrap(source)` instead of their source."""
+    rows._source = wrap(rows._source)
+
+
 def gone(call: str, rows: int, *, dropped: bool, expected: str = "all rows") -> MotifluxError:
     """Return the error of a call that wants rows which were taken before, or dropped.
 
