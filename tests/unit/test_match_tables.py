@@ -344,7 +344,7 @@ class TestEachRowOnce:
 class TestSave:
     def test_names_are_not_lost_in_a_file_without_names(self, tmp_path: Path) -> None:
         matches = mf.match(complete(4), "(payer)--(b)", names=True)
-        with pytest.raises(mf.OutputError, match="rows.npy: found names=True, expected a .parquet"):
+        with pytest.raises(mf.OutputError, match=r"rows\.npy: found names=True, expected a \.parquet"):
             matches.save(tmp_path / "rows.npy")
         assert matches.save(tmp_path / "rows.csv") == 12
 

@@ -89,7 +89,7 @@ def guarded(command: Callable[P, ExitCode]) -> Callable[P, None]:
     @functools.wraps(command)
     def guarded_command(*args: P.args, **kwargs: P.kwargs) -> None:
         output.start()
-        with _notes_on_stderr():
+        with _notes_on_stderr(command):
             code = _exit_code(
                 functools.partial(command, *args, **kwargs), command, bool(kwargs.get("as_json"))
             )
@@ -235,8 +235,8 @@ def _silence_stdout() -> None:
 
 
 @contextmanager
-def _notes_on_stderr() -> Iterator[None]:
-    """Show a `MotifluxWarning` as one line ``note: ...``; other warnings as usual."""
+def _notes_on_stderr(command: Callable[..., Any]) -> Iterator[None]:
+    """Show a `MotifluxWarning` as one line ``note: ...`` with the options of a command; others as usual."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", MotifluxWarning)
         show_other = warnings.showwarning
@@ -250,7 +250,8 @@ def _notes_on_stderr() -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             if issubclass(category, MotifluxWarning):
-                print(f"note: {message}", file=sys.stderr)
+                note = message if isinstance(message, Warning) else category(message)
+                print(f"note: {in_options(note, options_of(command))}", file=sys.stderr)
             else:
                 show_other(message, category, filename, lineno, file, line)
 

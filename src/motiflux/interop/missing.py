@@ -18,8 +18,8 @@ _WRITTEN = "#N/A #NA -NaN -nan <NA> N/A NA NAN NULL NaN NaT None Null \\N n/a na
 WORDS = tuple(_WRITTEN.split())
 """Words that stand for a missing value in what spreadsheets, databases and libraries write."""
 
-ADVICE = "missing='drop' (--missing drop) leaves out rows without an id"
-ADVICE_ON_WORDS = f"{ADVICE}, 'keep' takes the word as a name"
+ADVICE = "missing='drop' leaves out rows without an id"
+ADVICE_ON_WORDS = f"{ADVICE}, missing='keep' takes the word as a name"
 
 
 def check_missing(missing: str) -> None:

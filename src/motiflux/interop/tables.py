@@ -141,7 +141,7 @@ def guess_notes(chosen: ChosenColumns, names: Sequence[str] | None) -> tuple[str
     columns = chosen.end_columns(names)
     if not columns.guessed:
         return ()
-    return (f"edges taken from columns {columns}; src= and dst= (--src, --dst) say which",)
+    return (f"edges taken from columns {columns}; src= and dst= say which",)
 
 
 def _read(

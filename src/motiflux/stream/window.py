@@ -146,7 +146,7 @@ class Clock:
             at = int(late.argmax())
             raise StreamError(
                 f"updates, times, row {rows[at]}: expected {self._text(int(latest[at]), times)} or later, "
-                f"found {times[rows[at]]}; with the disorder clamp or drop, updates out of time order pass",
+                f"found {times[rows[at]]}; disorder='clamp' or disorder='drop' lets such updates pass",
                 int(rows[at]),
             )
         self.latest = int(latest[-1])

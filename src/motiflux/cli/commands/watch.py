@@ -204,7 +204,8 @@ def _begun(
         )
         return mf.Monitor(read.graph, read.patterns, matches=sink.wants_matches, **options)
     if col.given():
-        raise UsageError(f"{', '.join(col.given())}: expected a graph table, found none")
+        given = ", ".join("--" + name.replace("_", "-") for name in col.given())
+        raise UsageError(f"{given}: expected a graph, found none")
     nothing = mf.Graph.from_edges([], directed=bool(directed))
     return mf.Monitor(nothing, opt.read_patterns(task.patterns), matches=sink.wants_matches, **options)
 

@@ -134,8 +134,7 @@ def refuse_monitor(path: Path) -> None:
 
 
 SAVED_MONITOR = (
-    "found a saved monitor, expected a graph: Monitor.load reads it, and Monitor.snapshot returns its graph; "
-    "motiflux watch --resume goes on with it"
+    "found a saved monitor, expected a graph: Monitor.load reads it, and Monitor.snapshot returns its graph"
 )
 
 

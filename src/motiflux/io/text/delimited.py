@@ -199,7 +199,7 @@ class _Opening:
         if self._guessed:
             ends = " and ".join(repr(first.fields[place]) for place in chosen.ends)
             line = f"line {first.lines_before + 1} with {ends} was taken as the names of the columns"
-            found.append(f"{line}; header=False (--no-header) reads it as an edge")
+            found.append(f"{line}; header=False reads it as an edge")
         if self._options.sep is None and row is not None and len(row.fields) > max(chosen.ends):
             cells = [row.fields[place] for place in chosen.ends]
             advice = other_separator(cells, ",")
@@ -212,7 +212,7 @@ def other_separator(fields: Sequence[str], separator: str | None) -> str:
     found = next(
         (one for one in _SEPARATORS if one != separator and any(one in field for field in fields)), None
     )
-    return "" if found is None else f"; sep={found!r} (--sep {found!r}) if {found!r} separates fields"
+    return "" if found is None else f"; sep={found!r} if {found!r} separates fields"
 
 
 def _is_data(first: Record, ends: Sequence[ColumnName | None]) -> bool:

@@ -87,7 +87,7 @@ def read(
 def _header_notes(edge: Record) -> tuple[str, ...]:
     ends = " and ".join(map(repr, edge.fields[:2]))
     line = f"line {edge.lines_through} was read as an edge between {ends}"
-    return (f"{line}; header=True (--header) takes it as the names of the columns",)
+    return (f"{line}; header=True takes it as the names of the columns",)
 
 
 def _look(file: TextFile, options: TextOptions) -> tuple[_native.Layout, Record]:

@@ -15,7 +15,7 @@ from motiflux.interop.missing import ADVICE, ADVICE_ON_WORDS, WORDS, Missing, fi
 from motiflux.interop.strings import StringTable
 from motiflux.io.text.table import Field, Parsed, Record, Table, TextOptions, Want, as_names
 
-ADVICE_ON_KIND = "ids='names' (--ids names) takes all ids as names"
+ADVICE_ON_KIND = "ids='names' takes all ids as names"
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 _FOUND = re.compile(r"found '([^']*)'")
