@@ -13,12 +13,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from types import FrameType
 from typing import Any, ParamSpec, TextIO
 
 import typer
 
 from motiflux.cli import output
+from motiflux.cli.signals import Terminated
 from motiflux.cli.wording import Options, in_options, options_of
 from motiflux.errors import (
     ArgumentError,
@@ -66,21 +66,6 @@ class ExitCode(IntEnum):
     """Internal error: an unexpected exception, or a wrong count of a benchmark."""
     TERMINATED = 128 + signal.SIGTERM
     """Stopped by SIGTERM, after printing what is known."""
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, handled like Ctrl-C."""
-
-
-def stop_on_sigterm() -> None:
-    """Raise `Terminated` on the first SIGTERM and ignore later ones, which would interrupt the cleanup."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise Terminated
-
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, stop)
 
 
 def guarded(command: Callable[P, ExitCode]) -> Callable[P, None]:

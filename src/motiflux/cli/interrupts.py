@@ -9,7 +9,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from motiflux.cli.exits import ExitCode, Terminated, report_stop
+from motiflux.cli.exits import ExitCode, report_stop
+from motiflux.cli.signals import Interrupted, Terminated
 
 if TYPE_CHECKING:
     import motiflux as mf
@@ -74,7 +75,7 @@ class SoftStop:
             self._handlers[number](number, frame)
             return
         self._since = time.monotonic()
-        self.arrived = Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
+        self.arrived = Terminated() if number == signal.SIGTERM else Interrupted()
 
     @property
     def is_over(self) -> bool:

@@ -13,10 +13,11 @@ from motiflux.cli import columns as col
 from motiflux.cli import options as opt
 from motiflux.cli import watch_options as wopt
 from motiflux.cli.checkpoints import Earlier, Task
-from motiflux.cli.exits import ExitCode, Terminated, UsageError
+from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.moved_files import NO_GRAPH, is_standard
 from motiflux.cli.output import print_json
 from motiflux.cli.saver import Saver, read_every
+from motiflux.cli.signals import Terminated
 from motiflux.errors import ArgumentError
 from motiflux.units import quantity, seconds_text
 from motiflux.words import Semantics, Symmetry
