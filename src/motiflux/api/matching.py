@@ -138,6 +138,7 @@ def match(
             device=ran.device,
             reason=ran.why,
             batch_rows=block_rows,
+            limit=request.limit,
         )
 
 

@@ -137,7 +137,7 @@ def report_usage(error: Any, *, as_json: bool) -> ExitCode:
     text = _usage_text(error)
     command = getattr(getattr(error, "ctx", None), "command_path", "motiflux")
     return _report(
-        f"error: {text} (`{command} --help` describes the arguments)",
+        f"error: {text} (`{command} {_help_option(error)}` describes the arguments)",
         Fault("UsageError", text, ExitCode.BAD_INPUT),
         as_json=as_json,
     )
@@ -161,9 +161,20 @@ def _usage_text(error: Any) -> str:
         return f"{name}: {error.message.removesuffix('.')}"
     if kind == "NoSuchOption":
         near = f"; did you mean {', '.join(error.possibilities)}?" if error.possibilities else ""
-        return f"{error.option_name}: expected a known option, found no such option{near}"
+        return f"{error.option_name}: no such option{near}"
     text = str(error.format_message()).strip().removesuffix(".").replace(". Did you", "; did you")
     return text[:1].lower() + text[1:]
+
+
+def _help_option(error: Any) -> str:
+    """Return the option that describes the argument of an error: rarer ones are in ``--help-all`` only."""
+    param, context = getattr(error, "param", None), getattr(error, "ctx", None)
+    if param is not None:
+        return "--help-all" if getattr(param, "rich_help_panel", None) else "--help"
+    if context is None or type(error).__name__ != "NoSuchOption":
+        return "--help"
+    has_rarer = any(getattr(one, "rich_help_panel", None) for one in context.command.params)
+    return "--help-all" if has_rarer else "--help"
 
 
 def _code_of(error: Exception) -> ExitCode:

@@ -313,7 +313,8 @@ class Matches(RowTaker):
         from motiflux.result.page import matches_page  # needed in notebooks only
 
         facts = [("columns", ", ".join(self.columns)), ("taken", self._taken()), ("state", self._state())]
-        return matches_page([*facts, *outcome_facts(self)], self._layout, self._first, self.rows)
+        facts += outcome_facts(self, searched=self._begun)
+        return matches_page(facts, self._layout, self._first, self.rows)
 
 
 def _as_it_is(block: Block) -> VertexArray:

@@ -40,8 +40,10 @@ class RowTaker:
         device: str,
         reason: str = "",
         batch_rows: int | None = None,
+        limit: int | None = None,
     ) -> None:
         self._source = source
+        self._limit = limit
         self._layout = layout
         self._most_rows = batch_rows
         self._kept: Block | None = None
@@ -170,7 +172,11 @@ class RowTaker:
         return quantity(self.rows, "row") if self.rows else "no row"
 
     def _state(self) -> str:
-        return "open" if self.complete is None else "complete" if self.complete else "incomplete"
+        if self.complete is None:
+            return "open"
+        if self.complete:
+            return "complete"
+        return "incomplete" if self._limit is None or self.rows < self._limit else "stopped at the limit"
 
 
 def take_through(rows: RowTaker, wrap: Callable[[RowSource], RowSource]) -> None:
