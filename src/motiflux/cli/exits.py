@@ -65,7 +65,7 @@ class ExitCode(IntEnum):
     INTERNAL = 4
     """Internal error: an unexpected exception, or a wrong count of a benchmark."""
     TERMINATED = 128 + signal.SIGTERM
-    """Stopped by SIGTERM, after printing what is known."""
+    """Stopped by SIGTERM, after printing the result so far."""
 
 
 def guarded(command: Callable[P, ExitCode]) -> Callable[P, None]:

@@ -10,7 +10,7 @@ class Interrupted(KeyboardInterrupt):
     """SIGINT.
 
     Not `KeyboardInterrupt` itself: if that leaves a call of `exec`, Python ends the process by the signal,
-    whatever exit code the process gives.
+    with no exit code of its own.
     """
 
 

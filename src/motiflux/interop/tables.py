@@ -137,7 +137,7 @@ def read_vertices(
 
 
 def guess_notes(chosen: ChosenColumns, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the note on ends that are the first two columns for want of names that mean ends."""
+    """Return the note on ends that are the first two columns because no name means an end."""
     columns = chosen.end_columns(names)
     if not columns.guessed:
         return ()

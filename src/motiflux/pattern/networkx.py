@@ -16,7 +16,7 @@ from motiflux.types import Label
 
 
 class Chosen(NamedTuple):
-    """What the attributes of vertices, or of edges, become.
+    """The labels and conditions made of attributes of vertices, or of edges.
 
     Parameters
     ----------

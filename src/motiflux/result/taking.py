@@ -1,4 +1,4 @@
-"""The taking of rows from a running search, each once, and the errors of calls that cannot have all rows."""
+"""Rows taken from a running search, each once, and the errors of calls that cannot have all rows."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def _datetimes(times: NDArray[Any]) -> NDArray[Any]:
 
 
 def _datetimes_of_objects(times: NDArray[Any]) -> NDArray[Any]:
-    """Return datetimes and dates of Python and pandas in nanoseconds; those without a zone are in UTC."""
+    """Return datetimes and dates of Python and pandas in nanoseconds; without a zone they are in UTC."""
     numbers = np.zeros(len(times), dtype=np.int64)
     first: bool | None = None
     for row, time in enumerate(times):
@@ -236,7 +236,7 @@ def _datetimes_of_objects(times: NDArray[Any]) -> NDArray[Any]:
 
 
 def _near(numbers: NDArray[np.int64], times: NDArray[Any]) -> NDArray[Any]:
-    """Return nanoseconds as datetimes; refuse those that are too far away."""
+    """Return nanoseconds as datetimes; refuse times out of their range."""
     if (beyond := np.abs(numbers) >= _MOST_DAYS * _DAY).any():
         raise _beyond(int(beyond.argmax()), times)
     return numbers.view("datetime64[ns]")

@@ -212,7 +212,7 @@ def _begun(
 
 
 def _sinks(task: Task, earlier: Earlier | None, *, as_json: bool) -> "tuple[Sink, list[Sink]]":
-    """Return what takes the matches, and its part for each output of the task."""
+    """Return the sink of all matches, and the sink of each output of the task."""
     from motiflux.stream import FileSink, Nowhere, SeveralSinks, StandardOutput
     from motiflux.stream.sinks.standard_output import OUTPUTS
 

@@ -119,7 +119,7 @@ class Column:
     def to_list(self) -> list[Any]:
         """Return the values as Python objects, None (of floats also NaN) where they are missing.
 
-        Datetimes are ``datetime.datetime``, with the time zone UTC if they have one; those finer than
+        Datetimes are ``datetime.datetime``, with the time zone UTC if they have one; datetimes finer than
         microseconds are ``pandas.Timestamp``.
 
         Examples

@@ -130,7 +130,7 @@ def _has_ends(mapping: Mapping[Any, Any]) -> bool:
 
 
 def _length(values: Any) -> int | None:
-    """Return the length of a column; None of what is none."""
+    """Return the length of a column, or None if the values are no column."""
     if isinstance(values, (str, bytes, Mapping, set, frozenset)) or not hasattr(values, "__len__"):
         return None
     return len(values)

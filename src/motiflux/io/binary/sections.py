@@ -120,7 +120,7 @@ def refuse_monitor(path: Path) -> None:
     Raises
     ------
     FormatError
-        It holds one; says what to do with it.
+        It holds one; names the call that reads it.
     """
     try:
         with path.open("rb") as file:

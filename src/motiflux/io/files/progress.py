@@ -28,7 +28,7 @@ def is_shown() -> bool:
 
 
 def shares_terminal() -> bool:
-    """Whether standard output and stderr are terminals: what is printed on both is mixed."""
+    """Whether standard output and stderr are terminals: lines on both are mixed."""
     return _is_terminal(sys.stderr) and _is_terminal(sys.stdout)
 
 

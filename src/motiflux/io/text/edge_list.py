@@ -112,7 +112,7 @@ def _fault(path: Path, record: Record, expected: str) -> FormatError:
 
 
 def _id_rules(chosen: ChosenColumns, edge: Record, options: TextOptions) -> IdRules:
-    """Return what ids may be; the first edge determines whether they are integers or names."""
+    """Return the rules of ids; the first edge determines whether they are integers or names."""
     names = options.ids == "names" or (
         options.ids is None and not any(is_number(edge.fields[place]) for place in chosen.ends)
     )

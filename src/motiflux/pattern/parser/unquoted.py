@@ -26,7 +26,7 @@ _COMPARED = re.compile(
 
 
 def unquoted(text: str, position: int, accepted: AbstractSet[str]) -> tuple[str, int] | None:
-    """Return the error and its place, if what stands at `position` belongs to text without quotes.
+    """Return the error and its place, if the character at `position` belongs to text without quotes.
 
     Parameters
     ----------
