@@ -17,6 +17,7 @@ _BUFFER_BYTES = 2**20
 _TEMPORARY = re.compile(r"\.motiflux-[0-9a-f]{16}\.tmp", re.ASCII)
 _looked_into: set[Path] = set()
 """Folders that were searched for abandoned files."""
+_MOST_LOOKED_INTO = 64
 _KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a named pipe",
@@ -124,12 +125,14 @@ class AtomicFile:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove temporary files of processes that were killed, once for each folder.
+    """Remove temporary files of processes that were killed, once for each folder unless there are many.
 
     A process that writes such a file holds a lock on it, which ends with the process.
     """
     if folder in _looked_into:
         return
+    if len(_looked_into) >= _MOST_LOOKED_INTO:
+        _looked_into.clear()
     _looked_into.add(folder)
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -170,6 +173,15 @@ def check_place(path: Path) -> None:
         raise OutputError(f"{path}: cannot be written: there is no folder {folder}")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"{path}: cannot be written: the folder {folder} is not writable")
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Return numbers that differ once an `AtomicFile` of this name was published; None without a file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def output_error(path: Path, error: OSError) -> OutputError:

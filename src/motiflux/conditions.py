@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 Value: TypeAlias = int | float | str | bool
-"""What an attribute is compared with; datetimes are text, such as ``2024-03-01T12:00:00Z``.
+"""The value that an attribute is compared with; datetimes are text, such as ``2024-03-01T12:00:00Z``.
 
 Patterns also take the datetimes and dates of Python and NumPy, and keep them as this text.
 """

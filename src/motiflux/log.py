@@ -1,4 +1,4 @@
-"""Loggers: what calls decide and do. Nothing is printed unless a program configures `logging`."""
+"""Loggers of the decisions and results of calls. Nothing is printed unless a program configures `logging`."""
 
 from __future__ import annotations
 

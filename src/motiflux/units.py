@@ -28,6 +28,21 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {_noun(number, noun)}"
 
 
+def rough(number: float) -> str:
+    """Give a number of at least 1 in two digits.
+
+    >>> rough(84.4), rough(12_345), rough(1_234_567), rough(98.7e9), rough(1.3e20)
+    ('84', '12,000', '1.2 million', '99 billion', '1.3e+20')
+    """
+    two = float(f"{number:.1e}")
+    if two >= 1e15:
+        return f"{two:.2g}"
+    for unit, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if two >= unit:
+            return f"{two / unit:,.{int(two < 10 * unit)}f} {name}"
+    return f"{two:,.0f}"
+
+
 def _noun(number: int, noun: str) -> str:
     """Return a noun in the singular for 1, else in the plural."""
     if number == 1:

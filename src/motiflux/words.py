@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 
 class Semantics(StrEnum):
-    """What an embedding is (``docs/reference/semantics.md``)."""
+    """The definition of an embedding (``docs/reference/semantics.md``)."""
 
     ISOMORPHISM = "isomorphism"
     INDUCED = "induced"

@@ -12,8 +12,8 @@ import motiflux as mf
 from tests.fault.files import complaint, refusal
 
 ID = "an integer from 0 to 9223372036854775807"
-NAMES = "; ids='names' (--ids names) takes all ids as names"
-DROP = "; missing='drop' (--missing drop) leaves out rows without an id"
+NAMES = "; ids='names' takes all ids as names"
+DROP = "; missing='drop' leaves out rows without an id"
 KNOWN = (
     ".npz, .graph, .mtx, .txt, .edges, .el, .csv, .tsv (or with .gz or .zst after it), "
     ".mfg, .parquet, .arrow, .feather"

@@ -122,9 +122,9 @@ def test_a_warning_goes_to_stderr(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--samples", "0"), "error: samples: expected an integer from 1 to"),
-        (("--rel-error", "2"), "error: rel_error: expected a number above 0 and below 1"),
-        (("--confidence", "0"), "error: confidence: expected a number above 0 and below 1"),
+        (("--samples", "0"), "error: --samples: expected an integer from 1 to"),
+        (("--rel-error", "2"), "error: --rel-error: expected a number above 0 and below 1"),
+        (("--confidence", "0"), "error: --confidence: expected a number above 0 and below 1"),
         (("--estimator", "guess"), "--estimator"),
         (("-o", "trace.npy"), "error: trace.npy: found suffix '.npy', expected .parquet, .arrow, .csv"),
         (

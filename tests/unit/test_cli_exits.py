@@ -18,8 +18,9 @@ import typer
 from motiflux import errors
 from motiflux.cli import main
 from motiflux.cli.command import Group
-from motiflux.cli.exits import ExitCode, Terminated, guarded
+from motiflux.cli.exits import ExitCode, guarded
 from motiflux.cli.output import print_json
+from motiflux.cli.signals import Terminated
 from tests.rotating import in_turn
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, motiflux_process
 from tests.waiting import wait_for_line
@@ -193,11 +194,52 @@ def test_a_signal_outside_a_command_is_said(
         raise stop
 
     monkeypatch.setattr("motiflux.cli.app.app_for", lambda arguments: interrupted)
-    monkeypatch.setattr("motiflux.cli.exits.stop_on_sigterm", lambda: None)
+    monkeypatch.setattr("motiflux.cli.raise_on_signals", lambda: None)
     monkeypatch.setattr("sys.argv", ["motiflux"])
     with pytest.raises(SystemExit) as ended:
         main()
     assert (ended.value.code, capsys.readouterr().err) == (code, f"{word}: nothing was done\n")
+
+
+class Absent:
+    """An importer that is interrupted by a signal."""
+
+    def __init__(self, stop: type[KeyboardInterrupt]) -> None:
+        self._stop = stop
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "motiflux.cli.app":
+            raise self._stop
+
+
+@pytest.mark.parametrize(
+    ("stop", "code", "word"), [(KeyboardInterrupt, 1, "interrupted"), (Terminated, 143, "terminated")]
+)
+def test_a_signal_before_the_commands_are_loaded_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stop: type[KeyboardInterrupt],
+    code: int,
+    word: str,
+) -> None:
+    monkeypatch.delitem(sys.modules, "motiflux.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Absent(stop), *sys.meta_path])
+    monkeypatch.setattr("motiflux.cli.raise_on_signals", lambda: None)
+    monkeypatch.setattr("sys.argv", ["motiflux", "info", "--json"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.err) == (code, f"{word}: nothing was done\n")
+    fault = {"type": word.capitalize(), "message": "nothing was done", "exit_code": code}
+    assert json.loads(printed.out) == {"schema": 1, "error": fault}
+
+
+def test_ctrl_c_in_code_that_is_executed_keeps_the_exit_code() -> None:
+    press = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nwhile True: pass"
+    run = f"import motiflux.cli.app as app; app.app_for = lambda _: lambda **_: exec({press!r})"
+    code = f"{run}; from motiflux.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "interrupted: nothing was done\n")
 
 
 def test_partial_rows_are_for_a_file(tmp_path: Path) -> None:

@@ -118,6 +118,8 @@ def test_info_names_the_columns_that_edges_come_from(tmp_path: Path) -> None:
     path.write_text("txn,when,amount\nt1,monday,5\nt2,monday,6\n")
     shown = motiflux("info", str(path))
     assert "edges from columns  'txn' and 'when', the first two" in shown.stdout
-    assert shown.stderr.startswith(f"note: {path}: edges taken from columns 'txn' and 'when'; src= and dst=")
+    assert shown.stderr.startswith(
+        f"note: {path}: edges taken from columns 'txn' and 'when'; --src and --dst"
+    )
     fields = only_json(motiflux("info", str(path), "--dst", "when", "--src", "txn", "--json"))
     assert fields["edges_from_columns"] == {"source": "txn", "target": "when", "guessed": False}

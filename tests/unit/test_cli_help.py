@@ -82,6 +82,29 @@ def test_errors_of_arguments_read_like_all_others(arguments: list[str], message:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (
+            ["count", "g.csv", "(a)--(b)", "--src", ""],
+            "--src: expected the name or the position of a column, found an empty text",
+        ),
+        (["info", "g.txt", "--ids", "x"], "--ids: expected one of integers, names, found 'x'"),
+        (["count", "--bogus"], "--bogus: no such option"),
+    ],
+)
+def test_errors_of_rare_options_name_the_help_of_all(arguments: list[str], error: str) -> None:
+    hint = f"(`motiflux {arguments[0]} --help-all` describes the arguments)"
+    assert motiflux(*arguments).stderr == f"error: {error} {hint}\n"
+    assert motiflux("doctor", "--x").stderr.endswith("(`motiflux doctor --help` describes the arguments)\n")
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["bench"], ["generate", "flows"]])
+def test_every_command_has_help_of_all_options(command: list[str]) -> None:
+    shown = motiflux(*command, "--help-all")
+    assert (shown.exit_code, "Usage: " in shown.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [(["count", "--limi"], ["--limi:", "--limit"]), (["cont"], ["'cont'", "count"])],
 )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.cli import interrupts
+from motiflux.cli.commands import match
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, only_json, write_edges
 
 
@@ -118,6 +123,102 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dash_is_standard_output(graph: Path, triangle: Path, tmp_path: Path) -> None:
+    result = motiflux("match", graph, triangle, "-o", "-")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "v0,v1,v2")
+    assert result.stderr.startswith("12 rows\n")
+    both = motiflux("match", graph, triangle, "-o", "-", "--json")
+    assert (both.exit_code, both.stderr) == (
+        2,
+        "error: -o -: found --json, which prints an object on standard output, expected -o FILE\n",
+    )
+
+
+def press_ctrl_c(*_: object, **__: object) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+class TestInterrupts:
+    """Ctrl-C at the moments where a listing is nearly over."""
+
+    @pytest.fixture
+    def rows(self, tmp_path: Path) -> Path:
+        return tmp_path / "rows.csv"
+
+    @pytest.fixture
+    def after_the_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        deliver: Callable[..., None] = match.deliver
+
+        def interrupted(*args: Any, **options: Any) -> None:
+            deliver(*args, **options)
+            press_ctrl_c()
+
+        monkeypatch.setattr(match, "deliver", interrupted)
+
+    @pytest.mark.usefixtures("after_the_rows")
+    @pytest.mark.parametrize("more", [[], ["--keep-partial"], ["--limit", "12"], ["--limit", "5"]])
+    def test_rows_that_are_written_are_said_to_be(
+        self, graph: Path, triangle: Path, rows: Path, more: list[str]
+    ) -> None:
+        rows.write_text("other rows\n")
+        result = motiflux("match", graph, triangle, "-o", rows, *more)
+        number = 5 if "5" in more else 12
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stdout.startswith(f"{number} rows written to {rows}")
+        assert len(rows.read_text().splitlines()) == 1 + number
+
+    @pytest.mark.usefixtures("after_the_rows")
+    def test_a_picture_that_was_not_begun_is_not_drawn(
+        self, graph: Path, triangle: Path, rows: Path, tmp_path: Path
+    ) -> None:
+        picture = tmp_path / "one.svg"
+        result = motiflux("match", graph, triangle, "-o", rows, "--keep-partial", "--picture", picture)
+        assert (result.exit_code, result.stderr) == (1, f"interrupted: {picture} was not drawn\n")
+        assert result.stdout.startswith(f"12 rows written to {rows}\n")
+        assert result.stdout.endswith("picture not drawn\n")
+        assert not picture.exists()
+
+    @pytest.mark.parametrize("output", [True, False])
+    def test_rows_stay_if_the_picture_is_interrupted(
+        self,
+        graph: Path,
+        triangle: Path,
+        rows: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        output: bool,
+    ) -> None:
+        monkeypatch.setattr(match, "draw_first", press_ctrl_c)
+        picture = tmp_path / "one.svg"
+        more = ["-o", rows, "--json"] if output else []
+        result = motiflux("match", graph, triangle, "--picture", picture, *more)
+        assert result.exit_code == 1
+        assert result.stderr.endswith(f"interrupted: {picture} was not drawn\n")
+        if output:
+            found = only_json(result)
+            assert (found["rows"], found["complete"], found["picture"]) == (12, True, None)
+        else:
+            assert len(result.stdout.splitlines()) == 13
+
+    def test_a_partial_listing_begins_no_search_for_a_picture(
+        self, graph: Path, triangle: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        deliver: Callable[..., None] = match.deliver
+
+        def interrupted(*args: Any, **options: Any) -> None:
+            press_ctrl_c()
+            deliver(*args, **options)
+
+        monkeypatch.setattr(match, "deliver", interrupted)
+        monkeypatch.setattr(interrupts, "_SECONDS_LEFT", 0.0)
+        monkeypatch.setattr(match, "draw_first", lambda *_: pytest.fail("a search began"))
+        picture = tmp_path / "one.svg"
+        result = motiflux("match", graph, triangle, "-o", rows, "--keep-partial", "--picture", picture)
+        assert (result.exit_code, result.stderr) == (1, "interrupted: the result is incomplete\n")
+        assert f"written to {rows}, incomplete (interrupted)" in result.stdout
+        assert rows.exists()
+
+
 class TestColumns:
     @pytest.fixture
     def transfers(self, tmp_path: Path) -> Path:
@@ -146,7 +247,7 @@ class TestColumns:
     def test_what_there_is_not_is_refused(self, transfers: Path, tmp_path: Path) -> None:
         result = motiflux("match", transfers, "(a)-->(b)", "--column", "amount", "-o", tmp_path / "rows.csv")
         assert result.exit_code == 2
-        assert "expected edges=True beside attributes of edges ('amount')" in result.stderr
+        assert "expected --edges beside attributes of edges ('amount')" in result.stderr
         assert not (tmp_path / "rows.csv").exists()
 
     @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])

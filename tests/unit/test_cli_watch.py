@@ -217,7 +217,7 @@ class TestRefusals:
             (["none", "absent.stream", "--pattern", TRIANGLE, "-o", "o.xlsx"], "found suffix '.xlsx'"),
             (
                 ["none", "absent.stream", "--pattern", TRIANGLE, "--src", "x"],
-                "expected a graph table",
+                "--src: expected a graph, found none",
             ),
             (["none", "a.csv", "--pattern", TRIANGLE, "--stream-column", "src"], "PART=COLUMN"),
             (["none", "a.csv", "--pattern", TRIANGLE, "--stream-column", "x=y"], "parts out of op, src"),

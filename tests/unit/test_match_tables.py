@@ -18,6 +18,9 @@ from motiflux.interop.strings import StringTable
 from motiflux.io import write_matches
 from motiflux.io.tables.match_tables import group_rows, rebatched
 from motiflux.packages import require
+from motiflux.result.matches import Matches
+from motiflux.result.rows import StoresRows
+from motiflux.types import VERTEX_DTYPE
 
 RING = "(a)-[x:wire]->(b)-[:wire]->(c)-[:wire]->(a)"
 
@@ -118,6 +121,42 @@ class TestColumns:
             mf.match(numbers, "(e0)--(b)", names=True, edges=True)
 
 
+class ManyStrings(StringTable):
+    """A table that is not to be made into Python strings as a whole."""
+
+    def __iter__(self) -> Any:
+        assert len(self) < 100, "all strings were made for a few rows"
+        return super().__iter__()
+
+
+@pytest.fixture
+def many_strings() -> mf.Graph:
+    """A ring whose vertices have texts of their own, in a table of many."""
+    graph = mf.Graph.from_edges(
+        [(at, (at + 1) % 200) for at in range(200)],
+        vertex_attributes={"name": [f"name {at}" for at in range(200)]},
+    )
+    column = graph.vertex_attributes["name"]
+    assert column.strings is not None
+    object.__setattr__(column, "strings", ManyStrings(column.strings.text, column.strings.offsets))
+    return graph
+
+
+class TestFewRowsOfManyStrings:
+    def test_a_column_of_them_makes_their_strings_only(self, many_strings: mf.Graph) -> None:
+        few = many_strings.vertex_attributes["name"].take(np.array([7, 3, 7]))
+        assert few.to_list() == ["name 7", "name 3", "name 7"]
+        assert few.take(np.array([], int)).to_list() == []
+
+    def test_graphs_of_matches_make_their_strings_only(self, many_strings: mf.Graph) -> None:
+        pytest.importorskip("networkx")
+        pattern = "(a)--(b) WHERE id(a) = 5"
+        covered = mf.match(many_strings, pattern).to_networkx()
+        assert dict(covered.nodes(data="name")) == {4: "name 4", 5: "name 5", 6: "name 6"}
+        one, _ = mf.match(many_strings, pattern).graphs()
+        assert one.nodes[5]["name"] == "name 5"
+
+
 class TestBatches:
     def test_batches_have_exactly_the_rows_asked_for(self) -> None:
         graph = complete(12)
@@ -144,7 +183,7 @@ class TestBatches:
     def test_rows_that_were_kept_go_when_it_is_closed(self) -> None:
         with mf.match(complete(5), "(a)--(b)") as matches:
             next(matches.batches(3))
-        assert (list(matches), matches.rows, matches.complete) == ([], 3, False)
+        assert (next(matches, None), matches.rows, matches.complete) == (None, 3, False)
 
     def test_a_batch_that_cannot_be_made_ends_the_search(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def interrupted(block: object) -> None:
@@ -154,7 +193,7 @@ class TestBatches:
         monkeypatch.setattr(matches._layout, "table", interrupted)
         with pytest.raises(KeyboardInterrupt):
             next(matches.tables())
-        assert (list(matches), matches.complete) == ([], False)
+        assert (next(matches, None), matches.complete) == (None, False)
 
     def test_a_batch_within_a_block_is_no_copy(self) -> None:
         block = np.arange(20).reshape(10, 2)
@@ -192,6 +231,31 @@ class TestBatches:
 
 
 WHOLE = ["to_numpy", "to_arrow", "to_pandas", "to_polars", "to_networkx", "__arrow_c_stream__"]
+
+
+UNTIMED: dict[str, Any] = {"started": 0.0, "plan_seconds": 0.0, "engine": "a test", "device": "none"}
+
+
+class DeviceRows(StoresRows):
+    """Blocks of four rows, which are arrays of NumPy where a search has them in GPU memory."""
+
+    complete = True
+
+    def __init__(self, blocks: int) -> None:
+        self._left = blocks
+
+    def next(self) -> Any:
+        self._left -= 1
+        return np.zeros((4, 2), VERTEX_DTYPE) if self._left >= 0 else None
+
+    def next_on_device(self, ids: Any) -> Any:
+        return self.next()
+
+    def close(self) -> None:
+        self._left = 0
+
+    def widen(self, rows: int) -> None:
+        pass
 
 
 class TestEachRowOnce:
@@ -241,8 +305,36 @@ class TestEachRowOnce:
     def test_a_closed_search_is_refused(self) -> None:
         with mf.match(complete(4), "(a)--(b)") as matches:
             pass
-        with pytest.raises(mf.MotifluxError, match="a search that was closed or failed after 0 rows"):
-            matches.to_numpy()
+        for again in (iter, lambda m: m.batches(3), lambda m: m.graphs(), lambda m: m.to_numpy()):
+            with pytest.raises(mf.MotifluxError, match="a search that was closed or failed after 0 rows"):
+                again(matches)
+
+    def test_rows_are_not_read_as_none_after_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupted(block: object) -> None:
+            raise KeyboardInterrupt
+
+        matches = mf.match(complete(5), "(a)--(b)", batch_rows=4)
+        assert len(next(matches)) == 4
+        monkeypatch.setattr(matches._layout, "array", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            list(matches)
+        message = "iteration: expected rows that were not taken, found a search that was closed or failed"
+        with pytest.raises(mf.MotifluxError, match=message):
+            list(matches)
+
+    def test_rows_on_a_device_do_not_follow_rows_on_the_host(self) -> None:
+        matches = Matches(DeviceRows(3), mf.match(complete(4), "(a)--(b)")._layout, **UNTIMED, batch_rows=2)
+        assert len(next(matches)) == 2
+        with pytest.raises(mf.MotifluxError, match="found 2 rows taken in the host's memory"):
+            next(matches.device_batches())
+        assert (matches.complete, sum(map(len, matches)), matches.rows) == (None, 10, 12)
+
+    def test_rows_on_the_host_do_not_follow_rows_on_a_device(self) -> None:
+        matches = Matches(DeviceRows(3), mf.match(complete(4), "(a)--(b)")._layout, **UNTIMED)
+        assert len(next(matches.device_batches())) == 4
+        with pytest.raises(mf.MotifluxError, match="found 4 rows taken in GPU memory"):
+            next(matches)
+        assert (sum(map(len, matches.device_batches())), matches.rows) == (8, 12)
 
     def test_no_rows_may_be_taken_twice(self) -> None:
         matches = mf.match(complete(2), "(a)--(b)--(c)")
@@ -250,6 +342,12 @@ class TestEachRowOnce:
 
 
 class TestSave:
+    def test_names_are_not_lost_in_a_file_without_names(self, tmp_path: Path) -> None:
+        matches = mf.match(complete(4), "(payer)--(b)", names=True)
+        with pytest.raises(mf.OutputError, match=r"rows\.npy: found names=True, expected a \.parquet"):
+            matches.save(tmp_path / "rows.npy")
+        assert matches.save(tmp_path / "rows.csv") == 12
+
     @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.npy", "rows.arrow", "rows.parquet"])
     def test_it_writes_what_write_matches_does(self, tmp_path: Path, name: str) -> None:
         pytest.importorskip("pyarrow")

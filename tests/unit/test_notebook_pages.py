@@ -92,6 +92,15 @@ def test_showing_open_matches_takes_no_row_and_starts_nothing(monkeypatch: pytes
     matches.close()
 
 
+def test_a_page_tells_no_time_of_a_search_that_has_not_begun() -> None:
+    matches = mf.match(mf.Graph.from_edges([(0, 1)]), "(a)--(b)", limit=1)
+    assert ">search<" not in matches._repr_html_()
+    assert ">planning<" in matches._repr_html_()
+    matches.to_numpy()
+    assert ">search<" in matches._repr_html_()
+    assert repr(matches) == "Matches(2 columns, 1 row taken, stopped at the limit)"
+
+
 def test_matches_and_counts_say_how_they_came_about() -> None:
     graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
     matches = mf.match(graph, "(a)--(b)")

@@ -147,6 +147,10 @@ REFUSED = [
         "two attributes cannot be compared, and text needs quotes: write x = 'y'",
     ),
     # Text without quotes.
+    ("(a)--(b) WHERE id(a) = ¦ann", "text needs quotes: write id(a) = 'ann'"),
+    ("(a)--(b) WHERE ¦ann = id(a) AND b.x = 1", "text needs quotes: write id(a) = 'ann'"),
+    ("(a)--(b) WHERE id(a) = ¦New York", "text needs quotes: write id(a) = 'New York'"),
+    ("(a)--(b) WHERE id(a) IN [¦ann]", "text needs quotes: write 'ann'"),
     ("(a)--(b) WHERE a.name = ¦Jörg", "text needs quotes: write a.name = 'Jörg'"),
     ("(a)--(b) WHERE NOT a.name<> ¦New_York OR b.x = 1", "text needs quotes: write a.name <> 'New_York'"),
     ("(a)--(b) WHERE a.name = ¦New York AND b.x = 1", "text needs quotes: write a.name = 'New York'"),

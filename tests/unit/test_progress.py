@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
@@ -48,8 +49,56 @@ class TestWhatItSays:
             report(REPORT)
         shown = " ".join(capsys.readouterr().err.split())
         assert "counting" in shown
-        assert "7 found, searched 5 of 100 parts of different cost" in shown
+        assert "7 found, 5 of 100 parts" in shown
         assert "%" not in shown
+
+    @pytest.mark.parametrize(
+        ("report", "text"),
+        [
+            (
+                mf.ProgressReport(5, 100, 999_999_999_999_999, 0.1, expected=9.99e14 + 9e11),
+                "999,999,999,999,999 found, 5 of 100 parts",
+            ),
+            (
+                mf.ProgressReport(5, 100, 99_999_999_999_999, 0.1, expected=9.4e14),
+                "99,999,999,999,999 of about 940 trillion found",
+            ),
+            (mf.ProgressReport(99_999, 100_000, 10**16, 0.1), "1.000e+16 found, 99,999 of 100,000 parts"),
+        ],
+    )
+    def test_the_longest_line_has_less_than_80_columns(
+        self,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        report: mf.ProgressReport,
+        text: str,
+    ) -> None:
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setenv("TERM", "xterm")
+        with search_meter("counting") as show:
+            show(report)
+        shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+        assert re.search(rf"counting \S+ {re.escape(text)} \d:\d\d:\d\d", shown), shown
+
+    @pytest.mark.parametrize("several", [False, True])
+    @pytest.mark.parametrize("limit", [None, 10**12])
+    def test_a_search_tells_the_number_that_is_expected(self, several: bool, limit: int | None) -> None:
+        graph = mf.Graph.from_edges([(u, v) for v in range(200) for u in range(v)])
+        clique = mf.Pattern.from_edges([(u, v) for v in range(9) for u in range(v)])
+        told: list[float | None] = []
+
+        def tell(report: mf.ProgressReport) -> None:
+            told.append(report.expected)
+            raise KeyboardInterrupt  # it would go on for days
+
+        with pytest.raises(KeyboardInterrupt):
+            mf.count(graph, [clique] if several else clique, limit=limit, progress=tell, device="cpu")
+        with pytest.raises(KeyboardInterrupt):
+            for _ in mf.match(graph, clique, limit=limit, progress=tell, device="cpu"):
+                pass
+        assert len(told) == 2
+        assert all(one is not None and 0.2 < one / (limit or math.perm(200, 9)) < 5 for one in told)
 
     def test_a_known_whole_has_a_share(self, terminal: None, capsys: pytest.CaptureFixture[str]) -> None:
         with progress.meter("reading") as update:
@@ -114,5 +163,5 @@ class TestNotebooks:
         with search_meter("counting") as report:
             report(REPORT)
         assert texts[0] == "counting"
-        assert texts[1].startswith("counting, 7 found, searched 5 of 100 parts")
+        assert texts[1].startswith("counting, 7 found, 5 of 100 parts")
         assert texts[2:] == [""]

@@ -22,7 +22,7 @@ from tests.interrupts import ctrl_c_in_native_code
 from tests.rotating import in_turn
 from tests.slow_readers import Plain, plain, read_delimited
 
-DROP = "; missing='drop' (--missing drop) leaves out rows without an id"
+DROP = "; missing='drop' leaves out rows without an id"
 
 
 def read(tmp_path: Path, content: str | bytes, name: str = "g.csv", **options: Any) -> mf.Graph:
@@ -418,8 +418,8 @@ def test_columns_that_are_guessed_are_named(tmp_path: Path) -> None:
         graph = read(tmp_path, text)
     (note,) = (str(one.message).removeprefix(f"{tmp_path / 'g.csv'}: ") for one in notes)
     assert note == (
-        "edges taken from columns 'txn' and 'when'; src= and dst= (--src, --dst) say which; "
-        "line 1 was taken as the names, header=False (--no-header) reads it as an edge"
+        "edges taken from columns 'txn' and 'when'; src= and dst= say which; "
+        "line 1 was taken as the names, header=False reads it as an edge"
     )
     assert {one.filename for one in notes} == {__file__}
     assert repr(graph) == ("Graph(4 vertices, 2 edges, directed, edges taken from columns 'txn' and 'when')")
@@ -455,9 +455,7 @@ def test_a_first_line_that_may_be_an_edge_is_spoken_of(tmp_path: Path) -> None:
     [("g.csv", "src;dst\n1;2\n", ";"), ("g.tsv", "src,dst\n1,2\n", ","), ("g.txt", "1|2\n", "|")],
 )
 def test_another_separator_is_proposed(tmp_path: Path, name: str, text: str, separator: str) -> None:
-    assert f"; sep='{separator}' (--sep '{separator}') if '{separator}' separates" in refusal(
-        tmp_path, text, name
-    )
+    assert f"; sep='{separator}' if '{separator}' separates" in refusal(tmp_path, text, name)
     assert read(tmp_path, text, name, sep=separator).num_edges == 1
 
 

@@ -152,7 +152,7 @@ def test_datetimes_know_their_unit() -> None:
 def test_an_update_out_of_time_order_is_an_error_and_nothing_is_applied() -> None:
     watching = monitor("10s")
     watching.apply(inserts=[(0, 1)], times=5)
-    message = "row 1: expected 19 s or later, found 7; with the disorder clamp or drop, updates"
+    message = "row 1: expected 19 s or later, found 7; disorder='clamp' or disorder='drop' lets"
     with pytest.raises(mf.StreamError, match=message):
         watching.apply(inserts=[(1, 2), (2, 3)], times=[19, 7])
     assert edges_now(watching) == [(0, 1, 1)]
@@ -255,9 +255,7 @@ def test_time_ends_only_windows_of_time(window: Any) -> None:
 def test_time_that_goes_back_is_as_an_update_that_does() -> None:
     watching = monitor("10s")
     watching.apply([("+", 0, 1)], times=5)
-    with pytest.raises(
-        mf.StreamError, match=r"^time: expected 5 s or later, found 4; with the disorder clamp or drop"
-    ):
+    with pytest.raises(mf.StreamError, match=r"^time: expected 5 s or later, found 4; disorder='clamp' or"):
         watching.advance(4)
     for disorder in ("clamp", "drop"):
         watching = monitor("10s", disorder=disorder)

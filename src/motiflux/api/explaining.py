@@ -19,7 +19,7 @@ from motiflux.plan.report.describe import describe
 from motiflux.plan.report.explain import to_dict, to_document, to_html, to_mermaid, to_picture, to_text
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome
-from motiflux.request.progress import Progress, progress_callback
+from motiflux.request.progress import FoundSoFar, Progress, expect, progress_callback
 from motiflux.request.request import Request, make_request
 from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
@@ -162,7 +162,7 @@ def explain(
             threads=threads,
             gpu_memory=gpu_memory,
             tuning=tuning,
-            progress=callback,
+            progress=None if callback is None else FoundSoFar(callback),
         )
         chosen, reason = choose_engine(request)
         deadline = Deadline.after(None)
@@ -198,6 +198,7 @@ def _run(
 ) -> PlanReport:
     """Run the count, and return the report with its result."""
     deadline, plan = Deadline.after(request.timeout), physical.plan
+    expect(request.progress, [plan], request.limit)
     outcome = engine.count(graph, physical, request, deadline)
     told = engine.capabilities.reports_sizes or plan.impossible is not None
     note = None if told else f"engine {engine.name} does not tell the sizes of steps"

@@ -17,7 +17,7 @@ from motiflux.dispatch.choose import choose_engine
 from motiflux.pattern import PatternLike
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Ran
-from motiflux.request.progress import Progress, progress_callback
+from motiflux.request.progress import FoundSoFar, Progress, expect, progress_callback
 from motiflux.request.request import make_request
 from motiflux.result.columns import RowColumns
 from motiflux.result.images import Block
@@ -108,7 +108,7 @@ def match(
             threads=threads,
             gpu_memory=gpu_memory,
             tuning=tuning,
-            progress=callback,
+            progress=None if callback is None else FoundSoFar(callback),
         )
         chosen, why = choose_engine(request)
         deadline = Deadline.after(request.timeout)
@@ -120,6 +120,7 @@ def match(
         source: RowSource = NoRows(complete=False)
         ran = Ran(chosen.name, chosen.device, why)
         if physical is not None:
+            expect(request.progress, [physical.plan], request.limit)
             source, other = chosen.rows(graph, physical, request, block_rows, deadline)
             ran = other or ran
         log.PLAN.debug("%s: %s", pattern, physical)
@@ -137,6 +138,7 @@ def match(
             device=ran.device,
             reason=ran.why,
             batch_rows=block_rows,
+            limit=request.limit,
         )
 
 

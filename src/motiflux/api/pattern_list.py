@@ -24,7 +24,7 @@ from motiflux.plan.physical import PhysicalPlan
 from motiflux.plan.shared_prefix import group_by_prefix
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
-from motiflux.request.progress import FoundSoFar, found_so_far
+from motiflux.request.progress import FoundSoFar, expect, found_so_far
 from motiflux.request.reports import ProgressCallback, ProgressReport
 from motiflux.request.request import Request
 from motiflux.result.count import Count
@@ -72,6 +72,7 @@ def count_one(graph: Graph, pattern: Pattern, request: Request, deadline: Deadli
     if physical is None:
         return _logged(pattern, count_of(Outcome(0, False), ran, 0.0, planned - deadline.started))
     log.PLAN.debug("%s: %s", pattern, physical)
+    expect(request.progress, [physical.plan], request.limit)
     try:
         found = engine.count(graph, physical, request, deadline)
     except KeyboardInterrupt as stop:
@@ -156,6 +157,7 @@ def _search_all(
     physical = {id(one.plan): one for one in searched.values()}
     plans = [one.plan for one in searched.values()]
     passes = group_by_prefix(plans) if sharing else [[plan] for plan in plans]
+    expect(request.progress, plans, request.limit)
     progress = _SpanningProgress(request.progress, len(passes))
     found |= {work: _NOTHING for work in distinct if work not in searched}
     for group in passes:

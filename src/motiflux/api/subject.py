@@ -8,18 +8,18 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern, PatternLike, as_pattern
 
 GraphLike: TypeAlias = Graph | Any
-"""A `Graph`, or what `motiflux.as_graph` makes one of: a path, a table, a graph of another library."""
+"""A `Graph`, or a value that `motiflux.as_graph` takes: a path, a table, a graph of another library."""
 
 
 def subject_of(graph: GraphLike, pattern: PatternLike) -> tuple[Graph, Pattern]:
-    """Return the graph and the pattern of a call, made of what was given."""
+    """Return the graph and the pattern of a call, made of its arguments."""
     return data_graph(graph), as_pattern(pattern)
 
 
 def data_graph(graph: GraphLike) -> Graph:
     """Return a graph as it is, and anything else as `motiflux.as_graph` reads it.
 
-    What it makes is not kept: files and objects of other libraries may change between two calls.
+    The graph is not kept: files and objects of other libraries may change between two calls.
 
     Raises
     ------

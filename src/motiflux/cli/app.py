@@ -59,16 +59,16 @@ def _command(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function of a command with the options that it shares with others."""
     if name in _SEARCHES:
         run = with_search(run)
-    if name not in _READ_GRAPHS:
-        return guarded(run)
-    return with_help_all(guarded(with_columns(run)))
+    if name in _READ_GRAPHS:
+        run = with_columns(run)
+    return with_help_all(guarded(run))
 
 
 def _group(commands: dict[str, Callable[..., Any]], about: str) -> typer.Typer:
     """Return commands with a common first word."""
     group = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None, help=about)
     for name, run in commands.items():
-        group.command(name, help=run.__doc__, cls=Command)(guarded(run))
+        group.command(name, help=run.__doc__, cls=Command)(with_help_all(guarded(run)))
     return group
 
 

@@ -85,7 +85,7 @@ class Task:
                 raise UsageError(f"-o {output}: expected a file that is neither read nor saved")
 
     def open_options(self) -> dict[str, Any]:
-        """Return the keywords of `motiflux.open_source` that determine what the stream says."""
+        """Return the keywords of `motiflux.open_source` that determine how the stream is read."""
         return {"columns": self.columns, "format": self.format}
 
     def source(self, earlier: "Earlier | None", *, follow: bool, on_error: str) -> "Source":

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 VARIABLE = "_MOTIFLUX_COMPLETE"
-"""Environment variable by which the script of a shell asks for what may follow."""
+"""Environment variable by which the script of a shell asks for completions."""
 
 
 class Shell(StrEnum):
@@ -20,7 +20,7 @@ class Shell(StrEnum):
 
 
 def prepare() -> None:
-    """Register the shells with typer if a shell asks for what may follow."""
+    """Register the shells with typer if a shell asks for completions."""
     if os.environ.get(VARIABLE):
         from typer._completion_classes import completion_init
 

@@ -13,12 +13,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from types import FrameType
 from typing import Any, ParamSpec, TextIO
 
 import typer
 
 from motiflux.cli import output
+from motiflux.cli.signals import Terminated
 from motiflux.cli.wording import Options, in_options, options_of
 from motiflux.errors import (
     ArgumentError,
@@ -65,22 +65,7 @@ class ExitCode(IntEnum):
     INTERNAL = 4
     """Internal error: an unexpected exception, or a wrong count of a benchmark."""
     TERMINATED = 128 + signal.SIGTERM
-    """Stopped by SIGTERM, after printing what is known."""
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, handled like Ctrl-C."""
-
-
-def stop_on_sigterm() -> None:
-    """Raise `Terminated` on the first SIGTERM and ignore later ones, which would interrupt the cleanup."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise Terminated
-
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, stop)
+    """Stopped by SIGTERM, after printing the result so far."""
 
 
 def guarded(command: Callable[P, ExitCode]) -> Callable[P, None]:
@@ -89,7 +74,7 @@ def guarded(command: Callable[P, ExitCode]) -> Callable[P, None]:
     @functools.wraps(command)
     def guarded_command(*args: P.args, **kwargs: P.kwargs) -> None:
         output.start()
-        with _notes_on_stderr():
+        with _notes_on_stderr(command):
             code = _exit_code(
                 functools.partial(command, *args, **kwargs), command, bool(kwargs.get("as_json"))
             )
@@ -152,7 +137,7 @@ def report_usage(error: Any, *, as_json: bool) -> ExitCode:
     text = _usage_text(error)
     command = getattr(getattr(error, "ctx", None), "command_path", "motiflux")
     return _report(
-        f"error: {text} (`{command} --help` describes the arguments)",
+        f"error: {text} (`{command} {_help_option(error)}` describes the arguments)",
         Fault("UsageError", text, ExitCode.BAD_INPUT),
         as_json=as_json,
     )
@@ -176,9 +161,20 @@ def _usage_text(error: Any) -> str:
         return f"{name}: {error.message.removesuffix('.')}"
     if kind == "NoSuchOption":
         near = f"; did you mean {', '.join(error.possibilities)}?" if error.possibilities else ""
-        return f"{error.option_name}: expected a known option, found no such option{near}"
+        return f"{error.option_name}: no such option{near}"
     text = str(error.format_message()).strip().removesuffix(".").replace(". Did you", "; did you")
     return text[:1].lower() + text[1:]
+
+
+def _help_option(error: Any) -> str:
+    """Return the option that describes the argument of an error: rarer ones are in ``--help-all`` only."""
+    param, context = getattr(error, "param", None), getattr(error, "ctx", None)
+    if param is not None:
+        return "--help-all" if getattr(param, "rich_help_panel", None) else "--help"
+    if context is None or type(error).__name__ != "NoSuchOption":
+        return "--help"
+    has_rarer = any(getattr(one, "rich_help_panel", None) for one in context.command.params)
+    return "--help-all" if has_rarer else "--help"
 
 
 def _code_of(error: Exception) -> ExitCode:
@@ -235,8 +231,8 @@ def _silence_stdout() -> None:
 
 
 @contextmanager
-def _notes_on_stderr() -> Iterator[None]:
-    """Show a `MotifluxWarning` as one line ``note: ...``; other warnings as usual."""
+def _notes_on_stderr(command: Callable[..., Any]) -> Iterator[None]:
+    """Show a `MotifluxWarning` as one line ``note: ...`` with the options of a command; others as usual."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", MotifluxWarning)
         show_other = warnings.showwarning
@@ -250,7 +246,8 @@ def _notes_on_stderr() -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             if issubclass(category, MotifluxWarning):
-                print(f"note: {message}", file=sys.stderr)
+                note = message if isinstance(message, Warning) else category(message)
+                print(f"note: {in_options(note, options_of(command))}", file=sys.stderr)
             else:
                 show_other(message, category, filename, lineno, file, line)
 

@@ -1,4 +1,4 @@
-"""What a command does with Ctrl-C and SIGTERM: it prints what is known until then."""
+"""Commands after Ctrl-C and SIGTERM: they print the result so far."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from motiflux.cli.exits import ExitCode, Terminated, report_stop
+from motiflux.cli.exits import ExitCode, report_stop
+from motiflux.cli.signals import Interrupted, Terminated
 
 if TYPE_CHECKING:
     import motiflux as mf
@@ -22,7 +23,7 @@ T = TypeVar("T")
 _SECONDS_LEFT = 0.1
 
 INTERRUPTED = "the result is incomplete"
-"""What is said on stderr beside a result that an interrupt cut short."""
+"""The line on stderr beside a result that an interrupt cut short."""
 
 
 def keeping_partial(call: Callable[[], T]) -> tuple[T, KeyboardInterrupt | None]:
@@ -74,7 +75,7 @@ class SoftStop:
             self._handlers[number](number, frame)
             return
         self._since = time.monotonic()
-        self.arrived = Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
+        self.arrived = Terminated() if number == signal.SIGTERM else Interrupted()
 
     @property
     def is_over(self) -> bool:
@@ -93,7 +94,9 @@ class SoftStop:
 
     def end(self, matches: mf.Matches) -> None:
         """Let `matches` end when the listing must."""
-        matches._source = _Ending(matches._source, self)
+        from motiflux.result.taking import take_through
+
+        take_through(matches, lambda source: _Ending(source, self))
 
 
 class _Ending:
@@ -123,8 +126,8 @@ class _Ending:
         return not self._is_cut and self._source.complete
 
 
-def exit_code(stop: KeyboardInterrupt | None, *, done: bool) -> ExitCode:
-    """Return the exit code of a command that has printed its result; an interrupt is said on stderr."""
+def exit_code(stop: KeyboardInterrupt | None, *, done: bool, state: str = INTERRUPTED) -> ExitCode:
+    """Return the exit code of a command that has printed its result; report an interrupt with `state`."""
     if stop is not None:
-        return report_stop(stop, INTERRUPTED)
+        return report_stop(stop, state)
     return ExitCode.DONE if done else ExitCode.INCOMPLETE

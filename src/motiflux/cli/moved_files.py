@@ -1,4 +1,4 @@
-"""Files that a later run continues, perhaps under other names: they are known by their content."""
+"""Files that a later run continues, perhaps under other names: their content is compared."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _CHECKED_BYTES = 1 << 16
 _CHECKED_ROWS = 1024
 
 Content = dict[str, Any]
-"""What a file held when it was saved, for a checkpoint: the kind of the check, how much, a digest."""
+"""The saved content of a file in a checkpoint: the kind of the check, the amount, a digest."""
 
 
 def absolute(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The values of options: their conversion, their errors, and what a shell offers for them."""
+"""The values of options: their conversion, their errors, and the completions of a shell."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import functools
@@ -117,7 +117,7 @@ def graph_words(incomplete: str) -> list[str]:
 
 
 def device_words() -> list[str]:
-    """Return what ``--device`` takes; a machine has at most as many GPUs as are offered here."""
+    """Return the values of ``--device``; a machine has at most as many GPUs as are offered here."""
     return ["auto", "cpu", "cuda", *(f"cuda:{ordinal}" for ordinal in range(8))]
 
 

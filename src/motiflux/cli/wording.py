@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
@@ -11,8 +12,13 @@ from typer.models import OptionInfo
 
 from motiflux.errors import ArgumentError
 
-_KEYWORD = re.compile(r"\b([a-z][a-z_]*)=(True\b|False\b|'[^']*'|\"[^\"]*\")")
-_TWICE = re.compile(r"(--[a-z-]+(?: [^\s()]+)?) \(\1\)")
+_VALUE = r"""True\b|False\b|'[^']*'|"[^"]*"|\d+\b|\[[\d, ]*\]|\([\d, ]*\)"""
+# No part of a path, of an attribute or of quoted text; without a value, the name of the argument.
+_KEYWORD = re.compile(rf"""(?<![\w./'"-])([a-z][a-z_]*)=(?:({_VALUE})(?![\w/]|\.\w)|(?=[\s,;)]|$))""")
+_CALLS = {
+    "Monitor.load reads it, and Monitor.snapshot returns its graph": "motiflux watch --resume continues it",
+}
+"""Advice that names calls of Python, and the command that does the same."""
 
 Options = Mapping[str, tuple[str, str | None]]
 """For a keyword of Python, its option, and the option that turns it off."""
@@ -39,8 +45,11 @@ def _keyword(option: str) -> str:
 
 
 def in_options(error: Exception, options: Options) -> str:
-    """Return the message of an error, with options in place of arguments that the command has."""
-    text = str(error)
+    """Return the message of an error or a warning, with options in place of arguments that the command has.
+
+    Only the first line is changed: the others show text of the user.
+    """
+    text, newline, rest = str(error).partition("\n")
     argument: str = getattr(error, "argument", "") if isinstance(error, ArgumentError) else ""
     if argument in options:
         if text.startswith(f"{argument}:"):
@@ -52,8 +61,19 @@ def in_options(error: Exception, options: Options) -> str:
         on, off = options.get(name, (None, None))
         if on is None or (value == "False" and off is None):
             return match[0]
-        if value in ("True", "False"):
-            return on if value == "True" else str(off)
-        return f"{on} {value[1:-1]}"
+        if value is None or value == "True":
+            return on
+        if value == "False":
+            return str(off)
+        return f"{on} {shlex.quote(_bare(value))}"
 
-    return _TWICE.sub(r"\1", _KEYWORD.sub(shown, text))
+    for call, command in _CALLS.items():
+        text = text.replace(call, command)
+    return _KEYWORD.sub(shown, text) + newline + rest
+
+
+def _bare(value: str) -> str:
+    """Return a value of Python as the shell gives it: text without quotes, numbers separated by commas."""
+    if value[0] in "[(":
+        return value.strip("[]()").replace(" ", "").strip(",")
+    return value.strip("'\"")

@@ -14,7 +14,7 @@ from motiflux.pattern import Pattern
 from motiflux.plan.physical import PhysicalPlan
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
-from motiflux.request.progress import found_so_far
+from motiflux.request.progress import expect, found_so_far
 from motiflux.request.request import Request
 from motiflux.result.count import Count
 from motiflux.result.partial import keep_partial
@@ -70,6 +70,7 @@ def count_again(graph: Graph, pattern: Pattern, request: Request, deadline: Dead
     query = prepared_query(graph, pattern, request)
     if query is None or not query.is_current():
         return None
+    expect(request.progress, [query.physical.plan], request.limit)
     try:
         found = query.engine.count(graph, query.physical, request, deadline)
     except KeyboardInterrupt as stop:

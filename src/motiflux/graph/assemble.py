@@ -104,7 +104,7 @@ def assemble(columns: GraphColumns, self_loops: SelfLoops, threads: int) -> Part
 
 
 def check_self_loops(self_loops: str) -> None:
-    """Refuse what is no choice for self-loops.
+    """Refuse a value that is no choice for self-loops.
 
     Raises
     ------

@@ -62,7 +62,7 @@ class Importers(GraphArrays):
             Its columns; without them the id is the column ``id``, else the first one, and the label the
             column ``label``. All others are vertex attributes.
         missing
-            What is done with rows without an id: null, NaN, or a word such as ``"nan"``, ``"NULL"`` or
+            Treatment of rows without an id: null, NaN, or a word such as ``"nan"``, ``"NULL"`` or
             ``"N/A"``. ``"error"`` refuses them; ``"drop"`` leaves them out, with a `MotifluxWarning` that
             counts them, and takes floats without a fraction as integers, as pandas makes them of integers
             with missing values; ``"keep"`` takes such words as names, and refuses null and NaN.

@@ -15,7 +15,7 @@ _CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 
 def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
-    """Tell whether values are a masked array of NumPy, without importing what makes them: that takes long."""
+    """Tell whether values are a masked array of NumPy, without importing libraries: that takes long."""
     return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
 
 

@@ -45,7 +45,7 @@ class Ends:
     rows
         The number of rows, if it is known; then memory is allocated for exactly this number.
     missing
-        What is done with words that stand for a missing id.
+        Treatment of words that stand for a missing id.
     """
 
     def __init__(self, names: Sequence[str], rows: int | None, missing: Missing = "error") -> None:

@@ -90,7 +90,7 @@ class ChosenColumns:
         return EndColumns(source, target, self.how is How.GUESSED)
 
     def advice(self, options: Sequence[str] = ("src", "dst")) -> str:
-        """Return what errors about ids add: how to say other columns; nothing if the caller said these."""
+        """Return advice for errors about ids: how to name other columns. Empty if the caller named these."""
         if self.how not in (How.MEANT, How.GUESSED):
             return ""
         python, shell = (

@@ -1,4 +1,4 @@
-"""Missing ids: words that stand for them, and what is done with the rows that have them."""
+"""Missing ids: words that stand for them, and the treatment of rows that have them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Missing = Literal["error", "drop", "keep"]
 
 _WRITTEN = "#N/A #NA -NaN -nan <NA> N/A NA NAN NULL NaN NaT None Null \\N n/a nan none null"
 WORDS = tuple(_WRITTEN.split())
-"""Words that stand for a missing value in what spreadsheets, databases and libraries write."""
+"""Words that spreadsheets, databases and libraries write for a missing value."""
 
-ADVICE = "missing='drop' (--missing drop) leaves out rows without an id"
-ADVICE_ON_FLOATS = "missing='drop' (--missing drop) takes floats without a fraction as integers"
-ADVICE_ON_WORDS = f"{ADVICE}, 'keep' takes the word as a name"
+ADVICE = "missing='drop' leaves out rows without an id"
+ADVICE_ON_FLOATS = "missing='drop' takes floats without a fraction as integers"
+ADVICE_ON_WORDS = f"{ADVICE}, missing='keep' takes the word as a name"
 
 
 def check_missing(missing: str) -> None:
-    """Refuse what is no choice for missing ids.
+    """Refuse a value that is no choice for missing ids.
 
     Raises
     ------

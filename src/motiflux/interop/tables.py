@@ -139,11 +139,11 @@ def read_vertices(
 
 
 def guess_notes(chosen: ChosenColumns, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the note on ends that are the first two columns for want of names that mean ends."""
+    """Return the note on ends that are the first two columns because no name means an end."""
     columns = chosen.end_columns(names)
     if not columns.guessed:
         return ()
-    return (f"edges taken from columns {columns}; src= and dst= (--src, --dst) say which",)
+    return (f"edges taken from columns {columns}; src= and dst= say which",)
 
 
 def _read(

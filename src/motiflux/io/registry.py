@@ -92,10 +92,10 @@ def read_graph(
         Field separator of a text table. Default: a comma; a tab in a ``.tsv`` file; in an edge list blanks,
         or commas if its first line contains one. It also applies to a vertex table with the same suffix.
     ids
-        ``"integers"`` or ``"names"`` (strings): what all ids of a text table are. None: a column whose first
-        id is an integer holds integers only, and other ids are names unless all of them are integers.
+        ``"integers"`` or ``"names"`` (strings): the kind of all ids of a text table. None: a column whose
+        first id is an integer holds integers only, and other ids are names unless all of them are integers.
     missing
-        What is done with rows of a table without an id: an empty field, null, NaN, or a word such as ``nan``,
+        Treatment of rows of a table without an id: an empty field, null, NaN, or a word such as ``nan``,
         ``NULL`` or ``N/A``. ``"error"`` refuses them; ``"drop"`` leaves them out, with a `MotifluxWarning`
         that counts them; ``"keep"`` takes such words as names.
     self_loops

@@ -20,7 +20,7 @@ _USUAL = (bool, int, float, str, dt.date, np.generic)
 
 
 class Chosen(NamedTuple):
-    """What the attributes of vertices, or of edges, become.
+    """The labels and conditions made of attributes of vertices, or of edges.
 
     Parameters
     ----------

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from motiflux.io.files.progress import is_shown, meter
+from motiflux.plan import Plan
+from motiflux.plan.estimate.predict import expected_count
 from motiflux.request.reports import ProgressCallback, ProgressReport
+from motiflux.units import rough
 
 Progress = bool | Callable[[ProgressReport], None]
 """Type of the `progress` argument of public calls."""
@@ -30,7 +33,9 @@ def progress_callback(progress: Progress, what: str) -> Iterator[ProgressCallbac
 
 
 class FoundSoFar:
-    """Forwards reports of a search and stores the number found: a lower bound if the search is interrupted.
+    """Forwards reports of a search with the expected number, and stores the number found.
+
+    That is a lower bound if the search is interrupted.
 
     Parameters
     ----------
@@ -42,12 +47,20 @@ class FoundSoFar:
         self._report = report
         self.found = 0
         self.each: tuple[int, ...] = ()
+        self.expected: float | None = None
 
     def __call__(self, report: ProgressReport) -> None:
         """Store and forward a report."""
         self.found = max(self.found, report.found)
         self.each = report.each or self.each
-        self._report(report)
+        self._report(report if self.expected is None else replace(report, expected=self.expected))
+
+
+def expect(report: ProgressCallback | None, plans: Iterable[Plan], limit: int | None) -> None:
+    """Have a `FoundSoFar` tell the number that planning estimated, at most `limit` for each plan."""
+    if isinstance(report, FoundSoFar):
+        counts = [expected_count(plan, limit) for plan in plans]
+        report.expected = None if None in counts else sum(count for count in counts if count is not None)
 
 
 def found_so_far(report: ProgressCallback | None, limit: int | None) -> int:
@@ -87,13 +100,28 @@ def in_parts(report: ProgressCallback | None, shares: Sequence[float]) -> Iterat
 def search_meter(what: str, *, in_lines: bool = False) -> Iterator[ProgressCallback]:
     """Yield a callback that shows progress on stderr, terminal or not; `in_lines` as for `meter`.
 
-    It shows the numbers found and searched, but no percentage: the parts of a search differ in cost by orders
-    of magnitude, so that a search may be at 5 % of its parts nearly until its end.
+    It shows the numbers found and expected. If none is expected, it shows the parts searched, but no share:
+    parts of a search differ in cost by orders of magnitude, so that a search may be at 5 % of its parts
+    nearly until its end.
     """
     with meter(what, in_lines=in_lines) as update:
+        yield lambda report: update(0, 0, found_text(report))
 
-        def show(report: ProgressReport) -> None:
-            searched = f", searched {report.done:,} of {report.total:,} parts of different cost"
-            update(0, 0, f"{report.found:,} found{searched if report.total else ''}")
 
-        yield show
+def found_text(report: ProgressReport) -> str:
+    """Return the numbers found and expected, or searched, in less than 50 columns.
+
+    >>> found_text(ProgressReport(5, 84, 10_354_372, 1.0, expected=12_345_678.9))
+    '10,354,372 of about 12 million found'
+    >>> found_text(ProgressReport(5, 84, 0, 1.0, expected=12_345_678.9))
+    'about 12 million expected, 5 of 84 parts'
+    >>> found_text(ProgressReport(5, 84, 7, 1.0))
+    '7 found, 5 of 84 parts'
+    """
+    found = f"{report.found:,}" if report.found < 10**15 else f"{report.found:.3e}"
+    expected = report.expected or 0.0
+    if report.found and expected >= report.found:
+        return f"{found} of about {rough(expected)} found"
+    # Counts from tables tell no number before the end.
+    text = f"{found} found" if report.found or expected < 1 else f"about {rough(expected)} expected"
+    return f"{text}, {report.done:,} of {report.total:,} parts" if report.total else text

@@ -21,6 +21,8 @@ class ProgressReport:
         Wall-clock seconds since the start.
     each
         Embeddings found by each of several searches of one pass; empty for one search.
+    expected
+        About how many will be found, at most the limit, as planning estimated; None if it did not.
     """
 
     done: int
@@ -28,6 +30,7 @@ class ProgressReport:
     found: int
     seconds: float
     each: tuple[int, ...] = ()
+    expected: float | None = None
 
 
 ProgressCallback: TypeAlias = Callable[[ProgressReport], None]

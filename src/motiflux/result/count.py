@@ -86,7 +86,11 @@ class _Timed(Protocol):
     device: str
 
 
-def outcome_facts(outcome: _Timed) -> list[tuple[str, str]]:
-    """Return the times and the engine of an outcome, as text."""
-    times = f"{seconds_text(outcome.seconds)}, planning {seconds_text(outcome.plan_seconds)}"
-    return [("search", times), ("engine", f"{outcome.engine}, device {outcome.device}")]
+def outcome_facts(outcome: _Timed, *, searched: bool = True) -> list[tuple[str, str]]:
+    """Return the times and the engine of an outcome, as text; without the time of a search not begun."""
+    planning = seconds_text(outcome.plan_seconds)
+    times = ("search", f"{seconds_text(outcome.seconds)}, planning {planning}")
+    return [
+        times if searched else ("planning", planning),
+        ("engine", f"{outcome.engine}, device {outcome.device}"),
+    ]

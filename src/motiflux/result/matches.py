@@ -35,7 +35,8 @@ class Matches(RowTaker):
 
     Calls that return all rows (`to_numpy`, `to_pandas`, `save` and the like) are an error once rows were
     taken: keep the result of the first such call. To read the rows again, call `motiflux.match` again.
-    Loops, `batches` and `graphs` continue where the one before stopped, until all rows are taken.
+    Loops, `batches` and `graphs` continue where the one before stopped, until all rows are taken; another
+    loop is an error then, as it is after `close` or an error that ended the search.
 
     Each batch is an array [rows, k] of external ids, one column per query vertex in the pattern's order.
     With several threads the order of rows is unspecified. Closing the iterator (or leaving a ``with``
@@ -109,10 +110,12 @@ class Matches(RowTaker):
         """Yield the rows as they are found, as arrays [rows, k] of 64-bit ids in GPU memory.
 
         Use them with ``cupy.asarray(batch)`` or ``torch.from_dlpack(batch)``. The number of rows varies
-        between batches.
+        between batches. All rows are taken this way, or none.
 
         Raises
         ------
+        MotifluxError
+            Rows were taken in the memory of the host before.
         ArgumentError
             Ids are text, or edges are requested.
         DeviceError
@@ -138,7 +141,11 @@ class Matches(RowTaker):
                 self.rows += len(array)
             return array
 
-        while (array := self._closing_on_error(batch, "device_batches")) is not None:
+        while True:
+            self._keep_to(on_device=True)
+            array = self._closing_on_error(batch, "device_batches")
+            if array is None:
+                return
             yield array
 
     def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
@@ -306,7 +313,8 @@ class Matches(RowTaker):
         from motiflux.result.page import matches_page  # needed in notebooks only
 
         facts = [("columns", ", ".join(self.columns)), ("taken", self._taken()), ("state", self._state())]
-        return matches_page([*facts, *outcome_facts(self)], self._layout, self._first, self.rows)
+        facts += outcome_facts(self, searched=self._begun)
+        return matches_page(facts, self._layout, self._first, self.rows)
 
 
 def _as_it_is(block: Block) -> VertexArray:

@@ -1,4 +1,4 @@
-"""What an interrupted call had found: kept on the interrupt, for a caller that reports it."""
+"""The result so far of an interrupted call: kept on the interrupt, for a caller that reports it."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def keep_partial(stop: KeyboardInterrupt, result: object) -> None:
 
 
 def partial_result(stop: KeyboardInterrupt) -> Any:
-    """Return what `keep_partial` kept; None if it kept nothing."""
+    """Return the result that `keep_partial` kept, or None."""
     return getattr(stop, "partial", None)

@@ -1,4 +1,4 @@
-"""The taking of rows from a running search, each once, and the errors of calls that cannot have all rows."""
+"""Rows taken from a running search, each once, and the errors of calls that cannot have all rows."""
 
 from __future__ import annotations
 
@@ -40,14 +40,17 @@ class RowTaker:
         device: str,
         reason: str = "",
         batch_rows: int | None = None,
+        limit: int | None = None,
     ) -> None:
         self._source = source
+        self._limit = limit
         self._layout = layout
         self._most_rows = batch_rows
         self._kept: Block | None = None
         self._first: VertexArray | None = None
         self._begun = False
         self._dropped = False
+        self._on_device: bool | None = None
         self._started = started
         self.columns = layout.columns
         self.fields = layout.fields
@@ -65,9 +68,20 @@ class RowTaker:
             raise gone(call, self.rows, dropped=self._dropped)
 
     def _check_open(self, call: str) -> None:
-        """Refuse to begin again where all rows were taken; after `close` there is nothing to iterate over."""
-        if self.complete is not None and not self._dropped:
-            self._check_whole(call)
+        """Refuse to go on after all rows were taken, or after rows were dropped by `close` or an error."""
+        if self._dropped or (self.complete is not None and self.rows):
+            raise gone(call, self.rows, dropped=self._dropped, expected="rows that were not taken")
+
+    def _keep_to(self, *, on_device: bool) -> None:
+        """Refuse to mix rows in GPU memory and rows in the memory of the host: the source would lose some."""
+        if self._on_device is None:
+            self._on_device = on_device
+        elif self._on_device is not on_device and self.complete is None:
+            wanted, found = ("GPU memory", "the host's memory")[:: 1 if on_device else -1]
+            rows = quantity(self.rows, "row")
+            raise MotifluxError(
+                f"expected all rows in {wanted}, found {rows} taken in {found}; call match again"
+            )
 
     def _given(self, make: Callable[[Block], T], batch_rows: int | None = None) -> Iterator[T]:
         """Yield `make(block)` for the remaining rows, `batch_rows` at a time if that is given."""
@@ -80,7 +94,11 @@ class RowTaker:
             self.rows += len(block)
             return made
 
-        while (made := self._closing_on_error(batch, "a batch", batch_rows)) is not None:
+        while True:
+            self._keep_to(on_device=False)
+            made = self._closing_on_error(batch, "a batch", batch_rows)
+            if made is None:
+                return
             yield made
 
     def _next_batch(self) -> Block | None:
@@ -154,10 +172,19 @@ class RowTaker:
         return quantity(self.rows, "row") if self.rows else "no row"
 
     def _state(self) -> str:
-        return "open" if self.complete is None else "complete" if self.complete else "incomplete"
+        if self.complete is None:
+            return "open"
+        if self.complete:
+            return "complete"
+        return "incomplete" if self._limit is None or self.rows < self._limit else "stopped at the limit"
 
 
-def gone(call: str, rows: int, *, dropped: bool) -> MotifluxError:
+def take_through(rows: RowTaker, wrap: Callable[[RowSource], RowSource]) -> None:
+    """Take the rows from `wrap(source)` instead of their source."""
+    rows._source = wrap(rows._source)
+
+
+def gone(call: str, rows: int, *, dropped: bool, expected: str = "all rows") -> MotifluxError:
     """Return the error of a call that wants rows which were taken before, or dropped.
 
     >>> print(gone("to_numpy", 6, dropped=True))
@@ -165,8 +192,8 @@ def gone(call: str, rows: int, *, dropped: bool) -> MotifluxError:
     """
     if dropped:
         found = f"a search that was closed or failed after {quantity(rows, 'row')}"
-        return MotifluxError(f"{call}: expected all rows, found {found}; call match again")
-    return MotifluxError(f"{call}: expected all rows, found {quantity(rows, 'row')} taken before; {_KEEP}")
+        return MotifluxError(f"{call}: expected {expected}, found {found}; call match again")
+    return MotifluxError(f"{call}: expected {expected}, found {quantity(rows, 'row')} taken before; {_KEEP}")
 
 
 def all_out_of_memory(call: str, rows: int, row_bytes: int) -> OutOfMemoryError:

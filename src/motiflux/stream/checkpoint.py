@@ -149,7 +149,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     file = SectionFile(path)
     version = file.facts.get("monitor")
     if type(version) is not int:
-        raise file.fault("found another .mfg file, expected one that Monitor.save has written")
+        raise file.fault("found another .mfg file, expected a saved monitor")
     if version != VERSION:
         age = "a newer motiflux" if version > VERSION else "no motiflux"
         raise file.fault(f"found checkpoint version {version}, written by {age}; expected version {VERSION}")

@@ -147,7 +147,7 @@ class Clock:
             at = int(late.argmax())
             raise StreamError(
                 f"updates, times, row {rows[at]}: expected {self._text(int(latest[at]), times)} or later, "
-                f"found {times[rows[at]]}; with the disorder clamp or drop, updates out of time order pass",
+                f"found {times[rows[at]]}; disorder='clamp' or disorder='drop' lets such updates pass",
                 int(rows[at]),
             )
         self.latest = int(latest[-1])
@@ -219,7 +219,7 @@ def _datetimes(times: NDArray[Any]) -> NDArray[Any]:
 
 
 def _datetimes_of_objects(times: NDArray[Any]) -> NDArray[Any]:
-    """Return datetimes and dates of Python and pandas in nanoseconds; those without a zone are in UTC."""
+    """Return datetimes and dates of Python and pandas in nanoseconds; without a zone they are in UTC."""
     for row, time in enumerate(times):
         if not is_moment(time):
             raise StreamError(f"updates, times, row {row}: expected a datetime, found {time!r}", row)
@@ -233,7 +233,7 @@ def _datetimes_of_objects(times: NDArray[Any]) -> NDArray[Any]:
 
 
 def _near(numbers: NDArray[np.int64], times: NDArray[Any]) -> NDArray[Any]:
-    """Return nanoseconds as datetimes; refuse those that are too far away."""
+    """Return nanoseconds as datetimes; refuse times out of their range."""
     if (beyond := np.abs(numbers) >= _MOST_DAYS * _DAY).any():
         raise _beyond(int(beyond.argmax()), times)
     return numbers.view("datetime64[ns]")

@@ -1,4 +1,4 @@
-"""Durations as nanoseconds: text such as ``90s``, ``15min`` or ``1h30m``, and those of Python and NumPy."""
+"""Durations as nanoseconds: text such as ``90s`` or ``1h30m``, and durations of Python and NumPy."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _AT_ONCE = 1 << 16
 """Texts that are read at once: each takes some hundred bytes meanwhile."""
 
 _SHAPE = np.arange(256, dtype=np.uint8)
-"""What a byte is in the shape of a text: all digits are ``0``."""
+"""The class of each byte in the shape of a text: all digits are ``0``."""
 _SHAPE[ord("0") : ord("9") + 1] = ord("0")
 
 
@@ -40,7 +40,7 @@ class Moments(NamedTuple):
     Parameters
     ----------
     nanoseconds
-        int64 [n] since 1970; in UTC for those with a time zone.
+        int64 [n] since 1970; in UTC for datetimes with a time zone.
     zoned
         bool [n], whether the text names a time zone.
     fits

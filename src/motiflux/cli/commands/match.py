@@ -2,14 +2,16 @@
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from motiflux.atomic import file_identity
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode, UsageError
-from motiflux.cli.interrupts import SoftStop, exit_code
+from motiflux.cli.interrupts import INTERRUPTED, SoftStop, exit_code
 from motiflux.cli.output import outcome_fields, print_json, timing_text
 from motiflux.cli.picture import PictureOption, check_picture, draw_first
 from motiflux.cli.search import Search
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 HELP = "List the occurrences of PATTERN in GRAPH, one row of ids each, in the order of its vertices."
 
+_STDOUT = Path("-")
+
 OutputOption = Annotated[
     Path | None,
     typer.Option(
@@ -27,8 +31,8 @@ OutputOption = Annotated[
         "--output",
         metavar="FILE",
         parser=opt.file_name,
-        help="Write the rows to a .parquet, .arrow, .csv (also .csv.gz, .csv.zst) or .npy file. Default: "
-        "write them to stdout; with --json, only count them.",
+        help="Write the rows to a .parquet, .arrow, .csv (also .csv.gz, .csv.zst) or .npy file. Default, "
+        "and with -: write them to stdout; with --json, only count them.",
         show_default=False,
     ),
 ]
@@ -79,28 +83,51 @@ def run(
 ) -> ExitCode:
     """Write the rows to the file or stdout, and return whether they are complete."""
     keywords = {**search.keywords(), "edges": edges, "attributes": columns or (), "names": names}
+    output = _file_of(output, as_json=as_json)
     _check_files(graph, pattern, output, picture, keep_partial=keep_partial, names=names)
     inputs = search.read(graph, pattern, progress)
     # Where the rows are only counted, there is nothing that part of them could be taken for.
     softly = keep_partial or (as_json and output is None)
-    with opt.search_progress(progress, "matching", prints_rows=output is None and not as_json) as shown:
-        matches, rows, stop = _listed(inputs, output, {**keywords, "progress": shown}, as_json, softly=softly)
-    drawn = picture is not None and draw_first(inputs, picture, search)
-    opt.tell_why_none([inputs.pattern], inputs.graph, [rows])
-    at_limit = search.reached(rows)
+    matches, cut = _listed(inputs, output, keywords, progress, as_json=as_json, softly=softly)
+    at_limit = search.reached(matches.rows)
+    done = bool(matches.complete) or at_limit
+    drawn, stop = False, cut
+    if picture is not None and stop is None:
+        drawn, stop = _drawn(inputs, picture, search)
+    elif picture is None and done:
+        stop = None  # it came too late to end anything
+    opt.tell_why_none([inputs.pattern], inputs.graph, [matches.rows])
     if as_json:
         fields = outcome_fields(matches, inputs.load_seconds)
         if picture is not None:
             fields["picture"] = str(picture) if drawn else None
-        print_json({"count": rows, **fields, "rows": rows, "output": str(output) if output else None})
+        where = str(output) if output else None
+        print_json({"count": matches.rows, **fields, "rows": matches.rows, "output": where})
     else:
         # Where the rows are on stdout, the summary is not.
         stream = sys.stdout if output else sys.stderr
-        print(rows_text(matches, output, stop, at_limit=at_limit), file=stream)
+        print(rows_text(matches, output, cut, at_limit=at_limit), file=stream)
         print(timing_text(matches, inputs.load_seconds), file=stream)
-        if picture is not None:
-            print(f"picture in {picture}" if drawn else "no occurrence to draw", file=stream)
-    return exit_code(stop, done=bool(matches.complete) or at_limit)
+        if drawn:
+            print(f"picture in {picture}", file=stream)
+        elif picture is not None:
+            print("no occurrence to draw" if stop is None else "picture not drawn", file=stream)
+    return exit_code(stop, done=done, state=f"{picture} was not drawn" if done else INTERRUPTED)
+
+
+def _file_of(output: Path | None, *, as_json: bool) -> Path | None:
+    """Return the file of ``-o``; None for standard output, which ``-`` is too.
+
+    Raises
+    ------
+    UsageError
+        Standard output is wanted for the rows and for a JSON object.
+    """
+    if output != _STDOUT:
+        return output
+    if as_json:
+        raise UsageError("-o -: found --json, which prints an object on standard output, expected -o FILE")
+    return None
 
 
 def _check_files(
@@ -113,6 +140,7 @@ def _check_files(
     names: bool,
 ) -> None:
     """Raise an error early for files that cannot be written."""
+    from motiflux.io.binary.npy_writer import no_names
     from motiflux.io.writers import check_output
 
     for written in (output, picture):
@@ -120,10 +148,7 @@ def _check_files(
     if output is not None:
         check_output(output)
         if names and output.suffix.lower() == ".npy":
-            raise UsageError(
-                f"{output}: found --names, expected a .parquet, .arrow or .csv file with it: "
-                ".npy holds no column names"
-            )
+            raise no_names(output)
     elif keep_partial:
         raise UsageError("--keep-partial: expected -o FILE, found none")
     if picture is not None:
@@ -131,21 +156,50 @@ def _check_files(
 
 
 def _listed(
-    inputs: opt.Inputs, output: Path | None, keywords: dict[str, Any], as_json: bool, *, softly: bool
-) -> "tuple[mf.Matches, int, KeyboardInterrupt | None]":
-    """Deliver the rows; return them, their number, and the interrupt that ended them early if `softly`."""
+    inputs: opt.Inputs,
+    output: Path | None,
+    keywords: dict[str, Any],
+    progress: bool | None,
+    *,
+    as_json: bool,
+    softly: bool,
+) -> "tuple[mf.Matches, KeyboardInterrupt | None]":
+    """Deliver the rows; return the matches, and the interrupt that arrived before the end.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The rows were not delivered; if `softly`, two interrupts arrived.
+    """
     stop = SoftStop()
-    keywords["progress"] = stop.watching(keywords["progress"])
-    with _started(inputs, keywords) as matches:
-        try:
-            if not softly:
-                return matches, deliver(matches, output, as_json=as_json), None
-            stop.end(matches)
-            with stop:
-                return matches, deliver(matches, output, as_json=as_json), stop.arrived
-        except KeyboardInterrupt as interrupt:
-            where = f"{output} was not written" if output else "the rows are incomplete"
-            raise type(interrupt)(f"stopped after {quantity(matches.rows, 'row')}, {where}") from None
+    before = None if output is None else file_identity(output)
+    matches: mf.Matches | None = None
+    try:
+        with opt.search_progress(progress, "matching", prints_rows=output is None and not as_json) as shown:
+            keywords["progress"] = stop.watching(shown)
+            with _started(inputs, keywords) as matches:
+                if softly:
+                    stop.end(matches)
+                with stop if softly else nullcontext():
+                    deliver(matches, output, as_json=as_json)
+        return matches, stop.arrived
+    except KeyboardInterrupt as interrupt:
+        if matches is None:
+            raise
+        if output is not None and file_identity(output) != before:  # all rows are written
+            return matches, interrupt
+        where = f"{output} was not written" if output else "the rows are incomplete"
+        raise type(interrupt)(f"stopped after {quantity(matches.rows, 'row')}, {where}") from None
+
+
+def _drawn(inputs: opt.Inputs, picture: Path, search: Search) -> tuple[bool, KeyboardInterrupt | None]:
+    """Draw the picture; return whether it is there, and the interrupt that stopped it."""
+    before = file_identity(picture)
+    try:
+        return draw_first(inputs, picture, search), None
+    except KeyboardInterrupt as interrupt:
+        drawn = file_identity(picture) != before
+        return drawn, None if drawn else interrupt
 
 
 def _started(inputs: opt.Inputs, keywords: dict[str, Any]) -> "mf.Matches":
@@ -160,16 +214,18 @@ def _started(inputs: opt.Inputs, keywords: dict[str, Any]) -> "mf.Matches":
         raise UsageError(str(error).replace("attributes:", "--column:", 1)) from None
 
 
-def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> int:
-    """Write the rows to the file or stdout, or (JSON without a file) only count them; return their number."""
+def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> None:
+    """Write the rows to the file or stdout, or (JSON without a file) only count them."""
     from motiflux.io.text import csv_writer
     from motiflux.io.writers import write_matches
 
     if output is not None:
-        return write_matches(matches, output)
-    if as_json:
-        return sum(len(batch) for batch in matches)
-    return csv_writer.write_to(_Output(), matches, name="standard output")
+        write_matches(matches, output)
+    elif as_json:
+        for _ in matches:
+            pass
+    else:
+        csv_writer.write_to(_Output(), matches, name="standard output")
 
 
 class _Output:

@@ -13,10 +13,11 @@ from motiflux.cli import columns as col
 from motiflux.cli import options as opt
 from motiflux.cli import watch_options as wopt
 from motiflux.cli.checkpoints import Earlier, Task
-from motiflux.cli.exits import ExitCode, Terminated, UsageError
+from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.moved_files import NO_GRAPH, is_standard
 from motiflux.cli.output import print_json
 from motiflux.cli.saver import Saver, read_every
+from motiflux.cli.signals import Terminated
 from motiflux.errors import ArgumentError
 from motiflux.units import quantity, seconds_text
 from motiflux.words import Semantics, Symmetry
@@ -204,13 +205,14 @@ def _begun(
         )
         return mf.Monitor(read.graph, read.patterns, matches=sink.wants_matches, **options)
     if col.given():
-        raise UsageError(f"{', '.join(col.given())}: expected a graph table, found none")
+        given = ", ".join("--" + name.replace("_", "-") for name in col.given())
+        raise UsageError(f"{given}: expected a graph, found none")
     nothing = mf.Graph.from_edges([], directed=bool(directed))
     return mf.Monitor(nothing, opt.read_patterns(task.patterns), matches=sink.wants_matches, **options)
 
 
 def _sinks(task: Task, earlier: Earlier | None, *, as_json: bool) -> "tuple[Sink, list[Sink]]":
-    """Return what takes the matches, and its part for each output of the task."""
+    """Return the sink of all matches, and the sink of each output of the task."""
     from motiflux.stream import FileSink, Nowhere, SeveralSinks, StandardOutput
     from motiflux.stream.sinks.standard_output import OUTPUTS
 

@@ -106,7 +106,10 @@ class Column:
         """
         values = self.data
         if self.strings is not None:
-            values = np.array(list(self.strings), dtype=object)[self.data]
+            codes, table = self.data, self.strings
+            if len(table) > len(codes):  # a few rows of many: only their strings become objects
+                codes, table = table.used(codes)
+            values = np.array(list(table), dtype=object)[codes]
         elif self.times is not None:
             moments = self.data.astype("datetime64[ns]")
             moments[self.missing()] = np.datetime64("NaT", "ns")
@@ -118,7 +121,7 @@ class Column:
     def to_list(self) -> list[Any]:
         """Return the values as Python objects, None (of floats also NaN) where they are missing.
 
-        Datetimes are ``datetime.datetime``, with the time zone UTC if they have one; those finer than
+        Datetimes are ``datetime.datetime``, with the time zone UTC if they have one; datetimes finer than
         microseconds are ``pandas.Timestamp``.
 
         Examples

@@ -84,7 +84,7 @@ def moment_for(column: Column, value: object) -> int:
     Raises
     ------
     ValueError
-        It is no datetime, or has a time zone where the column has none; says what was expected.
+        It is no datetime, or has a time zone where the column has none; names the expected kind.
     """
     try:
         found = (

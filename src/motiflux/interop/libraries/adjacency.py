@@ -39,12 +39,12 @@ def is_adjacency(mapping: Mapping[Any, Any], options: Iterable[str] = ()) -> boo
     names, neighbors = _has_ends(mapping), _mentions_keys(mapping)
     if names != neighbors:
         return neighbors
-    found = f"a dict with the keys {', '.join(map(repr, list(mapping)[:5]))}"
+    keys = list(mapping)[:5]
     raise ArgumentError(
         "graph",
-        "a table or an adjacency dict, and this one might be either: Graph.from_table(..., src=, dst=) reads "
-        "columns, Graph.from_adjacency reads neighbours",
-        found,
+        "a table or an adjacency dict, and a dict with these keys might be either: Graph.from_table(..., "
+        "src=, dst=) reads columns, Graph.from_adjacency reads neighbours",
+        keys,
     )
 
 
@@ -130,7 +130,7 @@ def _has_ends(mapping: Mapping[Any, Any]) -> bool:
 
 
 def _length(values: Any) -> int | None:
-    """Return the length of a column; None of what is none."""
+    """Return the length of a column, or None if the values are no column."""
     if isinstance(values, (str, bytes, Mapping, set, frozenset)) or not hasattr(values, "__len__"):
         return None
     return len(values)

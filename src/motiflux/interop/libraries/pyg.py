@@ -29,7 +29,7 @@ def is_hetero(data: object) -> bool:
 
 
 class Chosen(NamedTuple):
-    """What to take of the attributes of vertices, or of edges.
+    """The attributes of vertices, or of edges, that are taken.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _one(attributes: Mapping[str, Any], argument: str, name: str) -> Any:
 
 
 def _tell_left_out(data: Any, taken: set[str]) -> None:
-    """Give a note that names what is left out."""
+    """Give a note that names the attributes left out."""
     parts = [(f"data[{kind!r}].", data[kind]) for kind in _kinds(data)] if is_hetero(data) else [("", data)]
     left_out = [
         f"{where}{name}"

@@ -78,7 +78,7 @@ def ids_of(names: Iterable[Any], element: str, advice: str) -> NDArray[Any]:
     names
         Of any type.
     element, advice
-        ``"node"`` or ``"vertex"`` in errors, and what to do.
+        ``"node"`` or ``"vertex"`` in errors, and the advice.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from motiflux.io.tables.match_tables import Field, MatchTables
 
 _HEADER_BYTES = 128  # room for a shape of any 64-bit numbers; the format wants a multiple of 64
 
+_PLAIN_NAME = re.compile(r"[ve]\d+")
+
 
 def write(matches: MatchTables, path: Path) -> int:
     """Write an int64 array [rows, columns]; the number of rows is written into the header last.
@@ -20,10 +23,12 @@ def write(matches: MatchTables, path: Path) -> int:
     Raises
     ------
     OutputError
-        If a column holds anything but integers, or the file cannot be written.
+        If a column holds anything but integers or has a name of the pattern, or the file cannot be written.
     """
     for field in matches.fields:
         _check(path, field)
+    if not all(_PLAIN_NAME.fullmatch(field.name.partition(".")[0]) for field in matches.fields):
+        raise no_names(path)
     rows = 0
     with AtomicFile(path) as file:
         file.write(_header(0, len(matches.fields)))
@@ -35,6 +40,14 @@ def write(matches: MatchTables, path: Path) -> int:
             rows += len(stacked)
         file.write_at(0, _header(rows, len(matches.fields)))
     return rows
+
+
+def no_names(path: Path) -> OutputError:
+    """Return the error of columns that are named after the pattern."""
+    return OutputError(
+        f"{path}: found names=True, expected a .parquet, .arrow or .csv file with it: "
+        ".npy holds no column names"
+    )
 
 
 def _check(path: Path, field: Field) -> None:

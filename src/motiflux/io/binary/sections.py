@@ -120,7 +120,7 @@ def refuse_monitor(path: Path) -> None:
     Raises
     ------
     FormatError
-        It holds one; says what to do with it.
+        It holds one; names the call that reads it.
     """
     try:
         with path.open("rb") as file:
@@ -134,8 +134,7 @@ def refuse_monitor(path: Path) -> None:
 
 
 SAVED_MONITOR = (
-    "found a saved monitor, expected a graph: Monitor.load reads it, and Monitor.snapshot returns its graph; "
-    "motiflux watch --resume goes on with it"
+    "found a saved monitor, expected a graph: Monitor.load reads it, and Monitor.snapshot returns its graph"
 )
 
 

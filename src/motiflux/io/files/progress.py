@@ -18,6 +18,8 @@ Update = Callable[[int, int, str], None]
 
 SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_BETWEEN_TEXTS = 0.1
+_BAR_WIDTH = 12
+"""So that a line with its text and the clock has less than 80 columns."""
 
 
 def is_shown() -> bool:
@@ -26,7 +28,7 @@ def is_shown() -> bool:
 
 
 def shares_terminal() -> bool:
-    """Whether standard output and stderr are terminals: what is printed on both is mixed."""
+    """Whether standard output and stderr are terminals: lines on both are mixed."""
     return _is_terminal(sys.stderr) and _is_terminal(sys.stdout)
 
 
@@ -83,16 +85,16 @@ def _bar(what: str) -> Iterator[Update]:
 
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[share]}"),
-        TextColumn("{task.fields[note]}"),
+        BarColumn(bar_width=_BAR_WIDTH),
+        TextColumn("{task.fields[note]}", markup=False),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None, share="", note="")
+        task = bar.add_task(what, total=None, note="")
 
         def update(done: int, total: int, note: str) -> None:
-            bar.update(task, completed=done, total=total or None, share=_share(done, total), note=note)
+            text = " ".join(filter(None, (_share(done, total), note)))
+            bar.update(task, completed=done, total=total or None, note=text)
 
         yield update
 

@@ -164,7 +164,7 @@ class TextTable:
         return _plain(data), missing, None, None
 
     def _quoted(self, codes: NDArray[np.uint32], known: _Known) -> tuple[NDArray[np.uint32], Quoted]:
-        """Return codes and the strings that they refer to: those of few rows, or the whole table once."""
+        """Return codes and the strings that they refer to: of few rows, or the whole table once."""
         known.rows += len(codes)
         if known.quoted is None and known.rows * _FEW_ROWS < len(known.table):
             codes, used = known.table.used(codes)

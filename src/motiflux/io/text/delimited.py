@@ -90,7 +90,7 @@ def edge_columns(table: Table, ids: Ids, chosen: ChosenColumns, names: Sequence[
 
 
 def rows_kept(labels: NDArray[Any] | Coded, kept: NDArray[np.bool_] | None) -> NDArray[Any] | Coded:
-    """Return labels without those of rows that were dropped."""
+    """Return the labels of the rows that were kept."""
     if kept is None:
         return labels
     return Coded(labels.codes[kept], labels.values) if isinstance(labels, Coded) else labels[kept]
@@ -99,7 +99,7 @@ def rows_kept(labels: NDArray[Any] | Coded, kept: NDArray[np.bool_] | None) -> N
 def attributes_of(
     table: Table, chosen: ChosenColumns, kept: NDArray[np.bool_] | None
 ) -> tuple[dict[str, object], tuple[str, ...]]:
-    """Return the attributes, which are the last columns, without dropped rows, and notes on them."""
+    """Return the attributes, which are the last columns, of the rows that were kept, and notes on them."""
     if not chosen.attributes:
         return {}, ()
     parsed = table.columns[-len(chosen.attributes) :]
@@ -170,7 +170,7 @@ class _Opening:
             raise FormatError(path, str(error), first.lines_before + 1) from None
 
     def parse(self, chosen: ChosenColumns, advice: str, threads: int | None) -> tuple[Table, Ids]:
-        """Return the table and its ids; `advice` is what errors about ids add."""
+        """Return the table and its ids; errors about ids end with `advice`."""
         first, options = self._first, self._options
         width = max(len(first.fields), *(place + 1 for place in chosen.positions()))
         begin, lines = (first.end, first.lines_through) if self.named else (first.begin, first.lines_before)
@@ -202,7 +202,7 @@ class _Opening:
             return tuple(found)
         first, row = self._first, self._first_row()
         if self._guessed:
-            line, advice = f"line {first.lines_before + 1}", "header=False (--no-header) reads it as an edge"
+            line, advice = f"line {first.lines_before + 1}", "header=False reads it as an edge"
             if found:
                 found = [f"{found[0]}; {line} was taken as the names, {advice}"]
             else:
@@ -216,11 +216,11 @@ class _Opening:
 
 
 def other_separator(fields: Sequence[str], separator: str | None) -> str:
-    """Return what errors add where a line has another separator in it: how to say it."""
+    """Return advice for errors in a line that has another separator in it; empty if it has none."""
     found = next(
         (one for one in _SEPARATORS if one != separator and any(one in field for field in fields)), None
     )
-    return "" if found is None else f"; sep={found!r} (--sep {found!r}) if {found!r} separates fields"
+    return "" if found is None else f"; sep={found!r} if {found!r} separates fields"
 
 
 def _is_data(first: Record, ends: Sequence[ColumnName | None]) -> bool:

@@ -95,7 +95,7 @@ def read(
 def _header_notes(edge: Record) -> tuple[str, ...]:
     ends = " and ".join(map(repr, edge.fields[:2]))
     line = f"line {edge.lines_through} was read as an edge between {ends}"
-    return (f"{line}; header=True (--header) takes it as the names of the columns",)
+    return (f"{line}; header=True takes it as the names of the columns",)
 
 
 def _look(file: TextFile, options: TextOptions) -> tuple[_native.Layout, Record]:
@@ -120,7 +120,7 @@ def _fault(path: Path, record: Record, expected: str) -> FormatError:
 
 
 def _id_rules(chosen: ChosenColumns, edge: Record, options: TextOptions) -> IdRules:
-    """Return what ids may be; the first edge determines whether they are integers or names."""
+    """Return the rules of ids; the first edge determines whether they are integers or names."""
 
     def judge(ids: Sequence[str], place: str) -> tuple[Reasons, Want]:
         names = options.ids == "names" or (options.ids is None and not any(map(is_number, ids)))

@@ -1,4 +1,4 @@
-"""The ids of a table of text: integers or names, and what is done where some are missing."""
+"""The ids of a table of text: integers or names, and the treatment of missing ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from motiflux.interop.missing import ADVICE, ADVICE_ON_WORDS, WORDS, Missing, fi
 from motiflux.interop.strings import StringTable
 from motiflux.io.text.table import Field, Parsed, Record, Table, TextOptions, Want, as_names
 
-ADVICE_ON_KIND = "ids='names' (--ids names) takes all ids as names"
+ADVICE_ON_KIND = "ids='names' takes all ids as names"
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
 _FOUND = re.compile(r"found '([^']*)'")
@@ -54,7 +54,7 @@ class Ids(NamedTuple):
 
 @dataclass(frozen=True)
 class IdRules:
-    """What ids may be.
+    """The rules of ids.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class IdRules:
     integers
         Whether a column holds integers only, each with the reason that its errors give.
     missing
-        What is done with missing ids.
+        Treatment of missing ids.
     want
-        What the parser makes of them, if no rows are to be dropped.
+        The kind that the parser makes of them, if no rows are to be dropped.
     advice
-        What errors add on other columns.
+        Advice for errors: how to name other columns.
     judge
         Makes `integers` and `want` of the first row that is kept, if the first of the file is dropped; None
         where no row decides.
@@ -201,7 +201,7 @@ class _Finder(NamedTuple):
 
 @dataclass(frozen=True)
 class _Shapes:
-    """What each of some names looks like: bool [names].
+    """The shapes of names: bool [names] each.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def _some_decimal(strings: StringTable) -> bool:
 
 
 def advised(error: FormatError, rules: IdRules) -> FormatError:
-    """Return an error of the parser with what to do, if it is about ids."""
+    """Return an error of the parser, with advice if it is about ids."""
     message = str(error)[len(str(FormatError(error.path, "", error.line))) :]
     if not any(message.startswith(f"{what}: ") for what in rules.titles):
         return error

@@ -55,9 +55,9 @@ class TextOptions:
     vertices_header
         `header` of the table of vertices in another file.
     ids
-        What all ids are; None: a column whose first id is an integer holds integers only.
+        The kind of all ids; None: a column whose first id is an integer holds integers only.
     missing
-        What is done with rows without an id.
+        Treatment of rows without an id.
     """
 
     header: bool | None = None
@@ -83,7 +83,7 @@ class TextOptions:
         return {name: value for name, value in vars(self).items() if value not in (None, "error")}
 
     def refuse_for(self, suffix: str) -> None:
-        """Refuse what is about text for a table of another format, whose columns have names and types."""
+        """Refuse options of text for a table of another format, whose columns have names and types."""
         for argument in ("header", "sep", "ids"):
             if getattr(self, argument) is not None:
                 expected = f"nothing: columns of {suffix} files have names and types"

@@ -167,6 +167,11 @@ class _Reading:
 
 
 def _no_value(left: Operand, operator: Operator, right: Operand) -> TextError:
+    match left, right:
+        case (Call() as call, Symbol() as text) | (Symbol() as text, Call() as call) if _is_id_of_one(call):
+            if operator is Operator.EQUAL:
+                written = f"id({quoted(as_symbol(call.arguments[0]).name)}) = "
+                return TextError(needs_quotes(written, text.name), text.start)
     for operand in (left, right):
         if isinstance(operand, Call):
             return _misplaced(operand)
@@ -181,6 +186,10 @@ def _no_value(left: Operand, operator: Operator, right: Operand) -> TextError:
             correction = needs_quotes(f"{quoted(left.name)} {operator} ", right.name)
             return TextError(f"{problem}, and {correction}", right.start)
     return TextError(f"{problem}: expected a value on one side", right.start)
+
+
+def _is_id_of_one(call: Call) -> bool:
+    return call.function.lower() == "id" and len(call.arguments) == 1
 
 
 def _misplaced(call: Call) -> TextError:

@@ -21,12 +21,12 @@ _TEXT = rf"(?!(?i:{'|'.join(f'{_OTHER_WORDS} {CLAUSES}'.split())})\b)\w+"
 _WORDS = re.compile(rf"{_TEXT}(?:[ \t]+{_TEXT})*(?!\w|\s*[(.])")
 _AFTER = re.compile(rf"(?:<=|>=|<>|!=|=|<|>)\s*(?=\d*[^\W\d])(?P<words>{_WORDS.pattern})")
 _COMPARED = re.compile(
-    r"(?i)[\w.`]+(?:\s*(?:<=|>=|<>|!=|=|<|>|:)|\s+(?:STARTS\s+WITH|ENDS\s+WITH|CONTAINS))\s*\Z"
+    r"(?i)(?:\bid\s*\(\s*[\w`]+\s*\)|[\w.`]+)(?:\s*(?:<=|>=|<>|!=|=|<|>|:)|\s+(?:STARTS\s+WITH|ENDS\s+WITH|CONTAINS))\s*\Z"
 )
 
 
 def unquoted(text: str, position: int, accepted: AbstractSet[str]) -> tuple[str, int] | None:
-    """Return the error and its place, if what stands at `position` belongs to text without quotes.
+    """Return the error and its place, if the character at `position` belongs to text without quotes.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class Delta:
 
 
 def _page(delta: Delta) -> str:
-    """Return what changed by pattern, and the first matches of the first patterns that have any."""
+    """Return the changes by pattern, and the first matches of the first patterns that have any."""
     from motiflux.draw.page import facts_table, rows_table  # needed in notebooks only
 
     changes = list(delta)

@@ -112,7 +112,7 @@ def _print(data: bytes, interrupted: Callable[[], bool]) -> int:
     stream = sys.stdout.buffer
     try:
         number = stream.fileno()
-        # A pipe that is called ready takes this much without waiting, where nobody can be interrupted.
+        # A pipe that is called ready takes this much without waiting: an interrupt would not end the wait.
         most = _FILE_BYTES if stat.S_ISREG(os.fstat(number).st_mode) else select.PIPE_BUF
     except OSError:
         stream.write(data)
