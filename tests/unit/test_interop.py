@@ -168,7 +168,7 @@ def test_durations_are_no_labels():
             np.array([1.0, 2.0, 3.0]),
             r"row 0: .* found 1\.0; missing='drop' .* floats without a fraction",
         ),
-        ([1, 2.0, 3], r"row 1: .* found 2\.0; missing='drop' .* takes floats without a fraction as integers"),
+        ([1, 2.0, 3], r"row 1: .* found 2\.0; missing='drop' takes floats without a fraction as integers"),
         ([1, 2.0, 3.5], r"row 2: .* found 3\.5$"),
         (pa.array([True, False, True]), "row 0: .* found True"),
         (pa.nulls(3), "row 0: .* found none"),
@@ -250,7 +250,7 @@ def test_words_for_missing_values_are_names_where_they_are_kept():
     table = {"src": ["NA", "ZA"], "dst": ["ZA", "nan"]}
     assert mf.Graph.from_table(table, missing="keep").num_edges == 2
     with pytest.raises(
-        mf.GraphError, match=r"row 0: expected an id, .* found 'NA'; .* 'keep' takes the word"
+        mf.GraphError, match=r"row 0: expected an id, .* found 'NA'; .* missing='keep' takes the word"
     ):
         mf.Graph.from_table(table)
     with pytest.raises(mf.ArgumentError, match="missing: expected one of"):
