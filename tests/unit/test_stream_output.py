@@ -110,6 +110,19 @@ class TestWhileItGoesOn:
             monitor.run([], FileSink(path, kept=mark))
         assert rows_of(path) == before
 
+    @pytest.mark.parametrize("second", ["absent.csv", "short.csv", "absent.arrow", "other.arrow"])
+    def test_no_file_is_cut_if_another_cannot_go_on(self, tmp_path: Path, second: str) -> None:
+        pytest.importorskip("pyarrow")
+        first = tmp_path / "o.csv"
+        first.write_text("sign,update\n1,2\n")
+        (tmp_path / "short.csv").write_text("s")
+        (tmp_path / "other.arrow").write_text("sign")
+        sinks = [FileSink(first, kept=12), FileSink(tmp_path / second, kept=3)]
+        with watching() as monitor, pytest.raises(mf.OutputError, match=second):
+            monitor.run(ROWS, sinks)
+        assert first.read_text() == "sign,update\n1,2\n"
+        assert not (tmp_path / "absent.csv").exists()
+
     def test_another_file_is_not_gone_on_with(self, tmp_path: Path) -> None:
         pytest.importorskip("pyarrow")
         (tmp_path / "o.arrow").write_text("something else")

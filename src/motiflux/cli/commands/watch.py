@@ -17,6 +17,7 @@ from motiflux.cli.exits import ExitCode, Terminated, UsageError
 from motiflux.cli.moved_files import NO_GRAPH, is_standard
 from motiflux.cli.output import print_json
 from motiflux.cli.saver import Saver, read_every
+from motiflux.cli.stream_content import StreamContent
 from motiflux.errors import ArgumentError
 from motiflux.units import quantity, seconds_text
 from motiflux.words import Semantics, Symmetry
@@ -78,7 +79,7 @@ def run(
         "threads": threads,
     }
     outputs = outputs or []
-    _check_together(limit, outputs, save, save_every, resume, as_json=as_json)
+    _check_together(limit, outputs, save, save_every, resume)
     _check_edge_times(edge_times, window, graph, resume)
     every = read_every(save_every or wopt.SAVE_EVERY)
     columns = _columns_of(stream_columns)
@@ -86,12 +87,13 @@ def run(
     earlier = None
     if resume is not None:
         earlier = Earlier(resume, threads)
-        given = {"graph": graph, "stream": stream, "columns": columns, "outputs": outputs}
+        given = {"graph": graph, "stream": stream, "columns": columns}
         earlier.check({**_given(context), **given})
         task = task.going_on(earlier)
     elif not patterns:
         raise UsageError("--pattern: expected at least one pattern, found none")
     task.check_places(save, resume)
+    _check_printed(task, as_json=as_json)
     sink, sinks = _sinks(task, earlier, as_json=as_json)
     source = task.source(earlier, follow=follow, on_error=on_error.value)
     if earlier is None:
@@ -99,6 +101,8 @@ def run(
         monitor = _begun(task, sink, options, directed=directed, progress=progress)
     else:
         monitor = earlier.monitor
+    content = earlier.content if earlier is not None else None
+    content = content or StreamContent(task.stream, task.open_options())
     with monitor, _shown(progress, prints_rows=sink.prints) as shown:
         totals = Run(
             monitor,
@@ -108,9 +112,9 @@ def run(
             progress=shown,
             skips=on_error is wopt.OnError.SKIP,
             limit=limit,
-            saver=None if save is None else Saver(monitor, save, every, sinks, task),
+            saver=None if save is None else Saver(monitor, save, every, sinks, task, content),
         ).into(sink)
-        what = monitor._options.symmetry.value.removesuffix("s")
+        what = str(monitor.options["symmetry"]).removesuffix("s")
     if as_json:
         print_json(_fields(task.patterns, totals))
     else:
@@ -164,22 +168,27 @@ def _check_together(
     save: Path | None,
     save_every: str | None,
     resume: Path | None,
-    *,
-    as_json: bool,
 ) -> None:
     """Raise an error for contradictory options."""
     if limit is not None and (save or resume):
         raise UsageError("--limit: not allowed with --save or --resume, because a limit ends within a batch")
     if save_every is not None and save is None:
         raise UsageError("--save-every: expected --save, found none")
+    if save is None:
+        return
+    check_place(save)
     for output in outputs:
+        if output.suffix.lower() == ".parquet":
+            raise UsageError(
+                f"-o {output}: expected a format that --save can append to: .csv, .tsv, .jsonl or .arrow"
+            )
+
+
+def _check_printed(task: Task, *, as_json: bool) -> None:
+    """Raise an error if both rows, perhaps those of the saved run, and the JSON object go to stdout."""
+    for output in task.outputs:
         if as_json and is_standard(str(output)):
             raise UsageError(f"-o {output}: expected a file, because --json writes to stdout")
-    if save is not None:
-        check_place(save)
-    for output in outputs:
-        if save is not None and output.suffix.lower() == ".parquet":
-            raise UsageError(f"-o {output}: expected a format that --save can append to: .csv or .arrow")
 
 
 def _given(context: typer.Context) -> dict[str, Any]:

@@ -165,6 +165,16 @@ class Core:
         return self._options.mode
 
     @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of `Monitor` that determine its results, with their defaults, in plain types."""
+        return self._options.arguments()
+
+    @property
+    def directed(self) -> bool:
+        """Whether the graph is directed."""
+        return self._base.directed
+
+    @property
     def patterns(self) -> tuple[Pattern, ...]:
         """The patterns that are watched."""
         return tuple(self._watched)
