@@ -217,7 +217,11 @@ class TestRefusals:
             (["none", "absent.stream", "--pattern", TRIANGLE, "-o", "o.xlsx"], "found suffix '.xlsx'"),
             (
                 ["none", "absent.stream", "--pattern", TRIANGLE, "--src", "x"],
-                "expected a graph table",
+                "--src: expected a graph table",
+            ),
+            (
+                ["none", "absent.stream", "--pattern", TRIANGLE, "--missing", "drop"],
+                "found none; --on-error skip leaves out lines of STREAM without an id",
             ),
             (["none", "a.csv", "--pattern", TRIANGLE, "--stream-column", "src"], "PART=COLUMN"),
             (["none", "a.csv", "--pattern", TRIANGLE, "--stream-column", "x=y"], "parts out of op, src"),

@@ -326,7 +326,7 @@ class TestLeavingOut:
         }  # fmt: skip
         with (
             watching("(a)--(b)") as monitor,
-            pytest.warns(mf.MotifluxWarning, match="row 3: vertex 3: expected the label it has, 8, found 7"),
+            pytest.warns(mf.MotifluxWarning, match="row 2: vertex 3: expected the label it has, 8, found 7"),
         ):
             totals = monitor.run(table, Nowhere(), on_error="skip")
         assert (totals.updates, totals.skipped) == (2, 1)

@@ -153,7 +153,7 @@ class TestSources:
         pa = pytest.importorskip("pyarrow")
         table = pa.table({"op": ["+", "*", "+", "+"], "src": [1, 2, None, 4], "dst": [5, 6, 7, 8]})
         given: list[Any] = []
-        with pytest.raises(mf.StreamError, match="table, row 2: op: found '\\*', expected"):
+        with pytest.raises(mf.StreamError, match="table, row 1: op: found '\\*', expected"):
             given.extend(as_source(table).batches(Request(None)))
         (batch,) = as_source(table, on_error="skip").batches(Request(None))
         assert batch.updates.sources.tolist() == [1, 4]

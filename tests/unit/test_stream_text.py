@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.stream import Batch, Position, Request, Source
+from motiflux.stream import Batch, Nowhere, Position, Request, Source, as_source
 from motiflux.stream.sources import reading
 from motiflux.stream.sources.reading import PipeReader
 from motiflux.stream.sources.text import TextSource
@@ -418,3 +419,81 @@ def test_parsed_times_are_numbers(tmp_path: Path) -> None:
     (batch,) = batches(mf.open_source(path))
     assert batch.updates.times is not None
     assert batch.updates.times.dtype == np.int64
+
+
+class TestMissingIds:
+    """A word for a missing id is refused by its line, as in a graph, and makes no names of integers."""
+
+    TABLE = "src,dst,time\n1,2,1\n3,nan,2\n\n4,5,3\nNULL,6,4\n7,8,5\n"
+    LINES = "e 1 2\nv NA 3\ne 4 5\nv 9 2\ne N/A 6\ne 7 8\n"
+
+    @pytest.mark.parametrize("size", [1, 2, 100])
+    @pytest.mark.parametrize(("name", "text"), [("a.csv", TABLE), ("a.stream", LINES), ("a.csv.gz", TABLE)])
+    def test_their_lines_are_left_out_if_asked(self, tmp_path: Path, name: str, text: str, size: int) -> None:
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+        source = mf.open_source(path, on_error="skip")
+        found = batches(source, size)
+        ids = [value for batch in found for value in batch.updates.sources.tolist()]
+        assert ids == [1, 4, 7]
+        assert sum(batch.skips for batch in found) == 2
+        skipped = [message for batch in found for _, message in batch.skipped]
+        assert all(
+            "expected an integer or a name" in message or "an integer, as" in message for message in skipped
+        )
+        assert found[-1].position.line == text.count("\n")
+
+    @pytest.mark.parametrize(
+        ("name", "text", "message"),
+        [
+            (
+                "a.csv",
+                TABLE,
+                "a.csv, line 3: column 'dst': found 'nan', expected an integer or a name; on_error",
+            ),
+            ("a.stream", LINES, "a.stream, line 2: vertex id: found 'NA', expected an integer or a name"),
+        ],
+    )
+    def test_one_stops_a_run_before_its_line(
+        self, tmp_path: Path, name: str, text: str, message: str
+    ) -> None:
+        path = written(tmp_path / name, text)
+        with mf.Monitor(mf.Graph.from_edges([]), "(a)--(b)") as monitor:
+            with pytest.raises(mf.FormatError, match=re.escape(message)):
+                monitor.run(path, Nowhere())
+            assert (monitor.num_edges, monitor.kinds()["ids"]) == (1, "i")
+            before, _, _ = text.partition("3,nan" if name == "a.csv" else "v NA")
+            assert monitor.source_position == Position(before.count("\n"), len(before))
+            path.write_text(re.sub("nan|NULL|NA|N/A", "20", text))
+            monitor.run(mf.open_source(path, start=monitor.source_position), Nowhere())
+            assert monitor.kinds()["ids"] == "i"
+
+    def test_a_word_may_be_kept_as_a_name(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "a.csv", "src,dst\nNA,DE\nDE,nan\n")
+        assert [row[1:3] for row in rows(mf.open_source(path, missing="keep"))] == [
+            ("NA", "DE"),
+            ("DE", "nan"),
+        ]
+        with pytest.raises(mf.ArgumentError, match="missing: expected 'error' or 'keep', found 'drop'"):
+            mf.open_source(path, missing="drop")
+
+    def test_tables_refuse_them_too(self, tmp_path: Path) -> None:
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        table = pa.table({"src": ["ann", "bob", "cy"], "dst": ["bob", "NULL", "ann"]})
+        pq.write_table(table, tmp_path / "a.parquet")
+        for source in (mf.open_source(tmp_path / "a.parquet"), as_source(table)):
+            with pytest.raises(
+                mf.StreamError, match="row 1: dst: found 'NULL', expected an integer or a name"
+            ):
+                batches(source)
+        (batch,) = batches(mf.open_source(tmp_path / "a.parquet", on_error="skip"))
+        assert (batch.updates.sources.tolist(), batch.skips) == (["ann", "cy"], 1)
+        (batch,) = batches(mf.open_source(tmp_path / "a.parquet", missing="keep"))
+        assert batch.updates.targets.tolist() == ["bob", "NULL", "ann"]
+
+    @pytest.mark.parametrize("missing", [float("nan"), None])
+    def test_objects_of_python_that_are_no_ids_are_refused_and_strings_are_names(self, missing: Any) -> None:
+        with mf.Monitor(mf.Graph.from_edges([("a", "b")]), "(a)--(b)") as monitor:
+            with pytest.raises(mf.StreamError, match="expected all integers or all strings, found"):
+                monitor.apply([("+", "a", missing), ("+", "a", "c")])
+            assert monitor.apply([("+", "a", "nan")])[0].positive == 2

@@ -202,6 +202,7 @@ class TestRefusals:
             (["--set", "tail=off"], "--set: expected"),
             (["-o", "other.csv"], "--output: expected"),
             (["--stream-format", "csv"], "--stream-format: expected none"),
+            (["--missing", "keep"], "--missing: expected error as in"),
             (["--limit", "3"], "--limit: not allowed with --save or --resume"),
         ],
     )

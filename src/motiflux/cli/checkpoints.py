@@ -21,7 +21,7 @@ VERSION = 2
 
 
 _SAME_OPTIONS = ("mode", "semantics", "symmetry", "duplicates", "strict", "time_unit")
-_SAME_FACTS = ("batch_size", "stream_format", "columns")
+_SAME_FACTS = ("batch_size", "stream_format", "columns", "missing")
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Task:
     outputs: list[Path]
     format: str | None
     columns: dict[str, str | int] | None
+    missing: str = "error"
 
     def facts(self) -> dict[str, Any]:
         """Return it for a checkpoint."""
@@ -45,6 +46,7 @@ class Task:
             "batch_size": self.batch_size,
             "stream_format": self.format,
             "columns": self.columns,
+            "missing": self.missing,
         }
 
     def going_on(self, earlier: "Earlier") -> "Task":
@@ -64,6 +66,7 @@ class Task:
             continued(earlier.path, earlier.outputs, self.outputs),
             self.format or facts.get("stream_format"),
             self.columns or facts.get("columns"),
+            facts.get("missing", self.missing),
         )
 
     def check_places(self, *more: Path | None) -> None:
@@ -86,7 +89,7 @@ class Task:
 
     def open_options(self) -> dict[str, Any]:
         """Return the keywords of `motiflux.open_source` that determine what the stream says."""
-        return {"columns": self.columns, "format": self.format}
+        return {"columns": self.columns, "format": self.format, "missing": self.missing}
 
     def source(self, earlier: "Earlier | None", *, follow: bool, on_error: str) -> "Source":
         """Open the stream."""
@@ -208,7 +211,11 @@ class Earlier:
                 self._refuse("STREAM", saved, name)
             return
         columns = given["columns"] or self.facts["columns"]
-        options = {"columns": columns, "format": given.get("stream_format") or self.facts["stream_format"]}
+        options = {
+            "columns": columns,
+            "format": given.get("stream_format") or self.facts["stream_format"],
+            "missing": self.facts.get("missing", "error"),
+        }
         if not Path(name).exists():
             open_source(Path(name)).close()  # which says why it cannot be opened
         self.content = StreamContent(name, options)

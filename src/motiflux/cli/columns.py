@@ -97,7 +97,7 @@ OPTIONS = {
         "[error|drop|keep]",
         one_of("error", "drop", "keep"),
         "Rows without an id (empty, NaN, or a word such as NULL). error: stop; drop: leave out and count "
-        "them; keep: take such words as names.",
+        "them; keep: take such words as names, also in STREAM of watch.",
         "error",
     ),
     "self_loops": _option(

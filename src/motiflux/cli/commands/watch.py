@@ -83,11 +83,15 @@ def run(
     _check_edge_times(edge_times, window, graph, resume)
     every = read_every(save_every or wopt.SAVE_EVERY)
     columns = _columns_of(stream_columns)
-    task = Task(graph, stream, patterns or [], batch_size, outputs, stream_format, columns)
+    missing = col.given().get("missing")
+    missing = None if missing == "drop" else missing  # of GRAPH only
+    task = Task(
+        graph, stream, patterns or [], batch_size, outputs, stream_format, columns, missing or "error"
+    )
     earlier = None
     if resume is not None:
         earlier = Earlier(resume, threads)
-        given = {"graph": graph, "stream": stream, "columns": columns}
+        given = {"graph": graph, "stream": stream, "columns": columns, "missing": missing}
         earlier.check({**_given(context), **given})
         task = task.going_on(earlier)
     elif not patterns:
@@ -212,10 +216,22 @@ def _begun(
             task.graph, task.patterns, directed=directed, threads=threads, progress=progress
         )
         return mf.Monitor(read.graph, read.patterns, matches=sink.wants_matches, **options)
-    if col.given():
-        raise UsageError(f"{', '.join(col.given())}: expected a graph table, found none")
+    _check_columns()
     nothing = mf.Graph.from_edges([], directed=bool(directed))
     return mf.Monitor(nothing, opt.read_patterns(task.patterns), matches=sink.wants_matches, **options)
+
+
+def _check_columns() -> None:
+    """Raise an error for options of graph tables without a graph; --missing keep is one of STREAM too."""
+    given = {name: value for name, value in col.given().items() if (name, value) != ("missing", "keep")}
+    if given.get("missing") == "drop":
+        raise UsageError(
+            "--missing drop: expected a graph table, found none; --on-error skip leaves out lines of STREAM "
+            "without an id"
+        )
+    if given:
+        names = ", ".join("--" + name.replace("_", "-") for name in given)
+        raise UsageError(f"{names}: expected a graph table, found none")
 
 
 def _sinks(task: Task, earlier: Earlier | None, *, as_json: bool) -> "tuple[Sink, list[Sink]]":

@@ -241,7 +241,7 @@ class Run:
         for line, message in batch.skipped[: _SKIPS_TOLD - self._sums.skips_told]:
             self._sums.skips_told += 1
             text = batch.text_of(line)
-            told = f"{batch.origin}, {batch.unit} {line}: {message}; it was left out"
+            told = f"{batch.place(line)}: {message}; it was left out"
             warnings.warn(told + (f": {text}" if text else ""), MotifluxWarning, stacklevel=5)
 
     def _warn(self) -> None:

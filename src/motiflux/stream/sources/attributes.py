@@ -14,22 +14,16 @@ Attributes = Callable[[NDArray[np.int64]], Mapping[str, Sequence[Any]]]
 """Returns the values of each column for some lines of a batch; None is a missing value."""
 
 
-class TextAttributes:
-    """Keeps the text of a batch, and reads records of it again when their attributes are wanted.
+class KeptText:
+    """The text that was fed to a parser and not yet taken from it.
 
     Parameters
     ----------
-    layout
-        Of the text.
-    columns
-        The position of each column, by name.
     offset
         The position of the text that is fed first, in bytes.
     """
 
-    def __init__(self, layout: _native.Layout, columns: Mapping[str, int], offset: int) -> None:
-        self._layout = layout
-        self._columns = dict(columns)
+    def __init__(self, offset: int) -> None:
         self._offset = offset
         self._text = bytearray()
 
@@ -37,11 +31,35 @@ class TextAttributes:
         """Take text."""
         self._text += chunk
 
-    def taken(self, offset: int, before: int) -> Attributes:
-        """Return the attributes of the batch that ends at `offset` and has `before` lines before it."""
+    def take(self, offset: int) -> bytes:
+        """Take out the text up to a position."""
         raw = bytes(self._text[: offset - self._offset])
         del self._text[: offset - self._offset]
         self._offset = offset
+        return raw
+
+    def rest(self) -> bytes:
+        """Return the text that is left, which stays."""
+        return bytes(self._text)
+
+
+class TextAttributes:
+    """Reads records of a batch again when their attributes are wanted.
+
+    Parameters
+    ----------
+    layout
+        Of the text.
+    columns
+        The position of each column, by name.
+    """
+
+    def __init__(self, layout: _native.Layout, columns: Mapping[str, int]) -> None:
+        self._layout = layout
+        self._columns = dict(columns)
+
+    def taken(self, raw: bytes, before: int) -> Attributes:
+        """Return the attributes of the batch with this text, which has `before` lines before it."""
         ends = np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n"))
 
         def attributes(lines: NDArray[np.int64]) -> Mapping[str, Sequence[Any]]:

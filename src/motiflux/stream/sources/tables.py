@@ -15,6 +15,7 @@ from motiflux.errors import ArgumentError, FormatError, GraphError, StreamError
 from motiflux.interop import arrow
 from motiflux.interop.tables import Table
 from motiflux.stream.sources.columns import Name, StreamColumns
+from motiflux.stream.sources.missing_ids import refusal, words_at
 from motiflux.stream.sources.source import BEGIN, Batch, Position, Request
 from motiflux.stream.updates import OPS, Updates, VertexLabels
 from motiflux.types import Label, VertexId
@@ -35,6 +36,8 @@ class TableSource:
         The meaning of the columns.
     on_error
         ``"stop"`` or ``"skip"``: the treatment of rows without an id or a moment, or with an unknown op.
+    missing
+        One of `MISSING`: the treatment of words for a missing id.
     start
         Where to go on.
     """
@@ -46,8 +49,10 @@ class TableSource:
         *,
         columns: Mapping[str, Name] | StreamColumns | None = None,
         on_error: str = "stop",
+        missing: str = "error",
         start: Position = BEGIN,
     ) -> None:
+        self._missing = missing
         self._opened = opened
         self._name = name
         self._columns = StreamColumns.of(columns)
@@ -60,7 +65,7 @@ class TableSource:
         Raises
         ------
         StreamError
-            Names the row, counted from 1; all before it was given.
+            Names the row, counted from 0; all before it was given.
         """
         done = 0
         held: list[_Rows] = []
@@ -113,7 +118,7 @@ class TableSource:
             yield from self._batch(rows.part(first, first + step))
 
     def _batch(self, rows: _Rows) -> Iterator[Batch]:
-        wrong = rows.wrong()
+        wrong = rows.wrong(refuses_words=self._missing == "error", advised=not self._skips)
         is_good = np.array([one is None for one in wrong], dtype=bool)
         bad = np.flatnonzero(~is_good)
         kept = rows
@@ -132,7 +137,7 @@ class TableSource:
                 attributes=kept.attributes_of if kept.attributes else None,
             )
         if len(bad) and not self._skips:
-            row = int(rows.numbers[bad[0]]) + 1
+            row = int(rows.numbers[bad[0]])
             raise StreamError(f"{self._name}, row {row}: {wrong[bad[0]]}")
 
 
@@ -180,10 +185,13 @@ class _Rows:
     def where(self, kept: NDArray[np.bool_]) -> _Rows:
         return self._chosen(kept)
 
-    def wrong(self) -> NDArray[Any]:
+    def wrong(self, *, refuses_words: bool, advised: bool) -> NDArray[Any]:
         """Return the error of each row, or None."""
         found = np.full(self.length, None, dtype=object)
         for part, (values, missing) in reversed(self.columns.items()):
+            if part in ("src", "dst") and refuses_words and values.dtype.kind == "U":
+                for at in words_at(values):
+                    found[at] = refusal(part, str(values[at]), advised=advised)
             if missing is not None and part not in ("src_label", "dst_label"):
                 found[missing] = f"{part}: found nothing, expected a value"
             if part == "time" and values.dtype.kind == "f":
@@ -253,8 +261,9 @@ def _as_array(column: Any, what: str) -> Column:
         values = np.asarray(column)
         if values.dtype.kind != "O":
             return values, None
-        missing = np.array([value is None for value in column], dtype=bool)
-        return _of_objects(list(column)), missing if missing.any() else None
+        missing = np.array([value is None or value != value for value in column], dtype=bool)
+        listed = [None if absent else value for value, absent in zip(column, missing.tolist(), strict=True)]
+        return _of_objects(listed), missing if missing.any() else None
     lacking = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
     if arrow.is_string(column):
         return _of_objects(column.to_pylist()), lacking

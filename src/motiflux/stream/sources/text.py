@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,8 +16,9 @@ from motiflux import _native
 from motiflux.errors import ArgumentError, FormatError
 from motiflux.interop.strings import from_utf8
 from motiflux.io.text.delimited import SEPARATORS, column_names
-from motiflux.stream.sources.attributes import TextAttributes
+from motiflux.stream.sources.attributes import KeptText, TextAttributes
 from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order
+from motiflux.stream.sources.missing_ids import Lines
 from motiflux.stream.sources.reading import Reader, after
 from motiflux.stream.sources.source import BEGIN, Batch, Position, Request, malformed
 from motiflux.stream.updates import OPS, Updates, VertexLabels
@@ -27,6 +30,7 @@ TEXT_FORMATS = (LINES, *SEPARATORS)
 """Formats that are read as text."""
 
 _FORMS = {None: 0, "i": 1, "U": 2}
+_SKIPS_TOLD = 8
 _LINE_NAMES = ("op", "source id", "target id", "edge label", "time", "vertex label", "vertex label")
 
 
@@ -47,6 +51,8 @@ class TextSource:
         The separator of fields; None: by the format.
     on_error
         ``"stop"`` or ``"skip"``: the treatment of malformed lines.
+    missing
+        One of `MISSING`: the treatment of words for a missing id.
     start
         Where to go on.
     """
@@ -60,6 +66,7 @@ class TextSource:
         header: bool | None = None,
         sep: str | None = None,
         on_error: str = "stop",
+        missing: str = "error",
         start: Position = BEGIN,
     ) -> None:
         self._reader = reader
@@ -69,6 +76,7 @@ class TextSource:
         self._sep = sep
         self._skips = on_error == "skip"
         self._start = start
+        self._missing = missing
         self._attributes: TextAttributes | None = None
         if form == LINES and (self._columns != StreamColumns() or header is not None or sep is not None):
             raise ArgumentError(
@@ -88,36 +96,30 @@ class TextSource:
         FormatError
             With the line, the value found and the value expected; all updates before it were returned.
         """
-        parser, chunks = self._open(request)
+        parsing, chunks = self._open(request)
         size = request.rows
         for chunk in chunks:
             if chunk:
-                parser.feed(chunk)
-                if self._attributes is not None:
-                    self._attributes.feed(chunk)
+                parsing.feed(chunk)
             elif request.idle is not None:
                 request.idle()
-            while parser.fill(size):
-                yield from self._taken(parser)
-            if self._reader.live and not request.exact and parser.filled:
-                yield from self._taken(parser)
+            while parsing.parser.fill(size):
+                yield from self._taken(parsing)
+            if self._reader.live and not request.exact and parsing.parser.filled:
+                yield from self._taken(parsing)
         if not self._reader.endless:
-            parser.end()
-        while parser.fill(size):
-            yield from self._taken(parser)
-        if parser.has_any:
-            yield from self._taken(parser)
+            parsing.end()
+        while parsing.parser.fill(size):
+            yield from self._taken(parsing)
+        if parsing.parser.has_any:
+            yield from self._taken(parsing)
 
-    def _open(self, request: Request) -> tuple[_native.UpdateParser, Iterator[bytes]]:
+    def _open(self, request: Request) -> tuple[_Parsing, Iterator[bytes]]:
         forms = [_FORMS[kind] for kind in (request.ids, request.edge_labels, request.vertex_labels)]
         chunks = self._reader.chunks(0 if self._form != LINES else self._start.offset, request.deadline)
         if self._form == LINES:
-            places = [-1] * len(PARTS)
-            line, offset = self._start
-            return (
-                _native.UpdateParser(None, places, _LINE_NAMES, 0, "", self._skips, line, offset, forms),
-                chunks,
-            )
+            make = partial(_native.UpdateParser, None, [-1] * len(PARTS), _LINE_NAMES, 0, "", self._skips)
+            return _Parsing(make, self._start, forms, _LINE_NAMES), chunks
         layout = _native.Layout(self._sep or SEPARATORS[self._form], quotes=True, comments=False, trims=False)
         head, first = self._first_record(layout, chunks)
         names, chosen, named = self._choose(first)
@@ -128,19 +130,18 @@ class TextSource:
             again = None if self._reader.once else self._reader.chunks(begin, request.deadline)
             rest = after(begin, chain([head], chunks)) if again is None else again
         others = {name: place for place, name in enumerate(names) if place not in chosen.values()}
-        self._attributes = TextAttributes(layout, others, begin) if request.attributes and others else None
-        parser = _native.UpdateParser(
+        self._attributes = TextAttributes(layout, others) if request.attributes and others else None
+        titles = [f"column {names[chosen[part]]!r}" if part in chosen else "" for part in PARTS]
+        make = partial(
+            _native.UpdateParser,
             layout,
             [chosen.get(part, -1) for part in PARTS],
-            [f"column {names[chosen[part]]!r}" if part in chosen else "" for part in PARTS],
+            titles,
             len(first[4]),
             f" as on line {first[2] + 1}",
             self._skips,
-            line,
-            begin,
-            forms,
         )
-        return parser, rest
+        return _Parsing(make, Position(line, begin), forms, titles), rest
 
     def _first_record(
         self, layout: _native.Layout, chunks: Iterator[bytes]
@@ -183,10 +184,96 @@ class TextSource:
                 raise
             raise FormatError(self._reader.name, str(error), first[2] + 1) from None
 
-    def _taken(self, parser: _native.UpdateParser) -> Iterator[Batch]:
+    def _taken(self, parsing: _Parsing) -> Iterator[Batch]:
         """Yield the updates of the parser; then raise the error that stopped it."""
-        before = parser.line
-        inserts, sources, targets, labels, times, lines, vertices, names, skipped, skips, error, raw = (
+        taken = parsing.take()
+        if self._missing == "error" and taken.found.updates.sources.dtype.kind == "U":
+            taken = parsing.without_missing(taken, skips=self._skips)
+        found, named = taken.found, taken.found.updates.vertex_labels
+        attributes = None if self._attributes is None else self._attributes.taken(taken.raw, taken.before)
+        if len(found.updates) or named is not None or taken.skips:
+            yield Batch(
+                found.updates,
+                self._reader.name,
+                taken.position,
+                time.perf_counter(),
+                found.lines,
+                found.label_lines,
+                skips=taken.skips,
+                skipped=taken.skipped,
+                raw=taken.raw if self._skips else b"",
+                before=taken.before,
+                attributes=attributes,
+            )
+        if taken.error is not None:
+            raise malformed(self._reader.name, *taken.error)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """A batch as the parser has it.
+
+    Parameters
+    ----------
+    found
+        Updates and their lines.
+    raw, before
+        The text, and the lines before it.
+    position
+        After it.
+    skips, skipped, error
+        The number of lines left out, the first few with their errors, and the error that ends the text.
+    """
+
+    found: Lines
+    raw: bytes
+    before: int
+    position: Position
+    skips: int
+    skipped: tuple[tuple[int, str], ...]
+    error: tuple[int, str] | None
+
+
+class _Parsing:
+    """A parser and the text that it has not given yet.
+
+    Parameters
+    ----------
+    make
+        Makes a parser at a line and a position, for ids and labels of some forms.
+    start
+        Where the text begins.
+    forms
+        As `_FORMS`, of ids, labels of edges, and labels of vertices.
+    titles
+        The names of the parts of an update in errors.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[int, int, list[int]], _native.UpdateParser],
+        start: Position,
+        forms: list[int],
+        titles: Sequence[str],
+    ) -> None:
+        self._make = make
+        self._forms = forms
+        self._titles = (titles[PARTS.index("src")], titles[PARTS.index("dst")])
+        self._text = KeptText(start.offset)
+        self._is_ended = False
+        self.parser = make(*start, forms)
+
+    def feed(self, chunk: bytes) -> None:
+        self.parser.feed(chunk)
+        self._text.feed(chunk)
+
+    def end(self) -> None:
+        self.parser.end()
+        self._is_ended = True
+
+    def take(self) -> _Taken:
+        parser, before = self.parser, self.parser.line
+        inserts, sources, targets, labels, times, lines, vertices, names, skipped, skips, error, _ = (
             parser.take()
         )
         ids, edge_names, vertex_names = (None if one is None else from_utf8(*one) for one in names)
@@ -202,24 +289,52 @@ class TextSource:
             times.view("datetime64[ns]") if times is not None and parser.has_dates else times,
             named,
         )
+        found = Lines(updates, lines, label_lines, self._titles)
         position = Position(parser.line, parser.offset)
-        attributes = None if self._attributes is None else self._attributes.taken(parser.offset, before)
-        if len(updates) or named is not None or skips:
-            yield Batch(
-                updates,
-                self._reader.name,
-                position,
-                time.perf_counter(),
-                lines,
-                label_lines,
-                skips=skips,
-                skipped=tuple(skipped),
-                raw=raw,
-                before=before,
-                attributes=attributes,
-            )
-        if error is not None:
-            raise malformed(self._reader.name, *error)
+        raw = self._text.take(parser.offset)
+        return _Taken(found, raw, before, position, skips, tuple(skipped), error)
+
+    def without_missing(self, taken: _Taken, *, skips: bool) -> _Taken:
+        """Refuse the lines with a word for a missing id, or leave them out.
+
+        A word among the first ids does not make names of the others if these are integers.
+        """
+        faults = taken.found.faults(advised=not skips)
+        if faults and not skips:
+            line, _ = faults[0]
+            found = self._read(taken.found.only(lambda lines: lines < line))
+            ends = np.flatnonzero(np.frombuffer(taken.raw, np.uint8) == ord("\n"))
+            read = 0 if line == taken.before + 1 else int(ends[line - taken.before - 2]) + 1
+            offset = taken.position.offset - len(taken.raw) + read
+            return replace(taken, found=found, position=Position(line - 1, offset), error=faults[0])
+        if faults:
+            wrong = [line for line, _ in faults]
+            found = self._read(taken.found.only(lambda lines: ~np.isin(lines, wrong)))
+            self._go_on(found.updates, taken.position)
+            skipped = tuple(sorted([*taken.skipped, *faults])[:_SKIPS_TOLD])
+            return replace(taken, found=found, skips=taken.skips + len(faults), skipped=skipped)
+        self._forms[0] = _FORMS["U"]
+        return taken
+
+    def _read(self, found: Lines) -> Lines:
+        return found.with_integers() if self._forms[0] == _FORMS[None] else found
+
+    def _go_on(self, updates: Updates, position: Position) -> None:
+        """Read what follows by the forms of these updates, not of the lines that are left out."""
+        if self._forms[0] != _FORMS[None]:
+            return
+        labels, named = updates.labels, updates.vertex_labels
+        is_named = named is not None and len(named.ids) > 0
+        if len(updates) or is_named:
+            self._forms[0] = _FORMS["U" if updates.sources.dtype.kind == "U" else "i"]
+        if len(updates):
+            self._forms[1] = _FORMS["i" if labels is None or labels.dtype.kind != "U" else "U"]
+        if named is not None and is_named:
+            self._forms[2] = _FORMS["U" if named.labels.dtype.kind == "U" else "i"]
+        self.parser = self._make(*position, self._forms)
+        self.parser.feed(self._text.rest())
+        if self._is_ended:
+            self.parser.end()
 
 
 def _decoded(codes: NDArray[np.int64], names: NDArray[np.str_] | None) -> NDArray[Any]:
