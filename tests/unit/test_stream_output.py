@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import json
 import os
+import re
 import signal
 import warnings
 from collections.abc import Callable
@@ -169,21 +170,37 @@ class TestTimes:
         assert time.type == pa.timestamp("ns", tz="UTC")
         assert time.value == np.datetime64(written.removesuffix("Z")).astype(np.int64)
 
+    @pytest.mark.parametrize("zoned", [False, True])
     @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o.arrow"])
-    def test_pandas_reads_the_moments_back(self, tmp_path: Path, name: str) -> None:
+    def test_pandas_reads_the_moments_back(self, tmp_path: Path, name: str, zoned: bool) -> None:
+        texts = [pair for pair in self.TEXTS if bool(re.search(r"Z|:.*[+-]\d", pair[0])) is zoned]
         pandas = pytest.importorskip("pandas")
         pytest.importorskip("pyarrow")
-        lines = [f'{at},{at + 1},"{text}"' for at, (text, _) in enumerate(self.TEXTS)]
+        lines = [f'{at},{at + 1},"{text}"' for at, (text, _) in enumerate(texts)]
         (tmp_path / "a.csv").write_text("\n".join(["src,dst,time", *lines, ""]))
         with watching("(a)--(b)") as monitor:
             monitor.run(tmp_path / "a.csv", tmp_path / name, batch_size=2)
-        expected = pandas.to_datetime([written for _, written in self.TEXTS])
+        expected = pandas.to_datetime([written for _, written in texts])
         if name == "o.csv":
             read = pandas.to_datetime(pandas.read_csv(tmp_path / name)["time"])
         else:
             read = table_of(tmp_path / name).to_pandas()["time"]
         assert str(read.dt.tz) == "UTC"
         assert (read.to_numpy() == expected.to_numpy()).all()
+
+    @pytest.mark.parametrize("quote", ["", '"'])
+    def test_dates_with_a_zone_and_without_one_do_not_mix(self, tmp_path: Path, quote: str) -> None:
+        times = ["2026-11-21", "2026-11-21T10:00", "2026-11-21T10:00+02", "2026-11-21 10:00:00.5"]
+        rows = [f"{at},{at + 1},{quote}{time}{quote}" for at, time in enumerate(times)]
+        (tmp_path / "a.csv").write_text("\n".join(["src,dst,time", *rows, ""]))
+        with (
+            watching("(a)--(b)") as monitor,
+            pytest.raises(mf.StreamError, match="line 4: expected datetimes without a time zone as before"),
+        ):
+            monitor.run(tmp_path / "a.csv", Nowhere())
+        with watching("(a)--(b)") as monitor, pytest.warns(mf.MotifluxWarning, match="line 4: expected"):
+            totals = monitor.run(mf.open_source(tmp_path / "a.csv"), Nowhere(), on_error="skip")
+        assert (totals.updates, totals.skipped) == (3, 1)
 
     @pytest.mark.parametrize(
         "text",
@@ -229,8 +246,8 @@ class TestTimes:
 
     def test_a_window_goes_by_dates(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text(
-            "src,dst,time\n1,2,2026-11-21T10:00\n2,3,2026-11-21T13:00+02:00\n3,1,2026-11-21T11:59:59.9\n"
-            "7,8,2026-11-21T12:00\n8,9,2026-11-21T11:00\n"
+            "src,dst,time\n1,2,2026-11-21T10:00Z\n2,3,2026-11-21T13:00+02:00\n3,1,2026-11-21T11:59:59.9Z\n"
+            "7,8,2026-11-21T12:00Z\n8,9,2026-11-21T11:00Z\n"
         )
         with (
             watching(window="2h") as monitor,

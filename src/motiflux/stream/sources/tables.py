@@ -53,6 +53,7 @@ class TableSource:
         start: Position = BEGIN,
     ) -> None:
         self._missing = missing
+        self._zoned: bool | None = None
         self._opened = opened
         self._name = name
         self._columns = StreamColumns.of(columns)
@@ -105,6 +106,8 @@ class TableSource:
                 part: _as_array(column, f"{self._name}, column {table.names[place]!r}")
                 for (part, place), column in zip(chosen.items(), columns[: len(places)], strict=True)
             }
+            if "time" in arrays and arrow.is_arrow_array(time := columns[list(chosen).index("time")]):
+                self._zoned = getattr(time.type, "tz", None) is not None
             values = map(_as_objects, columns[len(places) :])
             extra = {table.names[place]: one for place, one in zip(others, values, strict=True)}
             rows = _Rows(arrays, first, len(arrays["src"][0]), extra)
@@ -126,7 +129,7 @@ class TableSource:
             kept = rows.where(is_good) if self._skips else rows.part(0, int(bad[0]))
         if kept.length or self._skips:
             yield Batch(
-                kept.updates(self._name, each_names=self._skips),
+                kept.updates(self._name, each_names=self._skips, zoned=self._zoned),
                 self._name,
                 Position(int((rows if self._skips else kept).numbers[-1]) + 1),
                 time.perf_counter(),
@@ -201,13 +204,15 @@ class _Rows:
                     found[at] = f"op: found {values[at].item()!r}, expected '+' or '-'"
         return found
 
-    def updates(self, name: str, *, each_names: bool) -> Updates:
+    def updates(self, name: str, *, each_names: bool, zoned: bool | None) -> Updates:
         """Return the rows as updates, of which nothing is missing.
 
         Parameters
         ----------
         each_names
             Whether each row has the labels of its ends; they may be left out if earlier rows had them.
+        zoned
+            Whether datetimes have a time zone; None if they say so themselves.
         """
         inserts = np.ones(self.length, dtype=bool)
         if "op" in self.columns:
@@ -221,6 +226,7 @@ class _Rows:
                 values.get("label"),
                 values.get("time"),
                 self._vertex_labels(each=each_names),
+                zoned,
             )
         except StreamError as error:
             raise StreamError(f"{name}: {error}") from None

@@ -21,6 +21,7 @@ from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order
 from motiflux.stream.sources.missing_ids import Lines
 from motiflux.stream.sources.reading import Reader, after
 from motiflux.stream.sources.source import BEGIN, Batch, Position, Request, malformed
+from motiflux.stream.sources.zones import TextZones
 from motiflux.stream.updates import OPS, Updates, VertexLabels
 
 LINES = ".stream"
@@ -141,7 +142,10 @@ class TextSource:
             f" as on line {first[2] + 1}",
             self._skips,
         )
-        return _Parsing(make, Position(line, begin), forms, titles), rest
+        zones = None
+        if "time" in chosen:
+            zones = TextZones(layout, self._sep or SEPARATORS[self._form], chosen["time"])
+        return _Parsing(make, Position(line, begin), forms, titles, zones), rest
 
     def _first_record(
         self, layout: _native.Layout, chunks: Iterator[bytes]
@@ -247,6 +251,8 @@ class _Parsing:
         As `_FORMS`, of ids, labels of edges, and labels of vertices.
     titles
         The names of the parts of an update in errors.
+    zones
+        Reads which times have a zone; None of text without times.
     """
 
     def __init__(
@@ -255,7 +261,9 @@ class _Parsing:
         start: Position,
         forms: list[int],
         titles: Sequence[str],
+        zones: TextZones | None = None,
     ) -> None:
+        self._zones = zones
         self._make = make
         self._forms = forms
         self._titles = (titles[PARTS.index("src")], titles[PARTS.index("dst")])
@@ -281,6 +289,10 @@ class _Parsing:
         if vertices is not None:
             vertex, vertex_label, places, label_lines = vertices
             named = VertexLabels(_decoded(vertex, ids), _decoded(vertex_label, vertex_names), places)
+        raw = self._text.take(parser.offset)
+        zoned = None
+        if times is not None and parser.has_dates and self._zones is not None:
+            zoned = self._zones.of(raw, lines, before)
         updates = Updates(
             inserts.view(bool),
             _decoded(sources, ids),
@@ -288,10 +300,10 @@ class _Parsing:
             None if labels is None else _decoded(labels, edge_names),
             times.view("datetime64[ns]") if times is not None and parser.has_dates else times,
             named,
+            zoned,
         )
         found = Lines(updates, lines, label_lines, self._titles)
         position = Position(parser.line, parser.offset)
-        raw = self._text.take(parser.offset)
         return _Taken(found, raw, before, position, skips, tuple(skipped), error)
 
     def without_missing(self, taken: _Taken, *, skips: bool) -> _Taken:
