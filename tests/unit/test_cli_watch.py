@@ -169,7 +169,7 @@ class TestWindows:
         assert (result.exit_code, message in result.stderr) == (2, True)
 
     def test_a_window_is_a_combination_of_units(self, tmp_path: Path) -> None:
-        times = ["2024-05-01", "2024-05-01T01:29:59Z", "2024-05-01T03:30:00+02:00"]
+        times = ["2024-05-01T00:00Z", "2024-05-01T01:29:59Z", "2024-05-01T03:30:00+02:00"]
         rows = [f"+,{row},{row + 1},{time}\n" for row, time in enumerate(times)]
         (tmp_path / "s.csv").write_text("op,src,dst,time\n" + "".join(rows))
         result = motiflux("watch", "none", tmp_path / "s.csv", "--pattern", "(a)--(b)", "--window", "1h30m")

@@ -36,6 +36,7 @@ OPTIONS = options_of(command)
         (DeviceError("directed=False (--undirected) reads it"), "--undirected reads it"),
         (DeviceError("mydevice='cpu'"), "mydevice='cpu'"),
         (DeviceError("device=None"), "device=None"),
+        (DeviceError("columns={'src': 'a'}"), "columns={'src': 'a'}"),
     ],
 )
 def test_keywords_become_options_of_the_command(error: Exception, text: str) -> None:
@@ -63,3 +64,10 @@ def test_commands_report_their_own_options(tmp_path: Path, arguments: list[str],
     name, _, *rest = arguments
     result = motiflux(name, tmp_path / "g.csv", *rest, "--directed")
     assert (result.exit_code, result.stderr.startswith(f"error: {text}")) == (2, True), result.stderr
+
+
+def test_columns_of_a_stream_become_options() -> None:
+    options = {"stream_columns": ("--stream-column", None)}
+    error = ArgumentError("columns, src", "columns={'src': 'paid by', 'dst': \"b's\"} in a.csv", "x")
+    expected = "--stream-column src: expected --stream-column 'src=paid by' --stream-column 'dst=b'\"'\"'s'"
+    assert in_options(error, options) == f"{expected} in a.csv, found 'x'"

@@ -310,7 +310,7 @@ class TestTables:
 
     def test_columns_that_are_needed_are_missed(self, tmp_path: Path) -> None:
         path = written(tmp_path / "a.csv", "op,src,goal\n+,1,2\n")
-        with pytest.raises(mf.FormatError, match="'dst' or 'target' or 'to'"):
+        with pytest.raises(mf.FormatError, match="a column named dst, target or to, or"):
             rows(mf.open_source(path))
         with pytest.raises(mf.ArgumentError, match="'aim'"):
             rows(mf.open_source(path, columns={"dst": "aim"}))
@@ -497,3 +497,46 @@ class TestMissingIds:
             with pytest.raises(mf.StreamError, match="expected all integers or all strings, found"):
                 monitor.apply([("+", "a", missing), ("+", "a", "c")])
             assert monitor.apply([("+", "a", "nan")])[0].positive == 2
+
+
+class TestNamesOfColumns:
+    @pytest.mark.parametrize(
+        "names", ["payer,payee,when", "Source,Target,x", "when,Sender ID,Receiver ID", "SRC,Dst,TIME"]
+    )
+    def test_names_that_mean_ends_are_the_ends(self, tmp_path: Path, names: str) -> None:
+        path = written(tmp_path / "a.csv", f"{names}\n1,2,3\n4,5,6\n")
+        first = 1 if names.startswith("when") else 0
+        values = [[1, 2, 3], [4, 5, 6]]
+        found = [(one[first], one[first + 1]) for one in values]
+        assert [row[1:3] for row in rows(mf.open_source(path))] == found
+        times = [row[4] for row in rows(mf.open_source(path))]
+        assert times == ([3, 6] if "TIME" in names else [None, None])
+
+    def test_usual_names_come_first(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "a.csv", "payer,payee,src,dst\n1,2,3,4\n")
+        assert [row[1:3] for row in rows(mf.open_source(path))] == [(3, 4)]
+        found = rows(mf.open_source(path, columns={"src": "payer", "dst": "src"}))
+        assert [row[1:3] for row in found] == [(1, 3)]
+
+    @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+    def test_columns_that_are_not_there_are_asked_for_with_those_that_are(
+        self, tmp_path: Path, suffix: str
+    ) -> None:
+        path = tmp_path / f"a{suffix}"
+        if suffix == ".csv":
+            path.write_text("x,y,when\n1,2,3\n")
+        else:
+            pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+            pq.write_table(pa.table({"x": [1], "y": [2], "when": [3]}), path)
+        with pytest.raises(mf.FormatError) as refused:
+            batches(mf.open_source(path))
+        expected = "expected a column named src, source or from, or columns={'src': 'x', 'dst': 'y'}"
+        assert f"{expected}, found 'x, y, when'" in str(refused.value)
+        assert str(refused.value).count(str(path)) == 1
+        with pytest.raises(mf.ArgumentError, match=r"expected a column named dst.*'y'} in .*found"):
+            batches(mf.open_source(path, columns={"src": "x"}))
+        source = mf.open_source(path, columns={"src": "x", "dst": "y"})
+        with mf.Monitor(mf.Graph.from_edges([]), "(a)--(b)", window="1h") as monitor:
+            message = "time or timestamp, or columns={'time': 'when'}, as a window needs times; found 'x, y"
+            with pytest.raises(mf.FormatError, match=re.escape(message)):
+                monitor.run(source, Nowhere())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
@@ -12,6 +13,8 @@ from typer.models import OptionInfo
 from motiflux.errors import ArgumentError
 
 _KEYWORD = re.compile(r"\b([a-z][a-z_]*)=(True\b|False\b|'[^']*'|\"[^\"]*\")")
+_COLUMNS = re.compile(r"\bcolumns=\{([^{}]*)\}")
+_COLUMN = re.compile(r"'(\w+)': ('[^']*'|\"[^\"]*\")")
 _TWICE = re.compile(r"(--[a-z-]+(?: [^\s()]+)?) \(\1\)")
 
 Options = Mapping[str, tuple[str, str | None]]
@@ -56,4 +59,15 @@ def in_options(error: Exception, options: Options) -> str:
             return on if value == "True" else str(off)
         return f"{on} {value[1:-1]}"
 
+    if "stream_columns" in options:
+        option = options["stream_columns"][0]
+        text = _COLUMNS.sub(lambda said: _of_columns(option, said[1]), text)
+        if argument.startswith("columns, "):
+            text = f"{option} {text.removeprefix('columns, ')}"
     return _TWICE.sub(r"\1", _KEYWORD.sub(shown, text))
+
+
+def _of_columns(option: str, columns: str) -> str:
+    """Return an option for each column of the text of a mapping from parts to columns."""
+    pairs = _COLUMN.findall(columns)
+    return " ".join(f"{option} {shlex.quote(f'{part}={name[1:-1]}')}" for part, name in pairs)

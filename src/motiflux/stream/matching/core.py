@@ -199,6 +199,11 @@ class Core:
         """Whether the matches of a pattern are given, not only their number."""
         return self._options.matches or any(watched.listed for watched in self._watched.values())
 
+    @property
+    def needs_times(self) -> bool:
+        """Whether updates need times: there is a window of time."""
+        return self._options.span is not None and self._options.span.timed
+
     def kinds(self) -> dict[str, str | None]:
         """Return the known types of ids and labels: ``"i"`` integers, ``"U"`` strings, None not known."""
         return {

@@ -157,6 +157,7 @@ class Run:
             deadline=self._deadline,
             idle=None if self._saver is None else self._saver.idle,
             attributes=self._wants_changes and monitor.mode == "sequence",
+            times=monitor.needs_times,
             **monitor.kinds(),
         )
         if self._is_late() or self._is_enough():

@@ -61,7 +61,8 @@ def open_source(
     columns
         Columns of a table, by name or position, for the parts ``op`` (``+`` or ``-``; without it, all updates
         are insertions), ``src``, ``dst``, ``label``, ``time``, ``src_label`` and ``dst_label``, which are
-        also the default column names.
+        also the default column names. Without ``src`` and ``dst``, two names that mean the ends of an edge,
+        such as ``payer`` and ``payee``, are taken.
     format
         One of the suffixes, if the name has none; the default for standard input is ``.stream``.
     header

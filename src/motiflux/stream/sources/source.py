@@ -58,6 +58,8 @@ class Request:
         Called repeatedly while no update arrives.
     attributes
         Whether batches should have `Batch.attributes`.
+    times
+        Whether updates need times, because of a window.
     """
 
     size: int | None
@@ -68,6 +70,7 @@ class Request:
     deadline: float | None = None
     idle: Callable[[], None] | None = None
     attributes: bool = False
+    times: bool = False
 
     @property
     def rows(self) -> int:

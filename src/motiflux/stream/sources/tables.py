@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from motiflux.errors import ArgumentError, FormatError, GraphError, StreamError
 from motiflux.interop import arrow
 from motiflux.interop.tables import Table
-from motiflux.stream.sources.columns import Name, StreamColumns
+from motiflux.stream.sources.columns import Name, StreamColumns, without_times
 from motiflux.stream.sources.missing_ids import refusal, words_at
 from motiflux.stream.sources.source import BEGIN, Batch, Position, Request
 from motiflux.stream.updates import OPS, Updates, VertexLabels
@@ -71,7 +71,7 @@ class TableSource:
         done = 0
         held: list[_Rows] = []
         size = request.size
-        for rows in self._rows(attributes=request.attributes):
+        for rows in self._rows(request):
             done += rows.length
             if done <= self._start.line:
                 continue
@@ -84,22 +84,25 @@ class TableSource:
         if held:
             yield from self._given(_joined(held), None)
 
-    def _rows(self, *, attributes: bool) -> Iterator[_Rows]:
+    def _rows(self, request: Request) -> Iterator[_Rows]:
         try:
             with self._opened() as table:
-                yield from self._rows_of(table, attributes=attributes)
+                yield from self._rows_of(table, request)
         except GraphError as error:
             raise StreamError(str(error)) from error
 
-    def _rows_of(self, table: Table, *, attributes: bool) -> Iterator[_Rows]:
+    def _rows_of(self, table: Table, request: Request) -> Iterator[_Rows]:
         try:
             chosen = self._columns.choose(table.names, self._name)
         except ArgumentError as error:
             if self._columns != StreamColumns():
                 raise
-            raise FormatError(self._name, str(error)) from None
+            raise FormatError(self._name, str(error).removeprefix(f"{error.argument}: ")) from None
+        if request.times and "time" not in chosen:
+            raise FormatError(self._name, without_times(table.names))
         places = list(chosen.values())
-        others = [place for place in range(len(table.names)) if attributes and place not in places]
+        wanted = range(len(table.names)) if request.attributes else ()
+        others = [place for place in wanted if place not in places]
         first = 0
         for columns in table.batches(places + others):
             arrays = {

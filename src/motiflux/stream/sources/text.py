@@ -17,7 +17,7 @@ from motiflux.errors import ArgumentError, FormatError
 from motiflux.interop.strings import from_utf8
 from motiflux.io.text.delimited import SEPARATORS, column_names
 from motiflux.stream.sources.attributes import KeptText, TextAttributes
-from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order
+from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order, without_times
 from motiflux.stream.sources.missing_ids import Lines
 from motiflux.stream.sources.reading import Reader, after
 from motiflux.stream.sources.source import BEGIN, Batch, Position, Request, malformed
@@ -124,6 +124,8 @@ class TextSource:
         layout = _native.Layout(self._sep or SEPARATORS[self._form], quotes=True, comments=False, trims=False)
         head, first = self._first_record(layout, chunks)
         names, chosen, named = self._choose(first)
+        if named and request.times and "time" not in chosen:
+            raise malformed(self._reader.name, first[2] + 1, without_times(names))
         begin, line = (first[1], first[3]) if named else (first[0], first[2])
         rest: Iterator[bytes] = chain([head[begin:]], chunks)
         if self._start.offset > begin:
@@ -186,7 +188,8 @@ class TextSource:
         except ArgumentError as error:
             if given:
                 raise
-            raise FormatError(self._reader.name, str(error), first[2] + 1) from None
+            message = str(error).removeprefix(f"{error.argument}: ")
+            raise FormatError(self._reader.name, message, first[2] + 1) from None
 
     def _taken(self, parsing: _Parsing) -> Iterator[Batch]:
         """Yield the updates of the parser; then raise the error that stopped it."""
