@@ -10,6 +10,7 @@ import re
 import signal
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -590,12 +591,73 @@ class TestJsonLines:
                 f"{u},{amount},{v},{note}\n" for u, amount, v, note in rows
             )
             path.write_bytes(gzip.compress(text.encode()) if suffix == ".csv.gz" else text.encode())
-            expected = list(zip(["250", "0", None, "7"], columns["note"], strict=True))
+            expected = list(zip(columns["amount"], columns["note"], strict=True))
         with watching("(a)--(b)") as monitor:
             monitor.run(path, [tmp_path / "o.jsonl", tmp_path / "o.csv"], batch_size=batch_size)
         lines = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
         assert [(one["attributes"]["amount"], one["attributes"]["note"]) for one in lines] == expected
         assert len(rows_of(tmp_path / "o.csv")) == 4
+
+    def test_fields_that_are_numbers_are_as_in_parquet(self, tmp_path: Path) -> None:
+        fields = {
+            "5": 5, "-3": -3, "10.50": 10.5, "0.1": 0.1, "-0.0": -0.0, "1e-05": 1e-05, "2.5e+20": 2.5e20,
+            "9223372036854775807": 2**63 - 1, "9223372036854775808": "9223372036854775808", "007": "007",
+            "1e5": "1e5", "+5": "+5", "5.": "5.", ".5": ".5", "nan": "nan", "Infinity": "Infinity",
+            "0.12345678901234567890": "0.12345678901234567890", "-0": "-0", "1_000": "1_000", "true": "true",
+        }  # fmt: skip
+        rows = [f"{at},{at + 1},{field}" for at, field in enumerate(fields)]
+        (tmp_path / "a.csv").write_text("\n".join(["src,dst,field", *rows, ""]))
+        with watching("(a)--(b)") as monitor:
+            monitor.run(tmp_path / "a.csv", tmp_path / "o.jsonl")
+        lines = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+        found = [line["attributes"]["field"] for line in lines]
+        assert list(map(repr, found)) == list(map(repr, fields.values()))
+
+    def test_values_that_json_lacks_have_a_form_of_it(self, tmp_path: Path) -> None:
+        pa = pytest.importorskip("pyarrow")
+        zone, nan = dt.timezone(dt.timedelta(hours=2)), float("nan")
+        values = {
+            "nested": ([{"a": nan, "b": [1.5, nan, float("inf")]}], [{"a": None, "b": [1.5, None, "inf"]}]),
+            "bytes": (b"\x00ab", "AGFi"),
+            "zoned": (dt.datetime(2026, 11, 21, 16, tzinfo=zone), "2026-11-21T14:00:00.000000000Z"),
+            "naive": (dt.datetime(2026, 11, 21, 16), "2026-11-21T16:00:00.000000000Z"),
+            "date": (dt.date(2026, 11, 21), "2026-11-21"),
+            "hour": (dt.time(16, 8), "16:08:00"),
+            "lasts": (dt.timedelta(minutes=1, microseconds=500_000), 60.5),
+            "price": (Decimal("1.10"), "1.10"),
+            "flag": (True, True),
+        }
+        columns = {name: [value] for name, (value, _) in values.items()}
+        table = pa.table({"src": [1], "dst": [2], **columns})
+        rows = {
+            "src": np.array([1]),
+            "dst": np.array([2]),
+            "when": np.array(["2026-11-21T16"], dtype="datetime64[ns]"),
+            "lasts": np.array([90], dtype="timedelta64[s]"),
+        }
+        with watching("(a)--(b)", duplicates="count") as monitor:
+            monitor.run(table, tmp_path / "o.jsonl")
+        with watching("(a)--(b)") as monitor:
+            monitor.run(rows, tmp_path / "p.jsonl")
+
+        def refuse(word: str) -> None:
+            raise AssertionError(word)
+
+        (line,) = (tmp_path / "o.jsonl").read_text().splitlines()
+        found = json.loads(line, parse_constant=refuse)["attributes"]
+        assert found == {name: expected for name, (_, expected) in values.items()}
+        (line,) = (tmp_path / "p.jsonl").read_text().splitlines()
+        assert json.loads(line)["attributes"] == {"when": "2026-11-21T16:00:00.000000000Z", "lasts": 90.0}
+
+    def test_a_value_without_a_form_in_json_is_refused(self, tmp_path: Path) -> None:
+        rows = {"src": np.array([1]), "dst": np.array([2]), "odd": np.array([object()])}
+        with (
+            watching("(a)--(b)") as monitor,
+            pytest.raises(
+                mf.OutputError, match="attribute 'odd': expected a value that JSON has, found a obj"
+            ),
+        ):
+            monitor.run(rows, tmp_path / "o.jsonl")
 
     def test_attributes_stay_with_their_lines_where_lines_are_left_out(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"

@@ -283,7 +283,11 @@ def _as_array(column: Any, what: str) -> Column:
 
 def _as_objects(column: Any) -> NDArray[np.object_]:
     """Return a column as an array of objects of Python; None is a missing value."""
-    values = column.to_pylist() if arrow.is_arrow_array(column) else np.asarray(column).tolist()
+    if arrow.is_arrow_array(column):
+        values = column.to_pylist()
+    else:
+        array = np.asarray(column)
+        values = list(array) if array.dtype.kind in "mM" else array.tolist()  # else, integers
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
     return objects
