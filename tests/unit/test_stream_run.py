@@ -155,6 +155,7 @@ class TestSources:
         given: list[Any] = []
         with pytest.raises(mf.StreamError, match="table, row 1: op: found '\\*', expected"):
             given.extend(as_source(table).batches(Request(None)))
+        assert [batch.skipped for batch in given] == [()]  # it is refused, not left out
         (batch,) = as_source(table, on_error="skip").batches(Request(None))
         assert batch.updates.sources.tolist() == [1, 4]
         assert batch.lines is not None

@@ -104,8 +104,8 @@ OPTIONS = {
         "--self-loops",
         "[warn|drop|error]",
         one_of("warn", "drop", "error"),
-        "Edges of GRAPH from a vertex to itself, in any format. warn: leave them out and count them; drop: leave "
-        "them out; error: stop.",
+        "Edges of GRAPH from a vertex to itself, in any format. warn: leave them out and count them; drop: "
+        "leave them out; error: stop.",
         "warn",
     ),
     "header": _flag("--header/--no-header", "Whether the first line of a text table holds column names."),

@@ -312,8 +312,8 @@ def fill_window(
     """
     column = graph.edge_attributes.get(edge_times) if isinstance(edge_times, str) else None
     if column is None or (column.times is None and column.kind not in (Kind.INTEGER, Kind.FLOAT)):
-        found = f"{edge_times!r}, {column.kind.value}" if column is not None else f"{edge_times!r}"
         expected = "an attribute of the graph's edges that holds numbers or datetimes"
+        found = edge_times if column is None else f"{edge_times}, {column.kind.value}"
         raise ArgumentError("edge_times", expected, found)
     rows = graph.forward
     sources = rows.sources()

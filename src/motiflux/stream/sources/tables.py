@@ -127,6 +127,7 @@ class TableSource:
         wrong = rows.wrong(refuses_words=self._missing == "error", advised=not self._skips)
         is_good = np.array([one is None for one in wrong], dtype=bool)
         bad = np.flatnonzero(~is_good)
+        told: list[int] = bad[:_SKIPS_TOLD].tolist() if self._skips else []
         kept = rows
         if len(bad):
             kept = rows.where(is_good) if self._skips else rows.part(0, int(bad[0]))
@@ -139,7 +140,7 @@ class TableSource:
                 kept.numbers + 1,
                 unit="row",
                 skips=len(bad) if self._skips else 0,
-                skipped=tuple((int(rows.numbers[at]) + 1, str(wrong[at])) for at in bad[:_SKIPS_TOLD]),
+                skipped=tuple((int(rows.numbers[at]) + 1, str(wrong[at])) for at in told),
                 attributes=kept.attributes_of if kept.attributes else None,
             )
         if len(bad) and not self._skips:
