@@ -227,8 +227,8 @@ REFUSED: dict[str, Any] = {
         clique(2),
         {"r": "(a)--(b)"},  # type: ignore[arg-type]
     ),
-    "edge_times: expected an attribute of the graph's edges that holds numbers or datetimes, found 'n": lambda: (
-        mf.Monitor(clique(2), "(a)--(b)", window=5, edge_times="nope")
+    "edge_times: expected an attribute of the graph's edges that holds numbers or datetimes, found 'nope'": (
+        lambda: mf.Monitor(clique(2), "(a)--(b)", window=5, edge_times="nope")
     ),
     "patterns: expected patterns or their texts, found 5": lambda: mf.Monitor(clique(2), 5),  # type: ignore[arg-type]
     "edge_times: expected an attribute": lambda: mf.Monitor(clique(2), window=5, edge_times=[1]),  # type: ignore[arg-type]
