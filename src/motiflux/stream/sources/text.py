@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.errors import ArgumentError, FormatError
-from motiflux.interop.strings import from_utf8
 from motiflux.io.text.delimited import SEPARATORS, column_names
-from motiflux.stream.sources.attributes import KeptText, TextAttributes
+from motiflux.stream.sources.attributes import TextAttributes
 from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order, without_times
-from motiflux.stream.sources.missing_ids import Lines
+from motiflux.stream.sources.parsing import FORMS, Parsing
 from motiflux.stream.sources.reading import Reader, after
 from motiflux.stream.sources.source import BEGIN, Batch, Position, Request, malformed
 from motiflux.stream.sources.zones import TextZones
-from motiflux.stream.updates import OPS, Updates, VertexLabels
+from motiflux.stream.updates import OPS
 
 LINES = ".stream"
 """The format of lines ``v id label``, ``e source target [label]``, ``-e source target [label]``."""
@@ -30,8 +24,6 @@ LINES = ".stream"
 TEXT_FORMATS = (LINES, *SEPARATORS)
 """Formats that are read as text."""
 
-_FORMS = {None: 0, "i": 1, "U": 2}
-_SKIPS_TOLD = 8
 _LINE_NAMES = ("op", "source id", "target id", "edge label", "time", "vertex label", "vertex label")
 
 
@@ -115,12 +107,12 @@ class TextSource:
         if parsing.parser.has_any:
             yield from self._taken(parsing)
 
-    def _open(self, request: Request) -> tuple[_Parsing, Iterator[bytes]]:
-        forms = [_FORMS[kind] for kind in (request.ids, request.edge_labels, request.vertex_labels)]
+    def _open(self, request: Request) -> tuple[Parsing, Iterator[bytes]]:
+        forms = [FORMS[kind] for kind in (request.ids, request.edge_labels, request.vertex_labels)]
         chunks = self._reader.chunks(0 if self._form != LINES else self._start.offset, request.deadline)
         if self._form == LINES:
             make = partial(_native.UpdateParser, None, [-1] * len(PARTS), _LINE_NAMES, 0, "", self._skips)
-            return _Parsing(make, self._start, forms, _LINE_NAMES), chunks
+            return Parsing(make, self._start, forms, _LINE_NAMES), chunks
         layout = _native.Layout(self._sep or SEPARATORS[self._form], quotes=True, comments=False, trims=False)
         head, first = self._first_record(layout, chunks)
         names, chosen, named = self._choose(first)
@@ -147,7 +139,7 @@ class TextSource:
         zones = None
         if "time" in chosen:
             zones = TextZones(layout, self._sep or SEPARATORS[self._form], chosen["time"])
-        return _Parsing(make, Position(line, begin), forms, titles, zones), rest
+        return Parsing(make, Position(line, begin), forms, titles, zones), rest
 
     def _first_record(
         self, layout: _native.Layout, chunks: Iterator[bytes]
@@ -191,7 +183,7 @@ class TextSource:
             message = str(error).removeprefix(f"{error.argument}: ")
             raise FormatError(self._reader.name, message, first[2] + 1) from None
 
-    def _taken(self, parsing: _Parsing) -> Iterator[Batch]:
+    def _taken(self, parsing: Parsing) -> Iterator[Batch]:
         """Yield the updates of the parser; then raise the error that stopped it."""
         taken = parsing.take()
         if self._missing == "error" and taken.found.updates.sources.dtype.kind == "U":
@@ -214,145 +206,3 @@ class TextSource:
             )
         if taken.error is not None:
             raise malformed(self._reader.name, *taken.error)
-
-
-@dataclass(frozen=True)
-class _Taken:
-    """A batch as the parser has it.
-
-    Parameters
-    ----------
-    found
-        Updates and their lines.
-    raw, before
-        The text, and the lines before it.
-    position
-        After it.
-    skips, skipped, error
-        The number of lines left out, the first few with their errors, and the error that ends the text.
-    """
-
-    found: Lines
-    raw: bytes
-    before: int
-    position: Position
-    skips: int
-    skipped: tuple[tuple[int, str], ...]
-    error: tuple[int, str] | None
-
-
-class _Parsing:
-    """A parser and the text that it has not given yet.
-
-    Parameters
-    ----------
-    make
-        Makes a parser at a line and a position, for ids and labels of some forms.
-    start
-        Where the text begins.
-    forms
-        As `_FORMS`, of ids, labels of edges, and labels of vertices.
-    titles
-        The names of the parts of an update in errors.
-    zones
-        Reads which times have a zone; None of text without times.
-    """
-
-    def __init__(
-        self,
-        make: Callable[[int, int, list[int]], _native.UpdateParser],
-        start: Position,
-        forms: list[int],
-        titles: Sequence[str],
-        zones: TextZones | None = None,
-    ) -> None:
-        self._zones = zones
-        self._make = make
-        self._forms = forms
-        self._titles = (titles[PARTS.index("src")], titles[PARTS.index("dst")])
-        self._text = KeptText(start.offset)
-        self._is_ended = False
-        self.parser = make(*start, forms)
-
-    def feed(self, chunk: bytes) -> None:
-        self.parser.feed(chunk)
-        self._text.feed(chunk)
-
-    def end(self) -> None:
-        self.parser.end()
-        self._is_ended = True
-
-    def take(self) -> _Taken:
-        parser, before = self.parser, self.parser.line
-        inserts, sources, targets, labels, times, lines, vertices, names, skipped, skips, error, _ = (
-            parser.take()
-        )
-        ids, edge_names, vertex_names = (None if one is None else from_utf8(*one) for one in names)
-        named = label_lines = None
-        if vertices is not None:
-            vertex, vertex_label, places, label_lines = vertices
-            named = VertexLabels(_decoded(vertex, ids), _decoded(vertex_label, vertex_names), places)
-        raw = self._text.take(parser.offset)
-        zoned = None
-        if times is not None and parser.has_dates and self._zones is not None:
-            zoned = self._zones.of(raw, lines, before)
-        updates = Updates(
-            inserts.view(bool),
-            _decoded(sources, ids),
-            _decoded(targets, ids),
-            None if labels is None else _decoded(labels, edge_names),
-            times.view("datetime64[ns]") if times is not None and parser.has_dates else times,
-            named,
-            zoned,
-        )
-        found = Lines(updates, lines, label_lines, self._titles)
-        position = Position(parser.line, parser.offset)
-        return _Taken(found, raw, before, position, skips, tuple(skipped), error)
-
-    def without_missing(self, taken: _Taken, *, skips: bool) -> _Taken:
-        """Refuse the lines with a word for a missing id, or leave them out.
-
-        A word among the first ids does not make names of the others if these are integers.
-        """
-        faults = taken.found.faults(advised=not skips)
-        if faults and not skips:
-            line, _ = faults[0]
-            found = self._read(taken.found.only(lambda lines: lines < line))
-            ends = np.flatnonzero(np.frombuffer(taken.raw, np.uint8) == ord("\n"))
-            read = 0 if line == taken.before + 1 else int(ends[line - taken.before - 2]) + 1
-            offset = taken.position.offset - len(taken.raw) + read
-            return replace(taken, found=found, position=Position(line - 1, offset), error=faults[0])
-        if faults:
-            wrong = [line for line, _ in faults]
-            found = self._read(taken.found.only(lambda lines: ~np.isin(lines, wrong)))
-            self._go_on(found.updates, taken.position)
-            skipped = tuple(sorted([*taken.skipped, *faults])[:_SKIPS_TOLD])
-            return replace(taken, found=found, skips=taken.skips + len(faults), skipped=skipped)
-        self._forms[0] = _FORMS["U"]
-        return taken
-
-    def _read(self, found: Lines) -> Lines:
-        return found.with_integers() if self._forms[0] == _FORMS[None] else found
-
-    def _go_on(self, updates: Updates, position: Position) -> None:
-        """Read what follows by the forms of these updates, not of the lines that are left out."""
-        if self._forms[0] != _FORMS[None]:
-            return
-        labels, named = updates.labels, updates.vertex_labels
-        is_named = named is not None and len(named.ids) > 0
-        if len(updates) or is_named:
-            self._forms[0] = _FORMS["U" if updates.sources.dtype.kind == "U" else "i"]
-        if len(updates):
-            self._forms[1] = _FORMS["i" if labels is None or labels.dtype.kind != "U" else "U"]
-        if named is not None and is_named:
-            self._forms[2] = _FORMS["U" if named.labels.dtype.kind == "U" else "i"]
-        self.parser = self._make(*position, self._forms)
-        self.parser.feed(self._text.rest())
-        if self._is_ended:
-            self.parser.end()
-
-
-def _decoded(codes: NDArray[np.int64], names: NDArray[np.str_] | None) -> NDArray[Any]:
-    if names is None:
-        return codes
-    return names[codes] if len(names) else np.empty(0, dtype=np.str_)
