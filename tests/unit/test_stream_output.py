@@ -189,17 +189,24 @@ class TestTimes:
         assert str(read.dt.tz) == "UTC"
         assert (read.to_numpy() == expected.to_numpy()).all()
 
+    @pytest.mark.parametrize("lines", [1, 2])
     @pytest.mark.parametrize("quote", ["", '"'])
-    def test_dates_with_a_zone_and_without_one_do_not_mix(self, tmp_path: Path, quote: str) -> None:
+    def test_dates_with_a_zone_and_without_one_do_not_mix(
+        self, tmp_path: Path, quote: str, lines: int
+    ) -> None:
         times = ["2026-11-21", "2026-11-21T10:00", "2026-11-21T10:00+02", "2026-11-21 10:00:00.5"]
-        rows = [f"{at},{at + 1},{quote}{time}{quote}" for at, time in enumerate(times)]
-        (tmp_path / "a.csv").write_text("\n".join(["src,dst,time", *rows, ""]))
+        note = "two\nlines" if lines == 2 else "one,line"
+        rows = [f'{at},{at + 1},{quote}{time}{quote},"{note}"' for at, time in enumerate(times)]
+        if not quote and lines == 1:
+            rows = [row.partition(',"')[0] + "," for row in rows]
+        (tmp_path / "a.csv").write_text("\n".join(["src,dst,time,note", *rows, ""]))
+        wrong = f"line {2 + 2 * lines}: expected datetimes without"
         with (
             watching("(a)--(b)") as monitor,
-            pytest.raises(mf.StreamError, match="line 4: expected datetimes without a time zone as before"),
+            pytest.raises(mf.StreamError, match=f"{wrong} a time zone as before"),
         ):
             monitor.run(tmp_path / "a.csv", Nowhere())
-        with watching("(a)--(b)") as monitor, pytest.warns(mf.MotifluxWarning, match="line 4: expected"):
+        with watching("(a)--(b)") as monitor, pytest.warns(mf.MotifluxWarning, match=wrong):
             totals = monitor.run(mf.open_source(tmp_path / "a.csv"), Nowhere(), on_error="skip")
         assert (totals.updates, totals.skipped) == (3, 1)
 

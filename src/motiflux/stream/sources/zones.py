@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 
 import numpy as np
@@ -39,12 +40,26 @@ class TextZones:
         lines, before
             The lines of its updates, and the lines before it.
         """
-        times: list[bytes]
-        if b'"' in raw:
+        records = raw.split(b"\n")
+        own = [records[at] for at in (lines - before - 1).tolist()]
+        if b'"' not in raw:
+            times = [one.split(self._separator)[self._place] for one in own]
+        elif (quoted := self._of_quoted(own)) is not None:
+            times = quoted
+        else:
             found = self._records.taken(raw, before)(lines)["time"]
             times = [str(time).encode() for time in found]
-        else:
-            records = raw.split(b"\n")
-            places = (lines - before - 1).tolist()
-            times = [records[at].split(self._separator)[self._place] for at in places]
         return np.fromiter((_ZONED.search(time) is not None for time in times), bool, len(times))
+
+    def _of_quoted(self, lines: list[bytes]) -> list[bytes] | None:
+        """Return the times of records that are a line each; None if they may be longer."""
+        if any(line.count(b'"') % 2 for line in lines):
+            return None
+        texts = (line.decode("latin-1") for line in lines)
+        try:
+            rows = list(csv.reader(texts, delimiter=self._separator.decode("latin-1")))
+        except csv.Error:
+            return None
+        if len(rows) != len(lines) or any(len(row) <= self._place for row in rows):
+            return None
+        return [row[self._place].encode("latin-1") for row in rows]
