@@ -19,6 +19,15 @@ def quantity(number: int, noun: str) -> str:
     return f"{grouped(number)} {_noun(number, noun)}"
 
 
+def quantity_was(number: int, noun: str) -> str:
+    """Give a number of things with a verb.
+
+    >>> quantity_was(1, "row"), quantity_was(12000, "row")
+    ('1 row was', '12,000 rows were')
+    """
+    return f"{quantity(number, noun)} {'was' if number == 1 else 'were'}"
+
+
 def counted(number: int, noun: str) -> str:
     """Give a number of things, as files have it: without commas.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,8 @@ def streams(graph: mf.Graph, pattern: mf.Pattern, folder: Path) -> None:
     updates = mf.Updates.of([("-", "ann", "bob")])
     monitor = mf.Monitor(graph, [pattern], mode="batch", matches=True)
     with monitor:
+        assert_type(monitor.directed, bool)
+        assert_type(monitor.options, dict[str, Any])
         delta = monitor.apply(updates)
         assert_type(delta, mf.Delta)
         assert_type(delta[pattern], mf.PatternDelta)

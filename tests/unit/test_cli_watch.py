@@ -169,7 +169,7 @@ class TestWindows:
         assert (result.exit_code, message in result.stderr) == (2, True)
 
     def test_a_window_is_a_combination_of_units(self, tmp_path: Path) -> None:
-        times = ["2024-05-01", "2024-05-01T01:29:59Z", "2024-05-01T03:30:00+02:00"]
+        times = ["2024-05-01T00:00Z", "2024-05-01T01:29:59Z", "2024-05-01T03:30:00+02:00"]
         rows = [f"+,{row},{row + 1},{time}\n" for row, time in enumerate(times)]
         (tmp_path / "s.csv").write_text("op,src,dst,time\n" + "".join(rows))
         result = motiflux("watch", "none", tmp_path / "s.csv", "--pattern", "(a)--(b)", "--window", "1h30m")
@@ -193,7 +193,7 @@ class TestWindows:
         assert "s.csv, line 6: expected 100 s or later, found 50" in result.stderr
         result = motiflux(*arguments, "--disorder", "drop")
         assert only_json(result)["updates"] == 4
-        assert "note: left out: 1 update out of time order" in result.stderr
+        assert f"note: {tmp_path / 's.csv'}: 1 update was out of time order, and left out" in result.stderr
 
 
 @pytest.mark.parametrize("case", ["c01", "c04"])
@@ -217,7 +217,11 @@ class TestRefusals:
             (["none", "absent.stream", "--pattern", TRIANGLE, "-o", "o.xlsx"], "found suffix '.xlsx'"),
             (
                 ["none", "absent.stream", "--pattern", TRIANGLE, "--src", "x"],
-                "--src: expected a graph, found none",
+                "--src: expected a graph table",
+            ),
+            (
+                ["none", "absent.stream", "--pattern", TRIANGLE, "--missing", "drop"],
+                "found none; --on-error skip leaves out lines of STREAM without an id",
             ),
             (["none", "a.csv", "--pattern", TRIANGLE, "--stream-column", "src"], "PART=COLUMN"),
             (["none", "a.csv", "--pattern", TRIANGLE, "--stream-column", "x=y"], "parts out of op, src"),

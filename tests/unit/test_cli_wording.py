@@ -44,6 +44,7 @@ OPTIONS = options_of(command)
         (DeviceError("a.device='cpu'\ndevice='cpu'"), None),
         (DeviceError("mydevice='cpu'"), "mydevice='cpu'"),
         (DeviceError("device=None"), "device=None"),
+        (DeviceError("columns={'src': 'a'}"), "columns={'src': 'a'}"),
     ],
 )
 def test_keywords_become_options_of_the_command(error: Exception, text: str | None) -> None:
@@ -110,7 +111,14 @@ def test_a_saved_monitor_is_continued_by_a_command(tmp_path: Path) -> None:
 def test_watch_names_its_own_options(tmp_path: Path) -> None:
     (tmp_path / "late.csv").write_text("src,dst,time\n1,2,5\n2,3,4\n")
     watch = ["watch", "none", tmp_path / "late.csv", "--pattern", "(a)--(b)"]
-    without = motiflux(*watch, "--missing", "drop", "--self-loops", "drop")
-    assert without.stderr == "error: --missing, --self-loops: expected a graph, found none\n"
+    without = motiflux(*watch, "--src", "x", "--self-loops", "drop")
+    assert without.stderr == "error: --src, --self-loops: expected a graph table, found none\n"
     late = motiflux(*watch, "--window", "10s")
     assert late.stderr.endswith("; --disorder clamp or --disorder drop lets such updates pass\n")
+
+
+def test_columns_of_a_stream_become_options() -> None:
+    options = {"stream_columns": ("--stream-column", None)}
+    error = ArgumentError("columns, src", "columns={'src': 'paid by', 'dst': \"b's\"} in a.csv", "x")
+    expected = "--stream-column src: expected --stream-column 'src=paid by' --stream-column 'dst=b'\"'\"'s'"
+    assert in_options(error, options) == f"{expected} in a.csv, found 'x'"

@@ -223,6 +223,13 @@ def test_labels_of_vertices_may_be_named_beside_rows(mode: str) -> None:
 
 REFUSED: dict[str, Any] = {
     "graph: expected a graph, a path, a table, an array of edges": lambda: mf.Monitor(7),
+    "patterns: expected a pattern, or a list of patterns, found 'dict'": lambda: mf.Monitor(
+        clique(2),
+        {"r": "(a)--(b)"},  # type: ignore[arg-type]
+    ),
+    "edge_times: expected an attribute of the graph's edges that holds numbers or datetimes, found 'nope'": (
+        lambda: mf.Monitor(clique(2), "(a)--(b)", window=5, edge_times="nope")
+    ),
     "patterns: expected patterns or their texts, found 5": lambda: mf.Monitor(clique(2), 5),  # type: ignore[arg-type]
     "edge_times: expected an attribute": lambda: mf.Monitor(clique(2), window=5, edge_times=[1]),  # type: ignore[arg-type]
     "vertex labels, labels: expected 2 values, found 1": lambda: mf.stream.VertexLabels(

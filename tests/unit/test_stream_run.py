@@ -153,8 +153,9 @@ class TestSources:
         pa = pytest.importorskip("pyarrow")
         table = pa.table({"op": ["+", "*", "+", "+"], "src": [1, 2, None, 4], "dst": [5, 6, 7, 8]})
         given: list[Any] = []
-        with pytest.raises(mf.StreamError, match="table, row 2: op: found '\\*', expected"):
+        with pytest.raises(mf.StreamError, match="table, row 1: op: found '\\*', expected"):
             given.extend(as_source(table).batches(Request(None)))
+        assert [batch.skipped for batch in given] == [()]  # it is refused, not left out
         (batch,) = as_source(table, on_error="skip").batches(Request(None))
         assert batch.updates.sources.tolist() == [1, 4]
         assert batch.lines is not None
@@ -407,7 +408,10 @@ class TestSinks:
         updates = mf.Updates(
             np.ones(4, bool), np.array([5, 1, 2, 3]), np.array([5, 2, 3, 1]), times=np.array([1, 2, 3, 4])
         )
-        with watching() as monitor, pytest.warns(mf.MotifluxWarning, match="left out: 1 self-loop"):
+        with (
+            watching() as monitor,
+            pytest.warns(mf.MotifluxWarning, match="^updates: 1 self-loop was left out$"),
+        ):
             totals = monitor.run(updates, kept)
         assert kept.found[0].times is not None
         assert (kept.found[0].updates.tolist(), kept.found[0].times.tolist()) == ([3], [4])

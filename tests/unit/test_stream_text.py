@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.stream import Batch, Position, Request, Source
+from motiflux.stream import Batch, Nowhere, Position, Request, Source, as_source
 from motiflux.stream.sources import reading
 from motiflux.stream.sources.reading import PipeReader
 from motiflux.stream.sources.text import TextSource
@@ -309,7 +310,7 @@ class TestTables:
 
     def test_columns_that_are_needed_are_missed(self, tmp_path: Path) -> None:
         path = written(tmp_path / "a.csv", "op,src,goal\n+,1,2\n")
-        with pytest.raises(mf.FormatError, match="'dst' or 'target' or 'to'"):
+        with pytest.raises(mf.FormatError, match="a column named dst, target or to, or"):
             rows(mf.open_source(path))
         with pytest.raises(mf.ArgumentError, match="'aim'"):
             rows(mf.open_source(path, columns={"dst": "aim"}))
@@ -418,3 +419,124 @@ def test_parsed_times_are_numbers(tmp_path: Path) -> None:
     (batch,) = batches(mf.open_source(path))
     assert batch.updates.times is not None
     assert batch.updates.times.dtype == np.int64
+
+
+class TestMissingIds:
+    """A word for a missing id is refused by its line, as in a graph, and makes no names of integers."""
+
+    TABLE = "src,dst,time\n1,2,1\n3,nan,2\n\n4,5,3\nNULL,6,4\n7,8,5\n"
+    LINES = "e 1 2\nv NA 3\ne 4 5\nv 9 2\ne N/A 6\ne 7 8\n"
+
+    @pytest.mark.parametrize("size", [1, 2, 100])
+    @pytest.mark.parametrize(("name", "text"), [("a.csv", TABLE), ("a.stream", LINES), ("a.csv.gz", TABLE)])
+    def test_their_lines_are_left_out_if_asked(self, tmp_path: Path, name: str, text: str, size: int) -> None:
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+        source = mf.open_source(path, on_error="skip")
+        found = batches(source, size)
+        ids = [value for batch in found for value in batch.updates.sources.tolist()]
+        assert ids == [1, 4, 7]
+        assert sum(batch.skips for batch in found) == 2
+        skipped = [message for batch in found for _, message in batch.skipped]
+        assert all(
+            "expected an integer or a name" in message or "an integer, as" in message for message in skipped
+        )
+        assert found[-1].position.line == text.count("\n")
+
+    @pytest.mark.parametrize(
+        ("name", "text", "message"),
+        [
+            (
+                "a.csv",
+                TABLE,
+                "a.csv, line 3: column 'dst': found 'nan', expected an integer or a name; on_error",
+            ),
+            ("a.stream", LINES, "a.stream, line 2: vertex id: found 'NA', expected an integer or a name"),
+        ],
+    )
+    def test_one_stops_a_run_before_its_line(
+        self, tmp_path: Path, name: str, text: str, message: str
+    ) -> None:
+        path = written(tmp_path / name, text)
+        with mf.Monitor(mf.Graph.from_edges([]), "(a)--(b)") as monitor:
+            with pytest.raises(mf.FormatError, match=re.escape(message)):
+                monitor.run(path, Nowhere())
+            assert (monitor.num_edges, monitor.kinds()["ids"]) == (1, "i")
+            before, _, _ = text.partition("3,nan" if name == "a.csv" else "v NA")
+            assert monitor.source_position == Position(before.count("\n"), len(before))
+            path.write_text(re.sub("nan|NULL|NA|N/A", "20", text))
+            monitor.run(mf.open_source(path, start=monitor.source_position), Nowhere())
+            assert monitor.kinds()["ids"] == "i"
+
+    def test_a_word_may_be_kept_as_a_name(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "a.csv", "src,dst\nNA,DE\nDE,nan\n")
+        assert [row[1:3] for row in rows(mf.open_source(path, missing="keep"))] == [
+            ("NA", "DE"),
+            ("DE", "nan"),
+        ]
+        with pytest.raises(mf.ArgumentError, match="missing: expected 'error' or 'keep', found 'drop'"):
+            mf.open_source(path, missing="drop")
+
+    def test_tables_refuse_them_too(self, tmp_path: Path) -> None:
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        table = pa.table({"src": ["ann", "bob", "cy"], "dst": ["bob", "NULL", "ann"]})
+        pq.write_table(table, tmp_path / "a.parquet")
+        for source in (mf.open_source(tmp_path / "a.parquet"), as_source(table)):
+            with pytest.raises(
+                mf.StreamError, match="row 1: dst: found 'NULL', expected an integer or a name"
+            ):
+                batches(source)
+        (batch,) = batches(mf.open_source(tmp_path / "a.parquet", on_error="skip"))
+        assert (batch.updates.sources.tolist(), batch.skips) == (["ann", "cy"], 1)
+        (batch,) = batches(mf.open_source(tmp_path / "a.parquet", missing="keep"))
+        assert batch.updates.targets.tolist() == ["bob", "NULL", "ann"]
+
+    @pytest.mark.parametrize("missing", [float("nan"), None])
+    def test_objects_of_python_that_are_no_ids_are_refused_and_strings_are_names(self, missing: Any) -> None:
+        with mf.Monitor(mf.Graph.from_edges([("a", "b")]), "(a)--(b)") as monitor:
+            with pytest.raises(mf.StreamError, match="expected all integers or all strings, found"):
+                monitor.apply([("+", "a", missing), ("+", "a", "c")])
+            assert monitor.apply([("+", "a", "nan")])[0].positive == 2
+
+
+class TestNamesOfColumns:
+    @pytest.mark.parametrize(
+        "names", ["payer,payee,when", "Source,Target,x", "when,Sender ID,Receiver ID", "SRC,Dst,TIME"]
+    )
+    def test_names_that_mean_ends_are_the_ends(self, tmp_path: Path, names: str) -> None:
+        path = written(tmp_path / "a.csv", f"{names}\n1,2,3\n4,5,6\n")
+        first = 1 if names.startswith("when") else 0
+        values = [[1, 2, 3], [4, 5, 6]]
+        found = [(one[first], one[first + 1]) for one in values]
+        assert [row[1:3] for row in rows(mf.open_source(path))] == found
+        times = [row[4] for row in rows(mf.open_source(path))]
+        assert times == ([3, 6] if "TIME" in names else [None, None])
+
+    def test_usual_names_come_first(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "a.csv", "payer,payee,src,dst\n1,2,3,4\n")
+        assert [row[1:3] for row in rows(mf.open_source(path))] == [(3, 4)]
+        found = rows(mf.open_source(path, columns={"src": "payer", "dst": "src"}))
+        assert [row[1:3] for row in found] == [(1, 3)]
+
+    @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+    def test_columns_that_are_not_there_are_asked_for_with_those_that_are(
+        self, tmp_path: Path, suffix: str
+    ) -> None:
+        path = tmp_path / f"a{suffix}"
+        if suffix == ".csv":
+            path.write_text("x,y,when\n1,2,3\n")
+        else:
+            pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+            pq.write_table(pa.table({"x": [1], "y": [2], "when": [3]}), path)
+        with pytest.raises(mf.FormatError) as refused:
+            batches(mf.open_source(path))
+        expected = "expected a column named src, source or from, or columns={'src': 'x', 'dst': 'y'}"
+        assert f"{expected}, found 'x, y, when'" in str(refused.value)
+        assert str(refused.value).count(str(path)) == 1
+        with pytest.raises(mf.ArgumentError, match=r"expected a column named dst.*'y'} in .*found"):
+            batches(mf.open_source(path, columns={"src": "x"}))
+        source = mf.open_source(path, columns={"src": "x", "dst": "y"})
+        with mf.Monitor(mf.Graph.from_edges([]), "(a)--(b)", window="1h") as monitor:
+            message = "time or timestamp, or columns={'time': 'when'}, as a window needs times; found 'x, y"
+            with pytest.raises(mf.FormatError, match=re.escape(message)):
+                monitor.run(source, Nowhere())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -194,13 +195,14 @@ class TestRefusals:
             (["--window", "200"], "--window: expected 100 edges"),
             (["--mode", "batch"], "--mode: expected sequence"),
             (["--symmetry", "embeddings"], "--symmetry: expected subgraphs"),
-            (["--directed"], "--directed: expected False"),
+            (["--directed"], "--directed: expected --undirected as in"),
             (["--pattern", "(a)--(b)"], "--pattern: expected"),
             (["--batch-size", "51"], "--batch-size: expected 50"),
-            (["--strict"], "--strict: expected False"),
+            (["--strict"], "--strict: expected none as in"),
             (["--set", "tail=off"], "--set: expected"),
             (["-o", "other.csv"], "--output: expected"),
             (["--stream-format", "csv"], "--stream-format: expected none"),
+            (["--missing", "keep"], "--missing: expected error as in"),
             (["--limit", "3"], "--limit: not allowed with --save or --resume"),
         ],
     )
@@ -222,12 +224,12 @@ class TestRefusals:
 
     def test_another_stream_graph_or_file_is_refused(self, tmp_path: Path, stream: Path, saved: Path) -> None:
         result = motiflux("watch", "none", tmp_path / "b.stream", "--resume", saved)
-        assert (result.exit_code, "STREAM: expected" in result.stderr) == (2, True)
+        assert (result.exit_code, "b.stream: cannot be opened" in result.stderr) == (2, True)
         result = motiflux("watch", tmp_path / "g.txt", stream, "--resume", saved)
         assert (result.exit_code, "GRAPH: expected none" in result.stderr) == (2, True)
         (tmp_path / "o.csv").write_text("short")
         result = motiflux("watch", "none", stream, "--resume", saved)
-        assert (result.exit_code, "found 5 bytes, expected at least" in result.stderr) == (2, True)
+        assert (result.exit_code, "found others in its 5 bytes; give" in result.stderr) == (2, True)
         assert (tmp_path / "o.csv").read_text() == "short"
         (tmp_path / "o.csv").unlink()
         assert motiflux("watch", "none", stream, "--resume", saved).exit_code == 2
@@ -237,13 +239,13 @@ class TestRefusals:
         [
             (["--save-every", "3"], "--save-every: expected --save"),
             (["--save", "m.mfg", "--save-every", "soon"], "--save-every: expected a number of updates"),
-            (["--save", "m.mfg", "-o", "o.parquet"], "expected a format that --save can append to"),
+            (["--save", "m.mfg", "-o", "o.parquet"], "can append to: .csv, .tsv, .jsonl or .arrow"),
             (["--resume", "absent.mfg"], "absent.mfg"),
             (["--save", "no/m.mfg"], "there is no folder"),
             (["-o", "-", "--json"], "expected a file, because --json writes to stdout"),
             (["-o", "m.csv", "--save", "m.csv"], "neither read nor saved"),
             (["-o", "m.csv", "-o", "./m.csv"], "-o m.csv: expected each output once"),
-            (["-o", "-", "-o", "-.jsonl"], "-o -.jsonl: expected each output once"),
+            (["-o", "-", "-o", "-.jsonl"], "-o -.jsonl: expected one output on stdout, found -o - too"),
             (["-o", "-.tsv"], "-o -.tsv: expected a file, or - or -.jsonl"),
             (["-o", "o.csv", "-o", "-.jsonl", "--json"], "-o -.jsonl: expected a file, because --json"),
             (["-o", "./a.csv", "--stream-format", "stream"], "neither read nor saved"),
@@ -320,11 +322,101 @@ class TestAnotherFolder:
         other = tmp_path / "o.csv"
         other.write_text(output.read_text().replace("1,", "2,"))
         before = other.read_text()
-        for named in (["-o", other], ["-o", output, "-o", other]):
+        for named, message in (
+            (["-o", other], f"expected the output {other} to begin with the"),
+            (["-o", output, "-o", other], f"expected the outputs of {folder / 'm.mfg'} in their order"),
+        ):
             result = motiflux("watch", "none", folder / "a.stream", "--resume", folder / "m.mfg", *named)
             assert result.exit_code == 2
-            assert f"--output: expected {output} as in" in result.stderr
+            assert f"--output: {message}" in result.stderr
         assert other.read_text() == before
+
+    @pytest.mark.parametrize("name", ["o.csv", "o.jsonl", "o.arrow"])
+    def test_outputs_with_other_rows_at_the_saved_names_are_left_alone(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        pytest.importorskip("pyarrow")
+        lines, here, there = some_updates(600), tmp_path / "here", tmp_path / "there"
+        self.begun(here, lines, ".stream", "first.csv", name)
+        self.begun(there, some_updates(300, seed=2), ".stream", name)
+        shutil.copy(here / "m.mfg", there)
+        shutil.copy(here / "first.csv", there)
+        (there / "first.csv").write_text((there / "first.csv").read_text() + "killed")
+        write_stream(there / "a.stream", lines)
+        for folder in (there, here):
+            before = contents(folder)
+            if folder == here:  # another program has moved the output away, and begun a new one
+                (here / name).write_text("sign")
+                before = contents(here)
+            result = motiflux("watch", "none", folder / "a.stream", "--resume", folder / "m.mfg")
+            assert result.exit_code == 2
+            assert (
+                f"--resume {folder / 'm.mfg'}: expected the output {folder / name} to begin" in result.stderr
+            )
+            assert contents(folder) == before
+
+    def test_a_file_where_the_saved_run_had_written_nothing_is_left_alone(self, tmp_path: Path) -> None:
+        pytest.importorskip("pyarrow")
+        stream, output, saved = tmp_path / "a.stream", tmp_path / "o.arrow", tmp_path / "m.mfg"
+        stream.write_text("e 1 2\n")
+        with mf.Monitor(mf.Graph.from_edges([]), TRIANGLE, matches=True) as monitor:
+            outputs = [{"name": str(output), "relative": "o.arrow", "kept": None, "content": None}]
+            monitor.save(saved, position={"line": 0, "offset": 0, "outputs": outputs})
+        there = tmp_path / "there"
+        there.mkdir()
+        shutil.copy(saved, there)
+        (there / "o.arrow").write_text("of another run")
+        result = motiflux("watch", "none", stream, "--resume", there / "m.mfg")
+        assert (result.exit_code, "expected a new file" in result.stderr) == (2, True)
+        assert (there / "o.arrow").read_text() == "of another run"
+
+    def test_rows_that_were_written_again_with_fractional_times_go_on(self, tmp_path: Path) -> None:
+        pytest.importorskip("pyarrow")
+        folder = tmp_path / "before"
+        folder.mkdir()
+        stream, output, saved = folder / "a.csv", folder / "o.arrow", folder / "m.mfg"
+        lines = ["src,dst,time\n", "1,2,1\n", "2,3,1.5\n", "3,1,2\n"]
+        stream.write_text("".join(lines[:2]))
+        started = ["watch", "none", stream, "--pattern", "(a)--(b)", "-o", output]
+        assert motiflux(*started, "--save", saved).exit_code == 0
+        before = output.read_bytes()
+        stream.write_text("".join(lines))
+        assert motiflux("watch", "none", stream, "--resume", saved).exit_code == 0
+        whole = rows_of(output)
+        assert len(whole) == 6
+        assert motiflux("watch", "none", stream, "--resume", saved).exit_code == 0  # as after a crash
+        assert rows_of(output) == whole
+        output.write_bytes(before)
+        assert motiflux("watch", "none", stream, "--resume", saved).exit_code == 0
+        assert rows_of(output) == whole
+
+    def test_rows_of_the_saved_run_on_stdout_are_not_mixed_with_json(self, tmp_path: Path) -> None:
+        folder = tmp_path / "before"
+        folder.mkdir()
+        stream, saved = folder / "a.stream", folder / "m.mfg"
+        stream.write_text("e 1 2\n")
+        assert motiflux("watch", "none", stream, *OPTIONS, "-o", "-", "--save", saved).exit_code == 0
+        stream.write_text("e 1 2\ne 1 3\n")
+        result = motiflux("watch", "none", stream, "--resume", saved, "--json")
+        assert "-o -: expected a file, because --json writes to stdout" in result.stderr
+        assert set(only_json(result)) == {"schema", "error"}
+
+    def test_a_compressed_stream_that_changed_late_is_refused(self, tmp_path: Path) -> None:
+        lines = some_updates(20_000)
+        stream, saved = tmp_path / "a.stream.gz", tmp_path / "m.mfg"
+        write_stream(stream, lines)
+        command = ["watch", "none", stream, "--pattern", "(a)--(b)", "--json"]
+        found = only_json(motiflux(*command, "--save", saved, "--save-every", "5000"))
+        assert found["updates"] == 20_000
+        write_stream(stream, [*lines, "e 1 2\n"])
+        assert only_json(motiflux("watch", "none", stream, "--resume", saved, "--json"))["updates"] == 1
+        write_stream(stream, [*lines[:18_000], "e 7 70\n", *lines[18_001:]])
+        result = motiflux("watch", "none", stream, "--resume", saved)
+        assert (result.exit_code, "STREAM: expected the content of" in result.stderr) == (2, True)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def write_stream(path: Path, lines: list[str]) -> None:

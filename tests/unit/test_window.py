@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -316,7 +318,8 @@ def test_windows_of_pandas_keep_nanoseconds() -> None:
 def test_datetimes_of_python_are_times_of_updates(times: Any) -> None:
     watching = monitor("1h")
     watching.apply([("+", 0, 1), ("+", 1, 2)], times=times)
-    delta = watching.apply([("+", 2, 3)], times=dt.datetime(2024, 5, 1, 1, tzinfo=dt.UTC))
+    zone = getattr(times[0], "tzinfo", None)
+    delta = watching.apply([("+", 2, 3)], times=dt.datetime(2024, 5, 1, 1, tzinfo=zone))
     assert (delta.expired, edges_now(watching)) == (1, [(1, 2, 1), (2, 3, 1)])
 
 
@@ -354,6 +357,68 @@ def test_what_stands_beside_datetimes_of_python_is_one(time: Any, expected: str)
         watching.apply([("+", 0, 1), ("+", 1, 2)], times=[dt.datetime(2024, 5, 1), time])
     assert str(caught.value) == f"updates, times, row 1: expected {expected}"
     assert edges_now(watching) == []
+
+
+ZONED = dt.datetime(2024, 5, 1, 2, tzinfo=dt.UTC)
+NAIVE = np.datetime64("2024-05-01T02:00:00", "ns")
+
+
+@pytest.mark.parametrize("window", ["1h", 5, None])
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (1, NAIVE, "expected numbers as before, found 2024-05-01T02:00:00.0* without a time zone"),
+        (NAIVE, ZONED, "expected datetimes without a time zone as before, found one with a time zone, 2024"),
+        (ZONED, dt.datetime(2024, 5, 1, 3), "expected datetimes with a time zone as before, found 2024"),
+        (ZONED, 1.5, "expected datetimes with a time zone as before, found the number 1.5"),
+    ],
+)
+def test_times_are_of_one_kind(tmp_path: Path, first: Any, second: Any, message: str, window: Any) -> None:
+    with monitor(window) as watching:
+        with pytest.raises(mf.StreamError):  # what a refused call says counts for nothing
+            watching.apply([("+", 7, 8), ("+", "a", 9)], times=second)
+        watching.apply([("+", 0, 1)], times=first)
+        for before in (watching, loaded(watching, tmp_path)):
+            with pytest.raises(mf.StreamError, match=f"row 0: {message}"):
+                before.apply([("+", 1, 2)], times=second)
+            if window == "1h":
+                with pytest.raises(mf.StreamError, match=f"time: {message}"):
+                    before.advance(second)
+            assert edges_now(before) == [(0, 1, 1)]
+            before.apply([("+", 1, 2)], times=first)
+
+
+def test_a_checkpoint_without_a_kind_of_times_takes_any(tmp_path: Path) -> None:
+    with monitor("1h") as watching:
+        watching.apply([("+", 0, 1)], times=1)
+        saved = watching._checkpoint(None)
+    facts = {name: number for name, number in saved.facts.items() if name != "time_kind"}
+    replace(saved, facts=facts).write(tmp_path / "m.mfg")
+    assert mf.Monitor.load(tmp_path / "m.mfg").apply([("+", 1, 2)], times=ZONED)[0].positive == 1
+
+
+def loaded(watching: mf.Monitor, folder: Path) -> mf.Monitor:
+    """Save a monitor, and load it."""
+    watching.save(folder / "m.mfg")
+    return mf.Monitor.load(folder / "m.mfg")
+
+
+@pytest.mark.parametrize(
+    ("since", "message"),
+    [
+        ([NAIVE], "expected datetimes without a time zone as before, found one with a time zone"),
+        ([1], "expected numbers as before, found one with a time zone"),
+        ([ZONED], None),
+    ],
+)
+def test_times_of_updates_are_as_those_of_the_first_graph(since: Any, message: str | None) -> None:
+    graph = mf.Graph.from_edges([(0, 1)], edge_attributes={"since": since})
+    watching = mf.Monitor(graph, "(a)--(b)", window="1h", edge_times="since")
+    if message is None:
+        assert watching.apply([("+", 1, 2)], times=ZONED)[0].positive == 2
+        return
+    with pytest.raises(mf.StreamError, match=message):
+        watching.apply([("+", 1, 2)], times=ZONED)
 
 
 def test_times_that_are_text_are_refused() -> None:

@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import UsageError
-from motiflux.cli.moved_files import (
-    NO_GRAPH,
-    STDOUT,
-    Content,
-    absolute,
-    beside,
-    bytes_content,
-    is_standard,
-    stream_content,
-)
+from motiflux.cli.moved_files import NO_GRAPH, STDOUT, absolute, is_standard
+from motiflux.cli.resumed_outputs import continued
+from motiflux.cli.stream_content import StreamContent
 from motiflux.units import grouped, quantity
 
 if TYPE_CHECKING:
@@ -28,7 +21,7 @@ VERSION = 2
 
 
 _SAME_OPTIONS = ("mode", "semantics", "symmetry", "duplicates", "strict", "time_unit")
-_SAME_FACTS = ("batch_size", "stream_format", "columns")
+_SAME_FACTS = ("batch_size", "stream_format", "columns", "missing")
 
 
 @dataclass(frozen=True)
@@ -42,6 +35,7 @@ class Task:
     outputs: list[Path]
     format: str | None
     columns: dict[str, str | int] | None
+    missing: str = "error"
 
     def facts(self) -> dict[str, Any]:
         """Return it for a checkpoint."""
@@ -52,19 +46,27 @@ class Task:
             "batch_size": self.batch_size,
             "stream_format": self.format,
             "columns": self.columns,
+            "missing": self.missing,
         }
 
     def going_on(self, earlier: "Earlier") -> "Task":
-        """Return the task with the options of a saved run as defaults."""
+        """Return the task with the options of a saved run as defaults.
+
+        Raises
+        ------
+        UsageError
+            An output has other content than the saved run had written.
+        """
         facts = earlier.facts
         return Task(
             self.graph,
             self.stream,
             self.patterns or facts.get("patterns") or [str(one) for one in earlier.monitor.patterns],
             self.batch_size or facts.get("batch_size"),
-            self.outputs or earlier.places(),
+            continued(earlier.path, earlier.outputs, self.outputs),
             self.format or facts.get("stream_format"),
             self.columns or facts.get("columns"),
+            facts.get("missing", self.missing),
         )
 
     def check_places(self, *more: Path | None) -> None:
@@ -76,17 +78,18 @@ class Task:
             Names the file.
         """
         others = [self.graph, Path(self.stream), *more]
-        standard = 0
+        standard = [output for output in self.outputs if is_standard(str(output))]
+        if len(standard) > 1:
+            raise UsageError(f"-o {standard[1]}: expected one output on stdout, found -o {standard[0]} too")
         for at, output in enumerate(self.outputs):
-            standard += is_standard(str(output))
-            if standard > 1 or opt.is_one_of(output, self.outputs[:at]):
+            if opt.is_one_of(output, self.outputs[:at]):
                 raise UsageError(f"-o {output}: expected each output once")
             if not is_standard(str(output)) and opt.is_one_of(output, others):
                 raise UsageError(f"-o {output}: expected a file that is neither read nor saved")
 
     def open_options(self) -> dict[str, Any]:
         """Return the keywords of `motiflux.open_source` that determine how the stream is read."""
-        return {"columns": self.columns, "format": self.format}
+        return {"columns": self.columns, "format": self.format, "missing": self.missing}
 
     def source(self, earlier: "Earlier | None", *, follow: bool, on_error: str) -> "Source":
         """Open the stream."""
@@ -129,7 +132,7 @@ class Earlier:
     def __init__(self, path: Path, threads: int | None) -> None:
         import motiflux as mf
 
-        self._path = path
+        self.path = path
         self.monitor = mf.Monitor.load(path, threads=threads)
         position = self.monitor.source_position
         if isinstance(position, list) and len(position) == 2:
@@ -141,16 +144,14 @@ class Earlier:
         if position.get("watch", VERSION) != VERSION:
             raise UsageError(f"--resume {path}: found a checkpoint of another version of motiflux")
         self.facts: dict[str, Any] = position
+        self.content: StreamContent | None = None
+        """Of the stream, once it was compared."""
 
     @property
     def outputs(self) -> list[dict[str, Any]]:
         """The facts of the outputs: ``name``, ``relative``, ``kept`` and ``content``."""
         saved: list[dict[str, Any]] = self.facts.get("outputs", [])
         return saved
-
-    def places(self) -> list[Path]:
-        """Return the outputs, also if they were moved together with the checkpoint."""
-        return [beside(self._path, one["name"], one["relative"]) for one in self.outputs]
 
     def kept(self, at: int) -> int | None:
         """Return how much of an output stays; None of standard output, and of a new output."""
@@ -176,11 +177,12 @@ class Earlier:
         UsageError
             Names the first.
         """
-        options = self.monitor._options.arguments()
-        self._check_names(given)
+        options = self.monitor.options
+        self._check_graph(given)
         for name in _SAME_OPTIONS:
             if name in given and str(given[name]) != str(options[name]):
-                self._refuse(name, options[name], given[name])
+                found = "this option" if given[name] is True else given[name]
+                self._refuse(name, options[name] or "none", found)
         for name in _SAME_FACTS:
             if given.get(name) is not None and name in self.facts and given[name] != self.facts[name]:
                 self._refuse("stream_column" if name == "columns" else name, self.facts[name], given[name])
@@ -188,20 +190,20 @@ class Earlier:
         if "disorder" in given and given["disorder"] != disorder:
             self._refuse("disorder", disorder, str(given["disorder"]))
         self._check_parsed(given, options)
+        self._check_stream(given)
 
-    def _check_names(self, given: Mapping[str, Any]) -> None:
-        """Compare names of files; a checkpoint saved by a program has none."""
+    def _check_graph(self, given: Mapping[str, Any]) -> None:
+        """Compare the name of the graph; a checkpoint saved by a program has none."""
         graph, found = self.facts.get("graph", NO_GRAPH), str(given["graph"])
         if found != NO_GRAPH and Path(found).name != Path(graph).name:
             self._refuse("GRAPH", graph, found)
-        self._check_stream(given)
-        if given["outputs"] and self.outputs:
-            self._check_outputs([str(name) for name in given["outputs"]])
 
     def _check_stream(self, given: Mapping[str, Any]) -> None:
         """Compare the content of the stream; of standard input, and where none was saved, the name."""
         if "stream" not in self.facts:
             return
+        from motiflux.io.files.source import open_source
+
         name, saved, line, offset = given["stream"], self.facts["stream"], *self.start
         content = self.facts["stream_content"]
         if content is None or name == STDOUT:
@@ -209,27 +211,17 @@ class Earlier:
                 self._refuse("STREAM", saved, name)
             return
         columns = given["columns"] or self.facts["columns"]
-        options = {"columns": columns, "format": given.get("stream_format") or self.facts["stream_format"]}
-        if stream_content(name, options, line, offset) != content:
+        options = {
+            "columns": columns,
+            "format": given.get("stream_format") or self.facts["stream_format"],
+            "missing": self.facts.get("missing", "error"),
+        }
+        if not Path(name).exists():
+            open_source(Path(name)).close()  # which says why it cannot be opened
+        self.content = StreamContent(name, options)
+        if not self.content.agrees(content, line, offset):
             place = f"byte {grouped(offset)}" if offset else f"row {grouped(line)}"
             self._refuse("STREAM", f"the content of {saved} up to {place}", f"{name} without it")
-
-    def _check_outputs(self, given: list[str]) -> None:
-        """Compare names of outputs; a file of another name must have the content of the saved one."""
-        saved = self.outputs
-        names = ", ".join(one["name"] for one in saved)
-        if len(given) != len(saved):
-            self._refuse("output", names, ", ".join(given))
-        for name, one in zip(given, saved, strict=True):
-            if absolute(name) == one["name"]:
-                continue
-            content: Content | None = one["content"]
-            if (
-                content is None
-                or is_standard(name)
-                or bytes_content(Path(name), content["amount"]) != content
-            ):
-                self._refuse("output", names, name)
 
     def _check_parsed(self, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         """Compare options that have several equivalent texts."""
@@ -240,8 +232,9 @@ class Earlier:
             window = None if options["window"] is None else parse_window(options["window"])
             if parse_window(given["window"]) != window:
                 self._refuse("window", None if window is None else str(window), given["window"])
-        if "directed" in given and given["directed"] != self.monitor._base.directed:
-            self._refuse("directed", self.monitor._base.directed, given["directed"])
+        if "directed" in given and given["directed"] != self.monitor.directed:
+            options_of = {True: "--directed", False: "--undirected"}
+            self._refuse("directed", options_of[self.monitor.directed], options_of[given["directed"]])
         if (
             "settings" in given
             and dict(resolve_tuning(opt.tuning_of(given["settings"]))) != options["tuning"]
@@ -253,4 +246,4 @@ class Earlier:
     def _refuse(self, name: str, expected: object, found: object) -> None:
         option = name if name.isupper() else "--" + name.replace("_", "-")
         before = "none" if expected is None else str(expected)
-        raise UsageError(f"{option}: expected {before} as in {self._path}, found {found}")
+        raise UsageError(f"{option}: expected {before} as in {self.path}, found {found}")

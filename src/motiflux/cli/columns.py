@@ -97,15 +97,15 @@ OPTIONS = {
         "[error|drop|keep]",
         one_of("error", "drop", "keep"),
         "Rows without an id (empty, NaN, or a word such as NULL). error: stop; drop: leave out and count "
-        "them; keep: take such words as names.",
+        "them; keep: take such words as names, also in STREAM of watch.",
         "error",
     ),
     "self_loops": _option(
         "--self-loops",
         "[warn|drop|error]",
         one_of("warn", "drop", "error"),
-        "Edges from a vertex to itself, in any format. warn: leave them out and count them; drop: leave them "
-        "out; error: stop.",
+        "Edges of GRAPH from a vertex to itself, in any format. warn: leave them out and count them; drop: "
+        "leave them out; error: stop.",
         "warn",
     ),
     "header": _flag("--header/--no-header", "Whether the first line of a text table holds column names."),

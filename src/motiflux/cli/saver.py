@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from motiflux.cli.checkpoints import VERSION, Task
-from motiflux.cli.moved_files import Content, absolute, bytes_content, relative_to, stream_content
+from motiflux.cli.resumed_outputs import facts_of
+from motiflux.cli.stream_content import StreamContent
 from motiflux.errors import ArgumentError
 
 if TYPE_CHECKING:
     import motiflux as mf
     from motiflux.stream import Sink
     from motiflux.stream.window import Span
-
-_END_OF_ARROW = 8
-"""Bytes that mark the end of an Arrow stream."""
 
 
 class Saver:
@@ -31,16 +29,25 @@ class Saver:
         The sinks whose positions are saved, one for each output of the task.
     task
         The options of the command line.
+    content
+        Of the stream.
     """
 
     def __init__(
-        self, monitor: "mf.Monitor", path: Path, every: "Span", sinks: "Sequence[Sink]", task: Task
+        self,
+        monitor: "mf.Monitor",
+        path: Path,
+        every: "Span",
+        sinks: "Sequence[Sink]",
+        task: Task,
+        content: StreamContent,
     ) -> None:
         self._monitor = monitor
         self._path = path
         self._every = every
         self._sinks = sinks
         self._task = task
+        self._content = content
         self._updates = 0
         self._since = time.monotonic_ns()
         self._is_new = False
@@ -72,12 +79,11 @@ class Saver:
         if isinstance(reached, dict):  # as it was saved before
             reached = Position(reached["line"], reached["offset"])
         line, offset = reached or BEGIN
-        content = stream_content(self._task.stream, self._task.open_options(), line, offset)
         facts = {
             "watch": VERSION,
             **self._task.facts(),
             "outputs": outputs,
-            "stream_content": content,
+            "stream_content": self._content.at(line, offset),
             "line": line,
             "offset": offset,
         }
@@ -85,22 +91,9 @@ class Saver:
         self._updates, self._since, self._is_new = 0, time.monotonic_ns(), False
 
     def _output(self, name: str, sink: "Sink") -> dict[str, Any]:
-        """Return the facts of an output: its names, and how much of it stays."""
         from motiflux.stream import FileSink
 
-        kept = sink.mark() if isinstance(sink, FileSink) else None
-        return {
-            "name": absolute(name),
-            "relative": relative_to(self._path, name),
-            "kept": kept,
-            "content": None if kept is None else _output_content(Path(name), kept),
-        }
-
-
-def _output_content(path: Path, kept: int) -> Content | None:
-    if path.suffix.lower() == ".arrow":  # its mark counts rows, and the mark of its end goes
-        kept = max(0, path.stat().st_size - _END_OF_ARROW)
-    return bytes_content(path, kept)
+        return facts_of(self._path, name, sink.mark() if isinstance(sink, FileSink) else None)
 
 
 def read_every(text: str) -> "Span":

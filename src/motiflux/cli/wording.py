@@ -19,6 +19,8 @@ _CALLS = {
     "Monitor.load reads it, and Monitor.snapshot returns its graph": "motiflux watch --resume continues it",
 }
 """Advice that names calls of Python, and the command that does the same."""
+_COLUMNS = re.compile(r"\bcolumns=\{([^{}]*)\}")
+_COLUMN = re.compile(r"'(\w+)': ('[^']*'|\"[^\"]*\")")
 
 Options = Mapping[str, tuple[str, str | None]]
 """For a keyword of Python, its option, and the option that turns it off."""
@@ -69,7 +71,18 @@ def in_options(error: Exception, options: Options) -> str:
 
     for call, command in _CALLS.items():
         text = text.replace(call, command)
+    if "stream_columns" in options:
+        option = options["stream_columns"][0]
+        text = _COLUMNS.sub(lambda said: _of_columns(option, said[1]), text)
+        if argument.startswith("columns, "):
+            text = f"{option} {text.removeprefix('columns, ')}"
     return _KEYWORD.sub(shown, text) + newline + rest
+
+
+def _of_columns(option: str, columns: str) -> str:
+    """Return an option for each column of the text of a mapping from parts to columns."""
+    pairs = _COLUMN.findall(columns)
+    return " ".join(f"{option} {shlex.quote(f'{part}={name[1:-1]}')}" for part, name in pairs)
 
 
 def _bare(value: str) -> str:

@@ -15,7 +15,7 @@ from motiflux.graph.labels import LabelTable, as_column, encode_labels
 from motiflux.graph.numbering import number_vertices
 from motiflux.interop import Coded, EndColumns, GraphColumns, RowError
 from motiflux.types import IdArray, LabelArray
-from motiflux.units import quantity
+from motiflux.units import quantity_was
 
 SelfLoops = Literal["warn", "drop", "error"]
 """Self-loops are left out with a warning that counts them, left out, or an error."""
@@ -119,7 +119,7 @@ def told_of_self_loops(count: int) -> tuple[str, ...]:
     """Return the note on self-loops that were left out."""
     if not count:
         return ()
-    return (f"{quantity(count, 'self-loop')} {'was' if count == 1 else 'were'} left out",)
+    return (f"{quantity_was(count, 'self-loop')} left out",)
 
 
 def _direction(columns: GraphColumns) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import ArgumentError
-from motiflux.units import quantity
+from motiflux.units import quantity_was
 
 Missing = Literal["error", "drop", "keep"]
 """An id that is missing is an error, or its row is dropped; ``"keep"`` takes words for it as names."""
@@ -60,4 +60,4 @@ def told_of_dropped(count: int) -> tuple[str, ...]:
     """Return the note on rows that were dropped."""
     if not count:
         return ()
-    return (f"{quantity(count, 'row')} {'was' if count == 1 else 'were'} left out, as an id is missing",)
+    return (f"{quantity_was(count, 'row')} left out, as an id is missing",)

@@ -51,7 +51,8 @@ class Checkpoint:
     patterns
         With whether their matches are given.
     facts
-        Numbers: the latest moment, the number of updates applied, and of copies in the window.
+        Numbers: the latest moment, the kind of times (0: none yet), the number of updates applied, and of
+        copies in the window.
     position
         How far the source was read, as it was given.
     vertex_label_values, edge_label_values

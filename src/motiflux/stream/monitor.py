@@ -137,6 +137,8 @@ class Monitor(Changing, Kept):
         )
         super().__init__(graph, options, edge_times=edge_times, threads=resolve_threads(threads))
         many: Any = [patterns] if is_one_pattern(patterns) else patterns
+        if isinstance(many, Mapping):
+            raise ArgumentError("patterns", "a pattern, or a list of patterns", type(many).__name__)
         if not isinstance(many, Iterable):
             raise ArgumentError("patterns", "patterns or their texts", patterns)
         for pattern in many:

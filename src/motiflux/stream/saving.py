@@ -14,6 +14,7 @@ from motiflux.errors import ArgumentError
 from motiflux.stream.checkpoint import Checkpoint
 from motiflux.stream.matching.core import Core
 from motiflux.stream.matching.names import GrowingCodes, GrowingIds
+from motiflux.stream.time_kinds import TimeKind
 from motiflux.stream.window import open_window
 
 _EDGE_ARRAYS = ("edges.sources", "edges.targets", "edges.labels", "edges.copies")
@@ -58,6 +59,7 @@ class Kept(Core):
             patterns=[(pattern, watched.listed) for pattern, watched in self._watched.items()],
             facts={
                 "latest": self._numbering.clock.latest,
+                "time_kind": int(self._numbering.clock.kind or 0),
                 "updates_applied": self.updates_applied,
                 "batches_applied": self.batches_applied,
                 "came": came,
@@ -83,6 +85,8 @@ class Kept(Core):
             native.fill_window(sources, targets, edge_codes[labels], since, saved.facts["came"])
         self._native = native
         self._numbering.clock.latest = saved.facts["latest"]
+        kind = saved.facts.get("time_kind", 0)  # checkpoints of earlier versions have none
+        self._numbering.clock.kind = TimeKind(kind) if kind else None
         self.updates_applied = saved.facts["updates_applied"]
         self.batches_applied = saved.facts["batches_applied"]
         self.source_position = saved.position

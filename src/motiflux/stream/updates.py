@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, GraphError, StreamError
 from motiflux.graph.labels import as_column
+from motiflux.stream.time_kinds import Zoned, has_zone
 from motiflux.stream.window import as_moments
 from motiflux.types import Label, VertexId
 from motiflux.units import counted
@@ -91,6 +92,9 @@ class Updates:
         Times [k]: datetimes, or integers or floats in the monitor's unit; None without times.
     vertex_labels
         Labels of new vertices of these updates, for example a mapping from ids to labels.
+    zoned
+        Whether the datetimes of `times` have a time zone, all or each [k]; None: those of Python say so
+        themselves, and those of NumPy have none.
 
     Raises
     ------
@@ -111,6 +115,7 @@ class Updates:
     labels: NDArray[Any] | None = None
     times: NDArray[Any] | None = None
     vertex_labels: VertexLabels | None = None
+    zoned: Zoned | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inserts", _flags(self.inserts))
@@ -124,10 +129,11 @@ class Updates:
         elif not isinstance(named, (VertexLabels, NoneType)):
             raise StreamError("updates, vertex labels: expected VertexLabels, or labels by id, found others")
         if self.times is not None:
+            object.__setattr__(self, "zoned", has_zone(self.times) if self.zoned is None else self.zoned)
             object.__setattr__(self, "times", as_moments(self.times))
-        for name in ("sources", "targets", "labels", "times"):
+        for name in ("sources", "targets", "labels", "times", "zoned"):
             values = getattr(self, name)
-            if values is not None and len(values) != len(self.inserts):
+            if values is not None and not isinstance(values, bool) and len(values) != len(self.inserts):
                 raise StreamError(
                     f"updates, {name}: expected {counted(len(self.inserts), 'value')}, found {len(values)}"
                 )
@@ -190,18 +196,20 @@ class Updates:
             The labels or the times are invalid.
         """
         named = self.vertex_labels if vertex_labels is None else VertexLabels.of(vertex_labels)
-        column = self.times
+        column, zoned = self.times, self.zoned
         if times is not None:
-            column = as_moments([times] if np.ndim(times) == 0 else times)
+            given = [times] if np.ndim(times) == 0 else times
+            column, zoned = as_moments(given), has_zone(given)
             if np.ndim(times) == 0:
                 column = np.repeat(column, len(self))
-        return replace(self, times=column, vertex_labels=named)
+        return replace(self, times=column, vertex_labels=named, zoned=zoned)
 
     def rows(self, rows: NDArray[np.int64]) -> Updates:
         """Return some of the updates, without labels of vertices."""
         labels = None if self.labels is None else self.labels[rows]
         times = None if self.times is None else self.times[rows]
-        return Updates(self.inserts[rows], self.sources[rows], self.targets[rows], labels, times)
+        zoned = zones_at(self.zoned, rows)
+        return Updates(self.inserts[rows], self.sources[rows], self.targets[rows], labels, times, None, zoned)
 
     def slices(self, size: int) -> Iterator[Updates]:
         """Return the updates in pieces of at most `size`."""
@@ -223,7 +231,13 @@ class Updates:
             None if self.labels is None else self.labels[part],
             None if self.times is None else self.times[part],
             named,
+            zones_at(self.zoned, part),
         )
+
+
+def zones_at(zoned: Zoned | None, rows: Any) -> Zoned | None:
+    """Return which of some rows have times with a time zone."""
+    return zoned[rows] if isinstance(zoned, np.ndarray) else zoned
 
 
 _Edges: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.errors import ArgumentError, StreamError
 from motiflux.graph import Graph, Kind
+from motiflux.stream.time_kinds import TimeKind, Zoned, has_zone, settled_kind
 from motiflux.times import (
     DURATION_UNITS,
     RANGE,
@@ -119,17 +120,22 @@ class Clock:
         self._disorder = disorder or ("error" if needed else None)
         self.latest = -MOST
         """The latest moment so far, in nanoseconds."""
+        self.kind: TimeKind | None = None
+        """The kind of the times so far."""
 
     def order(
-        self, times: NDArray[Any] | None, kept: NDArray[np.bool_]
+        self, times: NDArray[Any] | None, zoned: Zoned | None, kept: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None, int]:
         """Return which of the `kept` updates are still kept, their moments, and the number of late ones.
 
         Raises
         ------
         StreamError
-            There are no moments, or some are out of range, or out of order where that is an error.
+            There are no moments, or some are out of range, of another kind than those before, or out of order
+            where that is an error.
         """
+        if times is not None:
+            self.kind = settled_kind(times, bool(zoned) if zoned is None else zoned, self.kind)
         if self._disorder is None:
             return kept, None, 0
         if times is None:
@@ -167,7 +173,7 @@ class Clock:
         """
         try:
             times = as_moments([moment])
-            _, _, late = self.order(times, np.ones(1, dtype=bool))
+            _, _, late = self.order(times, has_zone([moment]), np.ones(1, dtype=bool))
         except StreamError as error:
             message = error.message.removeprefix("updates, times, row 0: ").removeprefix("updates, times: ")
             raise StreamError(f"time: {message}") from None
@@ -306,8 +312,8 @@ def fill_window(
     """
     column = graph.edge_attributes.get(edge_times) if isinstance(edge_times, str) else None
     if column is None or (column.times is None and column.kind not in (Kind.INTEGER, Kind.FLOAT)):
-        found = f"{edge_times!r}, {column.kind.value}" if column is not None else f"{edge_times!r}"
         expected = "an attribute of the graph's edges that holds numbers or datetimes"
+        found = edge_times if column is None else f"{edge_times}, {column.kind.value}"
         raise ArgumentError("edge_times", expected, found)
     rows = graph.forward
     sources = rows.sources()
@@ -326,6 +332,8 @@ def fill_window(
     arcs, moments = of_rows[timed][order], moments[order]
     if len(moments):
         clock.latest = int(moments[-1])
+        of_times = {None: TimeKind.NUMBERS, Kind.DATETIME_UTC: TimeKind.ZONED}
+        clock.kind = of_times.get(column.times, TimeKind.NAIVE)
     labels = np.zeros(len(arcs), dtype=np.uint32) if rows.labels is None else rows.labels[arcs]
     native.fill_window(
         sources[arcs].astype(np.uint32),

@@ -18,6 +18,7 @@ from motiflux.cli.moved_files import NO_GRAPH, is_standard
 from motiflux.cli.output import print_json
 from motiflux.cli.saver import Saver, read_every
 from motiflux.cli.signals import Terminated
+from motiflux.cli.stream_content import StreamContent
 from motiflux.errors import ArgumentError
 from motiflux.units import quantity, seconds_text
 from motiflux.words import Semantics, Symmetry
@@ -79,20 +80,25 @@ def run(
         "threads": threads,
     }
     outputs = outputs or []
-    _check_together(limit, outputs, save, save_every, resume, as_json=as_json)
+    _check_together(limit, outputs, save, save_every, resume)
     _check_edge_times(edge_times, window, graph, resume)
     every = read_every(save_every or wopt.SAVE_EVERY)
     columns = _columns_of(stream_columns)
-    task = Task(graph, stream, patterns or [], batch_size, outputs, stream_format, columns)
+    missing = col.given().get("missing")
+    missing = None if missing == "drop" else missing  # of GRAPH only
+    task = Task(
+        graph, stream, patterns or [], batch_size, outputs, stream_format, columns, missing or "error"
+    )
     earlier = None
     if resume is not None:
         earlier = Earlier(resume, threads)
-        given = {"graph": graph, "stream": stream, "columns": columns, "outputs": outputs}
+        given = {"graph": graph, "stream": stream, "columns": columns, "missing": missing}
         earlier.check({**_given(context), **given})
         task = task.going_on(earlier)
     elif not patterns:
         raise UsageError("--pattern: expected at least one pattern, found none")
     task.check_places(save, resume)
+    _check_printed(task, as_json=as_json)
     sink, sinks = _sinks(task, earlier, as_json=as_json)
     source = task.source(earlier, follow=follow, on_error=on_error.value)
     if earlier is None:
@@ -100,6 +106,8 @@ def run(
         monitor = _begun(task, sink, options, directed=directed, progress=progress)
     else:
         monitor = earlier.monitor
+    content = earlier.content if earlier is not None else None
+    content = content or StreamContent(task.stream, task.open_options())
     with monitor, _shown(progress, prints_rows=sink.prints) as shown:
         totals = Run(
             monitor,
@@ -109,9 +117,9 @@ def run(
             progress=shown,
             skips=on_error is wopt.OnError.SKIP,
             limit=limit,
-            saver=None if save is None else Saver(monitor, save, every, sinks, task),
+            saver=None if save is None else Saver(monitor, save, every, sinks, task, content),
         ).into(sink)
-        what = monitor._options.symmetry.value.removesuffix("s")
+        what = str(monitor.options["symmetry"]).removesuffix("s")
     if as_json:
         print_json(_fields(task.patterns, totals))
     else:
@@ -165,22 +173,27 @@ def _check_together(
     save: Path | None,
     save_every: str | None,
     resume: Path | None,
-    *,
-    as_json: bool,
 ) -> None:
     """Raise an error for contradictory options."""
     if limit is not None and (save or resume):
         raise UsageError("--limit: not allowed with --save or --resume, because a limit ends within a batch")
     if save_every is not None and save is None:
         raise UsageError("--save-every: expected --save, found none")
+    if save is None:
+        return
+    check_place(save)
     for output in outputs:
+        if output.suffix.lower() == ".parquet":
+            raise UsageError(
+                f"-o {output}: expected a format that --save can append to: .csv, .tsv, .jsonl or .arrow"
+            )
+
+
+def _check_printed(task: Task, *, as_json: bool) -> None:
+    """Raise an error if both rows, perhaps those of the saved run, and the JSON object go to stdout."""
+    for output in task.outputs:
         if as_json and is_standard(str(output)):
             raise UsageError(f"-o {output}: expected a file, because --json writes to stdout")
-    if save is not None:
-        check_place(save)
-    for output in outputs:
-        if save is not None and output.suffix.lower() == ".parquet":
-            raise UsageError(f"-o {output}: expected a format that --save can append to: .csv or .arrow")
 
 
 def _given(context: typer.Context) -> dict[str, Any]:
@@ -204,11 +217,22 @@ def _begun(
             task.graph, task.patterns, directed=directed, threads=threads, progress=progress
         )
         return mf.Monitor(read.graph, read.patterns, matches=sink.wants_matches, **options)
-    if col.given():
-        given = ", ".join("--" + name.replace("_", "-") for name in col.given())
-        raise UsageError(f"{given}: expected a graph, found none")
+    _check_columns()
     nothing = mf.Graph.from_edges([], directed=bool(directed))
     return mf.Monitor(nothing, opt.read_patterns(task.patterns), matches=sink.wants_matches, **options)
+
+
+def _check_columns() -> None:
+    """Raise an error for options of graph tables without a graph; --missing keep is one of STREAM too."""
+    given = {name: value for name, value in col.given().items() if (name, value) != ("missing", "keep")}
+    if given.get("missing") == "drop":
+        raise UsageError(
+            "--missing drop: expected a graph table, found none; --on-error skip leaves out lines of STREAM "
+            "without an id"
+        )
+    if given:
+        names = ", ".join("--" + name.replace("_", "-") for name in given)
+        raise UsageError(f"{names}: expected a graph table, found none")
 
 
 def _sinks(task: Task, earlier: Earlier | None, *, as_json: bool) -> "tuple[Sink, list[Sink]]":

@@ -50,13 +50,11 @@ class GrowingFile:
             raise output_error(path, error) from error
 
     def _go_on_after(self, kept: int) -> None:
-        size = os.fstat(self._file.fileno()).st_size
-        if size < kept:
+        try:
+            _refuse_short(self._path, self._file, kept)
+        except OutputError:
             self._file.close()
-            raise OutputError(
-                f"{self._path}: found {quantity(size, 'byte')}, expected at least the {grouped(kept)} "
-                "that were written before"
-            )
+            raise
         self._file.truncate(kept)
         self._file.seek(kept)
 
@@ -107,6 +105,31 @@ class GrowingFile:
         """Close it; call `cut` before to drop data that is not kept."""
         with contextlib.suppress(OSError):
             self._file.close()
+
+
+def check_growing(path: Path, kept: int) -> None:
+    """Refuse a file that cannot be continued after a number of bytes; change nothing.
+
+    Raises
+    ------
+    OutputError
+        It cannot be written, is no regular file, or is shorter than that.
+    """
+    refuse_irregular(path)
+    try:
+        with _open_growing(path, fresh=False) as file:
+            _refuse_short(path, file, kept)
+    except OSError as error:
+        raise output_error(path, error) from error
+
+
+def _refuse_short(path: Path, file: RawIOBase, kept: int) -> None:
+    size = os.fstat(file.fileno()).st_size
+    if size < kept:
+        raise OutputError(
+            f"{path}: found {quantity(size, 'byte')}, expected at least the {grouped(kept)} "
+            "that were written before"
+        )
 
 
 def _open_growing(path: Path, *, fresh: bool) -> RawIOBase:

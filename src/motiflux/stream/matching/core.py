@@ -165,6 +165,16 @@ class Core:
         return self._options.mode
 
     @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of `Monitor` that determine its results, with their defaults, in plain types."""
+        return self._options.arguments()
+
+    @property
+    def directed(self) -> bool:
+        """Whether the graph is directed."""
+        return self._base.directed
+
+    @property
     def patterns(self) -> tuple[Pattern, ...]:
         """The patterns that are watched."""
         return tuple(self._watched)
@@ -188,6 +198,11 @@ class Core:
     def lists_matches(self) -> bool:
         """Whether the matches of a pattern are given, not only their number."""
         return self._options.matches or any(watched.listed for watched in self._watched.values())
+
+    @property
+    def needs_times(self) -> bool:
+        """Whether updates need times: there is a window of time."""
+        return self._options.span is not None and self._options.span.timed
 
     def kinds(self) -> dict[str, str | None]:
         """Return the known types of ids and labels: ``"i"`` integers, ``"U"`` strings, None not known."""

@@ -13,6 +13,7 @@ from motiflux import _native
 from motiflux.errors import StreamError
 from motiflux.graph import Graph
 from motiflux.stream.matching.names import GrowingCodes, GrowingIds, GrowingLabels
+from motiflux.stream.time_kinds import TimeKind
 from motiflux.stream.updates import Updates, VertexLabels
 from motiflux.stream.window import Clock
 from motiflux.types import DEFAULT_LABEL, Label, VertexId
@@ -49,6 +50,7 @@ class Mark(NamedTuple):
     vertex_labels: int
     edge_labels: int
     latest: int
+    time_kind: TimeKind | None
     kinds: tuple[str | None, str | None, str | None]
 
 
@@ -99,6 +101,7 @@ class Numbering:
             len(self.vertex_labels.values),
             len(self.edge_labels.values),
             self.clock.latest,
+            self.clock.kind,
             (self.ids.kind, self.vertex_labels.kind_in_use, self.edge_labels.kind_in_use),
         )
 
@@ -108,7 +111,7 @@ class Numbering:
         self.codes.keep(mark.vertices)
         self.vertex_labels.keep(mark.vertex_labels)
         self.edge_labels.keep(mark.edge_labels)
-        self.clock.latest = mark.latest
+        self.clock.latest, self.clock.kind = mark.latest, mark.time_kind
         self.ids.kind, self.vertex_labels.kind_in_use, self.edge_labels.kind_in_use = mark.kinds
 
     def columns(self, updates: Updates, native: _native.Monitor) -> NativeUpdates:
@@ -125,7 +128,7 @@ class Numbering:
             raise StreamError("updates: expected all ids to be integers, or all strings, found both")
         kept = updates.sources != updates.targets
         self_loops = len(kept) - int(np.count_nonzero(kept))
-        kept, moments, late = self.clock.order(updates.times, kept)
+        kept, moments, late = self.clock.order(updates.times, updates.zoned, kept)
         origin = None
         inserts, sources, targets, labels = updates.inserts, updates.sources, updates.targets, updates.labels
         if not kept.all():

@@ -20,7 +20,7 @@ from motiflux.stream.run.totals import Sums, Totals
 from motiflux.stream.sinks.sink import Sink
 from motiflux.stream.sources.source import DEFAULT_SIZE, Batch, Request, Source
 from motiflux.stream.updates import Updates
-from motiflux.units import quantity
+from motiflux.units import quantity, quantity_was
 
 Progress = bool | Callable[[Totals], None]
 """The type of the `progress` argument of `Monitor.run`."""
@@ -157,6 +157,7 @@ class Run:
             deadline=self._deadline,
             idle=None if self._saver is None else self._saver.idle,
             attributes=self._wants_changes and monitor.mode == "sequence",
+            times=monitor.needs_times,
             **monitor.kinds(),
         )
         if self._is_late() or self._is_enough():
@@ -241,22 +242,22 @@ class Run:
         for line, message in batch.skipped[: _SKIPS_TOLD - self._sums.skips_told]:
             self._sums.skips_told += 1
             text = batch.text_of(line)
-            told = f"{batch.origin}, {batch.unit} {line}: {message}; it was left out"
+            told = f"{batch.place(line)}: {message}; it was left out"
             warnings.warn(told + (f": {text}" if text else ""), MotifluxWarning, stacklevel=5)
 
     def _warn(self) -> None:
         """Warn of lines that were left out."""
         sums = self._sums
         if sums.skipped > sums.skips_told:
-            warnings.warn(f"left out: {sums.skipped:,} in all", MotifluxWarning, stacklevel=3)
+            self._note(f"{quantity_was(sums.skipped, sums.unit)} left out in all")
         if sums.late:
-            done = "left out" if self._monitor._options.disorder == "drop" else "given the time of one before"
-            late = f"{done}: {quantity(sums.late, 'update')} out of time order"
-            warnings.warn(late, MotifluxWarning, stacklevel=3)
+            done = "left out" if self._monitor.options["disorder"] == "drop" else "given the time before it"
+            self._note(f"{quantity_was(sums.late, 'update')} out of time order, and {done}")
         if sums.self_loops:
-            warnings.warn(
-                f"left out: {quantity(sums.self_loops, 'self-loop')}", MotifluxWarning, stacklevel=3
-            )
+            self._note(f"{quantity_was(sums.self_loops, 'self-loop')} left out")
+
+    def _note(self, text: str) -> None:
+        warnings.warn(f"{self._sums.origin}: {text}", MotifluxWarning, stacklevel=4)
 
     @contextmanager
     def _reporting(self) -> Iterator[Callable[[Batch], None]]:

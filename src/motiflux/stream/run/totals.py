@@ -138,6 +138,8 @@ class Sums:
         """Updates left out because they were out of time order."""
         self.skipped = 0
         self.skips_told = 0
+        self.origin, self.unit = "updates", "line"
+        """The source and the unit of its lines, in notes."""
         self.matches = 0
         """Of all patterns, with matches that vanished."""
         self.batches = 0
@@ -153,6 +155,7 @@ class Sums:
             positive, negative = self._patterns.get(pattern, (0, 0))
             self._patterns[pattern] = (positive + more, negative + less)
             self.matches += more + less
+        self.origin, self.unit = batch.origin, batch.unit
         self._updates += delta.updates
         self._noops += delta.noops
         self.self_loops += delta.self_loops

@@ -50,31 +50,9 @@ class ArrowRows:
         return writer
 
     def _go_on(self, kept: int) -> None:
-        schema, place = self._place_after(kept)
-        if not schema.equals(self._typed.schema):
-            raise OutputError(
-                f"{self._path}: expected columns {_columns(self._typed.schema)}, found {_columns(schema)}"
-            )
+        place = place_after(self._path, self._typed, kept)
         self._file = GrowingFile(self._path, place)
         self._writer = self._opened(self._file, silent=True)
-
-    def _place_after(self, kept: int) -> tuple[Any, int]:
-        """Return the schema of the existing file, and the bytes up to the end of `kept` rows."""
-        pa, rows = self._typed.pa, 0
-        try:
-            with pa.OSFile(str(self._path), "rb") as file, self._ipc.open_stream(file) as reader:
-                place = file.tell()
-                while rows < kept:
-                    rows += reader.read_next_batch().num_rows
-                    place = file.tell()
-                schema = reader.schema
-        except (OSError, pa.ArrowInvalid, StopIteration) as error:
-            raise OutputError(
-                f"{self._path}: found {quantity(rows, 'row')}, expected at least the {kept:,} written before"
-            ) from error
-        if rows != kept:
-            raise OutputError(f"{self._path}: expected a batch that ends with row {kept:,}, found none")
-        return schema, place
 
     def append(self) -> None:
         """Write the waiting rows."""
@@ -177,6 +155,33 @@ def stored_kinds(path: Path) -> dict[str, Any]:
         raise OutputError(
             f"{path}: expected an Arrow stream of matches to append to, found another file"
         ) from error
+
+
+def place_after(path: Path, typed: RecordBatches, kept: int) -> int:
+    """Return the bytes of an Arrow stream up to the end of `kept` rows.
+
+    Raises
+    ------
+    OutputError
+        It has fewer rows, no batch that ends there, or other columns than `typed`.
+    """
+    pa, rows = typed.pa, 0
+    try:
+        with pa.OSFile(str(path), "rb") as file, package("pyarrow.ipc", path).open_stream(file) as reader:
+            place: int = file.tell()
+            while rows < kept:
+                rows += reader.read_next_batch().num_rows
+                place = file.tell()
+            schema = reader.schema
+    except (OSError, pa.ArrowInvalid, StopIteration) as error:
+        raise OutputError(
+            f"{path}: found {quantity(rows, 'row')}, expected at least the {kept:,} written before"
+        ) from error
+    if rows != kept:
+        raise OutputError(f"{path}: expected a batch that ends with row {kept:,}, found none")
+    if not schema.equals(typed.schema):
+        raise OutputError(f"{path}: expected columns {_columns(typed.schema)}, found {_columns(schema)}")
+    return place
 
 
 def _columns(schema: Any) -> str:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from motiflux.atomic import check_place
 from motiflux.errors import ArgumentError, OutputError
+from motiflux.io.files.growing_file import check_growing
 from motiflux.io.files.sinks import split_suffix
 from motiflux.pattern import Pattern
-from motiflux.stream.sinks.arrow_rows import ArrowRows, stored_kinds
+from motiflux.stream.sinks.arrow_rows import ArrowRows, place_after, stored_kinds
 from motiflux.stream.sinks.match_table import MatchTable, kinds_of
 from motiflux.stream.sinks.parquet_rows import ParquetRows
+from motiflux.stream.sinks.record_batches import RecordBatches
 from motiflux.stream.sinks.row_files import RowFile
 from motiflux.stream.sinks.several import SeveralSinks
 from motiflux.stream.sinks.sink import CallableSink, FoundMatches, QueueSink, Sink
@@ -63,10 +65,14 @@ class FileSink(Sink):
         self.written = 0
         """Rows so far."""
 
-    @property
-    def appendable(self) -> bool:
-        """Whether a later run can go on with the file."""
-        return self._suffix != ".parquet"
+    def check(self, patterns: tuple[Pattern, ...]) -> None:
+        """Refuse a file that is shorter than the data that stays, or has other columns."""
+        if self._kept is None:
+            return
+        if self._suffix == ".arrow":
+            table = MatchTable(patterns, as_text=False, **stored_kinds(self.path))
+            place_after(self.path, RecordBatches(table, self.path), self._kept)
+        check_growing(self.path, self._kept if self._suffix in _TEXT else 0)
 
     def open(self, patterns: tuple[Pattern, ...]) -> None:
         """Store the patterns; cut off data after the position at which a later run continues."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from typing import Any
 
 from motiflux.errors import OutputError
 from motiflux.io.text.csv_writer import ByteSink
+from motiflux.stream.sinks.json_values import json_value
 from motiflux.stream.sinks.match_table import MatchTable, moments_as_text
 from motiflux.stream.sinks.sink import FoundMatches
 from motiflux.stream.updates import Updates
@@ -74,15 +74,8 @@ def _lines(found: FoundMatches, part: slice) -> Iterator[str]:
         if change is not None:
             line["change"] = change
         if attributes is not None:
-            line["attributes"] = {name: _plain(values[at]) for name, values in attributes.items()}
-        yield json.dumps(line, ensure_ascii=False, default=str) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that JSON has: it has neither NaN, a missing value here, nor infinities."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value
+            line["attributes"] = {name: json_value(values[at], name) for name, values in attributes.items()}
+        yield json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _times(found: FoundMatches, part: slice) -> list[Any] | None:

@@ -26,8 +26,14 @@ class SeveralSinks(Sink):
         self.prints = any(sink.prints for sink in self.sinks)
         self.uninterrupted = any(sink.uninterrupted for sink in self.sinks)
 
+    def check(self, patterns: tuple[Pattern, ...]) -> None:
+        """Check all."""
+        for sink in self.sinks:
+            sink.check(patterns)
+
     def open(self, patterns: tuple[Pattern, ...]) -> None:
-        """Open all."""
+        """Open all, if all can be opened."""
+        self.check(patterns)
         for sink in self.sinks:
             sink.open(patterns)
 

@@ -71,6 +71,9 @@ class Sink:
     uninterrupted = False
     """Whether Ctrl-C waits while it writes."""
 
+    def check(self, patterns: tuple[Pattern, ...]) -> None:
+        """Raise an error if `open` would, and change nothing; of several sinks, all are asked first."""
+
     def open(self, patterns: tuple[Pattern, ...]) -> None:
         """Begin; called once, before anything is written."""
 

@@ -18,6 +18,7 @@ from motiflux.io.arrow import ipc, parquet
 from motiflux.io.arrow.tables import naming
 from motiflux.io.files.source import format_suffix
 from motiflux.stream.sources.columns import Name, StreamColumns
+from motiflux.stream.sources.missing_ids import MISSING
 from motiflux.stream.sources.reading import FileReader, PipeReader
 from motiflux.stream.sources.rows import QueueSource, RowSource, is_table
 from motiflux.stream.sources.source import BEGIN, ON_ERROR, Position, Source
@@ -47,6 +48,7 @@ def open_source(
     sep: str | None = None,
     follow: bool = False,
     on_error: str = "stop",
+    missing: str = "error",
     start: Position | tuple[int, int] = BEGIN,
 ) -> Source:
     r"""Open a file of updates.
@@ -59,7 +61,8 @@ def open_source(
     columns
         Columns of a table, by name or position, for the parts ``op`` (``+`` or ``-``; without it, all updates
         are insertions), ``src``, ``dst``, ``label``, ``time``, ``src_label`` and ``dst_label``, which are
-        also the default column names.
+        also the default column names. Without ``src`` and ``dst``, two names that mean the ends of an edge,
+        such as ``payer`` and ``payee``, are taken.
     format
         One of the suffixes, if the name has none; the default for standard input is ``.stream``.
     header
@@ -71,6 +74,9 @@ def open_source(
     on_error
         Handling of a malformed line: ``"stop"`` with an error that names it, after all previous updates, or
         ``"skip"`` and count it.
+    missing
+        Meaning of a word for a missing value, such as ``nan`` or ``NULL``, that is an id: ``"error"``, its
+        line is malformed, or ``"keep"``, it is a name.
     start
         Start position: the position of a batch, or `Monitor.source_position`.
 
@@ -94,6 +100,8 @@ def open_source(
     >>> folder.cleanup()
     """
     _check_on_error(on_error)
+    if missing not in MISSING:
+        raise ArgumentError("missing", "'error' or 'keep'", missing)
     if not isinstance(path, (str, os.PathLike)) or not str(path):
         raise ArgumentError("path", "the name of a file, or '-'", path)
     given = StreamColumns.of(columns)
@@ -113,7 +121,16 @@ def open_source(
         if is_stdin and follow:
             raise ArgumentError("follow", "a file: standard input is waited for anyway", STDIN)
         reader = PipeReader(sys.stdin, "standard input") if is_stdin else FileReader(file, follow=follow)
-        return TextSource(reader, form, columns=given, header=header, sep=sep, on_error=on_error, start=begin)
+        return TextSource(
+            reader,
+            form,
+            columns=given,
+            header=header,
+            sep=sep,
+            on_error=on_error,
+            missing=missing,
+            start=begin,
+        )
     for argument, value in (("follow", follow or None), ("header", header), ("sep", sep)):
         if value is not None:
             raise ArgumentError(argument, "a file of text", str(path))
@@ -125,7 +142,7 @@ def open_source(
         with naming(file, given=given != StreamColumns()) as pa:
             yield _TABLE_FILES[form](file, pa, None)
 
-    return TableSource(opened, str(file), columns=given, on_error=on_error, start=begin)
+    return TableSource(opened, str(file), columns=given, on_error=on_error, missing=missing, start=begin)
 
 
 def _check_on_error(on_error: str) -> None:

@@ -58,6 +58,8 @@ class Request:
         Called repeatedly while no update arrives.
     attributes
         Whether batches should have `Batch.attributes`.
+    times
+        Whether updates need times, because of a window.
     """
 
     size: int | None
@@ -68,6 +70,7 @@ class Request:
     deadline: float | None = None
     idle: Callable[[], None] | None = None
     attributes: bool = False
+    times: bool = False
 
     @property
     def rows(self) -> int:
@@ -139,7 +142,11 @@ class Batch:
         if at is None or lines is None or not 0 <= at < len(lines):
             return error
         message = re.sub(rf"^updates, (times, )?row {at}: ", "", error.message)
-        return StreamError(f"{self.origin}, {self.unit} {int(lines[at])}: {message}", error.row, error.label)
+        return StreamError(f"{self.place(int(lines[at]))}: {message}", error.row, error.label)
+
+    def place(self, line: int) -> str:
+        """Return one of `lines` as errors name it: rows of tables are counted from 0 there."""
+        return f"{self.origin}, {self.unit} {line - 1 if self.unit == 'row' else line}"
 
 
 @runtime_checkable

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from motiflux.errors import ArgumentError, FormatError, GraphError, StreamError
 from motiflux.interop import arrow
 from motiflux.interop.tables import Table
-from motiflux.stream.sources.columns import Name, StreamColumns
+from motiflux.stream.sources.columns import Name, StreamColumns, without_times
+from motiflux.stream.sources.missing_ids import refusal, words_at
 from motiflux.stream.sources.source import BEGIN, Batch, Position, Request
 from motiflux.stream.updates import OPS, Updates, VertexLabels
 from motiflux.types import Label, VertexId
@@ -35,6 +36,8 @@ class TableSource:
         The meaning of the columns.
     on_error
         ``"stop"`` or ``"skip"``: the treatment of rows without an id or a moment, or with an unknown op.
+    missing
+        One of `MISSING`: the treatment of words for a missing id.
     start
         Where to go on.
     """
@@ -46,8 +49,11 @@ class TableSource:
         *,
         columns: Mapping[str, Name] | StreamColumns | None = None,
         on_error: str = "stop",
+        missing: str = "error",
         start: Position = BEGIN,
     ) -> None:
+        self._missing = missing
+        self._zoned: bool | None = None
         self._opened = opened
         self._name = name
         self._columns = StreamColumns.of(columns)
@@ -60,12 +66,12 @@ class TableSource:
         Raises
         ------
         StreamError
-            Names the row, counted from 1; all before it was given.
+            Names the row, counted from 0; all before it was given.
         """
         done = 0
         held: list[_Rows] = []
         size = request.size
-        for rows in self._rows(attributes=request.attributes):
+        for rows in self._rows(request):
             done += rows.length
             if done <= self._start.line:
                 continue
@@ -78,28 +84,33 @@ class TableSource:
         if held:
             yield from self._given(_joined(held), None)
 
-    def _rows(self, *, attributes: bool) -> Iterator[_Rows]:
+    def _rows(self, request: Request) -> Iterator[_Rows]:
         try:
             with self._opened() as table:
-                yield from self._rows_of(table, attributes=attributes)
+                yield from self._rows_of(table, request)
         except GraphError as error:
             raise StreamError(str(error)) from error
 
-    def _rows_of(self, table: Table, *, attributes: bool) -> Iterator[_Rows]:
+    def _rows_of(self, table: Table, request: Request) -> Iterator[_Rows]:
         try:
             chosen = self._columns.choose(table.names, self._name)
         except ArgumentError as error:
             if self._columns != StreamColumns():
                 raise
-            raise FormatError(self._name, str(error)) from None
+            raise FormatError(self._name, str(error).removeprefix(f"{error.argument}: ")) from None
+        if request.times and "time" not in chosen:
+            raise FormatError(self._name, without_times(table.names))
         places = list(chosen.values())
-        others = [place for place in range(len(table.names)) if attributes and place not in places]
+        wanted = range(len(table.names)) if request.attributes else ()
+        others = [place for place in wanted if place not in places]
         first = 0
         for columns in table.batches(places + others):
             arrays = {
                 part: _as_array(column, f"{self._name}, column {table.names[place]!r}")
                 for (part, place), column in zip(chosen.items(), columns[: len(places)], strict=True)
             }
+            if "time" in arrays and arrow.is_arrow_array(time := columns[list(chosen).index("time")]):
+                self._zoned = getattr(time.type, "tz", None) is not None
             values = map(_as_objects, columns[len(places) :])
             extra = {table.names[place]: one for place, one in zip(others, values, strict=True)}
             rows = _Rows(arrays, first, len(arrays["src"][0]), extra)
@@ -113,26 +124,27 @@ class TableSource:
             yield from self._batch(rows.part(first, first + step))
 
     def _batch(self, rows: _Rows) -> Iterator[Batch]:
-        wrong = rows.wrong()
+        wrong = rows.wrong(refuses_words=self._missing == "error", advised=not self._skips)
         is_good = np.array([one is None for one in wrong], dtype=bool)
         bad = np.flatnonzero(~is_good)
+        told: list[int] = bad[:_SKIPS_TOLD].tolist() if self._skips else []
         kept = rows
         if len(bad):
             kept = rows.where(is_good) if self._skips else rows.part(0, int(bad[0]))
         if kept.length or self._skips:
             yield Batch(
-                kept.updates(self._name, each_names=self._skips),
+                kept.updates(self._name, each_names=self._skips, zoned=self._zoned),
                 self._name,
                 Position(int((rows if self._skips else kept).numbers[-1]) + 1),
                 time.perf_counter(),
                 kept.numbers + 1,
                 unit="row",
                 skips=len(bad) if self._skips else 0,
-                skipped=tuple((int(rows.numbers[at]) + 1, str(wrong[at])) for at in bad[:_SKIPS_TOLD]),
+                skipped=tuple((int(rows.numbers[at]) + 1, str(wrong[at])) for at in told),
                 attributes=kept.attributes_of if kept.attributes else None,
             )
         if len(bad) and not self._skips:
-            row = int(rows.numbers[bad[0]]) + 1
+            row = int(rows.numbers[bad[0]])
             raise StreamError(f"{self._name}, row {row}: {wrong[bad[0]]}")
 
 
@@ -180,10 +192,13 @@ class _Rows:
     def where(self, kept: NDArray[np.bool_]) -> _Rows:
         return self._chosen(kept)
 
-    def wrong(self) -> NDArray[Any]:
+    def wrong(self, *, refuses_words: bool, advised: bool) -> NDArray[Any]:
         """Return the error of each row, or None."""
         found = np.full(self.length, None, dtype=object)
         for part, (values, missing) in reversed(self.columns.items()):
+            if part in ("src", "dst") and refuses_words and values.dtype.kind == "U":
+                for at in words_at(values):
+                    found[at] = refusal(part, str(values[at]), advised=advised)
             if missing is not None and part not in ("src_label", "dst_label"):
                 found[missing] = f"{part}: found nothing, expected a value"
             if part == "time" and values.dtype.kind == "f":
@@ -193,13 +208,15 @@ class _Rows:
                     found[at] = f"op: found {values[at].item()!r}, expected '+' or '-'"
         return found
 
-    def updates(self, name: str, *, each_names: bool) -> Updates:
+    def updates(self, name: str, *, each_names: bool, zoned: bool | None) -> Updates:
         """Return the rows as updates, of which nothing is missing.
 
         Parameters
         ----------
         each_names
             Whether each row has the labels of its ends; they may be left out if earlier rows had them.
+        zoned
+            Whether datetimes have a time zone; None if they say so themselves.
         """
         inserts = np.ones(self.length, dtype=bool)
         if "op" in self.columns:
@@ -213,6 +230,7 @@ class _Rows:
                 values.get("label"),
                 values.get("time"),
                 self._vertex_labels(each=each_names),
+                zoned,
             )
         except StreamError as error:
             raise StreamError(f"{name}: {error}") from None
@@ -253,8 +271,9 @@ def _as_array(column: Any, what: str) -> Column:
         values = np.asarray(column)
         if values.dtype.kind != "O":
             return values, None
-        missing = np.array([value is None for value in column], dtype=bool)
-        return _of_objects(list(column)), missing if missing.any() else None
+        missing = np.array([value is None or value != value for value in column], dtype=bool)
+        listed = [None if absent else value for value, absent in zip(column, missing.tolist(), strict=True)]
+        return _of_objects(listed), missing if missing.any() else None
     lacking = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
     if arrow.is_string(column):
         return _of_objects(column.to_pylist()), lacking
@@ -265,7 +284,11 @@ def _as_array(column: Any, what: str) -> Column:
 
 def _as_objects(column: Any) -> NDArray[np.object_]:
     """Return a column as an array of objects of Python; None is a missing value."""
-    values = column.to_pylist() if arrow.is_arrow_array(column) else np.asarray(column).tolist()
+    if arrow.is_arrow_array(column):
+        values = column.to_pylist()
+    else:
+        array = np.asarray(column)
+        values = list(array) if array.dtype.kind in "mM" else array.tolist()  # else, integers
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
     return objects

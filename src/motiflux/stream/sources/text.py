@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import chain
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.errors import ArgumentError, FormatError
-from motiflux.interop.strings import from_utf8
 from motiflux.io.text.delimited import SEPARATORS, column_names
 from motiflux.stream.sources.attributes import TextAttributes
-from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order
+from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order, without_times
+from motiflux.stream.sources.parsing import FORMS, Parsing
 from motiflux.stream.sources.reading import Reader, after
 from motiflux.stream.sources.source import BEGIN, Batch, Position, Request, malformed
-from motiflux.stream.updates import OPS, Updates, VertexLabels
+from motiflux.stream.sources.zones import TextZones
+from motiflux.stream.updates import OPS
 
 LINES = ".stream"
 """The format of lines ``v id label``, ``e source target [label]``, ``-e source target [label]``."""
@@ -26,7 +24,6 @@ LINES = ".stream"
 TEXT_FORMATS = (LINES, *SEPARATORS)
 """Formats that are read as text."""
 
-_FORMS = {None: 0, "i": 1, "U": 2}
 _LINE_NAMES = ("op", "source id", "target id", "edge label", "time", "vertex label", "vertex label")
 
 
@@ -47,6 +44,8 @@ class TextSource:
         The separator of fields; None: by the format.
     on_error
         ``"stop"`` or ``"skip"``: the treatment of malformed lines.
+    missing
+        One of `MISSING`: the treatment of words for a missing id.
     start
         Where to go on.
     """
@@ -60,6 +59,7 @@ class TextSource:
         header: bool | None = None,
         sep: str | None = None,
         on_error: str = "stop",
+        missing: str = "error",
         start: Position = BEGIN,
     ) -> None:
         self._reader = reader
@@ -69,6 +69,7 @@ class TextSource:
         self._sep = sep
         self._skips = on_error == "skip"
         self._start = start
+        self._missing = missing
         self._attributes: TextAttributes | None = None
         if form == LINES and (self._columns != StreamColumns() or header is not None or sep is not None):
             raise ArgumentError(
@@ -88,39 +89,35 @@ class TextSource:
         FormatError
             With the line, the value found and the value expected; all updates before it were returned.
         """
-        parser, chunks = self._open(request)
+        parsing, chunks = self._open(request)
         size = request.rows
         for chunk in chunks:
             if chunk:
-                parser.feed(chunk)
-                if self._attributes is not None:
-                    self._attributes.feed(chunk)
+                parsing.feed(chunk)
             elif request.idle is not None:
                 request.idle()
-            while parser.fill(size):
-                yield from self._taken(parser)
-            if self._reader.live and not request.exact and parser.filled:
-                yield from self._taken(parser)
+            while parsing.parser.fill(size):
+                yield from self._taken(parsing)
+            if self._reader.live and not request.exact and parsing.parser.filled:
+                yield from self._taken(parsing)
         if not self._reader.endless:
-            parser.end()
-        while parser.fill(size):
-            yield from self._taken(parser)
-        if parser.has_any:
-            yield from self._taken(parser)
+            parsing.end()
+        while parsing.parser.fill(size):
+            yield from self._taken(parsing)
+        if parsing.parser.has_any:
+            yield from self._taken(parsing)
 
-    def _open(self, request: Request) -> tuple[_native.UpdateParser, Iterator[bytes]]:
-        forms = [_FORMS[kind] for kind in (request.ids, request.edge_labels, request.vertex_labels)]
+    def _open(self, request: Request) -> tuple[Parsing, Iterator[bytes]]:
+        forms = [FORMS[kind] for kind in (request.ids, request.edge_labels, request.vertex_labels)]
         chunks = self._reader.chunks(0 if self._form != LINES else self._start.offset, request.deadline)
         if self._form == LINES:
-            places = [-1] * len(PARTS)
-            line, offset = self._start
-            return (
-                _native.UpdateParser(None, places, _LINE_NAMES, 0, "", self._skips, line, offset, forms),
-                chunks,
-            )
+            make = partial(_native.UpdateParser, None, [-1] * len(PARTS), _LINE_NAMES, 0, "", self._skips)
+            return Parsing(make, self._start, forms, _LINE_NAMES), chunks
         layout = _native.Layout(self._sep or SEPARATORS[self._form], quotes=True, comments=False, trims=False)
         head, first = self._first_record(layout, chunks)
         names, chosen, named = self._choose(first)
+        if named and request.times and "time" not in chosen:
+            raise malformed(self._reader.name, first[2] + 1, without_times(names))
         begin, line = (first[1], first[3]) if named else (first[0], first[2])
         rest: Iterator[bytes] = chain([head[begin:]], chunks)
         if self._start.offset > begin:
@@ -128,19 +125,21 @@ class TextSource:
             again = None if self._reader.once else self._reader.chunks(begin, request.deadline)
             rest = after(begin, chain([head], chunks)) if again is None else again
         others = {name: place for place, name in enumerate(names) if place not in chosen.values()}
-        self._attributes = TextAttributes(layout, others, begin) if request.attributes and others else None
-        parser = _native.UpdateParser(
+        self._attributes = TextAttributes(layout, others) if request.attributes and others else None
+        titles = [f"column {names[chosen[part]]!r}" if part in chosen else "" for part in PARTS]
+        make = partial(
+            _native.UpdateParser,
             layout,
             [chosen.get(part, -1) for part in PARTS],
-            [f"column {names[chosen[part]]!r}" if part in chosen else "" for part in PARTS],
+            titles,
             len(first[4]),
             f" as on line {first[2] + 1}",
             self._skips,
-            line,
-            begin,
-            forms,
         )
-        return parser, rest
+        zones = None
+        if "time" in chosen:
+            zones = TextZones(layout, self._sep or SEPARATORS[self._form], chosen["time"])
+        return Parsing(make, Position(line, begin), forms, titles, zones), rest
 
     def _first_record(
         self, layout: _native.Layout, chunks: Iterator[bytes]
@@ -181,48 +180,29 @@ class TextSource:
         except ArgumentError as error:
             if given:
                 raise
-            raise FormatError(self._reader.name, str(error), first[2] + 1) from None
+            message = str(error).removeprefix(f"{error.argument}: ")
+            raise FormatError(self._reader.name, message, first[2] + 1) from None
 
-    def _taken(self, parser: _native.UpdateParser) -> Iterator[Batch]:
+    def _taken(self, parsing: Parsing) -> Iterator[Batch]:
         """Yield the updates of the parser; then raise the error that stopped it."""
-        before = parser.line
-        inserts, sources, targets, labels, times, lines, vertices, names, skipped, skips, error, raw = (
-            parser.take()
-        )
-        ids, edge_names, vertex_names = (None if one is None else from_utf8(*one) for one in names)
-        named = label_lines = None
-        if vertices is not None:
-            vertex, vertex_label, places, label_lines = vertices
-            named = VertexLabels(_decoded(vertex, ids), _decoded(vertex_label, vertex_names), places)
-        updates = Updates(
-            inserts.view(bool),
-            _decoded(sources, ids),
-            _decoded(targets, ids),
-            None if labels is None else _decoded(labels, edge_names),
-            times.view("datetime64[ns]") if times is not None and parser.has_dates else times,
-            named,
-        )
-        position = Position(parser.line, parser.offset)
-        attributes = None if self._attributes is None else self._attributes.taken(parser.offset, before)
-        if len(updates) or named is not None or skips:
+        taken = parsing.take()
+        if self._missing == "error" and taken.found.updates.sources.dtype.kind == "U":
+            taken = parsing.without_missing(taken, skips=self._skips)
+        found, named = taken.found, taken.found.updates.vertex_labels
+        attributes = None if self._attributes is None else self._attributes.taken(taken.raw, taken.before)
+        if len(found.updates) or named is not None or taken.skips:
             yield Batch(
-                updates,
+                found.updates,
                 self._reader.name,
-                position,
+                taken.position,
                 time.perf_counter(),
-                lines,
-                label_lines,
-                skips=skips,
-                skipped=tuple(skipped),
-                raw=raw,
-                before=before,
+                found.lines,
+                found.label_lines,
+                skips=taken.skips,
+                skipped=taken.skipped,
+                raw=taken.raw if self._skips else b"",
+                before=taken.before,
                 attributes=attributes,
             )
-        if error is not None:
-            raise malformed(self._reader.name, *error)
-
-
-def _decoded(codes: NDArray[np.int64], names: NDArray[np.str_] | None) -> NDArray[Any]:
-    if names is None:
-        return codes
-    return names[codes] if len(names) else np.empty(0, dtype=np.str_)
+        if taken.error is not None:
+            raise malformed(self._reader.name, *taken.error)
