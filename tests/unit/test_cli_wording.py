@@ -82,7 +82,7 @@ def test_commands_report_their_own_options(tmp_path: Path, arguments: list[str],
         ("src,dst\n1,2\n,4\n", [], "; --missing drop leaves out rows without an id\n"),
         ("src,dst\na,b\nNULL,c\n", [], "--missing keep takes the word as a name\n"),
         ("txn,when\na,b\n", ["--no-header"], ""),
-        ("txn,when,payer\na,b,c\n", [], "'txn' and 'when'; --src and --dst say which\n"),
+        ("txn,when,payer\na,b,c\n", [], "'txn' and 'when'; --src and --dst say which; line 1 was"),
         ("ann,bob\ncy,dan\n", [], "; --no-header reads it as an edge"),
     ],
 )

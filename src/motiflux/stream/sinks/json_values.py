@@ -21,9 +21,9 @@ _SECOND = dt.timedelta(seconds=1)
 def json_value(value: Any, name: str) -> Any:
     """Return a value that JSON has; `name` is the attribute's in errors.
 
-    A missing value and NaN are None, infinities text. Datetimes are text in UTC as `format_moments` writes them,
-    dates and times of day as ISO 8601 writes them, durations are seconds, bytes are text in base64; exact
-    decimals are text.
+    A missing value and NaN are None, infinities text. Datetimes are text in UTC as `format_moments` writes
+    them, dates and times of day as ISO 8601 writes them, durations are seconds, bytes are text in base64;
+    exact decimals are text.
 
     Raises
     ------
