@@ -3,8 +3,7 @@
 // A universal vertex is adjacent to all other vertices of the pattern. The others are the levels 0, 1, ...
 // here. Images of the universal vertex are the roots; the neighbours of a root are its members.
 //
-//   levels:  | 0: a warp takes its vertices in turn | walked by the warp | a vertex per lane | closed: 1 or
-//   2 |
+//   levels:  | 0: a warp takes its vertices in turn | walked by the warp | one per lane | closed: 1 or 2 |
 #pragma once
 
 #include "motiflux/match/clique_task.hpp"
