@@ -116,7 +116,7 @@ class Narrowing {
     return found;
   }
 
-  // Removes arcs of a query edge that lie on no closed cycle for some cycle of this length.
+  // Removes arcs of a query edge over which one of its pattern cycles of this length cannot close.
   void close(Way way, int length) {
     EdgeRows& closed = edges_[way.edge];
     Rows& here = way.from_source ? closed.forward : closed.backward;

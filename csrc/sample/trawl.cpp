@@ -14,8 +14,8 @@ namespace {
 
 using search::Walker;
 
-// The fewest root arcs of a piece that is counted separately: few enough for threads to end together, but
-// enough to make up for the piece's new walker (some microseconds).
+// The fewest root arcs of a piece that is counted separately: few enough for threads to end at the same time,
+// but enough to make up for the piece's new walker (some microseconds).
 constexpr std::uint64_t kLeastChunkArcs = 64;
 constexpr std::uint64_t kMostArcChunks = 64;
 

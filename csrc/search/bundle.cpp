@@ -158,7 +158,7 @@ class Bundle::Node final : public Visitor {
     view::StepArgs degrees;
   };
   struct Branch {
-    std::unique_ptr<Node> node;  // or `walker`
+    std::unique_ptr<Node> node;  // or `leaf`
     std::unique_ptr<Walker> leaf;
     const NativePlan* native_plan;
     Visitor* visitor;

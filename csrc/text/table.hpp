@@ -28,8 +28,7 @@ struct Table {
   std::int64_t lines = 0;
   std::vector<ColumnBuilder> columns;  // as specified; codes are places in the sorted strings
   std::vector<Strings> dictionaries;
-  std::vector<std::size_t>
-      reread;  // columns to be read again as strings; if any, the other members are empty
+  std::vector<std::size_t> reread;  // columns to reread as strings; if any, the rest is empty
 };
 
 // Feed it the chunks of a file in order, then finish it once. Not usable after ParseError or Cancelled.

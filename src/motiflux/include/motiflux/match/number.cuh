@@ -69,7 +69,7 @@ MOTIFLUX_DEVICE_CALL Wrapped sum_over(const Lanes lanes, Number number) {
 // ascending.
 struct Ways {
   Number number;
-  bool overflow;  // the number passes the arithmetic
+  bool overflow;  // the number does not fit
 };
 
 MOTIFLUX_DEVICE_CALL Ways falling_factorial(std::uint64_t size, std::uint32_t levels,

@@ -43,11 +43,11 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
 
   // Runs until no work is left, the search is stopped, or the goal cannot continue. Goal:
   //
-  //   bool enter(search, level)           a level before the last has a new vertex: false: skip it
-  //   bool skip_last(search)              all levels but the last are matched: true: done with them
-  //   bool take_last(search, candidates)  ... and the last's candidates are known: false: walk them
-  //   bool take_strip(search)             the second last level has candidates waiting: true: all done
-  //   bool walk_last(search)              takes the next candidates of the last level; false: break off
+  //   bool enter(search, level)           a level before the last has a new vertex; false to skip it
+  //   bool skip_last(search)              all levels but the last are matched; true if that completes them
+  //   bool take_last(search, candidates)  ... and the last's candidates are known; false to walk them
+  //   bool take_strip(search)             the second last level has candidates waiting; true if all are done
+  //   bool walk_last(search)              takes the next candidates of the last level; false to break off
   //   bool stopped()                      whether to break off, called after one of these functions
   //   void report(search)                 adds the numbers that this group found to the control
   // A plan of two levels walks its last level at once.

@@ -62,7 +62,7 @@ struct TailSpans {
   }
 };
 
-// No level has a vertex of its own in VerticesWith.
+// For VerticesWith without an extra vertex.
 inline constexpr std::uint32_t kNoLevel = view::kMaxLevels;
 
 template <class Plan>
