@@ -2,8 +2,8 @@
 //
 //   struct Policy {
 //     static constexpr Pick kPick;
-//     // Whether refine may reject a candidate of the level, or sample prefer one; if not, neither is
-//     called. static bool refines(const Level&);
+//     // Whether refine may reject a candidate of the level, or sample prefer one; if not, neither is called.
+//     static bool refines(const Level&);
 //     // Whether a candidate of a row may be chosen.
 //     template <class State>
 //     static bool refine(const CandidateGraph&, const State&, std::uint32_t level, const Row&,
