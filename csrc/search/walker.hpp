@@ -113,7 +113,7 @@ class Walker : private Adaptive::Owner {
 
   using Vertex = std::uint32_t;
   using Span = sets::Span;
-  enum class Jumping { kOff, kWanted, kOn };  // wanted: from the next level on
+  enum class Jumping { kOff, kWanted, kOn };  // wanted: to be turned on at the current level
   using Levels = std::uint32_t;               // a bit mask
   struct Level {
     Span base;

@@ -58,7 +58,7 @@ class ColumnBuilder {
   // Appends the rows of `other`, which has the same kind.
   void append(ColumnBuilder& other, const Growing<std::uint32_t>& code_of_others);
 
-  // Empty strings and missing values were marked differently; leaves 1 where a value is missing.
+  // Turns the different marks of empty strings and missing values into 1 for missing values and 0 for others.
   void settle_missing();
   // Throws Cancelled after a stop request.
   void recode(const Growing<std::uint32_t>& new_code, const Workers& workers);

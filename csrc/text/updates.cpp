@@ -85,7 +85,8 @@ bool UpdateParser::next_record(std::string_view& record) {
   }
   if (bytes == 0) {
     if (rest.size() <= kMaxLineBytes && !ended_) return false;
-    // An unclosed quote would include all text that follows: if lines are skipped, only its own line is.
+    // An unclosed quote would include all text that follows: if lines are skipped, only the quote's line is
+    // skipped.
     const std::size_t end = rest.find('\n');
     bytes = end == std::string_view::npos || !options_.skips ? rest.size() : end + 1;
   }
