@@ -58,7 +58,7 @@ class ColumnBuilder {
   // Appends the rows of `other`, which has the same kind.
   void append(ColumnBuilder& other, const Growing<std::uint32_t>& code_of_others);
 
-  // Turns the different marks of empty strings and missing values into 1 for missing values and 0 for others.
+  // Turns the marks of absence into 1 for missing values and 0 for others.
   void settle_missing();
   // Throws Cancelled after a stop request.
   void recode(const Growing<std::uint32_t>& new_code, const Workers& workers);
