@@ -113,7 +113,7 @@ std::vector<std::uint64_t> arcs(const candidates::Space& space) {
   return result;
 }
 
-// A number per query vertex, equal where the sets are.
+// A number per query vertex; equal numbers mean equal sets.
 std::vector<std::uint32_t> classes(const candidates::Space& space) {
   std::vector<std::uint32_t> result;
   if (space.state() == candidates::Space::State::kTooLarge) return result;

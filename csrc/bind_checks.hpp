@@ -1,4 +1,4 @@
-// What bindings check of what Python gives them.
+// Checks of arguments from Python.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Bindings of graphs that change and the patterns watched on them (csrc/dynamic).
+// Bindings of changing graphs and the patterns watched on them (csrc/dynamic).
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -108,7 +108,7 @@ Plan plan_of(const PyPlan& given) {
   return plan;
 }
 
-// Handles signals now and then, in the thread that holds the GIL otherwise, and looks at the time.
+// Handles signals from time to time, in the thread that holds the GIL otherwise, and checks the deadline.
 class SignalWatch : public dynamic::Watch {
  public:
   explicit SignalWatch(std::optional<double> seconds) {
@@ -185,7 +185,7 @@ class PyMonitor {
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
 
-  // None if it took more than `timeout` seconds: nothing is applied then.
+  // Returns None after `timeout` seconds; nothing is applied then.
   nb::object apply(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
                    const InputArray<Vertex>& targets, const std::optional<Labels>& labels, bool batch,
                    int threads, int at_once, bool put_off, std::size_t most,
@@ -244,7 +244,8 @@ class PyMonitor {
     window_.emplace(span, timed, count_copies_);
   }
 
-  // Copies that are in the graph already; `came` is their number, and of those before them.
+  // Fills the window with copies that are in the graph already; `came` is the number of all copies so far,
+  // earlier ones included.
   void fill_window(const InputArray<Vertex>& sources, const InputArray<Vertex>& targets, const Labels& labels,
                    const InputArray<std::int64_t>& since, std::int64_t came) {
     require(window_.has_value(), "there is no window");
@@ -259,7 +260,8 @@ class PyMonitor {
     window_->fill(copies, came);
   }
 
-  // Updates with what the window takes away: columns, the origin of each, and how many left the window.
+  // Returns the updates with the deletions by the window: columns, the origin of each, and the number of
+  // edges that left the window.
   nb::object expand(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
                     const InputArray<Vertex>& targets, const std::optional<Labels>& labels,
                     const std::optional<InputArray<std::int64_t>>& moments) {
@@ -270,13 +272,13 @@ class PyMonitor {
     return columns_of([&] { return window_->expand(updates, as_span(moments), graph()); });
   }
 
-  // What leaves the window by itself until a moment, as `expand` gives it.
+  // Returns the edges that leave the window until `moment`, in the form of `expand`.
   nb::object advance(std::int64_t moment) {
     require(window_.has_value(), "there is no window");
     return columns_of([&] { return window_->advance(moment); });
   }
 
-  // The copies in the window: columns, since when, and how many ever came.
+  // Returns the copies in the window: columns, the start of each, and the number of all copies so far.
   nb::object window_copies() const {
     require(window_.has_value(), "there is no window");
     Columns all;
@@ -389,7 +391,7 @@ class PyMonitor {
     return updates;
   }
 
-  // By pattern: rows, the update and the sign of each; the rows are gone from `found` then.
+  // By pattern: rows, the update and the sign of each; the rows are moved out of `found`.
   nb::list rows_of(Found& found) const {
     nb::list patterns;
     for (std::size_t number = 0; number < found.patterns.size(); ++number) {

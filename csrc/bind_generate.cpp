@@ -1,5 +1,5 @@
-// Bindings of the generators. What they draw goes into arrays of the caller; the GIL is free meanwhile and
-// Ctrl-C stops them.
+// Bindings of the generators, which fill arrays of the caller. The GIL is free meanwhile, and Ctrl-C stops
+// them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
@@ -110,7 +110,7 @@ nb::tuple skip_pairs(std::uint64_t seed, std::uint64_t vertices, bool directed, 
   return to_python(std::move(found));
 }
 
-// Vertices, power, and the order of ids as `make_permutation` makes it; empty for none.
+// Vertices, power, and the permutation of ids by `make_permutation`; empty for none.
 using PySkew = std::tuple<std::uint64_t, double, nb::bytes>;
 
 generate::Skew as_skew(const PySkew& given) {

@@ -1,5 +1,5 @@
-// Bindings of local counts (csrc/local). Each takes a timeout in seconds, and returns None when it passed. A
-// table is an array of words and how many of them a number has.
+// Bindings of local counts (csrc/local_counts). Each takes a timeout in seconds and returns None after it. A
+// table is an array of words and the number of words per number.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -31,7 +31,7 @@ std::uint32_t vertices_of(const PyAdjacency& rows) {
   return static_cast<std::uint32_t>(std::get<0>(rows).size() - 1);
 }
 
-using PyMiddles = std::tuple<PyAdjacency, PyAdjacency, int>;  // rows to them, rows from them, how many
+using PyMiddles = std::tuple<PyAdjacency, PyAdjacency, int>;  // rows to them, rows from them, number
 
 std::vector<local_counts::Middles> middles_of(const std::vector<PyMiddles>& kinds) {
   require(!kinds.empty(), "no middles");
@@ -44,7 +44,7 @@ std::vector<local_counts::Middles> middles_of(const std::vector<PyMiddles>& kind
   return result;
 }
 
-// Runs work(workers) on `threads` threads; false when `timeout` passed first.
+// Runs work(workers) on `threads` threads; false if `timeout` passes first.
 template <class Work>
 bool run_until(int threads, std::optional<double> timeout, Work&& work) {
   require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
@@ -126,7 +126,7 @@ nb::object table_row_sums(const PyAdjacency& rows, const PyTable& table, int thr
   });
 }
 
-// For each arc the number of one of its ends: of its target if `end` is 1, else of its source.
+// For each arc, the table's number of one of its ends: of its target if `end` is 1, else of its source.
 nb::object table_of_ends(const PyAdjacency& rows, const PyTable& table, int end, int threads,
                          std::optional<double> timeout) {
   const std::uint32_t vertices = vertices_of(rows);
@@ -147,7 +147,7 @@ nb::object table_sum(const PyTable& table, int threads, std::optional<double> ti
   return done ? to_python(total) : nb::none();
 }
 
-// What it does, its registers, rows, weights, power, and whether it stays below a.
+// Kind, registers, rows, weights, power, and whether it stays below a.
 using PyStep = std::tuple<int, std::size_t, std::size_t, std::optional<PyAdjacency>,
                           std::optional<InputArray<std::uint64_t>>, int, bool>;
 using PyWalk = std::tuple<std::vector<PyStep>, bool, int, std::optional<PyAdjacency>>;
@@ -185,7 +185,7 @@ nb::object walk_counts(const PyWalk& walk, std::uint32_t vertices, int threads,
                      [&](const Workers& workers) { return local_counts::walk_counts(found, workers); });
 }
 
-// What the walks from each root take, from the first ones only once these took `most`.
+// The work of the walks from each root; only from the first roots if these exceed `most`.
 nb::object walk_work(const PyWalk& walk, std::uint32_t vertices, const InputArray<std::uint32_t>& roots,
                      double most) {
   const local_counts::Walk found = walk_of(walk, vertices);

@@ -1,4 +1,4 @@
-// Binding of the dictionary of strings, for columns of them that come from elsewhere than text.
+// Binding of the dictionary of strings, for columns of strings that do not come from text files.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
@@ -22,8 +22,8 @@ namespace nb = nanobind;
 namespace motiflux {
 namespace {
 
-constexpr std::size_t kAtOnce = 1 << 12;  // strings between two checks whether to stop
-constexpr std::size_t kFew = 1 << 16;     // strings that are numbered before Ctrl-C could be noticed
+constexpr std::size_t kAtOnce = 1 << 12;  // strings between two checks for a stop
+constexpr std::size_t kFew = 1 << 16;     // strings numbered too fast for Ctrl-C to matter
 
 // String i is text[offsets[i], offsets[i + 1]).
 void number(text::Dictionary& names, const InputArray<std::uint8_t>& text,

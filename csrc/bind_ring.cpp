@@ -31,7 +31,7 @@ using InputRows = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb
 
 constexpr std::uint32_t kMaxRounds = std::numeric_limits<std::uint32_t>::max() - 1;
 
-// Seconds as a duration; a hundred years stand for ever.
+// Seconds as a duration, at most a hundred years.
 Clock::duration duration(double seconds, const char* what) {
   constexpr double kForEver = 3.15e9;
   require(seconds >= 0, what);  // nor NaN
@@ -49,7 +49,7 @@ device::Ring ring_at(std::uintptr_t tail, std::uintptr_t published, std::uintptr
           slot_bytes};
 }
 
-// One end of a ring for Python, in use by one thread at a time; keeps what owns its memory alive.
+// One end of a ring for Python, used by one thread at a time; keeps the owner of its memory alive.
 template <class End>
 class ExclusiveEnd {
  public:
@@ -58,7 +58,7 @@ class ExclusiveEnd {
       : end_(ring_at(tail, published, payload, slots, slot_bytes), record_words),
         memory_(std::move(memory)) {}
 
-  // While one of these lives, no other thread gets one.
+  // A lock: while one exists, no other thread can make one.
   class Use {
    public:
     explicit Use(ExclusiveEnd& owner) : owner_(owner) {

@@ -1,4 +1,4 @@
-// Bindings of what turns blocks of matches into columns, and tables into text. The GIL is free meanwhile.
+// Bindings that turn blocks of matches into columns, and tables into text. The GIL is free meanwhile.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -30,7 +30,7 @@ namespace nb = nanobind;
 
 // Below this much work a watching thread costs more than the work.
 constexpr std::size_t kInlineCells = 1 << 20;
-constexpr std::size_t kCellsPerLook = 16;  // what looking for an edge costs
+constexpr std::size_t kCellsPerLook = 16;  // the cost of finding an edge
 
 using PyBlock = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Mask = std::optional<InputArray<std::uint8_t>>;

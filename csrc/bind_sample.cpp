@@ -32,13 +32,13 @@ using namespace nb::literals;
 
 // Levels of the sources, and masks of the levels in `distinct`, `not_out` and `not_in`.
 using PyLevel = std::tuple<std::vector<std::uint32_t>, std::uint32_t, std::uint32_t, std::uint32_t>;
-using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether it is left at its source
+using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether its source is the earlier end
 
 constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxGroups = std::size_t{1} << 30;
 constexpr std::uint64_t kMaxNodes = std::uint64_t{1} << 50;
 constexpr double kForever = 1e9;  // seconds
-// Below so much to write, a watching thread costs more than the work.
+// Below this number of bytes to write, a watching thread costs more than the work.
 constexpr std::uint64_t kInlineBytes = 4 << 20;
 
 view::Adjacency as_view(const PyAdjacency& rows) {
@@ -66,7 +66,7 @@ std::vector<sample::LevelPlan> as_levels(const std::vector<PyLevel>& given, std:
 // A candidate graph together with the arrays that it points into.
 class PySampleGraph {
  public:
-  // Over a candidate space: `order` is the query vertex at each level.
+  // Over a candidate space; order[level] is a query vertex.
   PySampleGraph(const std::vector<PyLevel>& levels, nb::object space, const std::vector<std::size_t>& order,
                 const std::vector<PySourceEdge>& source_edges, PyAdjacency out, PyAdjacency in)
       : out_(std::move(out)), in_(std::move(in)), space_(std::move(space)) {
@@ -96,7 +96,7 @@ class PySampleGraph {
                                                   std::vector<std::uint32_t>{}, as_view(out_), as_view(in_));
   }
 
-  // Over rows of the graph; `roots` are the vertices that level 0 may take, ascending.
+  // Over rows of the graph; `roots` are the candidates of level 0, ascending.
   PySampleGraph(const std::vector<PyLevel>& levels, std::vector<PyAdjacency> rows,
                 const InputArray<std::uint32_t>& roots, PyAdjacency out, PyAdjacency in)
       : out_(std::move(out)), in_(std::move(in)), rows_(std::move(rows)) {
@@ -138,7 +138,7 @@ class PySampleGraph {
   std::unique_ptr<sample::OwnedGraph> graph_;
 };
 
-// What a device copies: arrays that belong to the graph.
+// Arrays of the graph, for copies to a device.
 template <class T>
 nb::object shared(nb::handle owner, const T* first, std::size_t size) {
   using Shared = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
@@ -166,7 +166,7 @@ nb::object roots_of(nb::handle self) {
   return graph.roots ? shared(self, graph.roots, graph.root_count) : nb::none();
 }
 
-// ClockTrawl the rows of a level's tree source, or None; of level 0, beside the roots.
+// The sums (sample/tree.hpp) along the rows of a level's tree source, or None; for level 0, along the roots.
 nb::object sums_of(nb::handle self, std::uint32_t level) {
   auto& owned = nb::cast<PySampleGraph&>(self);
   const sample::CandidateGraph& graph = owned.get();
@@ -191,8 +191,8 @@ std::optional<search::Clock::time_point> deadline_of(std::optional<double> timeo
          std::chrono::duration_cast<search::Clock::duration>(std::chrono::duration<double>(*timeout));
 }
 
-// (fraction, exponent): the number of embeddings of the tree is fraction * 2^exponent. Raises TimeoutError if
-// it is not known in time.
+// (fraction, exponent): the number of embeddings of the tree is fraction * 2^exponent. Raises TimeoutError
+// after `timeout`.
 std::tuple<double, int> trees(PySampleGraph& graph, std::optional<double> timeout) {
   if (!graph.get().root_sums) {
     std::atomic<bool> stop{false};
@@ -213,7 +213,7 @@ std::tuple<double, int> trees(PySampleGraph& graph, std::optional<double> timeou
   return {graph.owned().trees(), graph.owned().trees_exponent()};
 }
 
-// The sums of weights over 2^-200, the numbers of valid samples and the work of groups, as far as time went.
+// The sums of weights over 2^-200, the numbers of valid samples and the work of the groups drawn in time.
 nb::tuple draw_groups(const PySampleGraph& graph, int estimator, int inheritance, std::uint64_t seed,
                       std::uint64_t first, std::size_t count, int threads, std::optional<double> timeout) {
   require(estimator >= 0 && estimator <= 2, "unknown estimator");
@@ -243,7 +243,7 @@ nb::object sums_by_exponent(const InputArray<double>& numbers) {
   return to_numpy(sample::sums_by_exponent(as_span(numbers)), sample::kExponents, 2);
 }
 
-// Embeddings [rows, levels] as data vertices, and of how many samples they are what lived.
+// Embeddings [rows, levels] as data vertices, and the number of samples drawn.
 nb::tuple draw_embeddings(const PySampleGraph& graph, std::uint64_t seed, std::uint64_t first,
                           std::size_t count, int threads, std::optional<double> timeout) {
   require(count <= kMaxGroups, "too many samples at once");
@@ -258,11 +258,11 @@ nb::tuple draw_embeddings(const PySampleGraph& graph, std::uint64_t seed, std::u
   return nb::make_tuple(to_numpy(std::move(drawn.rows), rows, levels), drawn.samples);
 }
 
-// Slots of a trawl. Another thread than the one that runs it may end its searches.
+// Slots of a trawl. Another thread may end its searches.
 class PyTrawl {
  public:
-  // `problems` are the searches from depth 1 to the last level but one; they look at their budgets every
-  // `look_every` steps.
+  // `native_plans` are the searches from depth 1 to the last level but one; they check their budgets every
+  // `check_every` steps.
   PyTrawl(nb::object graph, std::vector<nb::object> native_plans, std::int64_t check_every)
       : graph_(std::move(graph)), plan_objects_(std::move(native_plans)) {
     require(check_every >= 1, "check_every must be 1 or more");
@@ -285,7 +285,7 @@ class PyTrawl {
       if (native_plan.adaptive_order && native_plan.always_adaptive) native_plan.adaptive_order();
   }
 
-  // Worth, outcome, depth and work of each slot.
+  // Returns the weight, outcome, depth and work of each slot.
   nb::tuple run(std::uint64_t seed, std::uint64_t first, std::size_t count, std::uint32_t least,
                 std::uint64_t nodes, int unfinished, int threads, std::optional<double> timeout) {
     require(count <= kMaxGroups, "too many slots at once");
@@ -308,8 +308,8 @@ class PyTrawl {
                           to_numpy(std::move(depths)), to_numpy(std::move(work)));
   }
 
-  // The number of embeddings, or None if it takes more work than `nodes`, or more time; then it may be asked
-  // again with more.
+  // Returns the number of embeddings, or None if it takes more work than `nodes` or more time; a later call
+  // continues.
   nb::object count_all(std::uint64_t nodes, int threads, std::optional<double> timeout) {
     require(nodes <= kMaxNodes, "nodes must be at most 2^50");
     require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
@@ -322,7 +322,7 @@ class PyTrawl {
     return found ? to_python(*found) : nb::none();
   }
 
-  // Ends searches: the samples go on to their ends.
+  // Ends the searches; samples are extended to the last level.
   void end() { over_.store(true, std::memory_order_relaxed); }
 
  private:

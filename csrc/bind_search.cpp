@@ -31,9 +31,9 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-using PyBounds = std::tuple<std::uint32_t, std::uint32_t>;  // least degrees out and in
+using PyBounds = std::tuple<std::uint32_t, std::uint32_t>;  // minimum out-degree and in-degree
 using Levels = std::vector<int>;
-// Levels, those listed, how many of them are separators, exact levels, whether kept, child block.
+// Levels, listed levels, number of separators, exact levels, whether kept, child block.
 using PyList = std::tuple<Levels, Levels, std::size_t, Levels, bool, int>;
 // Levels, sets, chains, child blocks, lists.
 using PyComponent = std::tuple<Levels, Levels, Levels, Levels, std::vector<PyList>>;
@@ -45,19 +45,19 @@ using PyLink =
     std::tuple<std::size_t, std::size_t, std::size_t, bool>;  // from, to, query edge, as PySourceEdge
 using PyCompared = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // apart, smaller, greater
 using PyPolicy = std::tuple<int, int>;                                       // sets::Method, sets::Simd
-using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether it is left at its source
+using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether its source is the earlier end
 
 constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxBlockRows = std::size_t{1} << 30;
 
-// One step as Python gives it: its sources beside it.
+// One step in Python's form: its sources are separate.
 struct PyStep {
   std::vector<std::uint16_t> source_levels;
   std::vector<std::uint16_t> source_directions;
   view::StepShape shape;
 };
 
-// A search::NativePlan together with the arrays it points into.
+// A search::NativePlan with the arrays that it points into.
 class OwnedNativePlan {
  public:
   OwnedNativePlan(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds,
@@ -72,7 +72,7 @@ class OwnedNativePlan {
     set_tail(tail);
   }
 
-  // Over a candidate space: `order` is the query vertex at each level, and a source follows a query edge.
+  // Over a candidate space: order[level] is a query vertex, and a source follows a query edge.
   OwnedNativePlan(const std::vector<PyStep>& steps, const std::vector<PyBounds>& bounds, nb::object space,
                   const std::vector<std::size_t>& order, const std::vector<PySourceEdge>& source_edges,
                   PyAdjacency out, PyAdjacency in, const PyPolicy& policy, const PyTail& tail)
@@ -92,8 +92,8 @@ class OwnedNativePlan {
 
   const search::NativePlan& get() const { return native_plan_; }
 
-  // Lets levels be matched in another order: over a candidate space, not for induced matching. `links` are
-  // query edges between two levels, the masks those of search::AdaptiveOrder.
+  // Allows an adaptive order of levels: over a candidate space, not for induced matching. `links` are query
+  // edges between two levels, `compared` the masks of search::AdaptiveOrder.
   void set_adaptive_order(const std::vector<PyLink>& links, const std::vector<PyCompared>& compared,
                           bool always) {
     require(candidates_ != nullptr, "only a candidate space is searched in another order");
@@ -113,7 +113,7 @@ class OwnedNativePlan {
     };
   }
 
-  // What makes a search fail sooner: see search::NativePlan.
+  // Sets the options that prune a search: see search::NativePlan.
   void prune(int backjump, const std::vector<PyAllDifferent>& all_different) {
     require(all_different.empty() || all_different.size() == steps_.size(),
             "one pair of numbers per level expected");
@@ -187,7 +187,7 @@ class OwnedNativePlan {
     }
   }
 
-  // Called by a thread of a search, while the space is there and Python may be doing something else.
+  // Called by a thread of a search, without the GIL, while the space exists.
   void make_adaptive_order(const std::vector<PyLink>& links, const std::vector<PyCompared>& compared) {
     for (const auto& [from, to, edge, from_source] : links) {
       candidates_->orient(edge, from_source);
@@ -275,7 +275,7 @@ class OwnedNativePlan {
     return {levels, listed, separators, exact, kept, block, native_plan_.tail.lists++};
   }
 
-  // Checks a block that is counted once the levels `matched` are, and adds its levels to `seen`.
+  // Checks a block that is counted when the levels `matched` are matched, and adds its levels to `seen`.
   void match_block(std::size_t index, std::uint32_t matched, std::uint32_t& seen) {
     const search::TailBlock& block = native_plan_.tail.blocks[index];
     std::uint32_t needed = 0;
@@ -321,7 +321,8 @@ class OwnedNativePlan {
     match_block(next, matched, seen);
   }
 
-  // Checks a level of the tail that is counted once the levels `matched` are; returns those it depends on.
+  // Checks a level of the tail that is counted when the levels `matched` are matched; returns the levels it
+  // depends on.
   std::uint32_t match_level(int level, std::uint32_t matched, std::uint32_t& seen) {
     require(level >= native_plan_.tail.start && level < static_cast<int>(steps_.size()),
             "a tail component names a level before the tail");
@@ -339,7 +340,7 @@ class OwnedNativePlan {
     return sources;
   }
 
-  // What the search relies on without looking.
+  // Checks the preconditions of the search.
   void check_plan() {
     native_plan_.plan = {{static_cast<std::uint32_t>(steps_.size()), steps_.data(), sources_.data()},
                          {args_.data(), source_adjacencies_.data()}};
@@ -373,7 +374,7 @@ class OwnedNativePlan {
   }
 
   nb::object space_;
-  candidates::Space* candidates_ = nullptr;  // that is in space_
+  candidates::Space* candidates_ = nullptr;  // the one in space_
   std::once_flag adaptive_order_made_;
   search::AdaptiveOrder adaptive_order_;
   std::vector<PyAdjacency> arrays_;
@@ -385,7 +386,7 @@ class OwnedNativePlan {
   search::NativePlan native_plan_;
 };
 
-// Calls progress(done, total, found()) unless it is None; false when it raised.
+// Calls progress(done, total, found()) unless it is None; false if it raised.
 template <class Found>
 bool report(const nb::object& progress, const search::Control& control, Found&& found) {
   if (progress.is_none()) return true;
@@ -424,7 +425,7 @@ nb::tuple count(const OwnedNativePlan& native_plan, int threads, std::optional<s
   return nb::make_tuple(to_python(total), static_cast<int>(control.reason()), sizes);
 }
 
-// The count for each root arc, and why the search ended.
+// The count for each root arc, and the reason why the search ended.
 nb::tuple count_arcs(const OwnedNativePlan& native_plan, int threads, std::optional<double> timeout) {
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   search::Control control(native_plan.get().root_arcs(), threads, timeout);
@@ -435,8 +436,8 @@ nb::tuple count_arcs(const OwnedNativePlan& native_plan, int threads, std::optio
   return nb::make_tuple(to_numpy(std::move(counts)), static_cast<int>(control.reason()));
 }
 
-// Several searches in one pass: for each its total and why it ended. `progress` is given a list of what each
-// has found.
+// Several searches in one pass: for each its total and the reason why it ended. `progress` receives a list of
+// the numbers found.
 nb::list count_together(const std::vector<nb::object>& native_plans, int threads,
                         const std::vector<std::optional<std::uint64_t>>& limits,
                         std::optional<double> timeout, const nb::object& progress) {
@@ -473,7 +474,7 @@ nb::list count_together(const std::vector<nb::object>& native_plans, int threads
   return result;
 }
 
-// Estimates per level, as far as sampling got: (size, scanned, met).
+// Estimates (size, scanned, met) of the levels that sampling reached.
 std::vector<std::tuple<double, double, double>> sample_sizes(const OwnedNativePlan& native_plan,
                                                              std::uint32_t members, std::uint64_t max_work,
                                                              std::uint64_t seed) {
@@ -486,13 +487,13 @@ std::vector<std::tuple<double, double, double>> sample_sizes(const OwnedNativePl
   return result;
 }
 
-// The work that a search is expected to take.
+// The expected work of a search.
 double probe(const OwnedNativePlan& native_plan, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed) {
   const FreeGil free_gil;
   return search::probe(native_plan.get(), arcs, most, seed);
 }
 
-// Rows of an enumeration for Python; keeps the problem alive.
+// Rows of an enumeration for Python; keeps the plan alive.
 class Rows {
  public:
   Rows(nb::object native_plan, std::vector<std::uint32_t> position, int threads, std::size_t block_rows,
@@ -508,11 +509,11 @@ class Rows {
   }
 
   ~Rows() {
-    // A forked child has none of the threads that a destructor would wait for.
+    // A forked child does not have the threads that the destructor would wait for.
     if (!ours()) (void)rows_.release();
   }
 
-  // The next rows as [rows, levels] uint32, or None at the end.
+  // Returns the next rows as [rows, levels] uint32, or None at the end.
   nb::object next(const nb::object& progress) {
     if (!ours()) throw std::runtime_error("this search belongs to the process that started it");
     const LiveWork live([this] { rows_->cancel(); });

@@ -1,4 +1,4 @@
-// What the text parsers hold, handed to Python without a copy.
+// Strings of the text parsers, given to Python without a copy.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,5 @@
-// Bindings of the parser of tables and of what goes with strings numbered by it. The GIL is free while bytes
-// are parsed; a parser belongs to one thread at a time.
+// Bindings of the parser of tables and of its dictionaries of strings. The GIL is free while bytes are
+// parsed; a parser belongs to one thread at a time.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -34,7 +34,7 @@ std::string_view as_text(const InputArray<std::uint8_t>& text) {
   return {reinterpret_cast<const char*>(text.data()), text.size()};
 }
 
-// A column as Python gives it: position, what, want, dictionary, strings, low, high.
+// A column in Python's form: position, what, want, dictionary, strings, low, high.
 using PySpec = std::tuple<std::size_t, std::string, int, std::size_t, bool, std::int64_t, std::int64_t>;
 
 std::vector<text::ColumnSpec> as_specs(const std::vector<PySpec>& given, std::size_t width) {
@@ -47,11 +47,11 @@ std::vector<text::ColumnSpec> as_specs(const std::vector<PySpec>& given, std::si
   return specs;
 }
 
-constexpr std::size_t kFewRows = 1 << 18;  // while there are no more, nothing takes long
+constexpr std::size_t kFewRows = 1 << 18;  // up to this number, all work is short
 constexpr std::size_t kFewStrings = 1 << 16;
-constexpr std::size_t kAtOnce = 1 << 12;  // strings between two checks whether to stop
+constexpr std::size_t kAtOnce = 1 << 12;  // strings between two checks for a stop
 
-// Runs work(stop), which throws Cancelled soon after `stop` becomes true; watched where it may take long.
+// Runs work(stop), which throws Cancelled soon after `stop` becomes true; watched if it may take long.
 template <class Work>
 void run_stoppable(bool may_take_long, Work&& work) {
   if (!may_take_long) {
@@ -121,8 +121,8 @@ void check_offsets(const InputArray<std::uint8_t>& text, const InputArray<std::i
     throw nb::value_error("offsets must end within the text");
 }
 
-// The characters of each string, zeros after them: uint32 [strings, characters of the longest], or none where
-// that would take more than `most` bytes.
+// The characters of each string, padded with zeros: uint32 [strings, characters of the longest], or None if
+// that takes more than `most` bytes.
 nb::object characters(const InputArray<std::uint8_t>& text, const InputArray<std::int64_t>& offsets,
                       std::size_t most) {
   check_offsets(text, offsets);

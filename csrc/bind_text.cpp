@@ -51,7 +51,8 @@ nb::bytes format_csv(const Rows& rows) {
   return nb::bytes(text.data(), text.size());
 }
 
-// Makes the Python exception ParseError(line, message); the module keeps it alive for the translator.
+// Makes the Python exception ParseError(line, message); the module keeps it alive for the exception
+// translator.
 void bind_parse_error(nb::module_& m) {
   PyObject* const type = PyErr_NewException("motiflux._native.ParseError", PyExc_ValueError, nullptr);
   if (type == nullptr) nb::raise_python_error();

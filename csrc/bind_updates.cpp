@@ -58,7 +58,7 @@ bool fill(text::UpdateParser& parser, std::size_t most) {
   return parser.fill(most);
 }
 
-// What values are codes of; None where they are integers.
+// The strings that the values are codes of; None if they are integers.
 nb::object names_of(text::UpdateParser& parser, std::size_t which) {
   if (parser.form(which) != text::Form::kNames) return nb::none();
   return hand_over(parser.take_names(which));

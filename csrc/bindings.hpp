@@ -8,7 +8,7 @@ namespace search {
 struct NativePlan;
 }
 
-// What a NativePlan of Python holds, as long as that is there.
+// The plan in Python's NativePlan, valid as long as that object exists.
 const search::NativePlan& native_plan_of(nanobind::handle native_plan);
 
 void bind_candidates(nanobind::module_& module);

@@ -6,7 +6,7 @@ NB_MODULE(_native, module) {
   module.doc() =
       "Graph building and drawing, search, text parsing and rings for motiflux; knows arrays and memory "
       "only.";
-  // A daemon thread that the interpreter ends keeps what it held: nothing a user could mend.
+  // A daemon thread that the interpreter ends keeps its objects: no user could change that.
   nanobind::set_leak_warnings(false);
   motiflux::bind_candidates(module);
   motiflux::bind_dynamic(module);

@@ -1,4 +1,4 @@
-// The arcs between the candidates of two query vertices, as rows from either end.
+// The arcs between the candidates of two query vertices, as rows from both ends.
 #pragma once
 
 #include <cstdint>

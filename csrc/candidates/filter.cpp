@@ -14,9 +14,9 @@
 namespace motiflux::candidates {
 namespace {
 
-// Vertices a thread takes at once: few, for the last ones are hubs.
+// Vertices that a thread takes at once: few, since the last ones are hubs.
 constexpr std::size_t kGrain = 1 << 7;
-constexpr std::uint64_t kArcsPerCheck = 16;  // arcs between checks whether all that is needed was seen
+constexpr std::uint64_t kArcsPerCheck = 16;  // arcs between checks whether all needs are met
 
 // `places` packs a position and a bit into 32.
 constexpr std::size_t kMostCandidates = 0x7FFFFFFE;
@@ -38,7 +38,7 @@ Filter::Filter(const DataGraph& graph, const Query& query, const Workers& worker
   describe();
 }
 
-// What the pattern asks around each query vertex.
+// Computes the needs and groups of each query vertex.
 void Filter::describe() {
   const std::size_t size = query_.vertices.size();
   needs_.resize(size);
@@ -56,7 +56,7 @@ void Filter::describe() {
   for (std::size_t u = 0; query_.injective && u < size; ++u) {
     for (const Need& all : needs_[u]) {
       for (std::uint32_t rest = all.mask; rest != 0;) {
-        // Query vertices that ask for the same labels compete for the same neighbours.
+        // Query vertices with the same labels compete for the same neighbours.
         const auto& labels = query_.vertices[static_cast<std::size_t>(std::countr_zero(rest))].labels;
         std::uint32_t alike = 0;
         for_each_bit(rest, [&](std::uint32_t w) {
@@ -136,7 +136,7 @@ Outcome Filter::start(std::uint64_t max_bytes) {
   return Outcome::kMade;
 }
 
-// One round over all vertices that serve any query vertex; false once another one would not pay.
+// One round over all vertices that serve any query vertex; false if another round would not pay.
 bool Filter::sweep() {
   std::array<std::uint64_t, view::kMaxLevels> removed{};
   if (graph_.out.neighbors.size() < kArcsForThreads)
@@ -154,7 +154,7 @@ bool Filter::sweep() {
   return total_removed * kLeastShare >= total_left;
 }
 
-// Each vertex sees what was written of all before it: fewer rounds get as far.
+// Each vertex sees the new words of all vertices before it, which saves rounds.
 void Filter::sweep_in_turn(std::uint64_t* removed) {
   for (const auto& vertices : active_) {
     for (std::size_t at = 0; at < vertices.size(); ++at) {
@@ -167,9 +167,9 @@ void Filter::sweep_in_turn(std::uint64_t* removed) {
   }
 }
 
-// Vertices are in lists by the first query vertex that they served. Those of a list are all checked before
-// any of their words is written; those of the next list see what was written. So no word changes while it may
-// be read, and what is left is the same on any number of threads.
+// Vertices are in lists by the first query vertex that they served. All vertices of a list are checked before
+// any of their words is written; the vertices of the next list see the new words. So no word changes while it
+// may be read, and the result is the same on any number of threads.
 void Filter::sweep_by_lists(std::uint64_t* removed) {
   std::vector<std::size_t> counts;
   for (std::size_t u = 0; u < active_.size(); ++u) {
@@ -194,7 +194,7 @@ void Filter::sweep_by_lists(std::uint64_t* removed) {
   });
 }
 
-// The query vertices that `vertex` may still serve, judged by its neighbours.
+// The query vertices that `vertex` may still serve, according to its neighbours.
 std::uint32_t Filter::checked(std::uint32_t vertex) const {
   const std::uint32_t before = serves_[vertex];
   std::uint32_t served = plain_ ? checked_plain(vertex, before) : checked_kinds(vertex, before);
@@ -235,7 +235,7 @@ std::uint32_t Filter::checked_kinds(std::uint32_t vertex, std::uint32_t served) 
   return served;
 }
 
-// For each kind, the query vertices that some neighbour along it serves.
+// For each kind of arc, the query vertices that some neighbour along such arcs serves.
 void Filter::reach(std::uint32_t vertex, std::uint32_t* reached) const {
   const auto along = [&](const graph::ArcRows& rows, const std::vector<std::uint64_t>& kinds_of, bool out) {
     for (std::uint64_t at = rows.offsets[vertex]; at < rows.offsets[vertex + 1]; ++at) {
@@ -255,12 +255,12 @@ void Filter::reach(std::uint32_t vertex, std::uint32_t* reached) const {
   if (any(in_kinds_)) along(graph_.in, in_kinds_, false);
 }
 
-// Neighbours that lie both ways are counted twice: too many, which is sound.
+// Neighbours joined both ways are counted twice: an upper bound, which is sound.
 bool Filter::enough(std::uint32_t vertex, const Group& group) const {
   const ArcKind& kind = query_.kinds[group.kind];
   int found = 0;
   const auto along = [&](const graph::ArcRows& rows, std::span<const std::uint8_t> arcs) {
-    std::uint64_t counted = UINT64_MAX;  // the last neighbour counted: parallel arcs stand side by side
+    std::uint64_t counted = UINT64_MAX;  // the last neighbour counted: parallel arcs are adjacent
     for (std::uint64_t at = rows.offsets[vertex]; at < rows.offsets[vertex + 1] && found < group.least;
          ++at) {
       const std::uint32_t neighbor = rows.neighbors[at];

@@ -1,6 +1,6 @@
 // Candidate sets: label, degree and conditions first, then rounds of consistency along the query edges.
 //
-// The sets are the same on any number of threads: plans, which outlive them, and estimates rely on that.
+// The sets are the same on any number of threads: plans and estimates rely on that.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct FilterOptions {
   std::uint64_t max_bytes = 0;  // most memory for the sets
 };
 
-// A graph with fewer arcs is filtered on one thread: starting more takes longer.
+// A graph with fewer arcs is filtered on one thread: starting more threads takes longer.
 inline constexpr std::size_t kArcsForThreads = 1 << 18;
 
 // Whether the sets could be made within the memory.
@@ -51,12 +51,12 @@ class Filter {
   int rounds() const { return rounds_; }
 
  private:
-  // Through arcs of `kind` a candidate must reach candidates of every query vertex in `mask`.
+  // A candidate must have, along arcs of `kind`, a candidate of every query vertex in `mask`.
   struct Need {
     std::uint32_t kind;
     std::uint32_t mask;
   };
-  // ... and at least `least` different vertices that serve one of `mask`.
+  // ... and at least `least` different neighbours that serve a query vertex of `mask`.
   struct Group {
     std::uint32_t kind;
     std::uint32_t mask;
@@ -81,10 +81,10 @@ class Filter {
   bool plain_ = false;  // one kind, without labels or masks, that follows `out`
   std::vector<std::vector<Need>> needs_;
   std::vector<std::vector<Group>> groups_;
-  std::vector<std::uint64_t> out_kinds_;  // by edge label: the kinds that follow such an arc
+  std::vector<std::uint64_t> out_kinds_;  // by edge label: the kinds that include such an arc
   std::vector<std::uint64_t> in_kinds_;
   Words serves_;
-  // Data vertices that serve some query vertex, under the first that they served.
+  // Data vertices that serve some query vertex, by the first query vertex that they served.
   std::vector<std::vector<std::uint32_t>> active_;
   std::vector<std::vector<std::uint32_t>> checked_;  // their words after the round
   std::vector<std::uint64_t> left_;                  // candidates left of each query vertex

@@ -13,12 +13,12 @@ constexpr int kRounds = 3;
 constexpr std::uint64_t kLeastShare = 16;
 constexpr int kSweeps = 8;
 constexpr std::uint32_t kManyMiddles = ~std::uint32_t{0};
-// Elements that may be read: at least so many, so many for each arc there is, which takes less time than
-// making the rows, and more for each arc that went.
+// The budget of elements to read: a fixed number, some for each arc (less time than making the rows), and
+// more for each removed arc.
 constexpr std::uint64_t kWorkAtLeast = 1 << 16;
 constexpr std::uint64_t kWorkPerArc = 4;
 constexpr std::uint64_t kWorkPerGone = 64;
-// Between checks whether to go on: a row of a hub alone may take all that there is.
+// Elements read between checks for cancellation: the row of one hub may use the whole budget.
 constexpr std::uint64_t kCheckedWork = 1 << 18;
 
 // A query edge followed from one of its ends.
@@ -27,13 +27,13 @@ struct Way {
   bool from_source;
 };
 
-// What else joins the ends of a query edge: another edge, or edges over one or two query vertices.
+// Another path between the ends of a query edge: an edge, or edges over one or two query vertices.
 struct Detour {
-  std::vector<Way> out;     // from the source to the target, or to the last vertex before it
+  std::vector<Way> out;     // from the source to the target or to the last vertex before it
   std::optional<Way> back;  // from the target to that vertex
 };
 
-// What was reached last: with which stamp, and over which vertex, if it was one alone.
+// For a reached candidate: the stamp, and the vertex it was reached over, if only one.
 struct Mark {
   std::uint32_t stamp;
   std::uint32_t over;
@@ -80,7 +80,7 @@ class Narrowing {
     for (const EdgeRows& edge : edges_) total += edge.arcs;
     return total;
   }
-  // The query edges, those of the fewest arcs first.
+  // The query edges, ordered by their numbers of arcs.
   std::vector<std::size_t> by_arcs() const {
     std::vector<std::size_t> order(edges_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -116,7 +116,7 @@ class Narrowing {
     return found;
   }
 
-  // Removes arcs of a query edge over which its cycles of a length do not close.
+  // Removes arcs of a query edge over which one of its pattern cycles of this length cannot close.
   void close(Way way, int length) {
     EdgeRows& closed = edges_[way.edge];
     Rows& here = way.from_source ? closed.forward : closed.backward;
@@ -134,7 +134,7 @@ class Narrowing {
     for (std::size_t a = 0; a < starts.size(); ++a) {
       if (a % kCheckedRows == 0) workers_.check();
       const std::uint64_t last = closed.offsets[a + 1];
-      if (left_ == 0 && kept == begin) return;  // nothing went, nothing will
+      if (left_ == 0 && kept == begin) return;  // nothing was removed and nothing will be
       const bool looks = left_ > 0 && begin < last;
       if (looks) mark(a, starts[a], detour.out);
       for (std::uint64_t at = begin; at < last; ++at) {
@@ -148,7 +148,7 @@ class Narrowing {
     closed.neighbors.resize(kept);
   }
 
-  // Marks what a candidate, its position and vertex given, reaches along a detour.
+  // Marks the candidates that a candidate (position `a`, data vertex `vertex`) reaches along a detour.
   void mark(std::size_t a, std::uint32_t vertex, const std::vector<Way>& out) {
     ++stamp_;
     const Rows& first = rows(out[0]);
@@ -174,7 +174,8 @@ class Narrowing {
       marks_[static_cast<std::size_t>(place - last.begin())].stamp = 0;
   }
 
-  // Whether a candidate of the target, its vertex given, is joined to what is marked, not over itself.
+  // Whether a candidate of the target (position `b`, data vertex `vertex`) is joined to a marked one that was
+  // not reached over `vertex`.
   bool meets(const Rows& back, std::uint32_t b, std::uint32_t vertex) {
     for (std::uint64_t at = back.offsets[b]; at < back.offsets[b + 1]; ++at) {
       const Mark& mark = marks_[back.neighbors[at]];
@@ -195,7 +196,7 @@ class Narrowing {
     workers_.check();
   }
 
-  // Removes the arcs of candidates that lack an arc of some query edge, a few times over.
+  // Removes, in a few rounds, the arcs of candidates that lack an arc of some query edge.
   void drop_candidates() {
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
       const auto lives = alive();
@@ -236,7 +237,7 @@ class Narrowing {
     return true;
   }
 
-  // Takes candidates without arcs out of the sets; positions are those in the sets that are left.
+  // Removes candidates without arcs from the sets and renumbers positions.
   void renumber() {
     const auto lives = alive();
     std::vector<std::vector<std::uint32_t>> places;
@@ -269,9 +270,9 @@ class Narrowing {
   std::vector<EdgeRows>& edges_;
   const NarrowOptions options_;
   const Workers& workers_;
-  std::vector<std::vector<Way>> ways_;  // query edges by the vertex that they are followed from
+  std::vector<std::vector<Way>> ways_;  // query edges by the vertex they are followed from
   std::uint64_t left_ = 0;              // elements that may still be read
-  std::uint64_t unchecked_ = 0;         // elements read since the last check whether to go on
+  std::uint64_t unchecked_ = 0;         // elements read since the last check for cancellation
   std::vector<Mark> marks_;             // by position
   std::uint32_t stamp_ = 0;
 };

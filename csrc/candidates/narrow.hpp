@@ -1,13 +1,13 @@
-// Narrows a candidate space: an arc stays only where the short cycles of the pattern through its query edge
-// can close over it (triangle and four-cycle safety, after FaSTest: Shin, Song, Park, Han, VLDB 2024).
+// Narrows a candidate space: an arc stays only if the short cycles of the pattern through its query edge can
+// close over it (triangle and four-cycle safety, after FaSTest: Shin, Song, Park, Han, VLDB 2024).
 //
 //   arc (a, b) of query edge (u, v)
 //   other edges of u, v  join them too
 //   triangle u v w       some candidate of w is joined to a and to b
 //   square   u v y x     some x joined to a, y joined to b are joined; y is not a, x not b
 //
-// Candidates that are left without an arc of some query edge go too. No embedding is lost; what is left is
-// closer to what embeddings are made of, so that samples that follow some of the edges die less often.
+// Candidates without an arc of some query edge are removed too. No embedding is lost, and samples that follow
+// some of the edges fail less often.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct NarrowOptions {
   bool injective = false;  // distinct query vertices have distinct images
 };
 
-// Narrows `edges`, all of which have rows from one end at least, and `sets`. How far it gets is bounded by
-// the number of arcs, and a function of the space alone.
+// Narrows `edges`, each of which has rows from at least one end, and `sets`. The work is bounded by the
+// number of arcs, and the result depends on the space alone.
 void narrow(std::vector<std::vector<std::uint32_t>>& sets, std::vector<EdgeRows>& edges,
             const NarrowOptions& options, const Workers& workers);
 

@@ -1,4 +1,4 @@
-// A pattern and a graph as the candidate space sees them.
+// A pattern and a graph as input of the candidate space.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ inline constexpr std::size_t kMaxKinds = 64;
 // How a query edge is followed from one of its ends.
 struct ArcKind {
   bool out;                                   // along arcs as they are given
-  bool in;                                    // against them; an undirected graph has `out` only
-  std::span<const std::uint8_t> edge_labels;  // 1 at each code let through; empty: all
-  std::span<const std::uint8_t> out_arcs;  // 1 for each arc let through, in the order of the rows; empty: all
+  bool in;                                    // against arcs; an undirected graph has `out` only
+  std::span<const std::uint8_t> edge_labels;  // 1 at each allowed code; empty: all
+  std::span<const std::uint8_t> out_arcs;     // 1 for each allowed arc, in row order; empty: all
   std::span<const std::uint8_t> in_arcs;
 };
 
 struct QueryVertex {
   std::vector<std::uint32_t> labels;      // codes, ascending; empty: any
-  std::span<const std::uint8_t> allowed;  // 1 for each vertex let through; empty: all
+  std::span<const std::uint8_t> allowed;  // 1 for each allowed vertex; empty: all
   std::uint64_t min_out_degree;
   std::uint64_t min_in_degree;
 };
@@ -47,7 +47,7 @@ struct DataGraph {
   // Vertices grouped by label, ascending within each; a graph of one label has one group.
   std::span<const std::uint64_t> label_offsets;
   std::span<const std::uint32_t> by_label;
-  std::uint32_t edge_labels;  // number of them
+  std::uint32_t edge_labels;  // the number of edge labels
 
   std::uint32_t vertices() const { return static_cast<std::uint32_t>(out.offsets.size() - 1); }
 };

@@ -24,7 +24,7 @@ std::uint64_t total_degree(const DataGraph& graph, const ArcKind& kind,
 }
 
 // Appends the positions of the neighbours of `vertex` along `kind` that serve `query_vertex`, ascending,
-// each once.
+// without repeats.
 void append_row(const DataGraph& graph, const ArcKind& kind, std::uint32_t vertex, const Words& serves,
                 const Words& position, std::uint32_t query_vertex, std::vector<std::uint32_t>& row) {
   const std::size_t begin = row.size();
@@ -73,7 +73,7 @@ Space::Space(const DataGraph& graph, const Query& query, const Options& options,
     classes_.push_back(static_cast<std::size_t>(std::find(sets_.begin(), sets_.end(), set) - sets_.begin()));
 }
 
-// Query edges by the end their rows lead to, so that each set's positions are written down once.
+// Takes query edges by the end that their rows lead to, so that the positions of each set are written once.
 void Space::make_rows(const DataGraph& graph, const Query& query, const Filter& filter,
                       const Options& options, const Workers& workers) {
   const Words& serves = filter.serves();

@@ -1,5 +1,5 @@
-// The candidate space: a set of candidates per query vertex, and for each query edge the arcs between two of
-// them, after gSWORD (section 3.1). Three levels of rows:
+// The candidate space: a set of candidates per query vertex, and for each query edge the arcs between two
+// sets, after gSWORD (section 3.1). Three levels of rows:
 //
 //   query edge      ->  its rows, from either end
 //   candidate       ->  its row, by position in the set of one end
@@ -25,7 +25,7 @@ namespace motiflux::candidates {
 
 struct Options {
   int rounds = 4;
-  int cycles = 0;  // edges of the longest cycles that must close over arcs: see narrow.hpp
+  int cycles = 0;  // edges of the longest cycles that must close over arcs (narrow.hpp)
   std::uint64_t max_bytes = 0;
 };
 
@@ -49,11 +49,11 @@ class Space {
   std::uint64_t arcs(std::size_t edge) const { return edges_[edge].arcs; }
   std::uint64_t bytes() const;
 
-  // The rows of a query edge from its source to its target, or turned round. Call `orient` first.
+  // The rows of a query edge from its source to its target, or the reverse. Call `orient` first.
   view::Adjacency rows(std::size_t edge, bool from_source) const;
-  // Makes the rows in that direction where they are not there yet.
+  // Makes the rows in that direction unless they exist.
   void orient(std::size_t edge, bool from_source);
-  // `places` from the set of one query vertex to that of another, made once for all pairs of such sets.
+  // `places` from the set of one query vertex to that of another, made once for each pair of different sets.
   const std::uint32_t* places_between(std::size_t from, std::size_t to);
   // The first query vertex with the same candidates.
   std::size_t class_of(std::size_t query_vertex) const { return classes_[query_vertex]; }
@@ -65,7 +65,7 @@ class Space {
   std::vector<std::vector<std::uint32_t>> sets_;
   std::vector<EdgeRows> edges_;
   std::vector<std::size_t> classes_;
-  // What searches ask for as they come: several threads may.
+  // Data that searches request while they run, from several threads.
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::uint32_t>> places_;
   State state_ = State::kReady;

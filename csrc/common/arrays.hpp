@@ -1,4 +1,4 @@
-// NumPy arrays in and out.
+// NumPy arrays as arguments and results.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -29,7 +29,7 @@ std::span<const T> as_span(const std::optional<InputArray<T>>& array) {
   return array ? as_span(*array) : std::span<const T>();
 }
 
-// Hands the memory of `values` to a NumPy array of the given shape.
+// Moves `values` into a NumPy array of the given shape, without a copy.
 template <class T, class Values, class... Extent>
 nanobind::object hand_over(Values&& values, Extent... shape) {
   auto* kept = new Values(std::move(values));

@@ -1,4 +1,4 @@
-// A column of plain values that grows to any size without being copied where the system can move its pages.
+// A growing column of plain values; where the system can move pages, growth does not copy it.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class Column {
   std::span<const T> all() const { return {data_, size_}; }
   void clear() { size_ = 0; }
 
-  // Makes room for so many more, and returns where they are to be written.
+  // Makes room for `count` more elements and returns a pointer to the first.
   T* extend(std::size_t count) {
     if (count > capacity_ - size_) grow(count);
     T* first = data_ + size_;

@@ -1,4 +1,4 @@
-// Giving up the GIL for a while, in a way that the interpreter's end survives.
+// Releasing the GIL for a while, safely at interpreter exit.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,9 +10,9 @@
 
 namespace motiflux {
 
-// Frees the GIL until it is destroyed, and counts as live work meanwhile: the interpreter waits for it at its
-// end, since a daemon thread that asked for the GIL afterwards would be unwound through destructors, which
-// aborts the process. Once the interpreter ends, the GIL is kept.
+// Releases the GIL until destroyed, and counts as live work meanwhile: the interpreter waits for it at exit,
+// since a daemon thread that asked for the GIL later would be unwound through destructors, which aborts the
+// process. Once interpreter exit has begun, the GIL is kept.
 class FreeGil {
  public:
   FreeGil() {
@@ -27,7 +27,7 @@ class FreeGil {
   FreeGil& operator=(const FreeGil&) = delete;
 
  private:
-  std::optional<LiveWork> live_;  // goes last: with the GIL back
+  std::optional<LiveWork> live_;  // destroyed after the GIL is taken back
   std::optional<nanobind::gil_scoped_release> release_;
 };
 

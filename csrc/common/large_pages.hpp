@@ -1,5 +1,5 @@
-// Memory for large tables that are read here and there: in large pages where the system has them, so that
-// finding a page costs less than reading it.
+// Memory for large tables with random access: in large pages where the system has them, which saves TLB
+// misses.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,13 @@ struct LargePages {
   T* allocate(std::size_t count) {
     if (count > SIZE_MAX / sizeof(T) - kPage) throw std::bad_array_new_length();
     const std::size_t bytes = count * sizeof(T);
-    // A multiple of the alignment, as std::aligned_alloc asks for.
+    // A multiple of the alignment, as std::aligned_alloc requires.
     const std::size_t alignment = bytes < kPage ? alignof(std::max_align_t) : kPage;
     const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
     void* memory = std::aligned_alloc(alignment, whole);
     if (memory == nullptr) throw std::bad_alloc();
 #if defined(MADV_HUGEPAGE)
-    if (alignment == kPage) madvise(memory, whole, MADV_HUGEPAGE);  // a hint: nothing depends on it
+    if (alignment == kPage) madvise(memory, whole, MADV_HUGEPAGE);  // only a hint
 #endif
     return static_cast<T*>(memory);
   }
@@ -43,8 +43,8 @@ struct LargePages {
   static constexpr std::size_t kPage = std::size_t{2} << 20;
 };
 
-// Elements that are written before they are read, and are not cleared first: the threads that write them
-// touch their pages, in parallel.
+// Elements that are not cleared at first since they are written before they are read: the writing threads
+// touch their pages in parallel.
 template <class T>
 class Unwritten {
  public:

@@ -22,7 +22,7 @@ struct Registry {
   Registry();
 };
 
-// Never destroyed: threads may outlive static destructors.
+// Never destroyed: threads may run after static destructors.
 Registry& registry() {
   static auto* instance = new Registry();
   return *instance;

@@ -1,6 +1,6 @@
-// Native calls under way, so that they are over before the interpreter is taken down: a daemon thread that
-// came back from one later would have no interpreter to return to. From the interpreter's exit handlers on,
-// no new work is taken.
+// A list of running native calls, so that they end before interpreter exit: a daemon thread that returned
+// from a call later would find no interpreter. From the interpreter's exit handlers on, no new work is
+// accepted.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@ class LiveWork {
   LiveWork(const LiveWork&) = delete;
   LiveWork& operator=(const LiveWork&) = delete;
 
-  // Asks all work to stop and waits, for a few seconds at most, until it has. Call without the GIL.
+  // Asks all work to stop and waits until it has stopped, for a few seconds at most. Call without the GIL.
   static void stop_all();
 
  private:
   std::list<std::function<void()>>::iterator place_;
-  int process_;  // a forked child's list does not hold its parent's work
+  int process_;  // the list of a forked child does not have its parent's work
 };
 
 }  // namespace motiflux

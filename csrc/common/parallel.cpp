@@ -23,7 +23,7 @@ void on_threads(int threads, const std::function<void(int)>& body) {
   try {
     for (int index = 1; index < threads; ++index) others.emplace_back(guarded, index);
   } catch (...) {
-    // Fewer threads than asked for: the work is shared dynamically, so those that started do it all.
+    // Fewer threads than requested: the work is shared dynamically, so the started threads do all of it.
   }
   guarded(0);
   for (std::thread& other : others) other.join();
@@ -51,7 +51,7 @@ void parallel_stages(const Workers& workers, std::span<const std::size_t> counts
                      const std::function<void(std::size_t, std::size_t, std::size_t)>& body) {
   struct Stage {
     std::atomic<std::size_t> next{0};
-    std::atomic<std::size_t> done{0};  // elements, those of chunks that are over
+    std::atomic<std::size_t> done{0};  // elements of finished chunks
   };
   std::vector<Stage> stages(counts.size());
   std::atomic<bool> failed{false};
@@ -66,7 +66,7 @@ void parallel_stages(const Workers& workers, std::span<const std::size_t> counts
       stages[stage].done.fetch_add(end - begin, std::memory_order_release);
     }
   };
-  // However few of the threads start, those that did get through: none waits for a thread, all for chunks.
+  // No thread waits for another thread, only for chunks: the loop ends even if few threads start.
   const auto run = [&](int) {
     for (std::size_t stage = 0; stage < counts.size(); ++stage) {
       try {
@@ -90,7 +90,7 @@ void parallel_stages(const Workers& workers, std::span<const std::size_t> counts
 
 void parallel_rows(const Workers& workers, std::span<const std::uint64_t> offsets, std::size_t arcs,
                    const std::function<void(std::size_t, std::size_t)>& body) {
-  // Each row weighs its arcs and one more, so that ranges of empty rows are bounded too.
+  // The weight of a row is its number of arcs plus 1, so that ranges of empty rows are bounded too.
   const std::size_t rows = offsets.size() - 1;
   auto weight_before = [&](std::size_t row) { return offsets[row] + row; };
   auto first_row = [&](std::uint64_t weight) {

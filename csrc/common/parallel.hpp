@@ -10,7 +10,7 @@
 
 namespace motiflux {
 
-// Thrown by a loop that was asked to stop; the caller that asked knows why.
+// Thrown by a loop that was asked to stop.
 struct Cancelled : std::exception {
   const char* what() const noexcept override { return "cancelled"; }
 };
@@ -30,18 +30,18 @@ void parallel_for(const Workers& workers, std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t)>& body);
 
 // Calls body(stage, begin, end) for chunks of at most `grain` that together cover [0, counts[stage]), for
-// each stage in turn: no chunk of a stage begins before all chunks of the stage before it are done, and what
-// these wrote is visible. Otherwise as parallel_for.
+// each stage in turn: a chunk of a stage begins only when all chunks of the stage before are done and their
+// writes are visible. Otherwise as parallel_for.
 void parallel_stages(const Workers& workers, std::span<const std::size_t> counts, std::size_t grain,
                      const std::function<void(std::size_t, std::size_t, std::size_t)>& body);
 
-// Calls body(begin, end) for ranges of rows that together cover all rows, whose arcs are between offsets; no
-// range but a single row has many more than `arcs` arcs. Later ranges come first: ids ascend by degree.
+// Calls body(begin, end) for ranges of rows that together cover all rows, whose arcs are between offsets;
+// only a range of a single row has many more than `arcs` arcs. Later ranges come first: ids ascend by degree.
 void parallel_rows(const Workers& workers, std::span<const std::uint64_t> offsets, std::size_t arcs,
                    const std::function<void(std::size_t, std::size_t)>& body);
 
-// Calls body(index) for index 0..threads-1, each on a thread of its own (index 0 on this one).
-// Rethrows the first exception after all have returned.
+// Calls body(index) for index 0..threads-1, each on its own thread (index 0 on this one). Rethrows the first
+// exception after all have returned.
 void on_threads(int threads, const std::function<void(int)>& body);
 
 }  // namespace motiflux

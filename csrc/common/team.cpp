@@ -17,7 +17,7 @@ void Team::start_others() {
     others_.reserve(static_cast<std::size_t>(std::max(threads_ - 1, 0)));
     for (int index = 1; index < threads_; ++index) others_.emplace_back([this, index] { guarded(index); });
   } catch (...) {
-    // Fewer threads than asked for: the work is shared dynamically, so those that started do it all.
+    // Fewer threads than requested: the work is shared dynamically, so the started threads do all of it.
   }
 }
 

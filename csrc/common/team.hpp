@@ -1,4 +1,4 @@
-// Threads that run one body together, of which all but the first start when there is work enough for them.
+// Threads that run one body together; all but the first start only when there is enough work for them.
 #pragma once
 
 #include <exception>
@@ -11,15 +11,15 @@ namespace motiflux {
 
 class Team {
  public:
-  // body(index) is run for index 0 and for each other below `threads` that is started.
+  // Runs body(index) for index 0 and for each other index below `threads` whose thread is started.
   Team(int threads, std::function<void(int)> body) : threads_(threads), body_(std::move(body)) {}
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  // Runs body(0) on this thread, waits for the others, and rethrows the first exception of all.
+  // Runs body(0) on this thread, waits for the other threads, and rethrows the first exception.
   void run();
 
-  // Starts the others, as many as there may be; does nothing if called again. For body(0) alone to call.
+  // Starts the other threads; does nothing if called again. Only body(0) may call it.
   void start_others();
 
  private:

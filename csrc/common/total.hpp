@@ -1,4 +1,4 @@
-// Exact totals: 128 bits wide, and never wrapped.
+// Exact totals: 128 bits wide, never wrapped around.
 #pragma once
 
 #include <stdexcept>
@@ -7,7 +7,7 @@ namespace motiflux {
 
 __extension__ using Total = unsigned __int128;
 
-// Adds `more` to `total`. Throws std::overflow_error beyond 2^128 - 1; `total` is of no use then.
+// Adds `more` to `total`. Throws std::overflow_error beyond 2^128 - 1; `total` is undefined then.
 inline void add_checked(Total& total, Total more) {
   if (__builtin_add_overflow(total, more, &total)) throw std::overflow_error("the count exceeds 2^128 - 1");
 }

@@ -1,4 +1,4 @@
-// Long native work under Python: signals are handled, the GIL is free, Ctrl-C stops it.
+// Long native work called from Python: the GIL is free, signals are handled, Ctrl-C stops the work.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,11 +18,11 @@ namespace motiflux {
 
 inline constexpr std::chrono::milliseconds kSignalPeriod{20};
 
-// Runs work() on another thread. The calling thread, which holds the GIL on entry and on return, gives it up
-// and takes it every kSignalPeriod to run Python's signal handlers and then tick(), a callable returning
-// false when a Python error is set. On such an error stop() is called, the work is waited for (it must return
-// soon after), and the Python error is thrown. Otherwise rethrows what work() threw. stop() may come from
-// another thread too, when the interpreter shuts down. tick() must not throw.
+// Runs work() on another thread. The calling thread, which holds the GIL on entry and on return, releases it
+// and takes it every kSignalPeriod to run Python's signal handlers and then tick(), which returns false when
+// a Python error is set. On such an error, calls stop(), waits for the work (it must return soon after), and
+// throws the Python error. Otherwise rethrows the exception of work(), if any. stop() may also be called from
+// another thread, when the interpreter shuts down. tick() must not throw.
 template <class Work, class Tick, class Stop>
 void run_watched(Work&& work, Tick&& tick, Stop&& stop) {
   const LiveWork live([&] { stop(); });
@@ -47,7 +47,7 @@ void run_watched(Work&& work, Tick&& tick, Stop&& stop) {
     try {
       worker = std::thread(run);
     } catch (const std::system_error&) {
-      run();  // no thread to be had: unwatched rather than not at all
+      run();  // no thread available: run unwatched
     }
     std::unique_lock lock(mutex);
     while (!finished.wait_for(lock, kSignalPeriod, [&] { return done; })) {

@@ -1,7 +1,7 @@
-// Totals of any size a search may reach.
+// Totals of any size that a search may reach.
 //
-// 32 query vertices with 32-bit images make at most 2^1024 embeddings. Arithmetic is modulo 2^1088, so that
-// sums whose terms alternate in sign come out right whatever happens in between.
+// 32 query vertices with 32-bit images make at most 2^1024 embeddings. Arithmetic is modulo 2^1088, so sums
+// with terms of alternating signs are right whatever the intermediate values.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class Wide {
 
   const std::array<std::uint64_t, kWords>& words() const { return words_; }
 
-  // Words up to the highest that is not zero.
+  // The number of words up to the highest nonzero one.
   std::size_t length() const {
     std::size_t length = kWords;
     while (length > 0 && words_[length - 1] == 0) --length;

@@ -9,14 +9,14 @@
 namespace motiflux::dynamic {
 namespace {
 
-// Entries whose rows are fetched before their turn; and between checks whether to go on.
+// Entries whose rows are prefetched; and entries between checks for a stop.
 constexpr std::size_t kAhead = 24;
 constexpr std::size_t kLook = 4096;
 
-// Fewer are sorted by comparing them.
+// Fewer items are sorted by comparison.
 constexpr std::size_t kFew = 1024;
 
-// What has no room at its end keeps none: buffers are used again.
+// Appends without reserving spare room: buffers are reused.
 template <class Item>
 void append(std::vector<Item>& to, const std::vector<Item>& from) {
   to.insert(to.end(), from.begin(), from.end());
@@ -97,7 +97,7 @@ void Bulk::forward(int number, const GoOn& go_on) {
   Entries& entries = partition.forward;
   order(entries, partition.scratch, true);
   const std::size_t size = entries.size();
-  partition.done.reserve(partition.done.size() + size);  // so that what is changed can be noted
+  partition.done.reserve(partition.done.size() + size);  // so that noting a change cannot fail
   std::size_t looked = 0;
   const auto fetch = [&](std::size_t at) {
     if (at + kAhead < size) rows.prefetch(entries[at + kAhead].row);
@@ -127,7 +127,7 @@ void Bulk::forward(int number, const GoOn& go_on) {
   }
 }
 
-// What the updates of one edge come to; `there`: before them, and where.
+// Applies the updates of one edge to its copies; `there`: whether the edge exists before them, at place `at`.
 void Bulk::replay(Partition& partition, const Entry* first, const Entry* last, std::size_t at, bool there) {
   const Class to = first->of & kClass;
   const bool watched = (first->of & kWatched) != 0;
@@ -170,7 +170,7 @@ void Bulk::replay(Partition& partition, const Entry* first, const Entry* last, s
     return Entry{edge.target, edge.source, from() | (comes ? kComes : 0), 0};
   };
   const std::size_t back = owner(edge.target, partitions());
-  const bool stays = watched || now;  // in the graph until the run is over
+  const bool stays = watched || now;  // in the graph until the run ends
   if (stays != there) {
     partition.changes.push_back({to, edge.target, stays, at});
     partition.back[back].push_back(turned(stays));

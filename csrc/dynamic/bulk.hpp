@@ -1,15 +1,15 @@
-// Updates written row by row.
+// Writes updates row by row.
 //
-// The updates of a run are sorted by the row of their source, and each row is passed over once: its entries
-// are looked up in ascending order, and all insertions and deletions are made at once. The changes of the
-// rows of targets follow from that, sorted again. Rows belong to partitions, which threads work on at once:
+// The updates of a run are sorted by the row of their source, and each row is traversed once: its entries are
+// looked up in ascending order, and all insertions and deletions are made together. The resulting changes in
+// the rows of targets are sorted again. Rows belong to partitions, on which threads work in parallel:
 //
 //   add, one by one      ->  [forward of partition 0] ...    changes of sources' rows
 //   forward(partition)   ->  [back of partition 0]    ...    changes of targets' rows, by partition
 //   backward(partition)
 //
-// An edge that plans may concern stays in the graph until the run is matched (dynamic/lifetimes.hpp), and
-// goes then: take_gone(partition).
+// A deleted edge that may be in matches stays in the graph until the run is matched (dynamic/lifetimes.hpp);
+// then take_gone(partition) removes it.
 #pragma once
 
 #include <atomic>
@@ -22,23 +22,23 @@
 
 namespace motiflux::dynamic {
 
-// A change of the graph, as it is to be taken back.
+// A change of the graph, for undoing it.
 struct Done {
   enum Kind : std::uint8_t { kInserted, kErased, kCopies } kind;
   Edge edge;
-  std::uint64_t more = 0;  // further copies before
+  std::uint64_t more = 0;  // further copies before the change
 };
 
-// What an update does to the matches.
+// The effect of an update on matches.
 enum class Effect : std::uint8_t { kNone, kAppear, kVanish };
 
 class Bulk {
  public:
   Bulk(Graph& graph, bool count_copies) : graph_(graph), count_copies_(count_copies) {}
 
-  // Forgets all updates; the next ones are distributed over so many partitions.
+  // Forgets all updates; the next ones are distributed over `partitions` partitions.
   void start(int partitions);
-  // The number of an update ascends; `watched`: plans may concern it.
+  // `number` ascends from call to call; `watched`: the edge may be in matches.
   void add(Moment number, const Edge& edge, bool inserts, bool watched) {
     const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
     add(number, edge, to, inserts, watched);
@@ -48,19 +48,19 @@ class Bulk {
   int partitions() const { return static_cast<int>(partitions_.size()); }
 
   using GoOn = std::function<bool()>;
-  // For each partition, then for each the next, then finish(). They throw Stopped if told to, every few
-  // thousand updates.
+  // Call forward() for each partition, then backward() for each, then finish(). The first two check `go_on`
+  // every few thousand updates and may throw Stopped.
   void forward(int partition, const GoOn& go_on);
   void backward(int partition, const GoOn& go_on);
   void finish();
   void take_gone(int partition);
 
-  // Of the updates that are watched, once forward() is through.
+  // Of a watched update, after forward().
   Effect effect(Moment number) const { return effects_[number]; }
   std::uint64_t noops() const;
-  // When edges that are watched were there, by partition, sorted: to be given to Lifetimes.
+  // The lifetimes of watched edges, by partition, sorted: input of Lifetimes.
   std::vector<End>& ends(int partition) { return partitions_[static_cast<std::size_t>(partition)].ends; }
-  // Calls visit(done) for each change, those of an edge in the order in which they were made.
+  // Calls visit(done) for each change; changes of one edge come in the order in which they were made.
   template <class Visit>
   void for_each_done(Visit&& visit) const {
     for (const Partition& partition : partitions_)
@@ -70,24 +70,24 @@ class Bulk {
  private:
   struct Entry {
     Vertex row, neighbor;
-    std::uint32_t of;  // a class, and how it changes
+    std::uint32_t of;  // a class, and the kind of change
     Moment number;
   };
-  // Written into the two upper bits of Entry::of.
+  // The two upper bits of Entry::of.
   static constexpr std::uint32_t kComes = std::uint32_t{1} << 31, kWatched = std::uint32_t{1} << 30;
   static constexpr std::uint32_t kClass = kWatched - 1;
 
   using Entries = std::vector<Entry>;
   struct Partition {
     Entries forward, scratch;
-    std::vector<Entries> back, gone_back;  // by the partition that their rows belong to
+    std::vector<Entries> back, gone_back;  // by the partition of their rows
     Entries gone;
     std::vector<End> ends, end_scratch;
     std::vector<std::vector<End>> back_ends;
     std::vector<Rows::Change> changes;
     std::vector<Moment> spans;
     std::vector<Done> done;
-    std::vector<std::pair<Edge, std::uint64_t>> copies;  // beyond the first, after all
+    std::vector<std::pair<Edge, std::uint64_t>> copies;  // beyond the first, after all updates
     std::uint64_t noops = 0;
     std::int64_t edges = 0;
   };

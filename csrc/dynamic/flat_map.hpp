@@ -14,7 +14,7 @@ inline std::uint64_t mixed(std::uint64_t word) {
   return word ^ (word >> 29);
 }
 
-// Key has ==, and hash() of 64 mixed bits.
+// Key has == and hash(), 64 mixed bits.
 template <class Key, class Value>
 class FlatMap {
  public:
@@ -28,7 +28,7 @@ class FlatMap {
   }
   const Value* find(const Key& key) const { return const_cast<FlatMap*>(this)->find(key); }
 
-  // The value of the key, made if it is new. Stays where it is until the map changes again.
+  // The value of the key, created if new. The reference is valid until the map changes again.
   Value& operator[](const Key& key) {
     if (4 * (size_ + 1) > 3 * slots_.size()) grow();
     Slot& slot = slots_[place(key)];
@@ -44,7 +44,7 @@ class FlatMap {
     std::size_t hole = place(key);
     if (!slots_[hole].used) return;
     --size_;
-    // Later entries that were pushed past the hole move up.
+    // Later entries that were displaced past the hole move up.
     for (std::size_t at = next(hole);; at = next(at)) {
       if (!slots_[at].used) break;
       const std::size_t home = slots_[at].key.hash() & (slots_.size() - 1);
@@ -56,7 +56,7 @@ class FlatMap {
     slots_[hole] = {};
   }
 
-  // Keeps the room.
+  // Keeps the capacity.
   void clear() {
     if (size_ > 0) std::fill(slots_.begin(), slots_.end(), Slot{});
     size_ = 0;
@@ -78,7 +78,7 @@ class FlatMap {
   };
 
   std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
-  // Where the key is, or belongs.
+  // The place of the key, or the place to insert it.
   std::size_t place(const Key& key) const {
     std::size_t at = key.hash() & (slots_.size() - 1);
     while (slots_[at].used && !(slots_[at].key == key)) at = next(at);

@@ -106,7 +106,7 @@ bool Graph::insert(const Edge& edge) {
   Rows& back = directed_ ? in_ : out_;
   out_.admit(std::max(to, from));
   back.admit(std::max(to, from));
-  // Both looked for before either is changed: one does not wait for the other.
+  // Both places are found before either row is changed, so that their cache misses overlap.
   const std::size_t at = out_.place(edge.source, to, edge.target);
   const std::size_t back_at = back.place(edge.target, from, edge.source);
   if (out_.is_at(edge.source, at, to, edge.target)) return false;

@@ -1,4 +1,4 @@
-// A graph whose edges come and go.
+// A graph whose edges are inserted and deleted.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace motiflux::dynamic {
 
-// An edge; of an undirected graph, from the lower end to the higher.
+// An edge; in an undirected graph, the source is the lower end.
 struct Edge {
   Vertex source = 0, target = 0;
   Label label = 0;
@@ -32,9 +32,9 @@ class Graph {
 
   void reserve(std::uint32_t vertices);
   void add_vertex(Label label);
-  // Takes the last vertices away again, which have no edges, so that there are `count`.
+  // Removes the last vertices, which have no edges, so that `count` remain.
   void keep_vertices(std::uint32_t count);
-  // Fills the rows of a graph that has no edges yet; each distinct edge once, `copies` of it.
+  // Fills the rows of a graph that has no edges yet; each distinct edge once, with its number of `copies`.
   void load(std::span<const std::uint64_t> offsets, std::span<const Vertex> neighbors,
             std::span<const Label> labels, std::span<const std::uint32_t> copies);
 
@@ -46,21 +46,21 @@ class Graph {
     return more == nullptr ? 0 : *more;
   }
   void set_more_copies(const Edge& edge, std::uint64_t more);
-  // False if the edge was there already, or was not there. Leaves its further copies alone.
+  // False if the edge existed already (insert) or did not exist (erase). Further copies stay unchanged.
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
-  // The same for each of its two rows by itself, where a change may have reached one of them only; such edges
-  // are not counted.
+  // The same for each of the two rows separately, for a change that may have been made in one row only; edge
+  // counts stay unchanged.
   void put(const Edge& edge);
   void take(const Edge& edge);
   void count_edges(std::uint64_t edges) { edges_ = edges; }
 
-  // Whether there is an edge between two vertices that serves a query edge, seen from the first, and counts:
-  // counts(edge).
+  // Whether two vertices are joined by an edge that satisfies a query edge, seen from the first vertex, and
+  // for which counts(edge) is true.
   template <class Counts>
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, Counts&& counts) const;
 
-  // Brings nearer what a change of the edge will touch, in two steps.
+  // Prefetches the memory that a change of the edge will access, in two steps.
   void prefetch(const Edge& edge) const {
     out_.prefetch(edge.source);
     (directed_ ? in_ : out_).prefetch(edge.target);
@@ -76,16 +76,16 @@ class Graph {
 
   const Rows& rows(Way way) const { return way == Way::kIn && directed_ ? in_ : out_; }
   Rows& rows(Way way) { return way == Way::kIn && directed_ ? in_ : out_; }
-  // The distinct neighbours that a target leads to, ascending; in `scratch`, unless they lie in one run.
+  // The distinct neighbours of a target, ascending; in `scratch`, unless they are one run.
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const;
-  // Whether they lie in one run of one row.
+  // Whether they are one run of one row.
   bool in_one_run(Vertex vertex, Way way, std::uint32_t target) const {
     if (directed_ && way == Way::kEither) return false;
     const Target& asked = relations_.target(target);
     return (rows(way).classes(vertex) == nullptr && asked.everything) || asked.classes.size() == 1;
   }
-  // The same otherwise, after thin(forward, class, list, first) took out what it likes of each run: of the
-  // row of the source if `forward`, the elements of `list` from `first` on.
+  // The same if they are not, after thin(forward, class, list, first) removed elements of each run: of the
+  // elements of `list` from `first` on, which are from the forward row if `forward`.
   template <class Thin>
   sets::Span merged_neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch,
                               Thin&& thin) const;
@@ -103,7 +103,7 @@ class Graph {
   FlatMap<Edge, std::uint64_t> more_copies_;  // beyond the first
 };
 
-// Makes one ascending list without repeats of ascending runs, which begin at `starts`.
+// Merges ascending runs, which begin at `starts`, into one ascending list without repeats.
 void merge_runs(std::vector<Vertex>& values, std::vector<std::size_t>& starts);
 
 template <class Counts>

@@ -1,9 +1,9 @@
-// The graph at a moment: as it is, or as it was when one of several updates came that are matched at once.
+// The graph at a moment: now, or at one of several updates that are matched at once.
 //
-// While a run of updates is matched, the graph holds every edge that was there at any time of the run. Edges
-// that were not there all the time have lifetimes: from the update that brought them to the one that took
-// them, both included, since each sees its own edge (DCSM section 1.5.1). Few edges do, so rows are read as
-// they are, and what was not there at the moment are holes in them.
+// While a run of updates is matched, the graph holds every edge that existed at any time of the run. Edges
+// that did not exist all the time have lifetimes: from the update that inserted them to the update that
+// deleted them, both included, since each update sees its own edge (DCSM section 1.5.1). Few edges have
+// lifetimes, so rows are read as they are; neighbours that are absent at the moment are the *holes* of a row.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace motiflux::dynamic {
 
-// The graph as it is.
+// The graph now.
 struct Now {
   static constexpr bool kHoles = false;
 
@@ -39,18 +39,18 @@ struct Now {
 // Positions of updates in a run.
 using Moment = std::uint32_t;
 
-// An end of an edge at one time of its life, in the row of a vertex.
+// A lifetime of an edge, in the row of one of its ends.
 struct End {
   static constexpr std::uint32_t kBack = std::uint32_t{1} << 31;
 
   Vertex vertex;
-  std::uint32_t of;  // the class; with kBack in the row of edges that come in
+  std::uint32_t of;  // the class; with kBack in rows of incoming edges
   Vertex neighbor;
   Moment first, last;
 };
 
-// The partition, of so many, that the row of a vertex belongs to. Whole blocks of rows do, since threads
-// write bits that share a word for 64 vertices.
+// The partition that the row of a vertex belongs to. 64 consecutive rows share a partition, since threads
+// write bits in words for 64 vertices.
 inline std::size_t owner(Vertex vertex, int partitions) {
   return partitions == 1 ? 0 : vertex / 64 % static_cast<std::uint32_t>(partitions);
 }
@@ -61,12 +61,12 @@ class Lifetimes {
 
   explicit Lifetimes(const Graph& graph) : graph_(graph) {}
 
-  // Forgets all; ends will come in so many partitions.
+  // Forgets all lifetimes; the next ones come in `partitions` partitions.
   void start(int partitions);
-  // Takes the ends in the rows of a partition, by vertex, row, class, neighbour and time. Threads may do so
-  // at once.
+  // Takes the lifetimes in the rows of a partition, sorted by vertex, row, class, neighbour and time. Threads
+  // may call it at once.
   void fill(int partition, std::vector<End>& ends);
-  // Gives the memory back.
+  // Frees the memory.
   void clear();
 
   void prefetch(const Edge& edge) const {
@@ -75,7 +75,7 @@ class Lifetimes {
   }
   bool there_at(const Edge& edge, Moment moment) const;
   bool touches(Vertex vertex) const { return touched_[vertex / 64] >> (vertex % 64) & 1; }
-  // Adds the neighbours of one class that are in the row of a vertex but not there at the moment, ascending.
+  // Adds the neighbours of one class that are in the row of a vertex but absent at the moment, ascending.
   void add_holes(Vertex vertex, bool forward, Class of, Moment moment, std::vector<Vertex>& holes) const;
 
  private:
@@ -90,7 +90,7 @@ class Lifetimes {
 
   const Graph& graph_;
   std::vector<std::vector<End>> partitions_;
-  std::vector<Range> ranges_;  // by vertex; of those touched
+  std::vector<Range> ranges_;  // by vertex; valid for touched vertices
   std::vector<std::uint64_t> touched_;
 };
 

@@ -17,30 +17,30 @@ namespace motiflux::dynamic {
 // Thrown if a search is stopped.
 struct Stopped {};
 
-// Asked every few microseconds of work; false to stop.
+// keep_going() is called every few microseconds of work; false to stop.
 class Watch {
  public:
   virtual ~Watch() = default;
   virtual bool keep_going() = 0;
 };
 
-// Lists that steps refer to: ascending ids.
+// Lists of ascending ids that steps refer to.
 using Allowed = std::vector<std::vector<Vertex>>;
 
-// A View says what a row holds at the moment of the change:
+// A View gives the contents of rows at the moment of the change:
 //   sets::Span neighbors(Vertex, Way, std::uint32_t target, std::vector<Vertex>& scratch)
 //   bool witnessed(Vertex from, Vertex to, Way, std::uint32_t relation, const Edge* ignored)
 //   bool one_witness(std::uint32_t relation)
 //   void add_holes(Vertex, Way, std::uint32_t target, std::vector<Vertex>& holes)
-//                                       those of neighbors() that are not there at that moment, if kHoles
-//   bool serves(Vertex, const Needs&)   false only if no later level can be reached
+//                                       vertices of neighbors() absent at that moment, if kHoles
+//   bool serves(Vertex, const Needs&)   false only if a later level has no candidate
 template <class View>
 class Matcher {
  public:
   Matcher(const Allowed& allowed, Watch& watch) : allowed_(allowed), watch_(watch) {}
 
-  // The number of matches that use `edge` from `first` to `second` as the pair of the plan does, times its
-  // multiplier. The edge is there.
+  // The number of matches that map the pair of the plan to `edge` from `first` to `second`, times the plan's
+  // multiplier. The edge exists.
   Total count(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
 
   // Calls emit(row) with the data vertex of each query vertex.
@@ -94,9 +94,9 @@ class Matcher {
   std::uint64_t clock_ = 0;
   std::array<Vertex, view::kMaxLevels> value_{};
   std::array<std::uint64_t, view::kMaxLevels> stamp_{},
-      made_{};  // made_: the anchor's stamp when the set was made
+      made_{};  // made_: the anchor's stamp when the set was computed
   std::array<sets::Span, view::kMaxLevels> set_{};
-  Buffers holes_;  // by level: members of its set that are not there, ascending
+  Buffers holes_;  // by level: absent members of its set, ascending
   Buffers buffers_;
   std::vector<std::vector<Vertex>> rows_;  // scratch, by source
   std::vector<sets::Span> spans_;

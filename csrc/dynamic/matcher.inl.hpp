@@ -38,7 +38,7 @@ bool Matcher<View>::begin(const Plan& plan, const View& view, const Edge& edge, 
   return has_label_and_place(0) && has_label_and_place(1) && changes();
 }
 
-// Whether the two vertices satisfy all query edges between them, and would not without the edge.
+// Whether the two vertices satisfy all query edges between them only with the changed edge.
 template <class View>
 bool Matcher<View>::changes() const {
   if (plan_->pair.size() == 1 && view_->one_witness(plan_->pair[0].relation)) return true;
@@ -106,13 +106,13 @@ sets::Span Matcher<View>::made_set(int level) {
     const std::size_t size = sets::intersect(set, spans_[span], buffer.data(), policy_);
     set = {buffer.data(), buffer.data() + size};
   }
-  // A row in scratch memory would be overwritten by that of another level.
+  // A row in scratch memory would be overwritten by the row of another level.
   if (spans_.size() == 1 && !step.sources.empty() && set.first == rows_[0].data()) set = copied(set, level);
   if constexpr (View::kHoles) find_holes(level, set);
   return hidden ? without_change(set, level) : set;
 }
 
-// Rows may have neighbours that come later, or are gone; few enough to be told apart one by one.
+// Rows may have neighbours absent at this moment; few enough to test one by one.
 template <class View>
 void Matcher<View>::find_holes(int level, sets::Span set) {
   const Step& step = plan_->steps[static_cast<std::size_t>(level)];
@@ -138,7 +138,7 @@ sets::Span Matcher<View>::copied(sets::Span set, int level) {
   return {buffer.data(), buffer.data() + set.size()};
 }
 
-// Takes out the ends of the changed edge where a query edge that must not see it has no other witness.
+// Removes the ends of the changed edge where a query edge that must not see it has no other witness.
 template <class View>
 sets::Span Matcher<View>::without_change(sets::Span set, int level) {
   for (const Source& from : plan_->steps[static_cast<std::size_t>(level)].sources) {
@@ -177,7 +177,7 @@ bool Matcher<View>::excluded(int level, Vertex vertex) const {
   return found;
 }
 
-// How many vertices a level may take, with the levels `distinct` matched.
+// The number of vertices that a level may take, with the levels `distinct` matched.
 template <class View>
 std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
   const sets::Span set = clipped(level);

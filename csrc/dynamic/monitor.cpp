@@ -8,10 +8,10 @@
 namespace motiflux::dynamic {
 namespace {
 
-// Updates whose rows are fetched before their turn.
+// Updates whose rows are prefetched.
 constexpr std::size_t kAhead = 16;
 
-// As many updates as are put off until they are written.
+// The most updates that are put off before they are written.
 constexpr std::size_t kPutOff = std::size_t{1} << 18;
 
 }  // namespace
@@ -73,7 +73,7 @@ void Monitor::forget_gates() {
   std::fill(direct_gates_.begin(), direct_gates_.end(), kUnknown);
 }
 
-// What vertices must have, as far as it is one class.
+// Computes Plan::needs: required neighbours, where these are of one class.
 void Monitor::find_needs() {
   classes_seen_ = graph_.relations().classes().size();
   for (Plan& plan : plans_) {
@@ -88,7 +88,7 @@ void Monitor::find_needs() {
   }
 }
 
-// The list of the plans that an edge with these labels may concern.
+// The gate of an edge with these labels: the plans whose matches may use it.
 std::uint32_t Monitor::find_gate(Label first, Class to, Label edge) {
   const GateKey key{first, to};
   if (const std::uint32_t* known = gates_.find(key)) return *known;
@@ -107,7 +107,7 @@ std::uint32_t Monitor::find_gate(Label first, Class to, Label edge) {
   return gates_[key] = static_cast<std::uint32_t>(gated_.size() - 1);
 }
 
-// Finds the matches that come or go with an edge that is there.
+// Finds the matches that appear or vanish with an edge, which is in the graph.
 void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass) {
   for (std::uint32_t number : gated_[gate_of(edge)]) {
     const Plan& plan = plans_[number];
@@ -166,7 +166,7 @@ void Monitor::undo() {
   graph_.count_edges(edges_before_);
 }
 
-// What was written in bulk so far.
+// Notes the changes written in bulk so far, for undo.
 void Monitor::note_bulk() {
   bulk_.for_each_done([&](const Done& done) { done_.push_back(done); });
   bulk_.start(1);
@@ -184,7 +184,8 @@ void Monitor::all_or_none(const std::function<void()>& work) {
 
 void Monitor::one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, bool put_off,
                          Pass& pass) {
-  // The rows of an update are fetched in steps: labels, which say whether they are needed, then the rest.
+  // The rows of an update are fetched in steps: labels, which decide whether the rows are needed, then the
+  // rows.
   std::array<std::uint32_t, kAhead> gates;
   std::size_t looked = first;
   const auto look_ahead = [&](std::size_t number) {
@@ -230,7 +231,7 @@ void Monitor::apply_one(const Update& update, std::uint64_t number, Pass& pass) 
   }
 }
 
-// Writes what was put off: no search looks at it.
+// Writes the updates that were put off, which no search needs.
 void Monitor::settle(Pass& pass) {
   const Bulk::GoOn go_on = [&] { return pass.watch.keep_going(); };
   for (int partition = 0; partition < bulk_.partitions(); ++partition) bulk_.forward(partition, go_on);
@@ -240,7 +241,7 @@ void Monitor::settle(Pass& pass) {
   note_bulk();
 }
 
-// What the updates come to, each edge once, in the order of their first mention.
+// The net changes of the updates, one per edge, in the order of the first update of each.
 std::vector<Monitor::Net> Monitor::net_changes(std::span<const Update> updates, std::uint64_t& noops) const {
   FlatMap<Edge, std::size_t> places;
   std::vector<Net> net;
@@ -274,8 +275,8 @@ std::vector<Edge> Monitor::between(Vertex a, Vertex b) const {
   return found;
 }
 
-// Where a query edge has a witness before and after but none that stays, it must not notice: an edge that
-// only its relation accepts stands in while the others change.
+// If a query edge has a witness before and after the batch but none throughout, its matches must not change:
+// an edge that only its relation accepts is inserted while the others change.
 std::vector<Edge> Monitor::stand_ins(std::span<const Net> net) const {
   struct Change {
     Vertex low, high;
@@ -341,8 +342,8 @@ void Monitor::apply_batch(std::span<const Update> updates, Switches switches, Fo
     const auto look = [&] {
       if (++looked % 4096 == 0 && !watch.keep_going()) throw Stopped();
     };
-    // From what was to what stays, then to what is: matches lost are found on the way down, those gained on
-    // the way up, each with the first edge it loses or the last it gains.
+    // First all deletions, then all insertions: a lost match is found with the first edge it loses, a gained
+    // match with the last edge it gains.
     for (const auto& [edge, before, after] : net) {
       look();
       if (before == 0 || after > 0) continue;

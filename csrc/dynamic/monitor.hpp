@@ -17,7 +17,7 @@
 
 namespace motiflux::dynamic {
 
-// What updates brought, by pattern.
+// The results of updates, by pattern.
 struct Found {
   struct Changed {
     std::uint64_t update;
@@ -25,8 +25,8 @@ struct Found {
   };
   struct OfPattern {
     Total positive = 0, negative = 0;
-    std::vector<Changed> changes;    // updates with matches, in order; one of a batch is number 0
-    Column<Vertex> rows;             // matches, if they are wanted: one row after the other
+    std::vector<Changed> changes;    // updates with matches, in order; a batch has number 0
+    Column<Vertex> rows;             // matches, if requested, row after row
     Column<std::uint64_t> updates;   // of each row
     Column<std::uint8_t> positives;  // of each row
 
@@ -36,12 +36,12 @@ struct Found {
   std::uint64_t noops = 0;
 };
 
-// Whether several updates are matched at once: where each takes long enough, always, or never.
+// Whether several updates are matched at once: if each takes long enough, always, or never.
 enum class AtOnce : int { kAuto = 0, kOn = 1, kOff = 2 };
 
 struct Switches {
   AtOnce at_once = AtOnce::kAuto;
-  // Whether updates that concern no plan are written together, row by row, at the end of a call.
+  // Whether updates that no plan can match are written together, row by row, at the end of a call.
   bool put_off = true;
 };
 
@@ -54,26 +54,26 @@ class Monitor {
 
   std::uint32_t add_list(std::vector<Vertex> ascending);
   void extend_list(std::uint32_t number, Vertex vertex);
-  // No plan refers to it any more; its number is given again.
+  // Frees a list that no plan refers to any more; its number is reused.
   void drop_list(std::uint32_t number);
-  // Plans of a pattern that is not watched yet; the number it has from then on.
+  // Adds the plans of a new pattern with the number `pattern`.
   void add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed);
   void drop_pattern(std::uint32_t pattern);
-  // Takes the last vertices away again, which have no edges, so that there are `count`.
+  // Removes the last vertices, which have no edges, so that `count` remain.
   void keep_vertices(std::uint32_t count);
 
-  // Applies updates one after the other, each matched against the graph as it is then. If anything is thrown,
-  // the graph is as before. `full` is called whenever there are more than `most` words of rows. With several
-  // threads, updates may be matched at once, each against the graph of its moment; `full` is then called once
-  // for many of them.
+  // Applies updates one after another, each matched against the graph of its moment. After an exception the
+  // graph is unchanged. `full` is called whenever `most` words of rows are reached. With several threads,
+  // updates may be matched at once; `full` is then called once for many of them.
   void apply_sequence(std::span<const Update> updates, int threads, Switches switches, Found& found,
                       Watch& watch, std::size_t most, const std::function<void()>& full);
-  // Applies them as one change: only the difference between before and after is matched.
+  // Applies updates as one change: only the difference between before and after is matched.
   void apply_batch(std::span<const Update> updates, Switches switches, Found& found, Watch& watch,
                    std::size_t most, const std::function<void()>& full);
-  // The first update that would change nothing, or as many as there are: a copy is a change to nothing.
+  // The first update that would change nothing, or updates.size() if there is none; another copy of an edge
+  // is no change.
   std::size_t first_noop(std::span<const Update> updates) const;
-  // Takes back what was applied since `begin`, once; the graph must be as that left it.
+  // undo() takes back the changes since begin(), once; the graph must not have been changed otherwise.
   void begin() {
     done_.clear();
     edges_before_ = graph_.edges();
@@ -87,14 +87,14 @@ class Monitor {
     bool operator==(const GateKey&) const = default;
     std::uint64_t hash() const { return mixed(std::uint64_t{first} << 32 | to); }
   };
-  // What one call needs besides the graph.
+  // The state of one call.
   struct Pass {
     Found& found;
     Watch& watch;
     Matcher<Now> matcher;
     std::size_t most;
     const std::function<void()>& full;
-    std::size_t words = 0, run_words = 0;  // since the last flush; of the last run
+    std::size_t words = 0, run_words = 0;  // words of rows since the last flush; in the last run
 
     void count_words(std::size_t more) {
       words += more;
@@ -103,7 +103,7 @@ class Monitor {
       words = 0;
     }
   };
-  // What one thread found of a run.
+  // The matches of a run that one thread found.
   struct Share {
     struct Matched {
       Moment task;
@@ -114,7 +114,7 @@ class Monitor {
     std::vector<Matched> matched;
     std::vector<Column<Vertex>> rows;
   };
-  // Where what was found for one update goes.
+  // The destination of the matches of one update.
   struct Place {
     const Share* share;
     const Share::Matched* matched;
@@ -135,12 +135,12 @@ class Monitor {
   void forget_gates();
   bool watched(std::uint32_t gate) const { return !gated_[gate].empty(); }
 
-  // Applies updates as `one_by_one` does, those in [first, last); what it puts off is left to settle().
+  // Applies the updates [first, last) one by one; settle() writes the updates put off.
   void one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, bool put_off,
                   Pass& pass);
   void apply_one(const Update& update, std::uint64_t number, Pass& pass);
   void settle(Pass& pass);
-  // Those of a run at once, on so many threads (dynamic/run.cpp).
+  // Applies and matches the updates of a run at once, on `threads` threads (dynamic/run.cpp).
   void run_at_once(std::span<const Update> run, std::size_t first, int threads, Pass& pass);
   void write_run(std::span<const Update> run, int threads, Pass& pass);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
@@ -170,7 +170,7 @@ class Monitor {
   std::vector<bool> listed_;  // by pattern
   Allowed allowed_;
   std::vector<std::uint32_t> free_lists_;
-  // The gate of a pair of labels, the second one with that of an edge: small ones in a table.
+  // The gate of the label of a source and the class of an edge; small numbers are in a table.
   static constexpr std::uint32_t kDirect = 64, kUnknown = ~std::uint32_t{0};
   FlatMap<GateKey, std::uint32_t> gates_;
   std::vector<std::uint32_t> direct_gates_ = std::vector<std::uint32_t>(kDirect * kDirect, kUnknown);
@@ -181,7 +181,7 @@ class Monitor {
   std::uint64_t edges_before_ = 0;
   Bulk bulk_{graph_, count_copies_};
   Lifetimes lifetimes_{graph_};
-  // Of a run: the gate of each update, which thread matched it, and what threads found.
+  // Of a run: the gate of each update, the thread that matched it, and the matches of threads.
   std::vector<std::uint32_t> run_gates_;
   std::vector<std::uint16_t> takers_;
   std::vector<Share> shares_;

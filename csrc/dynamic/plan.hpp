@@ -1,5 +1,5 @@
-// How the matches of one pattern that use a changed edge are found: from one pair of joined query vertices
-// on.
+// Plans that find the matches of one pattern that use a changed edge, starting from one pair of joined query
+// vertices.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ struct Source {
   Way way = Way::kOut;  // seen from that level
   std::uint32_t target = 0;
   std::uint32_t relation = 0;
-  // Query edges that come before the pair do not see the changed edge, where a match may use it twice.
+  // Query edges before the pair do not see the changed edge if a match may use it twice.
   bool before_change = false;
 };
 
 struct Step {
   std::vector<Source> sources;
-  int reuse = kNone;  // an earlier level whose set is a part of this one's intersection
+  int reuse = kNone;  // an earlier level whose set is intersected with the sources
   int anchor = 0;     // the last level that the set depends on
   std::uint32_t after = 0, before = 0, distinct = 0;  // levels, as bits
-  int allowed = kNone;                                // list of vertices that a candidate must be in
+  int allowed = kNone;                                // list of vertices that contains each candidate
 };
 
 // A query edge between the vertices of the pair, seen from level 0.
@@ -36,8 +36,8 @@ struct PairEdge {
   std::uint32_t relation = 0;
 };
 
-// The images of a query vertex under the automorphisms that fix those before it, with one that takes it
-// there: query vertex q goes to moves[q].
+// The images of a query vertex under the automorphisms that fix the query vertices before it, each with one
+// such automorphism: query vertex q is mapped to moves[q].
 struct Orbit {
   struct Image {
     std::uint8_t vertex;
@@ -47,7 +47,7 @@ struct Orbit {
   std::vector<Image> images;
 };
 
-// Classes that the vertex of a level must have neighbours of, as bits (Rows::bit), for later levels.
+// The classes of which the vertex of a level must have neighbours for later levels, as bits (Rows::bit).
 struct Needs {
   std::uint64_t out = 0, in = 0;
 };
@@ -59,10 +59,10 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<Needs> needs;  // by level; they change when classes are added
   search::Tail tail;         // counting only
-  // Every match found stands for one with the vertex at level image[q] for query vertex q, for each image.
+  // Every match found yields one match per image, which maps query vertex q to the vertex at level image[q].
   std::vector<std::vector<std::uint8_t>> images;
   std::uint64_t multiplier = 1;  // counting only
-  // Of the images of a match, the one to give is the least: along these points.
+  // The least image of a match along these points is reported.
   std::vector<Orbit> orbits;
 
   int levels() const { return static_cast<int>(steps.size()); }

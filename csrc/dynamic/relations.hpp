@@ -1,8 +1,8 @@
-// What query edges ask of data edges, and the classes that rows are sorted by.
+// Conditions of query edges on data edges, and the classes that rows are sorted by.
 //
-// A class is a pair (label of an edge, label of the vertex at its other end). A relation is what a query edge
-// accepts: a set of edge labels, one way or either way. What leads from a vertex by a relation to vertices of
-// some labels is the union of the runs of a few classes: a target.
+// A class is a pair (label of an edge, label of the vertex at its other end). A relation is the set of data
+// edges that a query edge accepts: by edge labels, one way or either way. The neighbours of a vertex by a
+// relation and vertex labels are a union of the runs of a few classes: a target.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@ namespace motiflux::dynamic {
 
 using Label = std::uint32_t;
 
-// From this code on, labels of edges are stand-ins (dynamic/batch.hpp): kStandIn + r is accepted by the
-// relation r alone.
+// From this code on, labels belong to temporary edges (Monitor::stand_ins): kStandIn + r is accepted only by
+// relation r.
 inline constexpr Label kStandIn = Label{1} << 31;
 
-// Codes, ascending; nothing lets all through.
+// Codes, ascending; no value: all.
 struct LabelSet {
   std::optional<std::vector<Label>> codes;
 
@@ -29,7 +29,7 @@ struct LabelSet {
   bool operator==(const LabelSet&) const = default;
 };
 
-// From the vertex it is asked of.
+// The direction of an edge, seen from one of its ends.
 enum class Way : std::uint8_t { kOut, kIn, kEither };
 
 struct Relation {
@@ -41,7 +41,7 @@ struct Relation {
 struct Target {
   std::uint32_t relation;
   LabelSet vertices;
-  // All of a row, whatever its class; otherwise the runs of `classes`.
+  // The whole row, all classes; otherwise the runs of `classes`.
   bool everything = false;
   std::vector<Class> classes;
 };
@@ -55,7 +55,7 @@ class Relations {
   std::uint32_t relation(const Relation& relation);
   std::uint32_t target(std::uint32_t relation, const LabelSet& vertices);
 
-  // The class of two labels, made if it is new.
+  // The class of two labels, created if new.
   Class class_of(Label edge, Label vertex) {
     const Class* number = known(edge, vertex);
     return number != nullptr ? *number : make_class(edge, vertex);
@@ -71,7 +71,7 @@ class Relations {
   // The classes that lead to vertices of a label.
   const std::vector<Class>& classes_to(Label vertex) const;
   bool accepts(std::uint32_t relation, Label edge) const;
-  // Whether a pair of vertices can satisfy the relation by one edge only.
+  // Whether at most one edge between two vertices can satisfy the relation.
   bool one_witness(std::uint32_t relation) const;
 
  private:

@@ -13,16 +13,16 @@ constexpr std::size_t kChunkWords = std::size_t{1} << 16;
 constexpr std::size_t kLargeWords = kChunkWords / 4;
 constexpr std::uint32_t kLeastCapacity = 2;
 
-// Rows are filled with room for one neighbour more in so many: without, every first insertion moves its row.
+// Rows are filled with room for one more neighbour in kSlack: without it, each first insertion moves its row.
 constexpr std::size_t kSlack = 16;
 
 void move_words(std::uint32_t* to, const std::uint32_t* from, std::size_t words) {
   std::memmove(to, from, words * sizeof(std::uint32_t));
 }
 
-// Closes the gaps of neighbours that go.
+// Removes the neighbours to be deleted, in one pass.
 void take_out(std::uint32_t* column, std::size_t size, std::span<const Rows::Change> changes) {
-  std::size_t kept = 0, next = 0;  // of the column: written, and to be looked at
+  std::size_t kept = 0, next = 0;  // elements of the column written, and the next one to read
   bool any = false;
   for (const Rows::Change& one : changes) {
     if (one.comes) continue;
@@ -34,8 +34,7 @@ void take_out(std::uint32_t* column, std::size_t size, std::span<const Rows::Cha
   move_words(column + kept, column + next, size - next);
 }
 
-// Opens gaps for those that come, from the end on; `size` of the column and places are those without the
-// `goes` that went.
+// Inserts the new neighbours, from the end on; `size` is the column's size after `goes` deletions.
 template <class ValueOf>
 void put_in(std::uint32_t* column, std::size_t size, std::size_t comes, std::size_t goes,
             std::span<const Rows::Change> changes, ValueOf&& value_of) {
@@ -51,7 +50,7 @@ void put_in(std::uint32_t* column, std::size_t size, std::size_t comes, std::siz
   }
 }
 
-// Sizes of blocks: powers of two and one and a half times as much.
+// Sizes of blocks: powers of two and 1.5 times these.
 std::size_t size_class(std::size_t words) {
   const auto power = static_cast<std::size_t>(std::bit_width(words) - 1);
   return 2 * power + (words == std::size_t{1} << power ? 0 : 1);
@@ -122,7 +121,7 @@ void Rows::keep_vertices(std::uint32_t count) {
   if (classed_) present_.resize(count);
 }
 
-// The least size of a block that holds `size` neighbours.
+// The smallest block size that holds `size` neighbours.
 std::uint32_t Rows::capacity_for(std::uint32_t size) {
   if (size <= kLeastCapacity) return kLeastCapacity;
   const std::uint32_t power = std::bit_floor(size);
@@ -199,7 +198,7 @@ bool Rows::erase(Vertex vertex, Class of, Vertex neighbor) {
   return true;
 }
 
-// Clears the bit of a class of which a neighbour went, if it was the last one with that bit.
+// Clears the bit of a class after the deletion of a neighbour, if it was the last neighbour with that bit.
 void Rows::forget_absent(Vertex vertex, Class of) {
   if (of_class(vertex, of).size() > 0) return;
   const Class* classes = this->classes(vertex);
@@ -207,13 +206,13 @@ void Rows::forget_absent(Vertex vertex, Class of) {
     present_[vertex] &= ~bit(of);
 }
 
-// A quarter full or less: half the block is given back, and the rest lasts for as many insertions again.
+// At a quarter full or less, half the block is freed; the rest has room for as many insertions again.
 void Rows::shrink(Row& row) {
   if (row.size > row.capacity / 4 || row.capacity <= 4 * kLeastCapacity) return;
   try {
     resize(row, capacity_for(2 * std::max(row.size, kLeastCapacity)));
   } catch (const std::bad_alloc&) {
-    // The larger block serves as well.
+    // Keep the larger block.
   }
 }
 
@@ -261,7 +260,7 @@ void Rows::resize(Row& row, std::uint32_t capacity) {
   row.capacity = capacity;
 }
 
-// A second class appeared: gives every neighbour so far the class 0.
+// A second class appeared: sets the class of all neighbours so far to 0.
 void Rows::become_classed() {
   Rows classed;
   classed.classed_ = true;

@@ -1,11 +1,11 @@
 // Rows of neighbours that grow and shrink.
 //
 //   row of v:   [ neighbour | neighbour | ... | free ]   sorted by class, then by id
-//               [ class     | class     | ... | free ]   left out while there is one class only
+//               [ class     | class     | ... | free ]   omitted while there is only one class
 //
-// A class stands for the label of an edge and of the vertex at its other end (dynamic/classes.hpp), so that
-// what a query edge asks for is one sorted run, found by bisection. Rows lie in blocks of a few sizes; a row
-// that is full moves to the next size, and the block it leaves serves another.
+// A class is a pair: the label of an edge and the label of the vertex at its other end
+// (dynamic/relations.hpp). So the neighbours for a query edge are one sorted run, found by bisection. Rows
+// are in blocks of a few sizes; a full row moves to the next size, and its old block is reused.
 #pragma once
 
 #include <array>
@@ -38,15 +38,15 @@ class Rows {
   // Fills an empty row; neighbours are sorted by class, then by id.
   void fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<const Class> classes);
 
-  // Makes room for a class, before places in it are looked for.
+  // Prepares for a class; call it before place().
   void admit(Class of) {
     if (!classed_ && of != 0) become_classed();
   }
-  // Where in the row the neighbour is, or belongs; and whether it is there.
+  // The place of the neighbour in the row, or the place to insert it; is_at() tells which.
   std::size_t place(Vertex vertex, Class of, Vertex neighbor) const {
     return place(rows_[vertex], of, neighbor);
   }
-  // The same where it is known not to lie before `from`.
+  // The same if the place is known not to be before `from`.
   std::size_t place(Vertex vertex, std::size_t from, Class of, Vertex neighbor) const {
     return place(rows_[vertex], of, neighbor, from);
   }
@@ -54,23 +54,22 @@ class Rows {
     return is_at(rows_[vertex], at, of, neighbor);
   }
 
-  // Puts a neighbour that is not there where it belongs; its class was admitted.
+  // Inserts a new neighbour at its place `at`; its class was admitted.
   void insert(Vertex vertex, std::size_t at, Class of, Vertex neighbor);
-  // False if the row did not have it.
+  // False if the row does not have it.
   bool erase(Vertex vertex, Class of, Vertex neighbor);
   bool contains(Vertex vertex, Class of, Vertex neighbor) const;
-  // A neighbour that comes, which is not there, or goes, which is; and its place in the row as it is before.
+  // A neighbour to insert (new) or to delete (present), and its place in the row before the change.
   struct Change {
     Class of;
     Vertex neighbor;
     bool comes;
     std::size_t at;
   };
-  // Makes changes that ascend by class and neighbour, all or none. Threads may do so at once to rows of their
-  // own.
+  // Makes changes, sorted by class and neighbour, all or none. Threads may change different rows at once.
   void change(Vertex vertex, std::span<const Change> changes);
 
-  // Brings a row nearer that is to be changed soon: first where it lies, then what it holds.
+  // Prefetches a row that is to be changed soon: first its position, then its contents.
   void prefetch(Vertex vertex) const { __builtin_prefetch(&rows_[vertex]); }
   void prefetch_row(Vertex vertex) const {
     const Row& row = rows_[vertex];
@@ -84,10 +83,10 @@ class Rows {
   const Class* classes(Vertex vertex) const {
     return classed_ ? rows_[vertex].begin() + rows_[vertex].capacity : nullptr;
   }
-  // A bit for each class that the row has, classes 64 apart sharing one; all bits while there is one class.
+  // A bit for each class in the row (class modulo 64); all bits while there is only one class.
   std::uint64_t present(Vertex vertex) const { return classed_ ? present_[vertex] : ~std::uint64_t{0}; }
   static std::uint64_t bit(Class of) { return std::uint64_t{1} << (of % 64); }
-  // Those of one class.
+  // The neighbours of one class.
   sets::Span of_class(Vertex vertex, Class of) const;
 
   // Bytes held, free blocks included.
@@ -101,12 +100,12 @@ class Rows {
     const Vertex* end() const { return data + size; }
   };
 
-  // Blocks of words, by size; the largest come from the system one by one.
+  // Blocks of words, by size; the largest are allocated one by one.
   class Blocks {
    public:
     std::uint32_t* take(std::size_t words);
     void give_back(std::uint32_t* block, std::size_t words);
-    // Gives one back for good, where nothing is taken any more.
+    // Frees a large block at the end, after which no block is taken.
     void drop_large(std::uint32_t* block, std::size_t words);
     std::size_t bytes() const { return bytes_; }
 
@@ -124,7 +123,7 @@ class Rows {
 
   static std::uint32_t capacity_for(std::uint32_t size);
   std::size_t words(std::uint32_t capacity) const { return std::size_t{capacity} * (classed_ ? 2 : 1); }
-  // No branch depends on what the row holds.
+  // No branch depends on the contents of the row.
   std::size_t place(const Row& row, Class of, Vertex neighbor, std::size_t from = 0) const {
     if (!classed_)
       return static_cast<std::size_t>(sets::lower_bound({row.begin() + from, row.end()}, neighbor) -

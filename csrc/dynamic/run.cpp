@@ -1,4 +1,4 @@
-// Sequences of updates, and those matched several at once: what Monitor does with threads.
+// Sequences of updates, several of them matched at once: the multithreaded part of Monitor.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,23 +11,23 @@
 namespace motiflux::dynamic {
 namespace {
 
-// Seconds that an update must take to be worth matching several at once, and how many are matched one by one
-// to find out.
+// The seconds per update from which matching several at once pays, and the number of updates matched one by
+// one to measure them.
 constexpr double kWorthThreads = 6e-7;
 constexpr std::size_t kTrial = 64;
 
-// A run of updates takes about so long, for each thread, and brings about so many words of rows; it is at
-// least, first and at most so many updates. One thread takes a few of them after the other.
+// The intended seconds of a run per thread and its words of rows; the least, the first and the greatest
+// number of updates of a run. A thread takes kTaken updates at a time.
 constexpr double kRunSeconds = 0.03;
 constexpr std::size_t kRunWords = std::size_t{1} << 22;
 constexpr std::size_t kLeastRun = 256, kFirstRun = 1024, kMostRun = std::size_t{1} << 15;
 constexpr std::size_t kTaken = 8;
 
-// Updates that are written, and words that are copied, by one thread as fast as by several.
+// Up to these numbers of updates to write and words to copy, one thread is as fast as several.
 constexpr std::size_t kFewUpdates = 1024;
 constexpr std::size_t kFewWords = std::size_t{1} << 16;
 
-// How long the thread that handles signals waits for others between two checks.
+// The time between two checks of the thread that handles signals while it waits for the others.
 constexpr std::chrono::milliseconds kLook{20};
 
 class ThreadWatch : public Watch {
@@ -43,14 +43,14 @@ class ThreadWatch : public Watch {
   std::atomic<bool>& stop_;
 };
 
-// Calls body(index, watch) on so many threads. This one handles signals, also while it waits for the
+// Calls body(index, watch) on `threads` threads. This thread handles signals, also while it waits for the
 // others.
 template <class Body>
 void with_others(int threads, Watch& watch, Body&& body) {
   std::atomic<bool> stop{false};
   std::mutex counting;
   std::condition_variable left;
-  int others = 0;  // at work
+  int others = 0;  // other threads at work
   const auto count = [&](int change) {
     const std::lock_guard lock(counting);
     others += change;
@@ -111,7 +111,7 @@ void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switc
       const double taken = std::chrono::duration<double>(Clock::now() - start).count();
       const double each = taken / static_cast<double>(size);
       if (together) length = next_length(size, each, pass);
-      // Of one thread, about: what is matched at once has to be worth what it takes to do so.
+      // About the time of one thread: matching at once must pay for its overhead.
       if (switches.at_once != AtOnce::kOn)
         together = (together ? threads : 1) * each > kWorthThreads && updates.size() - first > 2 * kLeastRun;
     }
@@ -121,13 +121,13 @@ void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switc
   shares_.clear();
 }
 
-// How many updates the next run takes, after one of `size` that took `each` seconds for each.
+// The number of updates of the next run, after a run of `size` updates that took `each` seconds per update.
 std::size_t Monitor::next_length(std::size_t size, double each, const Pass& pass) const {
   double length = kRunSeconds / each;
   if (pass.run_words > 0)
     length = std::min(length, static_cast<double>(std::min(kRunWords, pass.most)) *
                                   static_cast<double>(size) / static_cast<double>(pass.run_words));
-  // No more than twice as many at a time: the next ones may take longer.
+  // At most twice as many: the next updates may take longer.
   const auto most = static_cast<double>(std::min(kMostRun, 2 * size));
   return static_cast<std::size_t>(
       std::clamp(length, static_cast<double>(kLeastRun), std::max(most, 2.0 * kLeastRun)));
@@ -146,7 +146,7 @@ void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int th
   note_bulk();
 }
 
-// Puts every edge into the graph that is there at any time of the run.
+// Inserts every edge that exists at any time of the run.
 void Monitor::write_run(std::span<const Update> run, int threads, Pass& pass) {
   bulk_.start(threads);
   run_gates_.clear();
@@ -172,7 +172,7 @@ void Monitor::write_run(std::span<const Update> run, int threads, Pass& pass) {
   pass.found.noops += bulk_.noops();
 }
 
-// Matches all updates of the run on so many threads.
+// Matches all updates of the run on `threads` threads.
 void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
   shares_.resize(static_cast<std::size_t>(threads));
   takers_.assign((run.size() + kTaken - 1) / kTaken, 0);
@@ -223,7 +223,7 @@ void Monitor::match_task(const Update& update, Moment number, Matcher<AtMoment>&
   }
 }
 
-// Puts what threads found in the order of the updates, but for the rows; returns where these go.
+// Puts the results of threads in the order of the updates, rows aside; returns the destinations of rows.
 std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Found& found) const {
   struct Size {
     std::size_t words, rows;

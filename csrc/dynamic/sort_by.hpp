@@ -9,8 +9,8 @@
 
 namespace motiflux::dynamic {
 
-// Sorts by key(item), at most `most`; items with equal keys keep their order. A digit at a time, from the
-// lowest on: a few nanoseconds an item and digit. `scratch` is overwritten.
+// Sorts by key(item), which is at most `most`; items with equal keys keep their order. A radix sort: a few
+// nanoseconds per item and digit. `scratch` is overwritten.
 template <class Item, class Key>
 void sort_by(std::vector<Item>& items, std::vector<Item>& scratch, std::uint32_t most, Key&& key) {
   constexpr int kWidest = 11;

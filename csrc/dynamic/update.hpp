@@ -1,4 +1,4 @@
-// One edge that comes or goes.
+// One inserted or deleted edge.
 #pragma once
 
 #include "dynamic/graph.hpp"

@@ -19,7 +19,7 @@ Expanded Window::expand(std::span<const Update> updates, std::span<const std::in
   Expanded out;
   out.updates.reserve(updates.size());
   out.origins.reserve(updates.size());
-  // Where copies are not counted: edges that this call has taken away, though `graph` still has them.
+  // Where copies are not counted: edges that this call has deleted, though `graph` still has them.
   FlatMap<Edge, bool> taken;
   std::size_t looked_at = 0;
   for (std::size_t at = 0; at < updates.size(); ++at) {

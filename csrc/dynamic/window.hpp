@@ -1,4 +1,4 @@
-// Edges that go by themselves: when they have been there for a time, or when so many others have come.
+// Windows that delete edges: after a time, or after a number of later copies.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,10 @@
 
 namespace motiflux::dynamic {
 
-// What updates come to in a window: themselves, and before each the deletions that it sets off.
+// The updates in a window, each preceded by the deletions that it causes.
 struct Expanded {
   std::vector<Update> updates;
-  std::vector<std::int64_t>
-      origins;  // which of those given; that which set it off, for a deletion by the window
+  std::vector<std::int64_t> origins;  // index of the given update; for a deletion by the window, of its cause
   std::uint64_t expired = 0;
 };
 
@@ -23,33 +22,33 @@ class Window {
  public:
   struct Copy {
     Edge edge;
-    std::int64_t since = 0;  // a moment, or how many copies came before
+    std::int64_t since = 0;  // a moment, or the number of earlier copies
   };
 
-  // Edges stay for less than `span`: a time, or a number of copies that come after.
+  // Edges stay for less than `span`: a time, or a number of later copies.
   Window(std::int64_t span, bool timed, bool count_copies)
       : span_(span), timed_(timed), count_copies_(count_copies) {}
 
   bool timed() const { return timed_; }
-  // Adds copies that are in the graph already, in the order in which they came; `since` of a window of copies
+  // Adds copies that are in the graph already, in the order of their insertion; `since` of a window of copies
   // is at most `came`.
   void fill(std::span<const Copy> copies, std::int64_t came);
-  // `moments` of the updates ascend; a window that counts needs none. `graph` is as it is before the updates.
+  // `moments` of the updates ascend; a window of copies needs none. `graph` is the graph before the updates.
   Expanded expand(std::span<const Update> updates, std::span<const std::int64_t> moments, const Graph& graph);
-  // What leaves by itself until `now`, of a window of copies until now; `origins` are 0.
+  // The deletions until `now`; for a window of copies, all that are due. `origins` are 0.
   Expanded advance(std::int64_t now);
-  // Takes back what was expanded since `begin`.
+  // undo() takes back all calls since begin().
   void begin();
   void undo();
-  // The copies in the window, in the order in which they came.
+  // The copies in the window, in the order of their insertion.
   std::vector<Copy> copies() const;
   std::int64_t came() const { return came_; }
   std::size_t size() const { return queue_.size() - head_; }
   std::size_t bytes() const { return queue_.capacity() * sizeof(Copy) + counts_.bytes(); }
 
  private:
-  // The copies of an edge in the queue: those that are there, and those deleted before their time, which are
-  // the first to come to its head.
+  // The copies of an edge in the queue: live ones, and copies deleted early; these reach the head of the
+  // queue first.
   struct CopyCounts {
     std::uint64_t live = 0, deleted = 0;
   };
@@ -70,7 +69,7 @@ class Window {
   std::size_t head_ = 0;
   std::int64_t came_ = 0;
   FlatMap<Edge, CopyCounts> counts_;
-  // To take the last call back.
+  // For undo().
   std::vector<Before> log_;
   std::size_t head_before_ = 0, size_before_ = 0;
   std::int64_t came_before_ = 0;

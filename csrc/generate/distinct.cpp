@@ -13,7 +13,7 @@ constexpr std::size_t kSamplesOfBucket = 32;
 
 using Keys = std::vector<std::uint64_t>;
 
-// Keys that split all others into buckets of about one size: every so-manieth of a regular sample.
+// Keys that split all others into buckets of similar size: taken at a stride from a sorted regular sample.
 Keys splitters(std::span<const std::uint32_t> sources, std::span<const std::uint32_t> targets,
                std::size_t buckets) {
   const std::size_t samples = std::min(sources.size(), buckets * kSamplesOfBucket);
@@ -39,8 +39,8 @@ std::size_t keep_distinct(Ends edges, const Workers& workers) {
   const std::size_t chunks = (size + chunk - 1) / chunk;
   const Keys split = splitters(sources, targets, buckets);
 
-  // Where each chunk puts its keys of each bucket: counted first, then summed up, bucket by bucket.
-  // Memory that is not cleared first: that would take long, on one thread.
+  // The places of each chunk's keys in each bucket: counted first, then summed up, bucket by bucket. Memory
+  // is not cleared first, which would take long on one thread.
   auto bucket_of = std::make_unique_for_overwrite<std::uint16_t[]>(size);
   std::vector<std::size_t> place(buckets * chunks + 1);
   auto visit_chunk = [&](std::size_t number, auto&& visit) {

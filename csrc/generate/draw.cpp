@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kOrderStream = 2;
 constexpr std::uint32_t kSkipStream = 3;
-// Items between two checks whether to stop.
+// Items between two checks for a stop.
 constexpr std::size_t kGrain = 1 << 16;
 
 template <class Draw>

@@ -1,5 +1,5 @@
 // Edges and values of random graphs, drawn by number: a call that draws numbers first..first+size-1 gets the
-// same as a call that draws them all. Numbers come from motiflux/random/philox.hpp.
+// same items as a call that draws all. Random numbers come from motiflux/random/philox.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace motiflux::generate {
 
-// Where edges are drawn to; both have one size.
+// The output of edges; both spans have the same size.
 struct Ends {
   std::span<std::uint32_t> sources;
   std::span<std::uint32_t> targets;
@@ -25,17 +25,17 @@ struct Edges {
 
 void draw_rmat(const Rmat& rmat, std::uint64_t first, Ends out, const Workers& workers);
 
-// Edges number first, ... of a random order of all pairs of `vertices` vertices: no two are the same.
+// Edges number first, ... of a random order of all pairs of `vertices` vertices, without repeats.
 void draw_pairs(std::uint64_t seed, std::uint64_t vertices, bool directed, std::uint64_t first, Ends out,
                 const Workers& workers);
 
-// The pairs that come up, each with the same probability in (0, 1), among those of the blocks first..last-1
-// of `block` numbers each.
+// Draws each pair with the same probability in (0, 1), among the pairs of the blocks first..last-1 of `block`
+// numbers each.
 Edges skip_pairs(std::uint64_t seed, std::uint64_t vertices, bool directed, double probability,
                  std::uint64_t block, std::uint64_t first, std::uint64_t last, const Workers& workers);
 
-// How often a vertex is drawn: floor(vertices u^power) for u in [0, 1), then sent through `ids` if it
-// permutes.
+// The distribution of a drawn vertex: floor(vertices u^power) for u in [0, 1), then permuted by `ids`, if
+// any.
 struct Skew {
   std::uint64_t vertices;
   double power;
@@ -43,7 +43,7 @@ struct Skew {
   random::Permutation ids;
 };
 
-// Sources and targets on their own, drawn again while they are equal.
+// Draws sources and targets independently, again while they are equal.
 void draw_skewed(std::uint64_t seed, std::uint32_t stream, const Skew& source, const Skew& target,
                  bool directed, std::uint64_t first, Ends out, const Workers& workers);
 
@@ -51,13 +51,13 @@ void draw_skewed(std::uint64_t seed, std::uint32_t stream, const Skew& source, c
 void draw_units(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::span<double> out,
                 const Workers& workers);
 
-// Code k where a number of 0..2^32-1 is below ends[k] and not below ends[k - 1]; the last code where it is
-// below none.
+// Code k if a number of 0..2^32-1 is below ends[k] and not below ends[k - 1]; the last code if it is below
+// none.
 void draw_codes(std::uint64_t seed, std::uint32_t stream, std::span<const std::uint32_t> ends,
                 std::uint64_t first, std::span<std::uint32_t> out, const Workers& workers);
 
-// Moves each edge once to the front, ascending by source, then target; returns how many they are. What is
-// behind them is of no use then, nor is any of it if this throws.
+// Moves each distinct edge to the front, ascending by source, then target; returns their number. The elements
+// behind them are undefined then, and all of them after an exception.
 std::size_t keep_distinct(Ends edges, const Workers& workers);
 
 }  // namespace motiflux::generate

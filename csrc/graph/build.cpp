@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kEdgeGrain = 1 << 16;
 constexpr std::size_t kRowArcs = 1 << 16;
 
-// An arc seen from its row: neighbour in the high half so that integer order is (neighbour, label) order.
+// An arc in its row: the neighbour is in the high half, so that integer order is (neighbour, label) order.
 struct LabelledEntry {
   using Word = std::uint64_t;
   static Word pack(std::uint32_t neighbor, std::uint32_t label) { return Word{neighbor} << 32 | label; }
@@ -44,7 +44,7 @@ void check_edges(const EdgeList& edges, std::uint32_t vertices, const Workers& w
   });
 }
 
-// Calls visit(from, to, label) for the arcs of edges that are no self-loops.
+// Calls visit(from, to, label) for the arcs of all edges that are not self-loops.
 template <class Visit>
 void for_each_arc(const EdgeList& edges, bool forward, bool both, std::size_t begin, std::size_t end,
                   Visit&& visit) {
@@ -56,7 +56,7 @@ void for_each_arc(const EdgeList& edges, bool forward, bool both, std::size_t be
   }
 }
 
-// Arcs out of each vertex if `forward`, into it if not, or `both`; self-loops apart.
+// The number of arcs out of each vertex if `forward`, into it if not, or `both`; without self-loops.
 std::vector<std::uint32_t> count_arcs(const EdgeList& edges, std::uint32_t vertices, bool forward, bool both,
                                       const Workers& workers) {
   std::vector<std::uint32_t> counts(vertices, 0);
@@ -79,7 +79,7 @@ std::vector<std::uint32_t> degree_order(const std::vector<std::uint32_t>& degree
   return order;
 }
 
-// The rows of one direction before equal arcs are folded together.
+// The rows of one direction before equal arcs are merged.
 template <class Entry>
 struct RawRows {
   std::vector<std::uint64_t> offsets;
@@ -117,7 +117,7 @@ RawRows<Entry> fill_rows(const EdgeList& edges, const std::vector<std::uint32_t>
   return raw;
 }
 
-// Takes the memory of `raw` where it can.
+// Reuses the memory of `raw` if possible.
 template <class Entry>
 Rows fold_copies(RawRows<Entry> raw, const Workers& workers) {
   const std::size_t vertices = raw.offsets.size() - 1;

@@ -15,8 +15,8 @@ struct EdgeList {
   std::span<const std::uint32_t> labels;  // empty: one label for all
 };
 
-// Row v holds its arcs by (neighbour, label), each once. `copies` says how often an arc was given and is
-// empty when none was given twice.
+// Row v holds its arcs by (neighbour, label), each once. `copies` has the number of copies of each arc; it is
+// empty if no arc was given twice.
 struct Rows {
   std::vector<std::uint64_t> offsets;
   std::vector<std::uint32_t> neighbors;
@@ -31,13 +31,13 @@ struct Built {
   std::uint64_t duplicates;  // edges beyond the first copy
 };
 
-// Ids are renumbered by ascending degree (ties keep their order), so that an order restriction u < v is at
-// the same time a degree-ordered orientation: the neighbours greater than a vertex are at most sqrt(2m).
-// Every id must be below `vertices`; throws std::invalid_argument otherwise. Self-loops are left out.
+// Ids are renumbered by ascending degree (ties keep their order), so that an order restriction u < v is also
+// a degree-ordered orientation: a vertex has at most sqrt(2m) greater neighbours. Every id must be below
+// `vertices`; throws std::invalid_argument otherwise. Self-loops are left out.
 Built build(const EdgeList& edges, std::uint32_t vertices, bool directed, const Workers& workers);
 
-// The positions that sort edges by source, target and label in the ids that `order` gives, as Built has it;
-// ends of undirected edges the smaller one first, and equal edges as they came. No edge may be a self-loop.
+// The positions that sort edges by source, target and label by the ids of `order` (as in Built); the smaller
+// end of an undirected edge comes first, and equal edges keep their order. No edge may be a self-loop.
 std::vector<std::uint32_t> sort_edges(const EdgeList& edges, std::span<const std::uint32_t> order,
                                       bool directed, const Workers& workers);
 

@@ -9,7 +9,7 @@ constexpr std::size_t kVertexGrain = 1 << 16;
 constexpr std::size_t kRowArcs = 1 << 16;
 constexpr std::uint64_t kNone = UINT64_MAX;
 
-// The smallest of the numbers that threads report.
+// The smallest number that threads report.
 class First {
  public:
   void report(std::uint64_t found) {
@@ -40,7 +40,7 @@ std::string offset_fault(std::span<const std::uint64_t> offsets, std::uint64_t a
   return {};
 }
 
-// One look at an arc of row v; the arc before it in the row is sound.
+// A check of one arc of row v; the arc before it in the row is valid.
 struct Look {
   const ArcRows& rows;
   std::span<const std::uint32_t> copies;

@@ -12,7 +12,7 @@ constexpr std::size_t kRowArcs = 1 << 16;
 constexpr std::size_t kCheckedRows = 1 << 10;
 constexpr std::uint32_t kEnd = 0xFFFFFFFF;  // no vertex has this id
 
-// Which of the things numbered 0, 1, ... are let through: by the codes of their labels and by themselves.
+// A set of allowed items 0, 1, ...: by the codes of their labels and by a mask of items.
 class Choice {
  public:
   Choice(std::span<const std::uint8_t> by_label, std::span<const std::uint32_t> labels,
@@ -32,11 +32,11 @@ class Choice {
       mask_ = by_index.data();
     }
   }
-  Choice(Choice&&) = default;  // mask_ stays valid: a vector that is moved keeps its memory
+  Choice(Choice&&) = default;  // mask_ stays valid: a moved vector keeps its memory
 
   bool none() const { return none_; }
 
-  // Only for a choice that is not none.
+  // Precondition: the choice is not empty.
   bool operator()(std::uint64_t index) const {
     return mask_ == nullptr || mask_[codes_ == nullptr ? index : codes_[index]] != 0;
   }
@@ -48,7 +48,7 @@ class Choice {
   std::vector<std::uint8_t> both_;
 };
 
-// One direction: its rows, and which arcs and neighbours of them are let through.
+// One direction: its rows, and the allowed arcs and neighbours.
 struct DirectionRows {
   const ArcRows& rows;
   Choice arcs;

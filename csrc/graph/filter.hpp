@@ -1,4 +1,4 @@
-// Adjacency narrowed to the arcs that a query edge may use.
+// Adjacency restricted to the arcs that a query edge may use.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ struct ArcRows {
   std::span<const std::uint64_t> offsets;
   std::span<const std::uint32_t> neighbors;
   std::span<const std::uint32_t> labels;  // empty: one label for all
-  std::span<const std::uint8_t> mask;     // 1 for each arc let through; empty: all are
+  std::span<const std::uint8_t> mask;     // 1 for each allowed arc; empty: all
 };
 
-// A mask holds 1 at the code of each label let through, or at the id of each vertex; an empty mask lets all
-// through.
+// A mask holds 1 at the code of each allowed label, or at the id of each allowed vertex; an empty mask allows
+// all.
 struct ArcFilter {
   std::span<const std::uint8_t> edge_labels;
   std::span<const std::uint8_t> source_labels;

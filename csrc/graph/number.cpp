@@ -61,7 +61,7 @@ struct RowKeys {
 //          tag:   high half of the hash
 //          key
 //
-// Codes are given in the order in which values come, which differs from run to run; callers sort.
+// Codes are given in the order of arrival, which differs from run to run; callers sort.
 template <class Keys>
 class Distinct {
  public:
@@ -72,7 +72,7 @@ class Distinct {
 
   std::size_t size() const { return count_.load(std::memory_order_relaxed); }
 
-  // How many more entries may be looked up, by all threads together, before grow().
+  // The number of entries that all threads together may look up before grow().
   std::size_t free_slots() const { return slots_.size() / 4 * 3 - size(); }
 
   void grow(const Workers& workers) {
@@ -103,7 +103,7 @@ class Distinct {
         state.store(code + kFirst, std::memory_order_release);
         return code;
       }
-      while (found == kBusy) {  // by another thread, in the three lines above
+      while (found == kBusy) {  // by another thread, at the three lines above
         std::this_thread::yield();
         found = state.load(std::memory_order_acquire);
       }
@@ -131,7 +131,7 @@ class Distinct {
   std::atomic<std::uint32_t> count_{0};
 };
 
-// Sets codes[i] to the code of key_at(i) for all i below `size`, in rounds that the table has room for.
+// Sets codes[i] to the code of key_at(i) for all i below `size`, in rounds as large as the table's room.
 template <class Keys, class KeyAt>
 void look_up_all(Distinct<Keys>& distinct, std::vector<std::uint32_t>& codes, const Workers& workers,
                  KeyAt&& key_at) {
@@ -174,7 +174,7 @@ Range<Integer> range_of(std::span<const IntegerColumn<Integer>> columns, const W
   return range;
 }
 
-// Which values there are, as bits from the lowest on, and how many before each word.
+// The set of values, as bits from the lowest value on, and the number of values before each word.
 template <class Integer>
 class Bitmap {
  public:
@@ -242,7 +242,7 @@ Numbered by_bitmap(std::span<const IntegerColumn<Integer>> columns, const Range<
   return result;
 }
 
-// Sorts parts on threads of their own, then merges them.
+// Sorts parts on separate threads, then merges them.
 void sort_all(std::vector<std::pair<std::int64_t, std::uint32_t>>& entries, const Workers& workers) {
   const std::size_t chunks = entries.size() < kGrain ? 1 : static_cast<std::size_t>(workers.threads);
   const auto bound = [&](std::size_t chunk) {

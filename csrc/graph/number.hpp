@@ -1,4 +1,4 @@
-// Values that a user chose, as ids or labels, to dense numbers.
+// Maps a user's values (ids or labels) to dense numbers.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct Numbered {
 };
 
 // Numbers the entries of all columns together. Values close to each other are marked in a bitmap, whose ones
-// are counted; others go to a hash table that all threads fill. Integer is std::int64_t, std::int32_t or
-// std::uint32_t. Throws std::invalid_argument beyond 2^32 - 2 distinct values.
+// are counted; other values go to a hash table that all threads fill. Integer is std::int64_t, std::int32_t
+// or std::uint32_t. Throws std::invalid_argument beyond 2^32 - 2 distinct values.
 template <class Integer>
 Numbered number_integers(std::span<const IntegerColumn<Integer>> columns, const Workers& workers);
 

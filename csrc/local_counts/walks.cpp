@@ -10,14 +10,14 @@
 namespace motiflux::local_counts {
 namespace {
 
-// What things take, in entries of rows that are read.
+// Costs, in entries of rows read.
 constexpr double kRow = 6;
-constexpr double kReached = 10;  // a vertex that was not reached before, and is cleared
+constexpr double kReached = 10;  // a newly reached vertex, including its reset
 constexpr double kStep = 30;
 
-constexpr std::size_t kGrain = 1 << 9;  // arcs of the roots that a thread takes at once: each may read all
+constexpr std::size_t kGrain = 1 << 9;  // arcs of the roots per work item: each may read all arcs
 
-// Arithmetic in 64 bits that were found to do, or in 128 bits that are watched.
+// Arithmetic in 64 bits that are known to suffice, or in 128 bits with overflow checks.
 template <class T>
 void add(T& to, T more) {
   if constexpr (std::is_same_v<T, Total>) {
@@ -76,7 +76,7 @@ class Walker {
     return total;
   }
 
-  // Of both arcs of each edge.
+  // Sums over both arcs of each edge.
   Total sum_of_edges() {
     Total total = 0;
     const Register& last = result();
@@ -199,7 +199,7 @@ class Walker {
   double work_ = 0;
 };
 
-// Walkers for each thread that is at work: clear whenever no thread has them.
+// A pool of walkers, one per working thread; clear while no thread uses them.
 template <class T>
 class Walkers {
  public:
@@ -233,7 +233,7 @@ long double greatest(std::span<const std::uint64_t> weights) {
   return weights.empty() ? 1.0L : static_cast<long double>(*std::ranges::max_element(weights));
 }
 
-// The most arcs that leave a vertex, or that reach one.
+// The greatest number of arcs that leave a vertex, or that reach one.
 long double most_arcs(const view::Adjacency& rows, std::uint32_t vertices, bool reaching) {
   std::vector<std::uint32_t> arcs(vertices, 0);
   for (std::uint32_t vertex = 0; vertex < vertices; ++vertex) {
@@ -250,7 +250,7 @@ long double raised_bound(long double base, int power) {
   return result;
 }
 
-// Whether 64 bits hold every value that may come up.
+// Whether 64 bits hold every possible value.
 bool is_narrow(const Walk& walk, const Workers& workers) {
   std::vector<long double> most(walk.registers, 0.0L);
   long double highest = 0.0L;

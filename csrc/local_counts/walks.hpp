@@ -1,9 +1,9 @@
-// Local counts of two vertices that need not be joined, held for one of them at a time: from each vertex a,
-// how many ways there are to reach every other vertex.
+// Local counts of two vertices that need not be joined, for one of them at a time: from each vertex a, the
+// number of ways to reach every other vertex.
 //
 //   register 0:  value[x] = 1 for each neighbour x of a              kSeed
 //   register 1:  value[b] = sum of register 0 over neighbours of b   kPush
-//   the answer:  sum over edges b, c of value[b] * value[c]          kEdges: 5-cycles, but for what overlaps
+//   the answer:  sum over edges b, c of value[b] * value[c]          kEdges: 5-cycles and degenerate ones
 #pragma once
 
 #include <cstddef>
@@ -28,15 +28,15 @@ enum class Move : int {
   kPower = 6,  // into[v] = into[v] ^ power
 };
 
-// One step of a walk. Rows of kPush go from the one end to the other, those of kPull and kEnds back.
+// One step of a walk. Rows of kPush go from `from` to `into`, rows of kPull and kEnds back.
 struct Step {
   Move move;
   std::size_t into;
   std::size_t from;
   view::Adjacency rows;                    // kSeed, kPush, kPull, kEnds
-  std::span<const std::uint64_t> weights;  // of arcs, or of vertices; empty where all are one
+  std::span<const std::uint64_t> weights;  // of arcs, or of vertices; empty: all 1
   int power;
-  bool below;  // arcs to vertices less than a only
+  bool below;  // only arcs to vertices less than a
 };
 
 enum class Finish : int {
@@ -47,8 +47,8 @@ enum class Finish : int {
 
 struct Walk {
   std::vector<Step> steps;
-  std::size_t registers;  // the last step's is what remains
-  bool apart;             // walks do not come back to a
+  std::size_t registers;  // the result is in the last step's register
+  bool apart;             // walks do not return to a
   Finish finish;
   view::Adjacency rows;  // of kEdges, symmetric; of kArcs
   std::uint32_t vertices;
@@ -57,8 +57,8 @@ struct Walk {
 // A number for each a, or for each arc. Throws std::overflow_error beyond 128 bits.
 OwnedTable walk_counts(const Walk& walk, const Workers& workers);
 
-// What the walks from some vertices take, each in entries of rows that are read; from the first ones only
-// once these took `most` together.
+// The work of the walks from each of some vertices, in entries of rows read; stops after the first vertices
+// whose work exceeds `most` in total.
 std::vector<double> walk_work(const Walk& walk, std::span<const std::uint32_t> roots, double most);
 
 }  // namespace motiflux::local_counts

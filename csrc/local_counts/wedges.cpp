@@ -8,11 +8,11 @@
 namespace motiflux::local_counts {
 namespace {
 
-constexpr std::size_t kGrain = 1 << 14;  // arcs of the ends that a thread takes at once
+constexpr std::size_t kGrain = 1 << 14;  // arcs of the ends per work item
 
 using Counts = std::vector<std::uint32_t>;
 
-// Tables for each thread that is at work: all zero whenever no thread has them.
+// A pool of tables, one per working thread; all zero while no thread uses them.
 class Tables {
  public:
   Tables(std::size_t number, std::uint32_t vertices) : number_(number), vertices_(vertices) {}
@@ -62,12 +62,12 @@ Total choices(std::uint64_t among, int middles) {
   return result;
 }
 
-// The sum over z for one x; leaves the tables, one for each kind, as they were: zero.
+// The sum over z for one x; leaves the tables, one per kind, zero.
 Total of_end(std::span<const Middles> kinds, std::uint32_t x, Below below, std::vector<Counts>& tables) {
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     Counts& table = tables[kind];
     for_each_wedge(kinds[kind].rows, x, below, [&](const std::uint32_t* z) { ++table[*z]; });
-    table[x] = 0;  // a wedge that comes back
+    table[x] = 0;  // the wedge returns to x
   }
   Total sum = 0;
   const bool pairs = kinds.size() == 1 && kinds[0].number == 2;
@@ -91,7 +91,7 @@ Total of_end(std::span<const Middles> kinds, std::uint32_t x, Below below, std::
   return sum;
 }
 
-// Adds to a number that other threads may be adding to.
+// Adds to a number to which other threads may add at the same time.
 class Adder {
  public:
   explicit Adder(const Workers& workers) : alone_(workers.threads == 1) {}
@@ -108,8 +108,8 @@ class Adder {
   bool alone_;
 };
 
-// Gives both arcs of each edge what merge() makes of what they have. Rows ascend, so the arcs back to u are
-// met in the order of u.
+// Sets both arcs of each edge to merge() of their numbers. Rows ascend, so the reverse arcs to u are met in
+// the order of u.
 template <class Merge>
 void for_each_edge(const view::Adjacency& rows, std::uint32_t vertices, const Workers& workers,
                    std::vector<std::uint64_t>& counts, Merge&& merge) {
@@ -123,7 +123,7 @@ void for_each_edge(const view::Adjacency& rows, std::uint32_t vertices, const Wo
   }
 }
 
-// Calls use(x, tables) for each x, with so many tables that are zero before and after.
+// Calls use(x, tables) for each x, with tables that are zero before and after.
 template <class Use>
 void for_each_end(const WedgeRows& rows, std::size_t tables, const Workers& workers, Use&& use) {
   Tables pool(tables, rows.vertices);
@@ -131,7 +131,7 @@ void for_each_end(const WedgeRows& rows, std::size_t tables, const Workers& work
   parallel_rows(workers, offsets, kGrain, [&](std::size_t begin, std::size_t end) {
     std::vector<Counts> own = pool.take();
     for (std::size_t x = begin; x < end; ++x) {
-      workers.check();  // the wedges of one end are no more than all arcs, those of a range far more
+      workers.check();  // one end has at most as many wedges as there are arcs; a range has far more
       use(static_cast<std::uint32_t>(x), own);
     }
     pool.give(std::move(own));

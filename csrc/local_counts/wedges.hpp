@@ -1,4 +1,4 @@
-// Local counts by a histogram of wedges: T_x[z] is the number of ways to go from x over a middle vertex to z.
+// Local counts by a histogram of wedges: T_x[z] is the number of paths from x over a middle vertex to z.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace motiflux::local_counts {
 
-// Rows of the ends' arcs to the middles, and of the middles' to the ends, over the same vertices.
+// Rows of the arcs from ends to middles, and from middles to ends, over the same vertices.
 struct WedgeRows {
   view::Adjacency first;
   view::Adjacency second;
   std::uint32_t vertices;
 };
 
-// Middles of one kind: their rows, and how many different ones are chosen in order.
+// Middles of one kind: their rows, and the number of different middles chosen in order.
 struct Middles {
   WedgeRows rows;
   int number;
 };
 
-// Which wedges count: ascending lists are cut, so that hubs are touched from the light side.
+// The wedges that count: ascending lists are cut, so that hubs are reached only from lighter vertices.
 enum class Below : int { kAll = 0, kEnd = 1, kBoth = 2 };  // all; z < x; middle < x and z < x
 
 // The sum over x, and z other than x, of the ordered choices of different middles of each kind; middles of
@@ -34,8 +34,8 @@ Total wedge_total(std::span<const Middles> kinds, Below below, const Workers& wo
 // The same for each x.
 std::vector<Total> wedges_of_ends(std::span<const Middles> kinds, const Workers& workers);
 
-// The number of 4-cycles through each arc, each of the two that are left as an ordered pair once; `rows` are
-// symmetric.
+// The number of 4-cycles through each arc, counted once per ordered pair of the two other vertices; `rows`
+// are symmetric.
 std::vector<std::uint64_t> four_cycles_of_arcs(const view::Adjacency& rows, std::uint32_t vertices,
                                                const Workers& workers);
 

@@ -10,13 +10,13 @@ namespace {
 
 constexpr std::size_t kGrain = 1 << 16;
 
-// Words up to the highest that is not zero; at least one.
+// The number of words up to the highest nonzero one; at least one.
 std::size_t length(const std::uint64_t* number, std::size_t width) {
   while (width > 1 && number[width - 1] == 0) --width;
   return width;
 }
 
-// into += a * b, in as many words as `into` has; they hold it.
+// into += a * b, in the words of `into`, which hold the result.
 void add_product(std::uint64_t* into, std::size_t width, const std::uint64_t* a, std::size_t of_a,
                  const std::uint64_t* b, std::size_t of_b) {
   for (std::size_t i = 0; i < of_a; ++i) {
@@ -30,7 +30,7 @@ void add_product(std::uint64_t* into, std::size_t width, const std::uint64_t* a,
   }
 }
 
-// into -= less; whether that is less than nothing.
+// into -= less; returns whether the result is negative.
 bool take_away(std::uint64_t* into, const std::uint64_t* less, std::size_t width) {
   std::uint64_t borrow = 0;
   for (std::size_t at = 0; at < width; ++at) {
@@ -41,7 +41,7 @@ bool take_away(std::uint64_t* into, const std::uint64_t* less, std::size_t width
   return borrow != 0;
 }
 
-// The numbers in no more words than the longest needs.
+// The numbers with as many words as the longest needs.
 OwnedTable trimmed(OwnedTable table, const Workers& workers) {
   const std::size_t size = table.words.size() / table.width;
   std::atomic<std::size_t> longest{1};
@@ -63,8 +63,8 @@ OwnedTable trimmed(OwnedTable table, const Workers& workers) {
   return result;
 }
 
-// Makes a table of one word each by narrow(at, number), which says whether a word was too short; if it was,
-// one of `width` words by wide(at, number), given zeros.
+// Makes a table of one word per number by narrow(at, number), which returns whether a word was too short; if
+// one was, a table of `width` words by wide(at, number), given zeros.
 template <class Narrow, class Wider>
 OwnedTable make(const Workers& workers, std::size_t size, bool try_narrow, std::size_t width, Narrow&& narrow,
                 Wider&& wide) {
@@ -143,7 +143,7 @@ OwnedTable minus(const Table& a, std::uint64_t times, const Table& b, const Work
         std::uint64_t less = 0;
         bool passed = __builtin_mul_overflow(times, b.words[at], &less);
         passed |= __builtin_sub_overflow(a.words[at], less, &number);
-        return passed;  // what is less than nothing is found so below
+        return passed;  // a negative number is detected this way below
       },
       wide);
   if (negative) throw std::logic_error("a local count is less than nothing");

@@ -1,5 +1,5 @@
-// Tables of local counts: as many numbers as there are roots, of one or more 64-bit words each, low words
-// first. Sums and products take the words that they need, so nothing overflows.
+// Tables of local counts: one number per root, of one or more 64-bit words, low words first. Sums and
+// products take as many words as they need, so nothing overflows.
 #pragma once
 
 #include <cstddef>
@@ -27,23 +27,23 @@ struct OwnedTable {
   std::size_t width;
 };
 
-// The numbers in one word each if that holds them, else in two.
+// The numbers in one word each if they fit, else in two.
 OwnedTable table_of(std::span<const Total> numbers, const Workers& workers);
 
 // a[i] * b[i].
 OwnedTable product(const Table& a, const Table& b, const Workers& workers);
 
-// a[i] - times * b[i]. Throws std::logic_error where that is less than nothing.
+// a[i] - times * b[i]. Throws std::logic_error if a result is negative.
 OwnedTable minus(const Table& a, std::uint64_t times, const Table& b, const Workers& workers);
 
 // The sum of each row.
 OwnedTable row_sums(std::span<const std::uint64_t> offsets, const Table& table, const Workers& workers);
 
-// For each arc the number of its target.
+// For each arc, the number of its target.
 OwnedTable of_targets(const view::Adjacency& rows, std::uint32_t vertices, const Table& table,
                       const Workers& workers);
 
-// For each arc the number of its source.
+// For each arc, the number of its source.
 OwnedTable of_sources(const view::Adjacency& rows, std::uint32_t vertices, const Table& table,
                       const Workers& workers);
 

@@ -1,4 +1,4 @@
-// How long a packet takes to the other side and back.
+// Measures the round-trip time of a packet.
 #pragma once
 
 #include <chrono>
@@ -20,10 +20,10 @@ struct EchoTimeout : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Writes one record at a time, waits busily for it to come back, and stores how long that took, in
-// nanoseconds. The first word of a record is its number, so `nanoseconds` must be shorter than 2^32 - 1.
-// Calls tick() every kTickPeriod; false from it ends the measurement. Throws EchoTimeout if a round takes
-// longer than `limit`, and std::runtime_error if something else comes back. Returns the rounds done.
+// Writes one record at a time, waits busily for its return, and stores the time in nanoseconds. The first
+// word of a record is its number, so `nanoseconds` must be shorter than 2^32 - 1. Calls tick() every
+// kTickPeriod; its false ends the measurement. Throws EchoTimeout if a round takes longer than `limit`, and
+// std::runtime_error if another record comes back. Returns the number of rounds done.
 template <class Tick>
 std::size_t echo(Reader& reader, Writer& writer, std::span<std::uint64_t> nanoseconds, Clock::duration limit,
                  Tick&& tick) {
@@ -33,7 +33,7 @@ std::size_t echo(Reader& reader, Writer& writer, std::span<std::uint64_t> nanose
     for (std::size_t word = 0; word < sent.size(); ++word)
       sent[word] = static_cast<std::uint32_t>(round + word);
     const Clock::time_point start = Clock::now();
-    // Reads the clock while it waits, so the time of a round is exact to one such reading.
+    // Reads the clock while it waits, so the time of a round is exact to one reading.
     Clock::time_point now = start;
     bool written = writer.try_write(sent.data(), 1);
     while (!written || reader.take(received.data(), 1) == 0) {

@@ -18,8 +18,8 @@ namespace motiflux::ring {
 
 using Clock = std::chrono::steady_clock;
 
-// Throws std::invalid_argument unless `ring`, whose tickets may be missing, can hold records of so many
-// words.
+// Throws std::invalid_argument unless `ring`, whose tickets may be missing, can hold records of
+// `record_words` words.
 inline void check_ring(const device::Ring& ring, std::uint32_t record_words) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
@@ -35,18 +35,18 @@ inline void check_ring(const device::Ring& ring, std::uint32_t record_words) {
   require(record_words != 0 && record_words <= ring.slot_bytes / 4, "a slot must hold one record at least");
 }
 
-// How many records a packet has room for.
+// The number of records that fit into a packet.
 inline std::uint32_t records_per_slot(const device::Ring& ring, std::uint32_t record_words) {
   return std::min(device::kMaxRecords, ring.slot_bytes / 4 / record_words);
 }
 
 // Reads records of `record_words` 32-bit words, in order, across packets. One thread at a time.
 //
-// What the other side publishes is not trusted: a word that no producer writes at this point is an error, and
-// nothing is ever read from outside the packet's slot.
+// Published words are not trusted: a word that no producer writes at this point is an error, and only the
+// packet's slot is read.
 class Reader {
  public:
-  // Goes on where the ring's consumer left off. Throws std::invalid_argument.
+  // Continues at the position of the ring's last consumer. Throws std::invalid_argument.
   Reader(const device::Ring& ring, std::uint32_t record_words)
       : ring_(ring),
         record_words_(record_words),
@@ -56,16 +56,16 @@ class Reader {
 
   std::uint32_t record_words() const { return record_words_; }
 
-  // Packets done with. May be called from any thread.
+  // The number of packets released. May be called from any thread.
   std::uint64_t position() const { return device::system_wide(*ring_.tail).load(device::Order::kRelaxed); }
 
-  // Copies the records that are there now, at most `rows` of them. Throws std::runtime_error if there are
-  // none before a word that makes no sense.
+  // Copies the available records, at most `rows`. Throws std::runtime_error if an invalid word comes before
+  // any record.
   std::size_t take(std::uint32_t* out, std::size_t rows) {
     std::size_t filled = 0;
     while (filled < rows && open_packet(filled == 0)) {
       const std::size_t more = std::min<std::size_t>(packet_->count - packet_->taken, rows - filled);
-      // None of either, and `out` may be null.
+      // No records: `out` may be null.
       if (more != 0) {
         std::memcpy(out + filled * record_words_,
                     packet_->payload + std::size_t{packet_->taken} * record_words_ * 4,
@@ -108,7 +108,7 @@ class Reader {
     return ring;
   }
 
-  // Makes packet_ the packet at position_, if it has come.
+  // Sets packet_ to the packet at position_, if it is published.
   bool open_packet(bool may_throw) {
     if (packet_) return true;
     std::uint32_t count = 0;
@@ -128,8 +128,8 @@ class Reader {
     device::release(ring_, position_++);
   }
 
-  // Whether the slot of position_ holds what a slot may hold: the packet itself (it has come since), the
-  // packet a lap before, or nothing yet.
+  // Whether the slot of position_ has a valid word: of the packet itself (published meanwhile), of the packet
+  // a lap before, or none yet.
   bool is_plausible() const {
     const std::uint64_t word =
         device::system_wide(ring_.published[device::slot_of(ring_, position_)]).load(device::Order::kRelaxed);

@@ -48,7 +48,7 @@ class Writer {
  private:
   device::Ring ring_;
   std::uint32_t record_words_;
-  mutable device::Tickets tickets_{};  // mutable: an atomic load needs an object that may be changed
+  mutable device::Tickets tickets_{};  // mutable: an atomic load needs a non-const object
 };
 
 }  // namespace motiflux::ring

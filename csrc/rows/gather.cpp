@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kGrainCells = 1 << 16;
 
 // Calls visit(row, column, cell) for all cells, some rows at a time: a column's part of the output and the
-// rows it comes from fit into the cache together.
+// rows it is read from fit into the cache together.
 template <class Visit>
 void by_column(const Block& block, const Workers& workers, Visit&& visit) {
   constexpr std::size_t kTileRows = 512;

@@ -1,4 +1,4 @@
-// Blocks of matches, [rows, columns] internal ids, as what they are given out as.
+// Converts blocks of matches, [rows, columns] of internal ids, into output arrays.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct Block {
   std::size_t rows() const { return columns == 0 ? 0 : cells.size() / columns; }
 };
 
-// Throws std::out_of_range for a cell that names no id.
+// Throws std::out_of_range for a cell that is no valid index.
 inline std::int64_t id_of(std::span<const std::int64_t> ids, std::uint32_t cell) {
   if (cell >= ids.size()) throw std::out_of_range("a row names a vertex that is not there");
   return ids[cell];
 }
 
-// out[row * columns + column] = ids[cell]. Throws std::out_of_range for a cell that names no id.
+// out[row * columns + column] = ids[cell]. Throws std::out_of_range for a cell that is no valid index.
 void gather_rows(const Block& block, std::span<const std::int64_t> ids, std::int64_t* out,
                  const Workers& workers);
 

@@ -11,12 +11,12 @@ namespace motiflux::rows {
 namespace {
 
 constexpr std::size_t kGrainCells = 1 << 16;
-constexpr std::size_t kWidest = 8;  // cells of a register
+constexpr std::size_t kWidest = 8;  // cells per register
 #if defined(__x86_64__)
 const bool kHasAvx2 = __builtin_cpu_supports("avx2") != 0;
 #endif
 
-// Rows that lie one after the other, and where their images go.
+// Consecutive rows, and the output of their images.
 struct RowBlock {
   const std::uint32_t* cells;
   std::uint32_t* out;
@@ -41,8 +41,8 @@ class Writer {
   }
 
 #if defined(__x86_64__)
-  // A shuffle makes an image of a row. Registers are wider than rows: what is read and written beyond them is
-  // the next row's, and written again later.
+  // A shuffle makes an image of a row. Registers are wider than rows: cells read and written beyond a row
+  // belong to the next row and are written again later.
   __attribute__((target("avx2"))) void by_four(const RowBlock& block) const {
     std::uint32_t* out = block.out;
     for (std::size_t row = 0; row < block.rows; ++row) {
@@ -70,12 +70,12 @@ class Writer {
 
   std::span<const std::uint32_t> sources_;
   std::size_t columns_;
-  std::vector<std::uint32_t> padded_;  // `sources_`, eight for an image
+  std::vector<std::uint32_t> padded_;  // `sources_`, padded to eight per image
 };
 
 #if defined(__x86_64__)
 void Writer::write(RowBlock block) const {
-  // The last rows have nothing behind them that may be read or written.
+  // Behind the last rows, nothing may be read or written.
   const std::size_t last = padded_.empty() ? 0 : (kWidest + columns_ - 1) / columns_;
   if (kHasAvx2 && !padded_.empty() && block.rows > last) {
     const RowBlock wide{block.cells, block.out, block.rows - last};
@@ -93,7 +93,7 @@ void Writer::write(RowBlock block) const {
 }
 #endif
 
-// Writes images as ids, which are looked up once for each row.
+// Writes images as ids, looking up the ids once per row.
 class IdWriter {
  public:
   IdWriter(const Block& block, const SomeImages& images, std::span<const std::int64_t> ids, std::int64_t* out)
@@ -114,10 +114,10 @@ class IdWriter {
   std::size_t first_row() const { return images_.first / of_each_; }
   std::size_t last_row() const { return (images_.last + of_each_ - 1) / of_each_; }
 
-  // The images of rows from `begin` on, before `end`, as far as they are asked for.
+  // Writes the requested images of the rows [begin, end).
   void write(std::size_t begin, std::size_t end) const {
 #if defined(__x86_64__)
-    // Registers are wider than rows: what is written beyond those of this part is another thread's.
+    // Registers are wider than rows: cells beyond the rows of this part belong to another thread.
     const bool enough = end - begin > kWide + 2;
     if (kHasAvx2 && enough && block_.columns >= 2 && block_.columns <= kWide) {
       cell_by_cell(begin, begin + 1);
@@ -129,7 +129,7 @@ class IdWriter {
   }
 
  private:
-  static constexpr std::size_t kWide = 4;  // ids of a register
+  static constexpr std::size_t kWide = 4;  // ids per register
 
   void cell_by_cell(std::size_t begin, std::size_t end) const {
     const std::size_t columns = block_.columns;
@@ -169,7 +169,7 @@ class IdWriter {
   std::span<const std::int64_t> ids_;
   std::int64_t* out_;
   std::size_t of_each_;
-  std::vector<std::uint32_t> halves_;  // of ids, eight for an image
+  std::vector<std::uint32_t> halves_;  // of ids, eight per image
 };
 
 }  // namespace

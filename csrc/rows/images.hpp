@@ -9,12 +9,12 @@
 
 namespace motiflux::rows {
 
-// The images of each row, one after the other: `sources` has a column for each cell of them.
-// out[row * sources.size() + i] = cells[row * columns + sources[i]].
+// The images of each row, one after another: `sources` has the source column of each of their cells. out[row
+// * sources.size() + i] = cells[row * columns + sources[i]].
 void write_images(const Block& block, std::span<const std::uint32_t> sources, std::uint32_t* out,
                   const Workers& workers);
 
-// Images that are asked for: those from `first` on, before `last`, of all images of all rows in turn.
+// The requested images: [first, last) of all images of all rows in order.
 struct SomeImages {
   std::span<const std::uint32_t> sources;
   std::size_t first;
@@ -23,7 +23,7 @@ struct SomeImages {
 
 inline constexpr std::size_t kMostColumns = 64;
 
-// Some images as ids, which are looked up once for each row. Throws as gather_rows does.
+// Some images as ids; ids are looked up once per row. Throws as gather_rows does.
 void gather_images(const Block& block, const SomeImages& images, std::span<const std::int64_t> ids,
                    std::int64_t* out, const Workers& workers);
 

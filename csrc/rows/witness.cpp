@@ -11,7 +11,7 @@ constexpr std::size_t kGrainRows = 1 << 14;
 constexpr std::size_t kGrainVertices = 1 << 16;
 
 // Looks for the edges of one query edge, row after row. Neighbouring rows of a search mostly agree in all but
-// their last vertices, and these ascend: what was found last is where the next look begins.
+// their last vertices, and these ascend: the next lookup begins at the last result.
 class Finder {
  public:
   Finder(const EdgeRows& edges, const QueryEdge& query) : edges_(edges), query_(query) {}
@@ -32,7 +32,7 @@ class Finder {
   }
 
  private:
-  // The first arc that may serve, and the place of it or of what would follow it.
+  // The first arc that may be the witness, or kNoEdge; updates the place where the next lookup begins.
   std::int64_t arc(std::uint32_t from, std::uint32_t to) {
     if (from >= edges_.offsets.size() - 1) throw std::out_of_range("a row names a vertex that is not there");
     const std::uint64_t end = edges_.offsets[from + 1];
@@ -47,7 +47,7 @@ class Finder {
     return kNoEdge;
   }
 
-  // Doubling steps from `begin`, then bisection: cheap where the next vertex is near.
+  // Galloping from `begin`, then bisection: fast if the next vertex is near.
   std::uint64_t lower_bound(std::uint64_t begin, std::uint64_t end, std::uint32_t to) const {
     std::uint64_t step = 1;
     while (begin + step < end && edges_.neighbors[begin + step] < to) {

@@ -1,10 +1,10 @@
-// Which edge of the data graph each query edge of a match fell on.
+// Finds the edge of the data graph that each query edge of a match is mapped to.
 //
-// Edges are numbered as the forward arcs are; of the two arcs of an undirected edge the one to the greater
-// vertex counts. A row is ascending by (neighbour, label), the arcs to smaller vertices first:
+// Edges are numbered as the forward arcs are; of the two arcs of an undirected edge, the arc to the greater
+// vertex is numbered. A row is ascending by (neighbour, label), the arcs to smaller vertices first:
 //
 //   row v:   | to smaller: second arcs | to greater: first arcs, numbered |
-//            ^ offsets[v]              ^ its number is its place - shifts[v]
+//            ^ offsets[v]              ^ number = place - shifts[v]
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct EdgeRows {
 
 struct QueryEdge {
   std::size_t source, target;            // columns of the block
-  bool either;                           // on a directed graph: an arc one way or, failing that, the other
+  bool either;                           // directed graph: an arc one way, else the other
   std::span<const std::uint8_t> labels;  // a byte per label code, empty: any
   std::span<const std::uint8_t> arcs;    // a byte per forward arc, empty: any
 };
@@ -35,8 +35,8 @@ inline constexpr std::int64_t kNoEdge = -1;
 // For each row v of an undirected graph the number of arcs to smaller vertices in rows 0..v.
 std::vector<std::uint64_t> edge_shifts(const EdgeRows& edges, const Workers& workers);
 
-// out[query * rows + row] = the first edge, by number, that may serve the query edge there; kNoEdge if none.
-// Throws std::out_of_range for a cell that names no vertex.
+// out[query * rows + row] = the first edge, by number, that the query edge may be mapped to in this row;
+// kNoEdge if none. Throws std::out_of_range for a cell that is no vertex.
 void find_edges(const Block& block, const EdgeRows& edges, std::span<const QueryEdge> queries,
                 std::int64_t* out, const Workers& workers);
 

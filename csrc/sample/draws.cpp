@@ -13,9 +13,9 @@ void draw_each(std::uint32_t level, ReadyKey (&keys)[kGroup]) {
 
 #if defined(__x86_64__)
 
-constexpr int kWide = 8;  // samples of a register
+constexpr int kWide = 8;  // samples per register
 
-// The high and low halves of the products of eight numbers with one.
+// The high and low halves of the products of eight numbers with one number.
 __attribute__((target("avx2"))) inline void multiply(__m256i numbers, __m256i by, __m256i& high,
                                                      __m256i& low) {
   const __m256i even = _mm256_mul_epu32(numbers, by);
@@ -28,7 +28,7 @@ __attribute__((target("avx2"))) inline __m256i all(std::uint32_t number) {
   return _mm256_set1_epi32(static_cast<int>(number));
 }
 
-// random::philox for eight samples at a time, whose ids differ in their last bits alone.
+// random::philox for eight samples at a time, whose ids differ only in their last bits.
 __attribute__((target("avx2"))) void draw_wide(std::uint64_t seed, std::uint64_t first, std::uint32_t level,
                                                ReadyKey (&keys)[kGroup]) {
   const auto low_id = static_cast<std::uint32_t>(first), high_id = static_cast<std::uint32_t>(first >> 32);

@@ -1,4 +1,4 @@
-// The first random numbers of 32 samples at a level, made together.
+// The first random numbers of 32 samples at a level, computed together.
 #pragma once
 
 #include "motiflux/sample/inherit.hpp"
@@ -6,10 +6,10 @@
 
 namespace motiflux::sample {
 
-// A key that has the numbers ready which a sample chooses with first.
+// A key with the random numbers of a sample's first choice.
 struct ReadyKey {
   Key key;
-  random::Words first;  // draw(key, Purpose::kChoice, level, 0) at the level under way
+  random::Words first;  // draw(key, Purpose::kChoice, level, 0) at the current level
 };
 
 inline random::Words draw(const ReadyKey& ready, Purpose purpose, std::uint32_t level,
@@ -17,7 +17,7 @@ inline random::Words draw(const ReadyKey& ready, Purpose purpose, std::uint32_t 
   return purpose == Purpose::kChoice && part == 0 ? ready.first : draw(ready.key, purpose, level, part);
 }
 
-// Makes ready the keys of samples first, first + 1, ...
+// Computes the keys of samples first, first + 1, ...
 void make_ready(std::uint64_t seed, std::uint64_t first, std::uint32_t level, ReadyKey (&keys)[kGroup]);
 
 }  // namespace motiflux::sample

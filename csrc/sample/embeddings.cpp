@@ -8,10 +8,10 @@
 namespace motiflux::sample {
 namespace {
 
-// Samples that a thread takes at a time.
+// Samples per work item of a thread.
 constexpr std::size_t kGrain = 256;
 
-// Whether a tree, drawn as the tree estimator draws it, is an embedding.
+// Draws a tree as the tree estimator does; returns whether it is an embedding.
 bool draw_tree(const CandidateGraph& graph, const Key& key, State& state) {
   state.graph = &graph;
   state.weight = first_weight<Tree>(graph);

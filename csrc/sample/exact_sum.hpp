@@ -1,4 +1,4 @@
-// Sums of doubles without rounding: their fractions, added up as whole numbers for each exponent.
+// Sums of doubles without rounding: their fractions are added up as integers for each exponent.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace motiflux::sample {
 
-constexpr std::size_t kExponents = 2048;  // that the bits of a double may say
+constexpr std::size_t kExponents = 2048;  // exponents of a double
 constexpr int kLowerBits = 27;
-constexpr std::size_t kMostSummed = std::size_t{1} << 36;  // so many lower parts fit into 63 bits
+constexpr std::size_t kMostSummed = std::size_t{1} << 36;  // sums of lower parts fit into 63 bits
 
-// For each exponent e the sums of the upper 26 bits of fractions and of the lower 27, the implied one
-// included. They are worth (upper * 2^27 + lower) * 2^(e - 1075), those of 0 as much as if it were 1. At
-// 2047 stands how many numbers are infinite or none at all.
+// For each exponent e, the sums of the upper 26 bits and of the lower 27 bits of fractions, the implied bit
+// included. Their value is (upper * 2^27 + lower) * 2^(e - 1075); for e = 0 as for e = 1. The entry of e =
+// 2047 is the number of infinities and NaNs.
 std::vector<std::int64_t> sums_by_exponent(std::span<const double> numbers);
 
 }  // namespace motiflux::sample

@@ -79,9 +79,9 @@ double OwnedGraph::most_bits() const {
   return bits;
 }
 
-// From the last level to the first: the number of trees below a value is the product, over its child
-// levels in the tree, of the sums of their rows. The numbers of a level are divided by a power of two again
-// and again, so that its greatest number is between 1 and 2.
+// From the last level to the first: the number of trees below a value is the product, over its child levels
+// in the tree, of the sums of their rows. The numbers of a level are scaled by a power of two so that the
+// greatest is in [1, 2).
 void OwnedGraph::grow_tree(const Workers& workers) {
   if (graph_.root_sums) return;
   trees_exponent_ = 0;

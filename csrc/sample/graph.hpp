@@ -1,4 +1,4 @@
-// A candidate graph for samplers, with the arrays that it needs beyond those it points into.
+// A candidate graph for samplers, with the arrays that it owns.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace motiflux::sample {
 
-// A level as the plan has it.
+// A level of the plan.
 struct LevelPlan {
   std::vector<std::uint32_t> source_levels;
   std::uint32_t distinct = 0;
@@ -28,21 +28,22 @@ class OwnedGraph {
 
   const CandidateGraph& get() const { return graph_; }
   std::size_t source_count() const { return sources_.size(); }
-  // Values that a level may have.
+  // The number of values of a level.
   std::uint32_t size(std::uint32_t level) const { return sizes_[level]; }
 
   // Counts trees, for the tree estimator; once. Cancelled by the workers' flag.
   void grow_tree(const Workers& workers);
-  // Bytes that its sums take.
+  // Bytes of the sums.
   std::uint64_t tree_bytes() const;
-  // Embeddings of the tree: a number below 1 times 2 to the power of the other; 0 if there is none.
+  // The number of embeddings of the tree: trees() * 2^trees_exponent(); 0 if there is none.
   double trees() const { return trees_; }
   int trees_exponent() const { return trees_exponent_; }
-  // The logarithm to base 2 of a number that no weight of the other estimators exceeds.
+  // The base-2 logarithm of an upper bound of the weights of the other estimators.
   double most_bits() const;
 
  private:
-  // Of the edges that join a level to earlier ones the tree takes that which leaves the fewest pairs joined.
+  // Of the edges that join a level to earlier ones, the tree takes the edge that joins the smallest share of
+  // pairs.
   void choose_tree();
   const Source& tree_source(std::uint32_t level) const {
     return sources_[graph_.level[level].first_source + graph_.level[level].tree_source];

@@ -14,7 +14,7 @@
 namespace motiflux::sample {
 namespace {
 
-// Groups that a thread takes at a time.
+// Groups per work item of a thread.
 constexpr std::size_t kGrain = 8;
 constexpr std::uint64_t kMostWork = ~std::uint32_t{0};
 
@@ -24,7 +24,7 @@ class Group {
   Group(const CandidateGraph& graph, const Drawing& drawing, const Watch& watch)
       : graph_(graph), drawing_(drawing), watch_(watch) {}
 
-  // Returns the lanes whose samples lived to the end.
+  // Returns the lanes with valid samples.
   std::uint32_t draw(std::uint64_t number) {
     for (State& lane : lanes_) lane = {&graph_, first_weight<Policy>(graph_), {}};
     std::uint32_t alive = ~std::uint32_t{0};
@@ -50,7 +50,7 @@ class Group {
 
   std::uint64_t work() const { return work_; }
 
-  // In the order in which a warp adds up by exchanging with the lane 16, 8, ... away.
+  // In the order of a warp's butterfly sum: exchanges with the lane 16, 8, ... away.
   double sum() const {
     double weights[kGroup];
     for (std::uint32_t lane = 0; lane < kGroup; ++lane) weights[lane] = lanes_[lane].weight;
@@ -60,7 +60,7 @@ class Group {
   }
 
  private:
-  // Returns the lanes that go on. What `heritage` says lane by lane, found for all at once.
+  // Returns the lanes that continue: the result of `heritage` for each lane, computed for all at once.
   std::uint32_t inherit(std::uint32_t level, std::uint32_t alive) {
     if (drawing_.inheritance == Inheritance::kOff || alive == 0 || alive == ~std::uint32_t{0}) return alive;
     std::uint32_t living[kGroup], shares[kGroup], count = 0;

@@ -1,4 +1,4 @@
-// Groups of samples on the CPU: what a warp does on a GPU, lane by lane.
+// Groups of samples on the CPU: the work of a GPU's warp, lane by lane.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct Drawing {
 
 // One entry per group.
 struct GroupSums {
-  double* weights;       // of the samples that lived to the end, added up
-  std::uint32_t* valid;  // their number
-  std::uint32_t* work;   // candidates met and rows read: the same wherever the group is drawn
+  double* weights;       // sum of the weights of valid samples
+  std::uint32_t* valid;  // the number of valid samples
+  std::uint32_t* work;   // candidates met and rows read: the same on every engine
 };
 
-// Draws groups first, first + 1, ... and returns how many of them, from the first on, were drawn before the
+// Draws groups first, first + 1, ... and returns the number of groups, from the first on, drawn before the
 // deadline. Cancelled by the workers' flag.
 std::size_t draw_groups(const CandidateGraph& graph, const Drawing& drawing, std::uint64_t first,
                         std::size_t count, const GroupSums& sums, const Workers& workers,

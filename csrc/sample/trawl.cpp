@@ -14,8 +14,8 @@ namespace {
 
 using search::Walker;
 
-// Root arcs of a piece that is counted on its own: so few that threads end together, and not so many pieces
-// that the walker which each has anew would cost (some microseconds).
+// The fewest root arcs of a piece that is counted separately: few enough for threads to end at the same time,
+// but enough to make up for the piece's new walker (some microseconds).
 constexpr std::uint64_t kLeastChunkArcs = 64;
 constexpr std::uint64_t kMostArcChunks = 64;
 
@@ -105,7 +105,7 @@ class Whole final : public Bounded {
   const std::atomic<std::uint64_t>& done_;
   const std::uint64_t most_;
   Total total_ = 0;
-  Wide above_total_;  // what total_ does not hold
+  Wide above_total_;  // the part beyond total_
 };
 
 struct SlotResult {
@@ -185,7 +185,7 @@ class Chunk {
 
 }  // namespace
 
-// Of 2^(levels + 1 - least) - 1 numbers, 2^(levels - j) mean depth j.
+// Of 2^(levels + 1 - least) - 1 random numbers, 2^(levels - j) give depth j.
 std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t seed, std::uint64_t slot) {
   const random::Words words = draw(Key{seed, slot}, Purpose::kTrawl, 0);
   const std::uint64_t numbers = (std::uint64_t{1} << (levels + 1 - least)) - 1;
@@ -213,7 +213,7 @@ Counting::Counting(const search::NativePlan& native_plan)
       arc_chunks_(std::clamp(native_plan.root_arcs() / kLeastChunkArcs, std::uint64_t{1}, kMostArcChunks)) {}
 
 std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers, const TrawlEnd& end) {
-  // A search tests its budget only from time to time. One that ends before its next test counts, and this
+  // A search tests its budget only from time to time. A search that ends before its next test counts; this
   // must not depend on the order of pieces.
   const std::uint64_t most = nodes + static_cast<std::uint64_t>(native_plan_.check_every);
   const std::uint64_t arcs = native_plan_.root_arcs(), count = arc_chunks_.size();
@@ -224,7 +224,7 @@ std::optional<Wide> Counting::go_on(std::uint64_t nodes, const Workers& workers,
     if (arc_chunk.found) done += arc_chunk.work;
   parallel_for(workers, count, 1, [&](std::size_t begin, std::size_t after) {
     for (std::size_t i = begin; i < after; ++i) {
-      const std::uint64_t at = count - 1 - i;  // hubs have the highest ids and take longest
+      const std::uint64_t at = count - 1 - i;  // hubs have the highest ids and take the longest
       ArcChunk& arc_chunk = arc_chunks_[at];
       if (arc_chunk.found) continue;
       if (given_up.load(std::memory_order_relaxed) || done.load(std::memory_order_relaxed) >= most) return;

@@ -24,7 +24,8 @@
 
 namespace motiflux::sample {
 
-// Slots that share a budget: most searches end after a few steps and leave the rest to others.
+// Slots that share a budget: most searches end after a few steps and leave the rest of the budget to other
+// slots.
 inline constexpr std::uint64_t kChunk = 64;
 
 // The treatment of a sample whose search was given up.
@@ -62,8 +63,8 @@ struct TrawlEnd {
 // The number of levels that the sample of a slot has before the first search.
 std::uint32_t depth_of(std::uint32_t levels, std::uint32_t least, std::uint64_t seed, std::uint64_t slot);
 
-// Fills the entries of slots first, first + 1, ..., where `first` begins a chunk. `problems` are the searches
-// from depth 1 to levels - 1; their levels up to this depth are those of `graph`. Every slot gets an
+// Fills the entries of slots first, first + 1, ..., where `first` begins a chunk. `native_plans` are the
+// searches from depth 1 to levels - 1; their levels up to this depth are those of `graph`. Every slot gets an
 // estimate, also after `end`; only a cancelled trawl throws.
 void trawl(const CandidateGraph& graph, const std::vector<const search::NativePlan*>& native_plans,
            const TrawlOptions& options, std::uint64_t first, std::size_t count, const SlotArrays& slots,

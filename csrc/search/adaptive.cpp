@@ -14,7 +14,7 @@ using sets::Span;
 
 constexpr Adaptive::Levels kAllLevels = ~Adaptive::Levels{0};
 
-// A level with no unmatched neighbour is taken last, unless its vertex is certain.
+// A level without unmatched neighbours is matched last, unless it has only one candidate.
 constexpr std::size_t kLeafPenalty = std::size_t{1} << 32;
 
 constexpr std::uint32_t bit(int level) {
@@ -65,7 +65,7 @@ bool Adaptive::search(int level, Vertex candidate) {
   return more;
 }
 
-// The level to match next. The caller knows that there is one.
+// The level to match next. Precondition: there is one.
 int Adaptive::fewest() const {
   int best = -1;
   std::size_t least = std::numeric_limits<std::size_t>::max();
@@ -81,7 +81,7 @@ int Adaptive::fewest() const {
   return best;
 }
 
-// Whether the levels left have nothing to do with each other.
+// Whether the unmatched levels are independent of each other.
 bool Adaptive::only_leaves() const {
   const Levels left = all_ & ~matched_;
   Levels met = 0;
@@ -92,11 +92,11 @@ bool Adaptive::only_leaves() const {
   return (met & left) == 0;
 }
 
-// Counts all levels left, which only_leaves(), as a product.
+// Counts all unmatched levels as a product. Precondition: only_leaves().
 bool Adaptive::count_leaves() {
   Total embeddings = 1;
   bool fits = true;
-  Levels none = 0;  // a level without a candidate, and why it has none
+  Levels none = 0;  // a level without candidates, and the levels that are the reason
   for (Levels left = all_ & ~matched_; left != 0 && none == 0; left &= left - 1) {
     const int level = std::countr_zero(left);
     Levels failing = choices_[index(level)].reasons;
@@ -171,7 +171,7 @@ void Adaptive::unmatch(int level, std::size_t saved) {
   }
 }
 
-// Leaves to link.to what the row of `value` has; false if that is nothing.
+// Keeps the candidates of link.to that are in the row of `value`; false if none are left.
 bool Adaptive::narrow(const AdaptiveOrder::Link& link, Vertex value) {
   Choices& choices = choices_[index(link.to)];
   saved_.push_back({link.to, choices.set, choices.reasons});
@@ -192,7 +192,7 @@ bool Adaptive::narrow(const AdaptiveOrder::Link& link, Vertex value) {
   return choices.set.size() > 0;
 }
 
-// The candidates of `level` that order restrictions leave; adds to `reasons` the levels that leave some out.
+// The candidates of `level` within the order restrictions; adds to `reasons` the levels that exclude some.
 Span Adaptive::clipped(int level, Levels& reasons) const {
   const Vertex* members = native_plan_.members[index(level)];
   Span set = choices_[index(level)].set;
@@ -211,7 +211,7 @@ Span Adaptive::clipped(int level, Levels& reasons) const {
   return set;
 }
 
-// A matched level that has the vertex of a candidate of `level`, which must differ; none if there is none.
+// The matched level, if any, whose vertex is `candidate` and must differ from the vertex of `level`.
 Adaptive::Levels Adaptive::taken_by(int level, Vertex candidate) const {
   const Vertex vertex = native_plan_.members[index(level)][candidate];
   for (Levels rest = order_.apart[index(level)] & matched_; rest != 0; rest &= rest - 1)

@@ -1,13 +1,13 @@
 // Search over a candidate space that matches next, at each partial embedding, the level with the fewest
 // candidates left. Levels name query vertices here, not the order in which they are matched.
 //
-//   matched      0 ── 3        every other level knows the candidates that its matched neighbours leave it,
-//                |    |        and they shrink as soon as another one is matched (forward checking)
-//   candidates   1:40 2:3      next is level 2; were it left with none, another vertex for the one matched
+//   matched      0 ── 3        each other level holds the candidates that its matched neighbours leave,
+//                |    |        which shrink at once when another is matched (forward checking)
+//   candidates   1:40 2:3      next: level 2; if it had none: another vertex for the level matched
 //   last
 //
-// Failing sets are kept as in walker_jumps.cpp: a neighbour whose row left nothing out has no part in a
-// failure.
+// Failing sets are computed as in walker_jumps.cpp: a neighbour whose row excluded no candidate has no part
+// in a failure.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class Adaptive {
   using Vertex = std::uint32_t;
   using Levels = std::uint32_t;  // a bit mask
 
-  // What becomes of embeddings, and of the work done.
+  // Receives embeddings and reports of work.
   class Owner {
    public:
     virtual ~Owner() = default;
@@ -37,23 +37,23 @@ class Adaptive {
 
   Adaptive(const NativePlan& native_plan, const AdaptiveOrder& order, Owner& owner);
 
-  // Starts from the first `levels` values. False, with the reason in failing(), if nothing can follow.
+  // Starts from the first `levels` values. False, with the reason in failing(), if a level has no candidates.
   bool begin(const Vertex* values, int levels);
   void end();
 
-  // Searches with `candidate` at `level`, which the levels before lead to; false when stopped.
+  // Searches with `candidate` at `level`, the level after those of begin(); false when stopped.
   bool search(int level, Vertex candidate);
 
-  // The levels for whose vertices the last search found nothing; all if it found something.
+  // The levels whose vertices made the last search fail; all levels if it found an embedding.
   Levels failing() const { return failing_; }
 
  private:
   struct Choices {
-    sets::Span set;      // what the matched neighbours leave
-    Levels reasons = 0;  // those of them that left something out
+    sets::Span set;      // candidates that the matched neighbours leave
+    Levels reasons = 0;  // neighbours that excluded a candidate
     Levels neighbors = 0;
     std::size_t narrowed = 0;                  // matched neighbours
-    std::vector<std::vector<Vertex>> buffers;  // by their number
+    std::vector<std::vector<Vertex>> buffers;  // by number of matched neighbours
   };
   struct Saved {
     int level;
@@ -78,11 +78,11 @@ class Adaptive {
   const bool jumps_;
   const Levels all_;
   std::array<Vertex, view::kMaxLevels> value_{};
-  std::array<Vertex, view::kMaxLevels> vertex_{};  // that the values stand for
+  std::array<Vertex, view::kMaxLevels> vertex_{};  // the data vertices of the values
   std::array<Choices, view::kMaxLevels> choices_;
   std::vector<Saved> saved_;
-  std::vector<std::size_t> begun_;  // how much was saved before each level that begin() matched
-  std::size_t read_ = 0;            // elements of sets that were not reported as work yet
+  std::vector<std::size_t> begun_;  // size of saved_ before each level that begin() matched
+  std::size_t read_ = 0;            // elements of sets read but not reported as work yet
   Levels matched_ = 0;
   Levels failing_ = 0;
 };

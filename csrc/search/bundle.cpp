@@ -35,14 +35,15 @@ bool same_sources(const NativePlan& a, const NativePlan& b, int level) {
   return true;
 }
 
-// Whether `level`, below which all is the same, has the same set before it is clipped to later levels.
+// Whether `level` has the same set in both plans, before it is clipped to later levels. The levels before are
+// equal.
 bool same_set(const NativePlan& a, const NativePlan& b, int level) {
   const view::StepShape &x = step_of(a, level), &y = step_of(b, level);
   return same_sources(a, b, level) && x.anchor == y.anchor && known(x, x.after) == known(y, y.after) &&
          known(x, x.before) == known(y, y.before);
 }
 
-// Whether `level`, below which all is the same, has the same candidates but for their degrees.
+// Whether `level` has the same candidates in both plans, degrees aside. The levels before are equal.
 bool same_step(const NativePlan& a, const NativePlan& b, int level) {
   const view::StepShape &x = step_of(a, level), &y = step_of(b, level);
   return same_sources(a, b, level) && x.anchor == y.anchor && x.after == y.after && x.before == y.before &&
@@ -55,7 +56,7 @@ view::StepArgs degrees(const NativePlan& native_plan, int level) {
   return {step.bounds_out ? args.min_out_degree : 0, step.bounds_in ? args.min_in_degree : 0};
 }
 
-// The shared levels of several problems as a problem whose count is handed to each: with the smallest bounds.
+// A plan of the levels that several plans share, with the smallest degree bounds.
 class Prefix {
  public:
   Prefix(NativePlans native_plans, int levels) : native_plan_(*native_plans[0]) {
@@ -68,7 +69,7 @@ class Prefix {
     native_plan_.tail = {levels, {TailBlock{}}, {}};
     native_plan_.backjump = Backjump::kOff;
     native_plan_.adaptive_order = nullptr;
-    native_plan_.all_different.clear();  // other searches need less
+    native_plan_.all_different.clear();  // bounds of one plan do not hold for the others
   }
   Prefix(const Prefix&) = delete;
   Prefix& operator=(const Prefix&) = delete;
@@ -134,7 +135,7 @@ class Bundle::Node final : public Visitor {
 
   void count_wide(const Wide&) override {}
 
-  // Called at each partial embedding up to the last shared level.
+  // Called for each partial embedding of the shared levels.
   void count(Total) override {
     for (Branch& branch : branches_)
       if (!branch.stopped && accepts(branch))
@@ -151,13 +152,13 @@ class Bundle::Node final : public Visitor {
   }
 
  private:
-  // Asks for more than the node does of the vertex at `level`.
+  // A degree bound of a branch that is larger than the bound of the node.
   struct Bound {
     int level;
     view::StepArgs degrees;
   };
   struct Branch {
-    std::unique_ptr<Node> node;  // either
+    std::unique_ptr<Node> node;  // or `leaf`
     std::unique_ptr<Walker> leaf;
     const NativePlan* native_plan;
     Visitor* visitor;
@@ -167,7 +168,7 @@ class Bundle::Node final : public Visitor {
     bool stopped = false;
   };
 
-  // Positions of problems that share the next level too, or are alone.
+  // Groups of positions of plans that share the next level too; a plan that shares it with none is alone.
   std::vector<std::vector<std::size_t>> grouped(NativePlans native_plans) const {
     std::vector<std::vector<std::size_t>> groups;
     for (std::size_t at = 0; at < native_plans.size(); ++at) {
@@ -207,8 +208,8 @@ class Bundle::Node final : public Visitor {
     bound(branches_.back());
   }
 
-  // Has branches whose next level has the same set take it from the first of them, which is one that
-  // enumerates the level, and so has its set anyway, if there is one.
+  // Makes branches whose next level has the same set take it from the first of them: if possible a branch
+  // that enumerates the level and so computes its set anyway.
   void lend() {
     std::stable_partition(branches_.begin(), branches_.end(),
                           [&](const Branch& branch) { return first_counted(*branch.native_plan) > levels_; });

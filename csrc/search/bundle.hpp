@@ -1,13 +1,13 @@
-// Several searches of a graph's rows in one pass: levels that their plans have in common are walked once.
+// Several searches over a graph's rows in one pass: levels that their plans share are enumerated once.
 //
 //   levels 0..1        shared by all           Node
 //   level 2            shared by some          `- Node
-//   levels 3, ...      each its own            |  `- Walker, Walker
+//   levels 3, ...      one plan each            |  `- Walker, Walker
 //                                              `- Walker
 //
-// A node walks shared levels. Its branches continue from each partial embedding that it finds. Degree bounds
-// need not agree: a node takes the smallest, and branches check their own. Where the next level of two
-// branches has the same set, the one that only counts it takes it from the one that enumerates it.
+// A node enumerates shared levels. Its branches continue from each partial embedding that it finds. Degree
+// bounds may differ: a node applies the smallest, and branches check their own. Where the next level of two
+// branches has the same set, the branch that only counts it takes it from the branch that enumerates it.
 #pragma once
 
 #include <memory>
@@ -17,16 +17,17 @@
 
 namespace motiflux::search {
 
-// Levels that all of `problems` have in common and go beyond, degree bounds aside.
+// The number of levels that all of `native_plans` share and go beyond, degree bounds aside.
 int shared_levels(std::span<const NativePlan* const> native_plans);
 
 class Bundle {
  public:
-  // `visitors` get the counts of `problems`, which are not over candidate spaces and share two levels.
+  // `visitors` receive the counts of `native_plans`, which search rows (no candidate space) and share two
+  // levels.
   Bundle(std::span<const NativePlan* const> native_plans, std::span<Visitor* const> visitors);
   ~Bundle();
 
-  // Searches the embeddings of `item`; false once all visitors have had enough.
+  // Searches the embeddings of `item`; false once all visitors have stopped.
   bool search(const WorkItem& item);
   std::uint64_t arcs_done() const;
 

@@ -3,7 +3,7 @@
 namespace motiflux::search {
 namespace {
 
-// Whether `level` starts from the set of the level before and adds the row of that one's vertex, no more.
+// Whether `level` intersects just the set of the level before with the row of that level's vertex.
 bool narrows(const NativePlan& native_plan, int level, std::uint16_t adjacency) {
   const view::Plan& plan = native_plan.plan;
   const view::StepShape &step = plan.shape.steps[level], &first = plan.shape.steps[plan.shape.levels - 3];
@@ -15,7 +15,7 @@ bool narrows(const NativePlan& native_plan, int level, std::uint16_t adjacency) 
          (step.before & before & ~first.before) == 0;
 }
 
-// How `level` compares itself with the one before; with others of the three it must not but by that.
+// Whether `level` takes a greater vertex than the level before.
 bool ascends(const view::StepShape& step, int level) {
   return (step.after >> (level - 1) & 1) != 0;
 }

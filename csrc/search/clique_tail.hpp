@@ -1,8 +1,8 @@
 // Counting the last three levels of a clique in bits.
 //
 // Where each of the last two levels starts from the set of the level before and adds the row of that level's
-// vertex, all three have their vertices in the set S of the first. A bit matrix over S then holds, for each
-// vertex of S, which of S the next level may take; the last level's set is the AND of two of its rows.
+// vertex, the vertices of all three are in the set S of the first. A bit matrix over S holds, for each vertex
+// of S, the vertices of S that the next level may take; the last level's set is the AND of two of its rows.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class CliqueTail {
   static constexpr std::size_t kMostVertices = 512;  // of S
   static constexpr std::uint32_t kMostValues = 1 << 21;
 
-  // The first of the three levels, if the plan ends in such.
+  // The first of the three levels, if the plan ends in such levels.
   static std::optional<int> first_level(const NativePlan& native_plan);
 
   // Starts with the set S, of at most kMostVertices values below `values`.
@@ -30,7 +30,7 @@ class CliqueTail {
     for (std::uint32_t at = 0; at < set.size(); ++at) position_[set.first[at]] = at;
   }
 
-  // The vertex at position `at` of S may be taken, and then `next`, which is part of S.
+  // The vertex at position `at` of S may be taken, and after it the vertices `next`, a subset of S.
   void set_row(std::size_t at, sets::Span next) {
     std::uint64_t* row = &rows_[at * words_];
     for (const std::uint32_t value : next) {
@@ -40,7 +40,7 @@ class CliqueTail {
     inner_[at / 64] |= std::uint64_t{1} << (at % 64);
   }
 
-  // Choices at the first two levels, and at all three.
+  // The numbers of choices at the first two levels, and at all three.
   sets::Chains count(const sets::Policy& policy) const {
     return policy.routines->count_chains({rows_.data(), inner_.data(), rows_.size() / words_, words_});
   }

@@ -1,6 +1,6 @@
 // Comparing the values of different levels: data vertices, or positions in different candidate sets.
 //
-// `values` below are the values of the levels before the one asked about.
+// `values` below are the values of the levels before `level`.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace motiflux::search {
 
-// Where a vertex lies among the values of a level.
+// The position of a vertex among the values of a level.
 struct Place {
   std::uint64_t first_not_less;
   bool there;
@@ -23,12 +23,12 @@ class Compare {
  public:
   explicit Compare(const NativePlan& native_plan) : native_plan_(native_plan) {}
 
-  // The data vertex that a value of `level` stands for.
+  // The data vertex of a value of `level`.
   std::uint32_t vertex(std::size_t level, std::uint32_t value) const {
     return native_plan_.members.empty() ? value : native_plan_.members[level][value];
   }
 
-  // Where the vertex of an earlier level lies among the values of `level`.
+  // The position of the vertex of an earlier level among the values of `level`.
   Place place(int level, std::size_t earlier, const std::uint32_t* values) const {
     if (native_plan_.places.empty()) return {values[earlier], true};
     const std::size_t pair = static_cast<std::size_t>(level) * native_plan_.plan.shape.levels + earlier;
@@ -36,7 +36,8 @@ class Compare {
     return {packed / 2, packed % 2 == 1};
   }
 
-  // The values of `level` that are greater than the vertices of the levels `after`, less than those `before`.
+  // The values of `level` greater than the vertices of the levels `after` and less than the vertices of the
+  // levels `before`.
   rules::Bounds bounds(int level, std::uint32_t after, std::uint32_t before,
                        const std::uint32_t* values) const {
     rules::Bounds result;
@@ -50,7 +51,7 @@ class Compare {
     return result;
   }
 
-  // Whether the vertex at `level` is at no lower one of `levels`: only vertices that may coincide can be.
+  // Whether no lower level of `levels` has the vertex of `level`.
   bool is_first(std::uint32_t levels, std::uint32_t level, const std::uint32_t* values) const {
     return rules::is_first(levels, level, [&](std::uint32_t l) { return vertex(l, values[l]); });
   }

@@ -5,7 +5,7 @@
 namespace motiflux::search {
 namespace {
 
-// Many chunks a thread so that the last ones end together, none so small that taking it costs.
+// Many chunks per thread, so that the last ones end together, but none too small for the cost of taking it.
 constexpr std::uint64_t kPiecesPerThread = 256;
 constexpr std::uint64_t kSmallestPiece = 16;
 constexpr std::uint64_t kLargestPiece = 4096;

@@ -1,4 +1,4 @@
-// What the threads of one search share: the work left, why to stop, how far it got.
+// State that the threads of one search share: the work left, the reason to stop, the progress.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@ class Control {
  public:
   Control(std::uint64_t arcs, int threads, std::optional<double> timeout_seconds);
 
-  // The next chunk of root arcs, from the last to the first: hubs have the highest ids and take longest.
+  // The next chunk of root arcs, from the last to the first: hubs have the highest ids and take the longest.
   std::optional<ArcRange> take();
   void finished(std::uint64_t arcs) { done_.fetch_add(arcs, std::memory_order_relaxed); }
 
-  // Asks all threads to stop; the first reason stays.
+  // Asks all threads to stop; the first reason is kept.
   void stop(Stop reason);
   // False once the search should stop. Reads the clock: call it every few microseconds, not every step.
   bool keep_going();

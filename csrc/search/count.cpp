@@ -17,7 +17,7 @@ namespace {
 
 class Counter : public Visitor {
  public:
-  // `reinforcement` is null but for the first thread.
+  // `delayed_start` is null for all threads but the first.
   Counter(Control& control, std::optional<std::uint64_t> limit, DelayedStart* delayed_start)
       : control_(control), limit_(limit), delayed_start_(delayed_start) {}
 
@@ -43,7 +43,7 @@ class Counter : public Visitor {
     return control_.keep_going();
   }
 
-  // Adds what is new to the shared number, which stays at its largest value rather than wrap.
+  // Adds the new embeddings to the shared number, which saturates.
   void publish() {
     const Total fresh = above_total_.length() > 0 ? ~Total{0} : total_ - published_;
     published_ = total_;
@@ -67,10 +67,10 @@ class Counter : public Visitor {
   DelayedStart* delayed_start_;
   Total total_ = 0;
   Total published_ = 0;
-  Wide above_total_;  // what total_ does not hold
+  Wide above_total_;  // the part beyond total_
 };
 
-// Counts for so long.
+// Counts for a bounded time.
 class BriefCounter final : public Counter {
  public:
   BriefCounter(Control& control, std::optional<std::uint64_t> limit) : Counter(control, limit, nullptr) {}
@@ -88,19 +88,20 @@ class BriefCounter final : public Counter {
   bool timed_out_ = false;
 };
 
-// A chunk of which less is done was hardly begun.
+// A chunk with a smaller share done was hardly begun.
 constexpr double kLeastShare = 1e-9;
 
-// The work of a chunk that was stopped after so much: the geometric mean of what is too little where
-// subtrees differ and of what is mostly too much; the latter alone if the chunk was hardly begun. By the
-// first alone, yeast sparse_32_183 is counted by a plan that takes 374 s of CPU time instead of 8 (an Intel
-// Xeon). It costs dense_16_158, which is counted by a plan of 19 s instead of 7.6.
+// The expected work of a chunk that was stopped after `done` work: the geometric mean of an estimate by
+// share, too small where subtrees differ, and of left_off.work, mostly too large; left_off.work alone if the
+// chunk was hardly begun. By the first alone, yeast sparse_32_183 is counted by a plan that takes 374 s of
+// CPU time instead of 8 (an Intel Xeon). It costs dense_16_158, which is counted by a plan of 19 s instead of
+// 7.6.
 double expected_work(const Walker::LeftOff& left_off, double done) {
   const double much = std::max(done, left_off.work);
   return left_off.share < kLeastShare ? much : std::max(done, std::sqrt(done / left_off.share * much));
 }
 
-// Lets a walker do so much work.
+// Lets a walker do at most `most` work.
 class Prober final : public Visitor {
  public:
   explicit Prober(std::uint64_t most) : most_(most) {}
@@ -117,7 +118,7 @@ class Prober final : public Visitor {
   const Walker* walker_ = nullptr;
 };
 
-// Has `searcher` go through the work of `pool` while keep_going().
+// Lets `searcher` search the items of `pool` while keep_going().
 template <class KeepGoing, class Searcher>
 void run_work_items(Pool& pool, Control& control, KeepGoing&& keep_going, Searcher& searcher) {
   if (control.threads() > 1) searcher.share(pool);
@@ -135,7 +136,7 @@ void run_work_items(Pool& pool, Control& control, KeepGoing&& keep_going, Search
   }
 }
 
-// Runs body(reinforcement) on up to `threads` threads; it is null but for the first.
+// Runs body(delayed_start) on up to `threads` threads; delayed_start is null for all but the first.
 template <class Body>
 void on_team(int threads, Body&& body) {
   std::optional<DelayedStart> delayed_start;
@@ -184,7 +185,7 @@ double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t mo
   Walker walker(native_plan, prober, true);
   prober.watch(walker);
   walker.keep_pace();
-  // Strides that visit the chunks in a scattered order, so that those reached represent all.
+  // A stride that visits the chunks in a scattered order, so that the visited chunks represent all.
   std::uint64_t stride = chunks / 2 + 1 + seed % 7;
   while (std::gcd(stride, chunks) != 1) ++stride;
   double expected = 0;

@@ -13,18 +13,18 @@
 
 namespace motiflux::search {
 
-// Embeddings found before the end or before control.reason(). With a limit, the search stops once more
-// than `limit` are known.
-// `sizes`, if given, gets the number of partial embeddings up to each level but the last.
+// The number of embeddings, or of those found before the search stopped (control.reason()). With a limit, the
+// search stops once more than `limit` are found. `sizes`, if given, receives the number of partial embeddings
+// up to each level but the last.
 Wide count(const NativePlan& native_plan, Control& control, int threads, std::optional<std::uint64_t> limit,
            std::vector<std::uint64_t>* sizes = nullptr);
 
-// The same on this thread alone; nothing if it is not done within about 100 us.
+// The same on this thread alone; nothing if that takes more than about 100 us.
 std::optional<Wide> count_briefly(const NativePlan& native_plan, Control& control,
                                   std::optional<std::uint64_t> limit, std::vector<std::uint64_t>& sizes);
 
 // The work (Walker::work) that a search is expected to take, from `arcs` root arcs spread over it, or as many
-// as `most` work allows; the last one taken in proportion to how far it got.
+// as `most` work allows; an arc stopped halfway is extrapolated.
 double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed);
 
 // Adds to counts[arc] the embeddings whose first two vertices are that root arc. Throws std::overflow_error
@@ -32,7 +32,8 @@ double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t mo
 void count_arcs(const NativePlan& native_plan, Control& control, int threads,
                 std::span<std::uint64_t> counts);
 
-// One of several searches in one pass (search/bundle.hpp). Its control says why it, alone, stopped.
+// One of several searches in one pass (search/bundle.hpp). Its control has the reason why this search alone
+// stopped.
 struct Member {
   Member(const NativePlan& searched, std::optional<std::uint64_t> most, std::uint64_t arcs, int threads,
          std::optional<double> timeout_seconds)
@@ -44,7 +45,7 @@ struct Member {
   Wide total;
 };
 
-// Fills the totals of `members`, whose work is that of `pass`; a stop of `pass` is a stop of all.
+// Fills the totals of `members`; `pass` holds their common work, and stopping it stops all.
 void count_together(std::deque<Member>& members, Control& pass, int threads);
 
 }  // namespace motiflux::search

@@ -1,13 +1,14 @@
-// Taking one entry of each of two lists, and a vertex of each of up to three sets, all vertices different.
+// Counts the ways to take one entry of each of two lists and a vertex of each of up to three sets, all
+// vertices different.
 //
-//   entry   separator | separator | separator | ... | weight      the ways for these separators
+//   entry   separator | separator | separator | ... | weight      number of ways for these separators
 //
-// The number of ways for the sets depends on an entry only by how many of its separators are in each set and
-// in each intersection of sets: its *kind*. So products of sums by kind count all pairs of entries, from
-// which those that share a vertex are taken away. Of each vertex a row holds the entries of the second list
-// that have it, by kind; an entry of the first list adds up the rows of its separators. Pairs that share two
-// vertices are then taken away twice: they are found by these and given back, those that share three taken
-// away again. The time is about linear in the lists.
+// The number of ways for the sets depends only on the *kind* of an entry: the number of its separators in
+// each set and in each intersection of sets. So products of sums by kind count all pairs of entries; pairs
+// that share a vertex are subtracted. The row of a vertex holds the weights, by kind, of the entries of the
+// second list that contain the vertex; an entry of the first list adds up the rows of its separators. Pairs
+// that share two vertices are then subtracted twice: they are found by their two vertices and added back, and
+// pairs that share three are subtracted again. The time is about linear in the lists.
 #pragma once
 
 #include <algorithm>
@@ -31,12 +32,12 @@ struct Entry {
   Weight weight{};
 };
 
-// How many of an entry's separators are in each intersection of sets: two bits for each.
+// The number of an entry's separators in each intersection of sets: two bits for each.
 using Kind = std::uint32_t;
 
 inline constexpr std::uint32_t kMasks = std::uint32_t{1} << kMostLevelsBesideLists;
 
-// By the sets that have a vertex, its kind.
+// The kind of a vertex, by the mask of the sets that contain it.
 inline constexpr std::array<Kind, kMasks> kKindOf = [] {
   std::array<Kind, kMasks> kinds{};
   for (std::uint32_t having = 1; having < kMasks; ++having)
@@ -45,7 +46,7 @@ inline constexpr std::array<Kind, kMasks> kKindOf = [] {
   return kinds;
 }();
 
-// The sets, and the ways to take a vertex of each.
+// The sets, and the number of ways to take a vertex of each.
 class LeafSets {
  public:
   static constexpr std::size_t kKinds = std::size_t{1} << (2 * (kMasks - 1));
@@ -58,12 +59,12 @@ class LeafSets {
     sets_ = 0;
   }
   void begin_set() { ++sets_; }
-  // To the set begun last.
+  // Adds to the set begun last.
   void add(std::uint32_t vertex) {
     if (having_[vertex] == 0) members_.push_back(vertex);
     having_[vertex] |= static_cast<std::uint8_t>(1u << (sets_ - 1));
   }
-  // Once all are there.
+  // Called after the last add().
   void close() {
     sizes_.fill(0);
     for (std::uint32_t vertex : members_)
@@ -73,7 +74,7 @@ class LeafSets {
 
   Kind kind(std::uint32_t vertex) const { return kKindOf[having_[vertex]]; }
 
-  // No less than the ways beside any two entries, and than any number on the way to them.
+  // An upper bound of the number of ways beside any two entries, and of every intermediate number.
   double most() const {
     double most = kTerms;
     for (std::size_t set = 0; set < sets_; ++set)
@@ -103,7 +104,7 @@ class LeafSets {
  private:
   static constexpr double kTerms = 8;
 
-  std::vector<std::uint8_t> having_;  // by vertex, the sets that have it
+  std::vector<std::uint8_t> having_;  // by vertex, the sets that contain it
   std::vector<std::uint32_t> members_;
   std::array<std::uint64_t, kMasks> sizes_{};  // of intersections
   std::size_t sets_ = 0;
@@ -128,14 +129,15 @@ class Kinds {
   std::span<const Kind> all() const { return kinds_; }
 
  private:
-  std::vector<std::uint16_t> numbers_;  // one more than that of a kind; 0: it has none
+  std::vector<std::uint16_t> numbers_;  // the number of a kind plus 1; 0: none
   std::vector<Kind> kinds_;
 };
 
 class DisjointPairs {
  public:
-  // Arithmetic in `Sum` must be exact, also for eight times the product of all weights and leaves.most(), or
-  // modular. work(steps) is called now and then with the steps since, of about a nanosecond; it may throw.
+  // Arithmetic in `Sum` must be modular or exact up to eight times the product of all weights and
+  // leaves.most(). work(steps) is called now and then with the number of steps since the last call, about a
+  // nanosecond each; it may throw.
   template <class Sum, class Weight, class Work>
   Sum count(std::span<const Entry<Weight>> first, std::size_t first_separators,
             std::span<const Entry<Weight>> second, std::size_t second_separators, const LeafSets& leaves,
@@ -145,7 +147,7 @@ class DisjointPairs {
   template <class Sum>
   struct Sums {
     std::vector<Sum> first, second;  // weights by kind
-    std::vector<Sum> touching;       // by kinds of both: weights of pairs that share a vertex
+    std::vector<Sum> touching;       // by the kinds of both entries: weights of pairs that share a vertex
     std::vector<Sum> rows;           // by vertex and kind, of the second list
   };
   // Two separators of an entry of the second list, chained by their hash.
@@ -176,7 +178,7 @@ class DisjointPairs {
 
   Kinds first_kinds_, second_kinds_;
   std::vector<std::uint32_t> second_kind_;  // by entry, the number of its kind
-  std::vector<std::uint32_t> row_of_;       // by vertex; kNone where no entry of the second list has it
+  std::vector<std::uint32_t> row_of_;       // by vertex; kNone: in no entry of the second list
   std::vector<std::uint32_t> with_row_;     // vertices that have a row
   std::vector<std::uint32_t> chains_;       // by hash, the first of couples_
   std::vector<Couple> couples_;
@@ -235,7 +237,7 @@ inline void DisjointPairs::add_couple(std::uint32_t a, std::uint32_t b, std::uin
 }
 
 // Entries of the second list that share two vertices with `entry` were added to `touching` twice: subtracts
-// them once, and adds those back that share three.
+// them once, and adds back entries that share three.
 template <class Sum, class Weight>
 void DisjointPairs::restore_shared(const Entry<Weight>& entry, std::size_t separators,
                                    std::span<const Entry<Weight>> second, std::size_t second_separators,

@@ -8,11 +8,11 @@
 namespace motiflux::search {
 namespace {
 
-// A consumer sees rare matches this soon, not only once a block is full.
+// Rare matches reach the consumer after this time, before a block is full.
 constexpr std::chrono::milliseconds kFlushPeriod{50};
 constexpr std::size_t kSpareBlocks = 2;
 
-// Vertices for which a block takes memory at once; a longer one grows.
+// Vertices for which a block reserves memory; a longer block grows.
 constexpr std::size_t kReserved = 1 << 20;
 
 }  // namespace
@@ -22,7 +22,7 @@ class Enumeration::Producer final : public Visitor {
  public:
   Producer(Enumeration& owner, DelayedStart* delayed_start) : owner_(owner), delayed_start_(delayed_start) {
     capacity_ = owner.options_.block_rows;
-    // One row more than the limit tells whether anything was cut.
+    // One row more than the limit shows whether the result is cut.
     if (owner.options_.limit && *owner.options_.limit < capacity_)
       capacity_ = static_cast<std::size_t>(*owner.options_.limit) + 1;
     capacity_ *= owner.columns();
@@ -58,7 +58,7 @@ class Enumeration::Producer final : public Visitor {
 
  private:
   Enumeration& owner_;
-  DelayedStart* delayed_start_;  // null but for the first thread
+  DelayedStart* delayed_start_;  // null for all threads but the first
   RowWriter writer_{owner_.native_plan_, owner_.position_};
   std::size_t capacity_;
   Block block_;
@@ -88,7 +88,7 @@ void Enumeration::produce(DelayedStart* delayed_start) {
     for (;;) {
       auto item = worker.take();
       if (!item) {
-        producer.flush();  // what it has may be all for a long time
+        producer.flush();  // its next row may take long
         item = worker.wait();
       }
       if (!item || !producer.keep_going() || !walker.search(*item)) break;
@@ -103,7 +103,7 @@ void Enumeration::produce(DelayedStart* delayed_start) {
   }
 }
 
-// The first thread, which has the others started and waits for them.
+// The first thread, which lets the others be started and waits for them.
 void Enumeration::run() {
   Team team(options_.threads, [this](int index) { produce(index == 0 ? &*delayed_start_ : nullptr); });
   delayed_start_.emplace(team);
@@ -121,7 +121,7 @@ bool Enumeration::deliver(Block block) {
            control_.reason() != Stop::kNone;
   };
   if (const auto deadline = control_.deadline()) {
-    // A block that is ready when time runs out is delivered all the same: at most one a thread.
+    // A block that is ready when time runs out is delivered: at most one per thread.
     if (!has_room_.wait_until(lock, *deadline, has_room)) control_.stop(Stop::kTimeout);
   } else {
     has_room_.wait(lock, has_room);

@@ -28,14 +28,14 @@ struct EnumerationOptions {
 
 class Enumeration {
  public:
-  // position[l] is the column of level l. `problem` must outlive this.
+  // position[l] is the column of level l. `native_plan` must outlive the object.
   Enumeration(const NativePlan& native_plan, std::vector<std::uint32_t> position,
               const EnumerationOptions& options);
   ~Enumeration();
   Enumeration(const Enumeration&) = delete;
   Enumeration& operator=(const Enumeration&) = delete;
 
-  // Waits at most `wait` for a block. An empty result means none yet, or none any more if finished().
+  // Waits at most `wait` for a block. An empty result: none is ready yet, or, if finished(), none is left.
   std::optional<Block> next(std::chrono::milliseconds wait);
   bool finished();
   // Asks the threads to stop without waiting for them.

@@ -1,11 +1,11 @@
-// Numbers remembered by keys of a few words, in bounded memory.
+// A hash table of numbers by keys of a few words, in bounded memory.
 //
-//   slot    number of words and one, 0 if it is empty | words ... | number
+//   slot    number of words plus 1; 0: empty | words ... | number
 //
-// A key goes to one of two neighbouring slots, the second if the first is taken; where both are, it takes the
-// place of the first's. The table grows while it is crowded, as far as the bytes reach that several tables
-// share. One that hardly ever has what it is asked for gives up, unless numbers take so much work that asking
-// makes no difference.
+// A key goes to one of two neighbouring slots: the second if the first is taken; if both are taken, it
+// replaces the key of the first. The table grows while it is crowded, within a number of bytes that several
+// tables share. A table with too few hits is emptied and given up, unless the numbers take so much work that
+// lookups do not matter.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,12 @@ namespace motiflux::search {
 class Memo {
  public:
   Memo() = default;
-  // Keys have at most `words` words; the table grows by what it takes off `bytes`, which outlives it.
+  // Keys have at most `words` words; the bytes of the table are subtracted from `bytes`, which outlives it.
   Memo(std::size_t words, std::size_t& bytes) : words_(words), bytes_left_(&bytes) {}
 
   bool worthwhile() const { return !given_up_; }
 
-  // The number kept for `key`, if one is.
+  // The number kept for `key`, if any.
   std::optional<Total> find(std::span<const std::uint32_t> key) {
     ++asked_;
     if (asked_ >= kTrial) judge();
@@ -45,7 +45,7 @@ class Memo {
     return number;
   }
 
-  // After find() found nothing, and so much work found the number.
+  // Called after find() returned nothing; `work` is the work that the number took.
   void keep(std::span<const std::uint32_t> key, Total number, std::uint64_t work) {
     worked_ += work;
     if (used_ * 2 >= slots_) grow();
@@ -55,7 +55,7 @@ class Memo {
  private:
   static constexpr std::size_t kFirstSlots = 1 << 10, kMostSlots = std::size_t{1} << 26;
   static constexpr std::uint64_t kTrial = 1 << 15, kLeastShare = 16;
-  // The work of a number beside which that of looking it up is nothing.
+  // From this work per number on, lookups cost too little to matter.
   static constexpr std::uint64_t kMuchWork = 512;
 
   std::size_t slot_words() const { return words_ + 1 + sizeof(Total) / sizeof(std::uint32_t); }
@@ -102,7 +102,7 @@ class Memo {
     }
   }
 
-  // Looks back on the keys asked for, and forth to the next as many.
+  // Gives the table up if too few of the last lookups were hits.
   void judge() {
     given_up_ = found_ * kLeastShare < asked_ && worked_ < kMuchWork * asked_;
     asked_ = found_ = worked_ = 0;

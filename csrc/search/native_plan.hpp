@@ -1,7 +1,7 @@
-// What a search needs: a plan, the adjacencies it runs over, and how to run it.
+// Input of a native search: a plan, the adjacencies to search, and options.
 //
 // A search works with data vertices, or, over a candidate space, with positions: the values of level l are
-// then positions in the candidate set of its query vertex, and so are the entries of rows that lead to it.
+// then positions in the candidate set of its query vertex, as are the entries of rows that lead to level l.
 #pragma once
 
 #include <array>
@@ -16,46 +16,46 @@
 
 namespace motiflux::search {
 
-// An all-different bound: later levels take their vertices from the candidates of this level, each another
-// one.
+// An all-different bound: later levels take their vertices from the candidates of this level, all different.
 struct AllDifferentBound {
-  std::uint32_t others = 0;   // so many later levels
-  std::uint32_t greater = 0;  // so many of which certainly take a greater vertex
+  std::uint32_t others = 0;   // number of later levels
+  std::uint32_t greater = 0;  // number of later levels certain to take a greater vertex
 };
 
-// What a search needs that matches levels in an adaptive order.
+// Further input of a search that matches levels in an adaptive order.
 struct AdaptiveOrder {
   struct Link {
     int from;
     int to;
-    view::Adjacency rows;  // from the values of one level to those of the other
+    view::Adjacency rows;  // from the values of one level to the values of the other
   };
   std::array<std::vector<Link>, view::kMaxLevels> links;  // by the level that they lead from
-  // For each level, masks of others: whose vertex must be another one, a smaller or a greater one.
+  // For each level, masks of other levels: whose vertex must be different, smaller, greater.
   std::array<std::uint32_t, view::kMaxLevels> apart{};
   std::array<std::uint32_t, view::kMaxLevels> smaller{};
   std::array<std::uint32_t, view::kMaxLevels> greater{};
 };
 
-// Whether a search leaves levels that have no part in a failure (Walker::jump_on): where it finds little.
+// Whether a search backjumps over levels that have no part in a failure (Walker::jump_on). kAuto: if it finds
+// few embeddings.
 enum class Backjump : int { kOff = 0, kOn = 1, kAuto = 2 };
 
 struct NativePlan {
   view::Plan plan{};
   std::vector<view::Adjacency> adjacencies;
-  view::Adjacency out{};  // every arc, for degree bounds and for induced matching
+  view::Adjacency out{};  // all arcs, for degree bounds and induced matching
   view::Adjacency in{};
   std::uint32_t vertices = 0;  // values of every level are below this
   std::uint32_t roots = 0;     // values of level 0 are below this
-  // Over a candidate space: the data vertices of each level's set, and at [level * levels + earlier] where
-  // the set of an earlier level lies in it (candidates::places), if `level` compares itself with that one.
+  // Over a candidate space: the data vertices of each level's set; and, at [level * levels + earlier], the
+  // places of the earlier level's values in it (candidates::places) if the two levels are compared.
   std::vector<const std::uint32_t*> members;
   std::vector<std::uint32_t> sizes;  // of the sets
   std::vector<const std::uint32_t*> places;
   Tail tail;  // counting only
-  // Over a candidate space, if levels may be matched in another order: makes the rows that this takes.
+  // Over a candidate space, if levels may be matched in another order: makes the rows for that.
   std::function<const AdaptiveOrder&()> adaptive_order;
-  bool always_adaptive = false;  // from the start, not only if the search finds little
+  bool always_adaptive = false;  // from the start, not only if few embeddings are found
   Backjump backjump = Backjump::kOff;
   std::vector<AllDifferentBound> all_different;  // for each level, or empty
   sets::Policy sets;

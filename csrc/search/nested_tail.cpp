@@ -11,13 +11,13 @@
 namespace motiflux::search {
 namespace {
 
-// The work of looking up a number, in candidates met; and of a vertex of a component, for each of its levels.
+// The work of a lookup, and of a vertex of a component for each of its levels; unit: candidates met.
 constexpr std::int64_t kLookUpWork = 4;
 
-// Numbers beyond 128 bits that are kept of a block.
+// The most numbers beyond 128 bits that are kept per block.
 constexpr std::size_t kMostWide = 1 << 13;
 
-// Values of a level for which the last number is kept one by one, at most.
+// The most values of a level for which the last number of each is kept.
 constexpr std::uint32_t kMostRecent = 1 << 14;
 
 void multiply(Total& product, const Total& factor) {
@@ -42,8 +42,8 @@ Wide falling(std::uint64_t size, std::size_t levels, std::span<const int> chains
   return result;
 }
 
-// Blocks that depend exactly on so few levels get a filter for the rest, kept for so many of their vertices,
-// or as many as take so many bytes; until three in four of those asked for had to be made.
+// Blocks with at most kMostExact exact levels get filters (Reach) of excluded vertices: a power of two of
+// them, within kReachBytes. They are given up if more than three in four requests had to make a new one.
 constexpr std::size_t kMostExact = 3;
 constexpr std::size_t kMostReaches = 1 << 10, kFewestReaches = 1 << 4;
 constexpr std::size_t kReachBytes = std::size_t{1} << 20;
@@ -68,8 +68,8 @@ NestedTailCounter::NestedTailCounter(Walker& walker) : walker_(walker), tail_(wa
   find_nested_sums();
 }
 
-// Determines what is kept of the block `index`, whose parent level is `parent`; the level matched before that
-// is `before`.
+// Prepares the tables of the block `index` and of its descendants. `parent` is its parent level, `before` the
+// level matched before the parent.
 void NestedTailCounter::prepare(int index, int parent, int before) {
   const TailBlock& block = tail_.blocks[static_cast<std::size_t>(index)];
   Kept& kept = kept_[static_cast<std::size_t>(index)];
@@ -106,7 +106,8 @@ void NestedTailCounter::prepare(int index, int parent, int before) {
     for (int level : group.levels) depend(level);
     words += group.levels.size() + 1;
   }
-  // The number under the last stamp serves again if the stamp outlasts a round through the parent's vertices.
+  // The last number of a vertex is of use again if its stamp lasts longer than a loop over the parent's
+  // vertices.
   const std::uint32_t values = kept.by_level < 0 ? 1 : walker_.native_plan_.vertices;
   kept.recent_serves = kept.under_level != before && values <= kMostRecent;
   if (kept.recent_serves) kept.recent.resize(values);
@@ -171,7 +172,7 @@ void NestedTailCounter::fill_reach(const TailBlock& block, const Kept& kept, Rea
   }
 }
 
-// Finds what `level` may take, from what its sources may.
+// Computes the positions that `level` may take from the positions that its sources may take.
 void NestedTailCounter::spread(int level) {
   const NativePlan& native_plan = walker_.native_plan_;
   const view::StepShape& step = native_plan.plan.shape.steps[level];
@@ -211,15 +212,15 @@ void NestedTailCounter::find_relevant(const TailBlock& block, Kept& kept) {
   }
 }
 
-// The values that the number of a block depends on, in an order that does not depend on which level has which
-// where that makes no difference.
+// The values that the number of a block depends on; values of levels that are interchangeable are in an order
+// independent of the levels.
 std::span<const NestedTailCounter::Vertex> NestedTailCounter::key_of(const TailBlock& block, Kept& kept) {
   kept.key.clear();
   for (int level : block.exact) kept.key.push_back(walker_.value(level));
   const Reach* reach = reach_of(block, kept);
   for (std::size_t g = 0; g < block.excluded.size(); ++g) {
     const Excluded& group = block.excluded[g];
-    kept.key.push_back(0);  // their number comes first, or groups could be taken for each other
+    kept.key.push_back(0);  // the group's size comes first, to tell groups apart
     const std::size_t first = kept.key.size();
     for (std::size_t at = 0; at < group.levels.size(); ++at) {
       const auto level = static_cast<std::size_t>(group.levels[at]);
@@ -260,7 +261,7 @@ NestedTailCounter::Recent* NestedTailCounter::recent_of(Kept& kept) {
   return &kept.recent[kept.by_level < 0 ? 0 : walker_.value(kept.by_level)];
 }
 
-// The number of a block for the values at hand, if it is remembered.
+// The remembered number of a block for the current values, if any.
 std::optional<Total> NestedTailCounter::known(const TailBlock& block, Kept& kept) {
   Recent* recent = recent_of(kept);
   if (recent != nullptr && recent->stamp == stamp_of(kept)) return recent->number;
@@ -271,7 +272,7 @@ std::optional<Total> NestedTailCounter::known(const TailBlock& block, Kept& kept
   return found;
 }
 
-// Remembers the number that known() did not know, and that took so much work.
+// Remembers a number that known() did not return; `work` is the work it took.
 void NestedTailCounter::keep(Kept& kept, Total number, std::uint64_t work) {
   if (kept.memo.worthwhile()) kept.memo.keep(kept.key, number, work);
   if (Recent* recent = recent_of(kept)) *recent = {stamp_of(kept), number};
@@ -388,8 +389,8 @@ Number NestedTailCounter::weighted(const TailComponent& component) {
   }
 }
 
-// Adds to sums[mask], for each mask of two levels or more, the products of the ways of the vertices that all
-// of them may take.
+// Adds to sums[mask], for each mask of two or more levels, the products of the ways of each vertex that all
+// these levels may take.
 template <class Number>
 void NestedTailCounter::add_common(std::span<const int> levels, std::span<Number> sums) {
   std::array<const Choice<Number>*, kMostDistinctLevels> at, end;

@@ -33,49 +33,49 @@ class NestedTailCounter {
   explicit NestedTailCounter(Walker& walker);
 
   // Counts the ways to complete the levels before the tail, and reports them to the walker. False if there
-  // are none, those that other threads count included. Throws Stopped.
+  // are none, here or in the shares of other threads. Throws Stopped.
   bool count();
 
-  // While a tail is being counted: gives a thread that waits at `pool` some of the candidates that are left
-  // of the outermost nested sum, if there are any.
+  // While a tail is being counted: gives a thread that waits at `pool` some of the candidates left of the
+  // outermost nested sum that has any.
   void share_work(Pool& pool);
 
-  // Counts such candidates, once the levels before are matched: those from `from` to `to`.
+  // Counts the candidates [from, to) of `level` that another thread gave; the levels before are matched.
   void go_on(int level, std::uint64_t from, std::uint64_t to);
 
  private:
   using Vertex = std::uint32_t;
 
-  // Bytes that one thread may remember numbers in.
+  // Bytes for the remembered numbers of one thread.
   static constexpr std::size_t kMemoBytes = std::size_t{128} << 20;
 
-  // The last number of a block, for a vertex of its parent level: valid under a stamp.
+  // The last number of a block for a vertex of its parent level; valid for one stamp.
   struct Recent {
     std::uint64_t stamp = 0;
     Total number = 0;
   };
-  // For the vertices of a block's exact levels: by group of TailBlock::excluded, a bit for each data vertex
-  // that a member may take, whatever is excluded.
+  // For given vertices of a block's exact levels: by group of TailBlock::excluded, a bit for each data vertex
+  // that a member may take if none is excluded.
   struct Reach {
     std::vector<Vertex> key;
     std::vector<std::vector<std::uint64_t>> bits;
   };
   struct Kept {
-    int by_level = -1;     // the parent level, if the block depends on its vertex
+    int by_level = -1;     // the parent level, if the block depends on it
     int under_level = -1;  // the last other level it depends on
     bool recent_serves = false;
     std::vector<Recent> recent;
     Memo memo;
-    // relevant[g][i]: by value of level i of group g of TailBlock::excluded, whether it is a candidate of any
-    // of the group's members; empty: all are.
+    // relevant[g][i]: by value of level i of group g of TailBlock::excluded, whether its vertex is a
+    // candidate of a member of the group; empty: all are.
     std::vector<std::vector<std::vector<bool>>> relevant;
     std::vector<int> levels;     // of the block and all its descendants, ascending
-    std::vector<Reach> reaches;  // by hash of the key; empty: none are made
+    std::vector<Reach> reaches;  // by hash of the key; empty: no filters
     std::uint64_t reaches_asked = 0, reaches_made = 0;
     std::vector<Vertex> key;
     std::map<std::vector<Vertex>, Wide> wide;  // by key, the numbers beyond 128 bits
   };
-  // A vertex that a level may take, with the number of its child block.
+  // A candidate of a level, with the number of its child block.
   template <class Number>
   struct Choice {
     Vertex vertex;
@@ -85,14 +85,14 @@ class NestedTailCounter {
   template <class Number>
   using Choices = std::array<std::vector<Choice<Number>>, view::kMaxLevels>;
 
-  // Lists for given vertices of the levels they depend on, nothing avoided yet; equal entries are one. Those
-  // that are too long, or have numbers too large, are not kept.
+  // A list for given vertices of the levels it depends on, with no vertex excluded; equal entries are merged.
+  // Lists that are too long, or have too large numbers, are not kept.
   struct KeptList {
     bool made = false, serves = false;
     std::vector<Vertex> key;
     std::vector<Entry<std::uint64_t>> entries;
   };
-  // What counting a component with lists works with.
+  // Buffers for counting a component with lists.
   struct ListWorkspace {
     std::vector<std::uint32_t> avoiding;  // by data vertex, the levels that must avoid it
     std::vector<Vertex> avoided;
@@ -102,15 +102,15 @@ class NestedTailCounter {
     std::array<std::vector<Entry<Wide>>, kMostLists> wide_entries;
   };
 
-  // The whole tail may be a sum over one level, so may the child block of each of its candidates, and so on.
-  // Threads share such nested sums like levels that are enumerated: the shares are added up in the end.
+  // The whole tail may be a sum over one level, as may the child block of each of its candidates, and so on.
+  // Threads share such nested sums as they share enumerated levels; the shares are added up in the end.
   struct NestedSum {
     int block;
     int level;
     int child_block;                // of the level
     const Vertex* start = nullptr;  // the first candidate
-    sets::Span open = {};           // those still to be tried
-    bool whole = true;              // no share of it was given away or reported, nor is it a share itself
+    sets::Span open = {};           // candidates still to be tried
+    bool whole = true;              // no part was given away or reported, and it is no part itself
   };
 
   void find_nested_sums();
@@ -138,10 +138,10 @@ class NestedTailCounter {
   void for_each_candidate(int level, Visit&& visit) {
     for_each_candidate(level, tail_.matched[static_cast<std::size_t>(level)], visit);
   }
-  // The same, with only the vertices of the levels `apart` avoided.
+  // The same, skipping only the vertices of the levels `apart`.
   template <class Visit>
   void for_each_candidate(int level, std::uint32_t apart, Visit&& visit);
-  // The same of what is `open`, from which others may be given the last meanwhile.
+  // The same for the candidates `open`, whose last ones may be given to other threads meanwhile.
   template <class Visit>
   void for_each_open(int level, std::uint32_t apart, sets::Span& open, Visit&& visit);
   template <class Number>
@@ -172,13 +172,14 @@ class NestedTailCounter {
 
   Walker& walker_;
   const Tail& tail_;
-  std::size_t memo_bytes_ = kMemoBytes;  // that tables may still take
+  std::size_t memo_bytes_ = kMemoBytes;  // left for tables
   std::vector<Kept> kept_;
   std::vector<NestedSum> nested_sums_;
   std::vector<std::vector<KeptList>> kept_lists_;           // by list, by hash of the key
   std::vector<std::unique_ptr<ListWorkspace>> workspaces_;  // by the first list of a component
   std::size_t data_vertices_ = 0;                           // above every vertex
-  // What levels may take, position by position, and how many of a level's sources lead there.
+  // The candidates (positions) that each level may take, and the number of a level's sources that lead to
+  // each position.
   std::array<std::vector<Vertex>, view::kMaxLevels> reached_;
   std::vector<std::uint32_t> led_, led_last_;
   Choices<Total> choices_;

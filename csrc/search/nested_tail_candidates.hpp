@@ -1,4 +1,4 @@
-// What the files that count nested tails have in common.
+// Functions shared by the files that count nested tails.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Counting components with lists (search/tail.hpp): the choices for branches that might coincide with others
-// in several levels.
+// Counting components with lists (search/tail.hpp) of choices for branches that might coincide with other
+// branches in several levels.
 #include <algorithm>
 #include <type_traits>
 
@@ -8,14 +8,14 @@
 namespace motiflux::search {
 namespace {
 
-// Entries that are paired up at once: longer lists are taken in chunks.
+// The most entries that are paired at once: longer lists are cut into chunks.
 constexpr std::size_t kMostEntries = 1 << 13;
 
-// Lists kept, for each of the tail's, and their entries, at most.
+// The most kept copies of each list of the tail, and their most entries.
 constexpr std::size_t kKeptLists = 1 << 8;
 constexpr std::size_t kMostKept = 1 << 12;
 
-// Steps of about a nanosecond that count as a candidate met.
+// Steps of about a nanosecond that count as one candidate met.
 constexpr std::size_t kStepsPerWork = 8;
 
 bool vertices_less(const Entry<std::uint64_t>& a, const Entry<std::uint64_t>& b) {
@@ -46,7 +46,7 @@ Number NestedTailCounter::listed(const TailComponent& component) {
   return ways;
 }
 
-// Marks what levels must avoid, and fills the sets beside the lists.
+// Marks the vertices that levels must avoid, and fills the sets beside the lists.
 void NestedTailCounter::prepare_workspace(const TailComponent& component, ListWorkspace& workspace) {
   for (Vertex vertex : workspace.avoided) workspace.avoiding[vertex] = 0;
   workspace.avoided.clear();
@@ -119,7 +119,7 @@ Number NestedTailCounter::pairs_of(const TailComponent& component, ListWorkspace
   return total;
 }
 
-// Calls use() with chunks of the entries of `list`, those left out that must be avoided.
+// Calls use() with chunks of the entries of `list`, without entries that have a vertex to be avoided.
 template <class Weight, class Use>
 void NestedTailCounter::for_each_chunk(const TailList& list, const ListWorkspace& workspace,
                                        std::vector<Entry<Weight>>& chunk, Use&& use) {
@@ -127,7 +127,7 @@ void NestedTailCounter::for_each_chunk(const TailList& list, const ListWorkspace
   if (list.kept) {
     if (const KeptList& kept = kept_list(list); kept.serves) {
       if (!walker_.spend(kept.entries.size() / kStepsPerWork + 1)) throw Stopped();
-      // What an entry does not name is vertex 0, which no level then asks about.
+      // Unused places of an entry hold vertex 0; their bits are 0.
       std::array<std::uint32_t, kMostListed> bits{};
       for (std::size_t at = 0; at < list.listed.size(); ++at) bits[at] = std::uint32_t{1} << list.listed[at];
       const std::uint32_t* avoiding = workspace.avoiding.data();

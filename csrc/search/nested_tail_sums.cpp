@@ -5,7 +5,7 @@
 
 namespace motiflux::search {
 
-// The nested sums are the blocks that are one sum each, from the whole tail on.
+// Nested sums: the blocks that are one sum each, from the whole tail down.
 void NestedTailCounter::find_nested_sums() {
   for (int index = 0; index != kNoBlock;) {
     const std::vector<TailComponent>& components = tail_.blocks[static_cast<std::size_t>(index)].components;
@@ -22,13 +22,13 @@ void NestedTailCounter::close_nested_sums(std::size_t first) {
   for (std::size_t at = first; at < nested_sums_.size(); ++at) nested_sums_[at].open = {};
 }
 
-// Whether the numbers of the sums up to this one will be complete.
+// Whether the numbers of the nested sums 0..at will be complete.
 bool NestedTailCounter::is_whole(std::size_t at) const {
   return std::all_of(nested_sums_.begin(), nested_sums_.begin() + static_cast<std::ptrdiff_t>(at) + 1,
                      [](const NestedSum& sum) { return sum.whole; });
 }
 
-// Marks them as incomplete.
+// Marks the nested sums 0..at as incomplete.
 void NestedTailCounter::split(std::size_t at) {
   for (std::size_t sum = 0; sum <= at; ++sum) nested_sums_[sum].whole = false;
 }
@@ -39,13 +39,13 @@ bool NestedTailCounter::count() {
     if (ways != 0) walker_.found(ways);
     return ways != 0 || (!nested_sums_.empty() && !nested_sums_[0].whole);
   } catch (const Overflow&) {
-    close_nested_sums(0);  // all of it is counted anew
+    close_nested_sums(0);  // the whole tail is counted again
     walker_.visitor_.count_wide(block<Wide>(0));
     return true;
   }
 }
 
-// The number of the block of a nested sum, less what other threads are given and what is reported meanwhile.
+// The number of the block of a nested sum, without the parts given to other threads or reported meanwhile.
 Total NestedTailCounter::nested_sum(std::size_t at) {
   NestedSum& here = nested_sums_[at];
   const TailBlock& block = tail_.blocks[static_cast<std::size_t>(here.block)];
@@ -63,8 +63,8 @@ Total NestedTailCounter::nested_sum(std::size_t at) {
   return number;
 }
 
-// The sum over the open candidates of a nested sum. Throws Overflow only if it would be complete, so that all
-// can be counted anew.
+// The sum over the open candidates of a nested sum. Throws Overflow only if the sum would be complete, so
+// that all of it can be counted again.
 Total NestedTailCounter::add_open_candidates(std::size_t at) {
   NestedSum& here = nested_sums_[at];
   Total sum = 0;
@@ -83,7 +83,7 @@ Total NestedTailCounter::add_open_candidates(std::size_t at) {
     if (!__builtin_add_overflow(sum, ways, &sum)) return;
     if (is_whole(at)) throw Overflow();
     split(at);
-    walker_.found(sum - ways);  // as it was, modulo 2^128
+    walker_.found(sum - ways);  // the sum before this addition
     sum = ways;
   });
   return sum;
@@ -109,7 +109,7 @@ void NestedTailCounter::go_on(int level, std::uint64_t from, std::uint64_t to) {
   const auto at = static_cast<std::size_t>(level - tail_.start);
   const sets::Span candidates = walker_.clipped(level);
   close_nested_sums(0);
-  split(at);  // others have the rest
+  split(at);  // other threads have the rest
   nested_sums_[at].start = candidates.first;
   nested_sums_[at].open = {candidates.first + from, candidates.first + to};
   if (const Total ways = add_open_candidates(at)) walker_.found(ways);

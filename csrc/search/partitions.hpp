@@ -1,8 +1,8 @@
 // The number of ways to take a different vertex for each of some levels, by inclusion and exclusion.
 //
-// sum(block) is the number of ways to take one and the same vertex for all levels of a block, each way with
-// its weight. Over the partitions of the levels, each with the Moebius function of the partition lattice,
-// (-1)^(b-1) (b-1)! for a block of b, as weight, the products of such sums add up to the number sought.
+// sum(block) is the weighted number of ways to take the same vertex for all levels of a block. Over the
+// partitions of the levels, each with the Moebius function of the partition lattice, (-1)^(b-1) (b-1)! for a
+// block of b, as weight, the products of such sums add up to the number sought.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ inline constexpr std::size_t kMostDistinctLevels = 6;
 
 __extension__ using SignedTotal = __int128;
 
-// Arithmetic in `Number` must be exact or, as that of Wide, modular.
+// Arithmetic in `Number` must be exact or modular (Wide).
 template <class Number, class Sum>
 Number alternating_choices(std::size_t levels, Sum&& sum) {
   constexpr std::array<unsigned, kMostDistinctLevels> kFactorials{1, 1, 2, 6, 24, 120};

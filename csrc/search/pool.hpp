@@ -1,8 +1,8 @@
-// How threads share the work of one search.
+// Shares the work of one search among threads.
 //
-// A thread that has no work takes a chunk of the root arcs. Once these are gone it waits, and a thread that
-// works gives away half of its remaining candidates at the shallowest level that has any. No thread takes a
-// lock while all have work: a working thread reads one number every few thousand steps.
+// A thread without work takes a chunk of the root arcs. When none are left it waits, and a working thread
+// gives away half of its remaining candidates at the shallowest level that has any. While all threads have
+// work, none takes a lock: a working thread reads one number every few thousand steps.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@
 
 namespace motiflux::search {
 
-// Work for a thread: some candidates of one level, below given vertices. Candidates are named by their
-// positions: the thread that takes the item finds the same set again.
+// Work for a thread: some candidates of one level, given the vertices of the levels before. Candidates are
+// named by their positions: the thread that takes the item finds the same set again.
 struct WorkItem {
   int level;  // 0: [from, to) are arcs of the rows that root the search
   std::uint64_t from;
   std::uint64_t to;
   std::uint64_t arcs;                                    // root arcs that are done once this is
-  ArcRange slice{};                                      // level 1: the arcs that its set comes from
+  ArcRange slice{};                                      // level 1: the arcs of its set
   std::array<std::uint32_t, view::kMaxLevels> prefix{};  // values of the levels before
 };
 
@@ -42,7 +42,7 @@ class Pool {
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    // Work for this thread, which has done what it had: a chunk of the root arcs, if any are left.
+    // Called when this thread has done its work: a chunk of the root arcs, if any are left.
     std::optional<WorkItem> take();
     // Waits for an item of another thread; none once no thread has any work.
     std::optional<WorkItem> wait();
@@ -57,7 +57,7 @@ class Pool {
   void add(const WorkItem& item);
 
  private:
-  // With the lock held: one busy thread fewer; waiting threads or items have changed.
+  // With the lock held: one busy thread fewer; the waiting threads or the items have changed.
   void end_busy();
   void update_wanting();
 
@@ -67,10 +67,10 @@ class Pool {
   std::deque<WorkItem> items_;
   int busy_ = 0;
   int waiting_ = 0;
-  std::atomic<int> wanting_{0};  // threads that wait, less the items there are
+  std::atomic<int> wanting_{0};  // waiting threads minus items
 };
 
-// Starts the other threads of a team once the first has worked long enough for that to pay.
+// Starts the other threads of a team once the first has worked long enough for this to pay.
 class DelayedStart {
  public:
   explicit DelayedStart(Team& team) : team_(team) {}

@@ -13,7 +13,7 @@
 
 namespace motiflux::search {
 
-// Leaves elements as they are that a vector would set to zero: they are written over at once.
+// Allocates elements without setting them to zero: they are overwritten at once.
 template <class T>
 struct Uninitialized : std::allocator<T> {
   template <class U>
@@ -41,14 +41,15 @@ class RowWriter {
     if (!native_plan.members.empty()) members_ = native_plan.members.back();
   }
 
-  // Appends a row for each of `last`, the values of the last level; `prefix` are those of the others.
+  // Appends a row for each of `last`, the values of the last level; `prefix` has the values of the other
+  // levels.
   void append(Block& block, const std::uint32_t* prefix, sets::Span last) {
     const std::size_t columns = row_.size(), size = block.size();
     for (std::size_t level = 0; level + 1 < columns; ++level)
       row_[position_[level]] = compare_.vertex(level, prefix[level]);
     block.resize(size + columns * last.size());
     std::uint32_t* out = block.data() + size;
-    switch (columns) {  // copied by as many instructions as it takes, known in advance
+    switch (columns) {  // a size known to the compiler is copied without a loop
       case 2:
         return write<2>(out, last);
       case 3:
@@ -67,8 +68,8 @@ class RowWriter {
   }
 
  private:
-  // Copies row_ and then writes the last level's column over it. `Columns` is 0 where it is none of the
-  // above.
+  // Copies row_ and then writes the last level's column over it. `Columns` is 0 for any other number of
+  // columns.
   template <std::size_t Columns>
   void write(std::uint32_t* out, sets::Span last) const {
     const std::size_t columns = Columns == 0 ? row_.size() : Columns;
@@ -83,7 +84,7 @@ class RowWriter {
 
   const Compare compare_;
   const std::vector<std::uint32_t>& position_;
-  const std::uint32_t* members_ = nullptr;  // vertices that the values of the last level stand for
+  const std::uint32_t* members_ = nullptr;  // the data vertices of the values of the last level
   std::vector<std::uint32_t> row_;
 };
 

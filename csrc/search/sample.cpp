@@ -10,7 +10,7 @@
 namespace motiflux::search {
 namespace {
 
-// SplitMix64: the sequence is the same on every machine, unlike that of the standard distributions.
+// SplitMix64: the sequence is the same on every machine, unlike sequences of the standard distributions.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -69,7 +69,7 @@ class Sampler {
       if (level <= native_plan_.tail.start) found = size;
       estimate.scanned = found * scanned / members;
       estimate.met = (level <= 1 ? 1 : size) * met / members;
-      // Roots keep their weights until level 1: in proportion to them, hubs would hardly ever be drawn.
+      // Roots keep their weights until level 1: drawn in proportion to them, hubs would be rare.
       size = (level <= 1 ? 1 : size) * total / members;
       estimate.size = size;
       estimates.push_back(estimate);
@@ -83,10 +83,11 @@ class Sampler {
   }
 
  private:
-  // Draws a candidate of `level` into `values`; returns their number, or 0 if the draw is turned down.
+  // Draws a candidate of `level` into `values`; returns the number of candidates, or 0 if the draw is
+  // rejected.
   double draw(int level, Embedding& values) {
     if (level == 0) {
-      // A root as often as it has arcs: what is large to search is likely to be seen.
+      // A root in proportion to its arcs: large subtrees are likely to be drawn.
       ++work_;
       if (native_plan_.root_arcs() == 0) return 0;
       const std::uint64_t* offsets = native_plan_.root().offsets;
@@ -126,8 +127,8 @@ class Sampler {
     return result;
   }
 
-  // Systematic resampling: member m of the next population is the one that holds point (m + u) of the
-  // weights.
+  // Systematic resampling: member m of the next population is the member whose weight covers the point m + u
+  // of the cumulated weights.
   void resample(double total) {
     next_.clear();
     next_ways_.clear();
@@ -153,13 +154,13 @@ class Sampler {
   const SampleOptions options_;
   Random random_;
   Compare compare_;
-  std::vector<std::vector<std::uint32_t>> sources_;  // of each level, those of a reused set included
+  std::vector<std::vector<std::uint32_t>> sources_;  // of each level, including the sources of a reused set
   std::vector<Embedding> population_, next_;
   std::vector<double> weights_, root_weights_;
-  // Of each member, the product of the sizes of the sets of the tail that it was drawn from: it is there that
-  // many times as often as the embedding before the tail that it continues.
+  // Of each member, the product of the sizes of the tail's sets that it was drawn from: the number of members
+  // that the embedding of the levels before the tail has.
   std::vector<double> ways_, next_ways_;
-  double met_ = 0;  // candidates that the last draw was from
+  double met_ = 0;  // candidates of the last draw
   std::vector<sets::Span> spans_;
   std::vector<std::uint32_t> buffer_;
   std::uint64_t work_ = 0;

@@ -1,7 +1,7 @@
 // Counting trailing levels as a product of components.
 //
-// Once the levels before it are matched, the tail falls apart into components with nothing in common: no
-// query edge and no vertex that both could take. Their numbers multiply. A component is
+// Once the levels before it are matched, the tail falls into independent components: no query edge joins two
+// of them and no vertex fits both. Their numbers multiply. A component is
 //
 //   one level, without a child       the size of its set
 //   one level with a child block     the sum, over its set, of the number of the child block
@@ -11,7 +11,7 @@
 //   branches whose vertices might    pairs of entries of lists, one entry for each choice for the
 //   coincide in several levels       separators of a branch (search/disjoint_pairs.hpp)
 //
-// so a tail is a tree of blocks. A block depends on few of the levels matched before it and its number is
+// so a tail is a tree of blocks. A block depends on few of the levels matched before it; its number is
 // remembered by their vertices (search/memo.hpp).
 #pragma once
 
@@ -26,25 +26,25 @@ namespace motiflux::search {
 
 inline constexpr int kNoBlock = -1;
 
-// Separators of a list, and levels that its entries name, at most.
+// The most separators of a list, and the most levels that its entries name.
 inline constexpr std::size_t kMostSeparators = 3;
 inline constexpr std::size_t kMostListed = 4;
 
-// Lists of a component, and levels beside them, at most.
+// The most lists of a component, and the most levels beside them.
 inline constexpr std::size_t kMostLists = 2;
 inline constexpr std::size_t kMostLevelsBesideLists = 3;
 
-// A branch of a component as a list of the choices for its separators, the levels whose vertices might
-// coincide with those of other branches. Each entry has the ways to choose the rest.
+// A branch of a component as a list of the choices for its separators: the levels whose vertices might
+// coincide with vertices of other branches. Each entry has the number of ways to choose the other levels.
 struct TailList {
   std::vector<int> levels;  // matched in turn
-  // Levels that an entry names: the separators, and then, if lists are kept, those that must avoid levels
-  // matched before.
+  // Levels that an entry names: the separators and, if lists are kept, the levels that must differ from
+  // levels matched before.
   std::vector<int> listed;
   std::size_t separators = 0;
-  std::vector<int> exact;  // levels matched before that it depends on, but for what it must avoid
-  bool kept = false;       // whether the list for given vertices of `exact` is kept, nothing avoided yet
-  int block = kNoBlock;    // counted once all levels are matched
+  std::vector<int> exact;  // levels matched before that it depends on, `distinct` levels aside
+  bool kept = false;       // whether the list for given vertices of `exact` is kept, none excluded
+  int block = kNoBlock;    // counted when all levels are matched
   std::size_t number = 0;  // among the lists of the tail
 };
 
@@ -52,8 +52,8 @@ struct TailComponent {
   std::vector<int> levels;
   // Levels with the same number have the same set; numbers are 0, 1, ... in order of appearance.
   std::vector<int> set_of;
-  // Sizes of the groups of levels whose vertices are ordered among themselves: each choice was counted once
-  // for each of their orders.
+  // Sizes of the groups of levels whose vertices are ordered among themselves: each choice is counted once
+  // for each order.
   std::vector<int> chains;
   // The child block of each level, or kNoBlock; empty if no level has one.
   std::vector<int> blocks;
@@ -64,7 +64,7 @@ struct TailComponent {
   bool deep() const { return !blocks.empty() || !lists.empty(); }
 };
 
-// Levels that a block depends on only in that their vertices must not be taken by some of its own: their
+// Levels on which a block depends only because their vertices are excluded from some of its own levels: their
 // order does not matter.
 struct Excluded {
   std::vector<int> members;  // of the block
@@ -73,7 +73,7 @@ struct Excluded {
 
 struct TailBlock {
   std::vector<TailComponent> components;
-  std::vector<int> exact;  // levels matched before that it depends on, `excluded` apart
+  std::vector<int> exact;  // levels matched before that it depends on, `excluded` aside
   std::vector<Excluded> excluded;
   bool kept = false;  // whether to remember its numbers
 };
@@ -81,23 +81,24 @@ struct TailBlock {
 struct Tail {
   int start = 0;                  // first level; the number of levels if there is no tail
   std::vector<TailBlock> blocks;  // the first is the whole tail
-  // For each level of the tail, those of its `distinct` levels that are matched when it is counted.
+  // For each level of the tail, its `distinct` levels that are matched when it is counted.
   std::vector<std::uint32_t> matched;
   std::size_t lists = 0;
 
   bool nested() const { return blocks.size() > 1 || lists > 0; }
 };
 
-// Sets of one component that may differ, and its levels, at most.
+// The most different sets of one component, and its most levels.
 inline constexpr int kMostTailSets = 4;
 inline constexpr std::size_t kMostMixedLevels = 6;
 
-// Ways to take `levels` different vertices, in order, from one set of `size`, where the orders of each chain
-// count once. Nothing if there are more than about 2^123.
+// The number of ways to take `levels` different vertices, in order, from one set of `size`; the orders of
+// each chain count once. Nothing if there are more than about 2^123.
 std::optional<Total> falling_factorial(std::uint64_t size, std::size_t levels, std::span<const int> chains);
 
-// Ways to take a different vertex from each level's set, chains not yet divided by. common[mask] is the size
-// of the intersection of the sets in `mask`, whose bits number sets. Nothing if there may be more than 2^126.
+// The number of ways to take a different vertex from each level's set, not yet divided by the orders of
+// chains. common[mask] is the size of the intersection of the sets in `mask`, whose bits number sets. Nothing
+// if there may be more than 2^126.
 std::optional<Total> distinct_choices(const TailComponent& component, std::span<const std::uint64_t> common);
 
 // The product of the factorials of `chains`; they divide any count of ordered choices.

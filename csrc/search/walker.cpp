@@ -79,7 +79,7 @@ bool Walker::search_arcs() {
     row_end = std::upper_bound(row_end, root.offsets + native_plan_.roots + 1, arcs_.first);
   while (arcs_.first < arcs_.last) {
     const std::uint64_t arc = arcs_.first;
-    while (*row_end <= arc) ++row_end;  // empty rows are stepped over
+    while (*row_end <= arc) ++row_end;  // empty rows are skipped
     const auto vertex = static_cast<Vertex>(row_end - root.offsets - 1);
     arcs_.first = std::min(arcs_.last, *row_end);
     if (!search_root(vertex, {arc, arcs_.first}, arc == root.offsets[vertex])) return false;
@@ -130,13 +130,13 @@ Walker::Span Walker::clipped(int level) {
   return sets::clip(base(level), allowed.first, allowed.end);
 }
 
-// Whether the set of `level` is at hand.
+// Whether the set of `level` is computed.
 bool Walker::is_known(int level) const {
   const auto anchor = static_cast<std::size_t>(native_plan_.plan.shape.steps[level].anchor);
   return levels_[static_cast<std::size_t>(level)].valid_for == stamp_[anchor];
 }
 
-// Whether the set of `level`, which is only counted, is not known and would serve no second time.
+// Whether the set of `level`, which is only counted, is unknown and would be used only once.
 bool Walker::is_fresh(int level) const {
   const view::StepShape& step = native_plan_.plan.shape.steps[level];
   return counting_ && !native_plan_.tail.nested() && step.anchor == std::min(level, tail_) - 1 &&
@@ -189,7 +189,7 @@ bool Walker::count_clique(int level, Span candidates) {
   return spend(candidates.size() + chains.pairs + 1);
 }
 
-// Tries the open candidates of `level`, of which some may be given away meanwhile.
+// Tries the open candidates of `level`, some of which may be given away meanwhile.
 bool Walker::go_on(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
   const std::size_t size = state.open.size();
@@ -203,7 +203,7 @@ bool Walker::go_on(int level) {
   return spend(size + 1);
 }
 
-// Of a search that is being stopped while it tries one more of the candidates of `level`.
+// Updates left_off_ when a search is stopped at candidate `tried` of `level`.
 void Walker::stop_at(int level, std::size_t tried, std::size_t candidates) {
   if (!pace_) return;
   const Pace& pace = (*pace_)[static_cast<std::size_t>(level)];
@@ -242,7 +242,7 @@ bool Walker::list_last(int level, Span candidates) {
   });
 }
 
-// Hands out the candidates of the last level in the runs that are left between the vertices of `levels`.
+// Passes on the candidates of the last level without the vertices of `levels`, run by run.
 void Walker::hand_out_but(std::uint32_t levels, int level, Span candidates) {
   std::array<const Vertex*, view::kMaxLevels> taken;
   std::size_t count = 0;
@@ -278,7 +278,7 @@ bool Walker::keeps_all(int level) const {
   return (step.distinct | step.not_out | step.not_in) == 0;
 }
 
-// Hands out `candidates` in strips short enough that the clock is read in between.
+// Passes on `candidates` in strips short enough to read the clock in between.
 template <class Use>
 bool Walker::in_strips(Span candidates, Use&& use) {
   do {
@@ -322,7 +322,7 @@ std::uint64_t Walker::count_level(int level) {
   return candidates.size() - taken(level, matched_of(level), candidates, candidates);
 }
 
-// The levels that the vertex of `level`, which is counted, must differ from and that are matched.
+// The matched levels whose vertices the vertex of `level`, which is counted, must differ from.
 std::uint32_t Walker::matched_of(int level) const {
   return level < tail_ ? native_plan_.plan.shape.steps[level].distinct
                        : native_plan_.tail.matched[static_cast<std::size_t>(level)];
@@ -354,14 +354,14 @@ Walker::Span Walker::compute_base(int level) {
   return spans_.size() == 1 ? spans_[0] : fold(spans_.size(), buffer);
 }
 
-// The row of the last source: the one that changes with each candidate of the anchor level.
+// The row of the last source, which changes with each candidate of the anchor level.
 Walker::Span Walker::last_row(const view::StepShape& step, const rules::Bounds& allowed) const {
   return sets::clip(row(step.first_source + step.source_count - 1), allowed.first, allowed.end);
 }
 
 // Where `level` intersects two sets of which only the second, `changing`, differs from one candidate of the
-// anchor level to the next: the first, as marks. Null where that is not so, or not worth it. The marked set
-// is not clipped; it is enough that `changing` is.
+// anchor level to the next: the first, as marks. Null in other cases or where marks do not pay. The marked
+// set is not clipped; clipping `changing` suffices.
 const sets::Marks* Walker::marks(int level, Span changing) {
   const view::StepShape& step = native_plan_.plan.shape.steps[level];
   const bool reuses = step.reuse != view::kNoReuse;
@@ -415,7 +415,7 @@ Walker::Span Walker::row(std::uint32_t source) const {
   return {adjacency.begin(value), adjacency.end(value)};
 }
 
-// How many of `levels` have their vertex in both sets of values of `level`.
+// The number of `levels` whose vertex is in both sets of values of `level`.
 std::uint64_t Walker::taken(int level, std::uint32_t levels, Span a, Span b) const {
   std::uint64_t found = 0;
   for_each_bit(levels, [&](std::size_t l) {

@@ -1,4 +1,4 @@
-// Depth-first search of one thread (see motiflux/view/plan.hpp for what the levels mean).
+// Depth-first search of one thread (levels: see motiflux/view/plan.hpp).
 //
 // Candidate sets are pointers into the adjacency where a level has one source; only true intersections are
 // copied, into one buffer per level. A level's set is kept until a vertex it depends on changes, so a set
@@ -25,14 +25,14 @@
 
 namespace motiflux::search {
 
-// What to do with the candidates of the last level.
+// Receives the candidates of the last level.
 class Visitor {
  public:
   virtual ~Visitor() = default;
-  // Levels 0..k-2 are `prefix`; each of `last`, filtered already, completes an embedding. All are values.
+  // `prefix` has the values of levels 0..k-2; each value of `last`, already filtered, completes an embedding.
   virtual void rows(const std::uint32_t* prefix, sets::Span last) = 0;
   virtual void count(Total embeddings) = 0;
-  // The same, of more than a Total may hold.
+  // The same for numbers that a Total might not hold.
   virtual void count_wide(const Wide& embeddings) = 0;
   // Called every few thousand steps; false to stop.
   virtual bool keep_going() = 0;
@@ -46,11 +46,11 @@ class Walker : private Adaptive::Owner {
   // Searches the embeddings of `item`; false when stopped.
   bool search(const WorkItem& item);
 
-  // Root arcs that are done with the item that was searched last: those given away are not.
+  // Root arcs that the last item completed, without the arcs given away.
   std::uint64_t arcs_done() const { return arcs_done_; }
 
-  // Gives threads that wait at `pool` some of what `outermost` has left. That one is this walker or, where
-  // this one goes on from partial embeddings of another, the one that they all come from.
+  // Gives threads that wait at `pool` some of the remaining work of `outermost`: this walker or, if it
+  // continues from partial embeddings of others, the first of these walkers.
   void share(Pool& pool) { share(pool, *this); }
   void share(Pool& pool, Walker& outermost) {
     pool_ = &pool;
@@ -60,36 +60,36 @@ class Walker : private Adaptive::Owner {
   // The same, arc by arc, with before(arc) called for each.
   bool search_arcs(ArcRange range, const std::function<void(std::uint64_t)>& before);
 
-  // Goes on from the first `levels` >= 2 values of `leader`, whose plan is the same up to there; false when
-  // told to stop. `lender`, which may be null, has the same set at the next level, if it has one for these.
+  // Continues from the first `levels` >= 2 values of `leader`, whose plan is the same up to there; false when
+  // stopped. `lender`, which may be null, has the same set at the next level, if it has computed one for
+  // these values.
   bool follow(const Walker& leader, int levels, const Walker* lender);
 
-  // Searches what extends `levels` >= 2 values, a partial embedding that no level of the tail is in; false
-  // when told to stop, after which it serves no more.
+  // Searches the extensions of `levels` >= 2 values, a partial embedding without levels of the tail; false
+  // when stopped, after which the walker cannot be used again.
   bool complete(const std::uint32_t* values, int levels);
 
-  // Has the set of `level` kept for others where it would only be counted.
+  // Keeps the set of `level` for other walkers where it would only be counted.
   void keep_set(int level) {
     kept_level_ = level;
     if (level > clique_level_) clique_level_ = -1;
   }
 
-  // Candidates met and elements of sets read so far, about.
+  // The approximate number of candidates met and elements of sets read so far.
   std::uint64_t work() const {
     return spent_ + static_cast<std::uint64_t>(native_plan_.check_every - budget_);
   }
 
-  // Has left_off() say something once the search was stopped, after which this walker serves no more.
+  // Makes left_off() valid after a stopped search; the walker cannot be used again then.
   void keep_pace() { pace_ = std::make_unique<std::array<Pace, view::kMaxLevels>>(); }
 
-  // How far the last work item was when the search was stopped; zeros if it was done except for the last
-  // check.
+  // The progress of the last work item when the search was stopped; zeros if only the last check was left.
   struct LeftOff {
-    // How much of it was done, were all subtrees alike: too much where it was stopped in a larger one.
+    // The share done if all subtrees were alike: too large if the search was stopped in a larger one.
     double share = 0;
-    // Its work, were the candidates of each level alike on the average, with the one being tried counted as
-    // what it seems to take itself: too much where it is larger than others, as it often is, or where what is
-    // remembered makes later ones cheaper; too little where other parts of a tail were not begun.
+    // Its expected work if the candidates of each level were alike on average, the current one with its own
+    // expected work: too large if the current one is larger than others, as is frequent, or if remembered
+    // numbers make later ones cheaper; too small if other parts of a tail were not begun.
     double work = 0;
   };
   LeftOff left_off() const { return left_off_; }
@@ -97,29 +97,29 @@ class Walker : private Adaptive::Owner {
   std::uint32_t value(int level) const { return value_[static_cast<std::size_t>(level)]; }
 
   // Partial embeddings up to each level but the last so far. A root whose row is cut into chunks counts with
-  // the chunk that holds its start; one without an arc to level 1 is none.
+  // the chunk that holds its start; a root without arcs to level 1 does not count.
   const std::array<std::uint64_t, view::kMaxLevels>& sizes() const { return sizes_; }
 
  private:
   friend class NestedTailCounter;
 
-  // A search that finds something less often than that between two checks fails more than it finds.
+  // With fewer embeddings than this between two checks, a search fails more often than it finds.
   static constexpr std::uint64_t kFewFinds = 64;
 
-  // One that finds that much has no need of jumps.
+  // With at least this many, a search has no need of jumps.
   static constexpr std::uint64_t kManyFinds = 1024;
 
   static constexpr std::uint32_t kAllLevels = ~std::uint32_t{0};
 
   using Vertex = std::uint32_t;
   using Span = sets::Span;
-  enum class Jumping { kOff, kWanted, kOn };  // wanted: from where the search is now
+  enum class Jumping { kOff, kWanted, kOn };  // wanted: to be turned on at the current level
   using Levels = std::uint32_t;               // a bit mask
   struct Level {
     Span base;
-    Span open;                      // candidates that are still to be tried
+    Span open;                      // candidates still to be tried
     const Vertex* start = nullptr;  // the first candidate
-    bool given = false;             // whether others were given some of them
+    bool given = false;             // whether some were given to other threads
     std::uint64_t valid_for = 0;    // stamp of the anchor level when `base` was computed
     std::vector<Vertex> buffer;
     sets::Marks marks;
@@ -136,7 +136,7 @@ class Walker : private Adaptive::Owner {
     state.open = candidates;
     state.given = false;
   }
-  // Work so far when the candidates of a level were begun, and the last of them.
+  // The work done when the first candidate of a level was begun, and when the last one was.
   struct Pace {
     std::uint64_t begun = 0;
     std::uint64_t last = 0;
@@ -156,7 +156,7 @@ class Walker : private Adaptive::Owner {
   bool adapt_on(int level);
   void adapt();
 
-  // Of the search in no fixed order.
+  // For the search in adaptive order.
   bool counts() const override { return counting_; }
   void counted(Total embeddings) override { found(embeddings); }
   void complete(const Vertex* values) override {
@@ -167,8 +167,8 @@ class Walker : private Adaptive::Owner {
 
   Span all_different(int level, Span candidates) const;
 
-  // Why there is no embedding below the partial one searched last: every change to it that leaves the
-  // vertices of these levels as they are leaves none either. All levels, if there is an embedding.
+  // Why the partial embedding searched last has no extension: as long as the vertices of these levels stay,
+  // no change of other levels gives one. All levels if there is an embedding.
   void note_sources();
   Levels reads(int level) const {
     return set_of_[static_cast<std::size_t>(level)] | bounds_of_[static_cast<std::size_t>(level)];
@@ -252,11 +252,11 @@ class Walker : private Adaptive::Owner {
   const int tail_;    // first level counted in closed form
   int clique_level_;  // first of three levels that are counted in bits, or -1
   Jumping jumping_;
-  std::uint64_t finds_ = 0;  // embeddings since the last reading of the clock, not all if they are many
+  std::uint64_t finds_ = 0;  // embeddings since the clock was last read; not all if they are many
   Levels failing_ = 0;
-  std::array<Levels, view::kMaxLevels> set_of_{};     // levels that the base of each depends on
-  std::array<Levels, view::kMaxLevels> bounds_of_{};  // ... that it is compared with by order
-  Levels tail_reads_ = 0;                             // ... that the tail depends on
+  std::array<Levels, view::kMaxLevels> set_of_{};     // by level: levels that its base depends on
+  std::array<Levels, view::kMaxLevels> bounds_of_{};  // ... levels it is compared with by order
+  Levels tail_reads_ = 0;                             // levels that the tail depends on
   std::array<Vertex, view::kMaxLevels> value_{};
   std::array<std::uint64_t, view::kMaxLevels> stamp_{};
   std::array<std::uint64_t, view::kMaxLevels> sizes_{};
@@ -267,18 +267,18 @@ class Walker : private Adaptive::Owner {
   // Of a component of the tail: the common vertices of each subset of its sets, and their number.
   std::array<std::vector<Vertex>, 1 << kMostTailSets> shared_;
   std::array<std::uint64_t, 1 << kMostTailSets> common_{};
-  std::unique_ptr<NestedTailCounter> nested_tail_;  // of a tail that is nested, or beyond 128 bits
-  std::unique_ptr<Adaptive> adaptive_;              // once levels are matched in no fixed order
+  std::unique_ptr<NestedTailCounter> nested_tail_;  // for a tail that is nested or beyond 128 bits
+  std::unique_ptr<Adaptive> adaptive_;              // once levels are matched in adaptive order
   CliqueTail clique_;
-  ArcRange arcs_{};   // left of the item, without those of the root that is being searched
-  ArcRange slice_{};  // of that root
+  ArcRange arcs_{};   // arcs left of the item after the current root
+  ArcRange slice_{};  // arcs of the current root
   std::uint64_t arcs_done_ = 0;
   Pool* pool_ = nullptr;
   Walker* outermost_ = nullptr;
   std::uint64_t clock_ = 0;
   std::uint64_t spent_ = 0;
-  std::unique_ptr<std::array<Pace, view::kMaxLevels>> pace_;  // asked for by keep_pace()
-  LeftOff left_off_;              // of the outermost level that was not done with when the search was stopped
+  std::unique_ptr<std::array<Pace, view::kMaxLevels>> pace_;  // set by keep_pace()
+  LeftOff left_off_;              // of the outermost level unfinished when the search was stopped
   std::uint64_t left_begun_ = 0;  // when that level was begun
   std::int64_t budget_;
 };

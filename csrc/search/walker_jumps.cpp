@@ -1,13 +1,14 @@
-// Leaving levels that have no part in a failure: failing sets (DAF, SIGMOD 2019), which are the conflict sets
+// Backjumping over levels that have no part in a failure: failing sets (DAF, SIGMOD 2019), the conflict sets
 // of constraint solvers.
 //
-// Where a partial embedding has no extension, a few of its levels tell why: those that made a set empty,
-// those whose vertex another level would need. What a level's candidates failed for is united, with what made
-// its set; if the level itself has no part in one of them, another candidate changes nothing:
+// Where a partial embedding has no extension, a few of its levels are the reason: the levels that made a set
+// empty, and the levels that hold a vertex which another level needs. The reasons of all of a level's
+// candidates are united with the levels that its set depends on; if the level itself is not among the reasons
+// of one candidate, other candidates fail too:
 //
-//   level 3   a ── b ── c        below b: level 7's set is empty, which comes from levels 1 and 5;
-//             |    |    x        level 5 can take nothing else, as its set comes from level 1.
-//           fails {1}  left out  So {1} remains: c is left out, and so are all candidates of level 2.
+//   level 3   a ── b ── c        below b: the set of level 7, from levels 1 and 5, is empty;
+//             |    |    x        level 5 has no other candidate; its set depends on level 1.
+//           fails {1}  left out  So {1} remains: c is skipped, as are all candidates of level 2.
 #include <bit>
 
 #include "search/walker.hpp"
@@ -40,7 +41,7 @@ void Walker::note_sources() {
   }
 }
 
-// Tries the open candidates of `level`, of which some may be given away meanwhile, until one fails for
+// Tries the open candidates of `level`, some of which may be given away meanwhile, until one fails for
 // reasons that hold for all of them.
 bool Walker::jump_on(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
@@ -59,7 +60,7 @@ bool Walker::jump_on(int level) {
       stop_at(level, static_cast<std::size_t>(state.open.first - state.start - 1), all);
       return false;
     }
-    if (!jumps()) {  // given up on the way: why candidates failed is not known
+    if (!jumps()) {  // given up meanwhile: the reasons of failures are unknown
       failing = failing_ = kAllLevels;
       if (jumping_ == Jumping::kWanted) jumping_ = Jumping::kOn;
     }
@@ -80,8 +81,8 @@ void Walker::choose_to_jump() {
   finds_ = 0;
 }
 
-// Goes on from the open candidates of `level` with jumps, or in no fixed order if that may be: of those
-// before it is not known why they failed.
+// Continues from the open candidates of `level` with jumps, or in adaptive order if allowed. The reasons of
+// failures before are unknown.
 bool Walker::start_to_jump(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
   if (!jumps()) {
@@ -101,7 +102,7 @@ void Walker::adapt() {
                                          static_cast<Adaptive::Owner&>(*this));
 }
 
-// Tries the open candidates of `level`, with the levels after it in no fixed order.
+// Tries the open candidates of `level`, with the levels after it in adaptive order.
 bool Walker::adapt_on(int level) {
   Level& state = levels_[static_cast<std::size_t>(level)];
   const std::size_t size = state.open.size();
@@ -124,7 +125,7 @@ bool Walker::adapt_on(int level) {
   return spend(size + 1);
 }
 
-// The candidates of `level`, those left out after which later levels would find too few.
+// The candidates of `level`, without those that would leave later levels too few.
 Walker::Span Walker::all_different(int level, Span candidates) const {
   if (native_plan_.all_different.empty()) return candidates;
   const AllDifferentBound& bound = native_plan_.all_different[static_cast<std::size_t>(level)];
@@ -132,14 +133,14 @@ Walker::Span Walker::all_different(int level, Span candidates) const {
   return {candidates.first, candidates.last - bound.greater};
 }
 
-// The levels that the set of `level` depends on. Order restrictions count only if they left something out.
+// The levels that the set of `level` depends on. Order restrictions count only if they excluded a candidate.
 Walker::Levels Walker::why_no_others(int level, Span candidates) const {
   const auto at = static_cast<std::size_t>(level);
   const bool whole = level > 1 && candidates.size() == levels_[at].base.size();
   return whole ? set_of_[at] : reads(level);
 }
 
-// The levels for whose vertices `level` does not accept a candidate; none if its degree is the reason.
+// The levels whose vertices make `level` refuse a candidate; none if its degree is the reason.
 Walker::Levels Walker::why_refused(int level, Vertex candidate) const {
   const view::StepShape& step = native_plan_.plan.shape.steps[level];
   const Vertex vertex = compare_.vertex(static_cast<std::size_t>(level), candidate);
@@ -153,7 +154,7 @@ Walker::Levels Walker::why_refused(int level, Vertex candidate) const {
   return 0;
 }
 
-// Of the last level, all of whose candidates are refused.
+// The reasons of the last level when all its candidates are refused.
 Walker::Levels Walker::why_none_last(int level, Span candidates) const {
   const view::StepShape& step = native_plan_.plan.shape.steps[level];
   const Levels all = step.distinct | step.not_out | step.not_in;
@@ -165,7 +166,8 @@ Walker::Levels Walker::why_none_last(int level, Span candidates) const {
   return why_no_others(level, candidates) | refusing;
 }
 
-// Of a level that is counted, alone or with others of a component: its set, and what takes vertices of it.
+// The reasons of a level that is counted, alone or in a component: the levels that its set depends on, and
+// the levels that hold vertices of it.
 Walker::Levels Walker::why_uncounted(int level) const {
   const view::StepShape& step = native_plan_.plan.shape.steps[level];
   Levels failing = reads(level);

@@ -28,7 +28,7 @@ bool Walker::count_nested_tail() {
   try {
     failing_ = nested_tail_->count() ? kAllLevels : tail_reads_;
   } catch (const Stopped&) {
-    return false;  // left_off_ says how much of the tail was done
+    return false;  // left_off_ has the share of the tail done
   }
   return spend(1);
 }
@@ -45,7 +45,7 @@ std::optional<Total> Walker::count_component(const TailComponent& component) {
   return ways;
 }
 
-// The ways to take two different vertices for two levels whose sets differ.
+// The number of ways to take two different vertices for two levels whose sets differ.
 Total Walker::count_pairs(int a, int b) {
   const Span first = vertices_of(a, shared_[1]);
   if (first.size() == 0) return 0;
@@ -59,7 +59,7 @@ Total Walker::count_pairs(int a, int b) {
   return pairs - (common - count_matched(apart | others, first, second));
 }
 
-// Fills common_ for each subset of the sets of `component`, less the vertices that its levels must differ
+// Fills common_ for each subset of the sets of `component`, without the vertices that its levels must differ
 // from.
 void Walker::fill_common(const TailComponent& component) {
   std::array<std::uint32_t, 1 << kMostTailSets> apart;
@@ -92,7 +92,7 @@ void Walker::fill_common(const TailComponent& component) {
   }
 }
 
-// The data vertices that `level` may take, copied into `buffer` where its values are positions.
+// The data vertices that `level` may take, copied into `buffer` if its values are positions.
 Walker::Span Walker::vertices_of(int level, std::vector<Vertex>& buffer) {
   const Span values = clipped(level);
   if (native_plan_.members.empty()) return values;
@@ -102,7 +102,7 @@ Walker::Span Walker::vertices_of(int level, std::vector<Vertex>& buffer) {
   return {buffer.data(), buffer.data() + values.size()};
 }
 
-// How many of `levels` have their vertex in both of two sets of data vertices.
+// The number of `levels` whose vertex is in both sets of data vertices.
 std::uint64_t Walker::count_matched(std::uint32_t levels, Span a, Span b) const {
   std::uint64_t found = 0;
   for_each_bit(levels, [&](std::uint32_t l) {

@@ -1,4 +1,4 @@
-// How a walker takes work items, and gives some of its own work away.
+// A walker's side of work sharing: it takes work items and gives away some of its own work.
 #include <algorithm>
 
 #include "search/walker.hpp"
@@ -23,7 +23,7 @@ bool Walker::search(const WorkItem& item) {
   return jumps() ? jump_on(item.level) : go_on(item.level);
 }
 
-// Goes on with some of what is summed over at the beginning of the tail.
+// Continues with candidates of a nested sum at the beginning of the tail.
 bool Walker::search_tail(const WorkItem& item) {
   if (!nested_tail_) nested_tail_ = std::make_unique<NestedTailCounter>(*this);
   for (Level& state : levels_) state.open = {};
@@ -35,8 +35,8 @@ bool Walker::search_tail(const WorkItem& item) {
   return spend(1);
 }
 
-// Returns the candidates of the item, with the vertices before them assigned. What is met on the way counts
-// for the thread that gave the item away.
+// Returns the candidates of the item, with the vertices of the levels before assigned. The partial embeddings
+// on the way were counted by the thread that gave the item away.
 Walker::Span Walker::replay(const WorkItem& item) {
   slice_ = item.slice;
   for (int level = 0; level < item.level; ++level) {

@@ -1,4 +1,4 @@
-// Rows of bits over one small set: row i holds which members may follow member i.
+// Rows of bits over one small set: row i is the set of members that may follow member i.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ struct Chains {
   std::uint64_t triples = 0;  // and k follows both
 };
 
-// To be inlined where the instruction that counts bits is at hand, and where it is not.
+// To be inlined into functions compiled with and without the popcnt instruction.
 __attribute__((always_inline)) inline Chains count_chains_in(const BitRows& bits) {
   Chains found;
   const std::uint64_t* end = bits.rows + bits.size * bits.words;

@@ -1,7 +1,7 @@
 // Intersections of ascending lists of distinct vertices.
 //
-// Two methods: a merge, and galloping for lists of very different length. A policy says which, and with which
-// instructions lists are merged.
+// Two methods: a merge, and galloping for lists of very different length. A policy selects the method and the
+// instructions of merges.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@ namespace motiflux::sets {
 
 enum class Method : int { kAuto = 0, kMerge = 1, kGallop = 2 };
 
-// What work is reckoned with, whatever the instructions: lists whose lengths differ by this factor are not
-// read in full.
+// For estimates of work, with any instructions: lists whose lengths differ by this factor are not read in
+// full.
 inline constexpr std::size_t kGallopRatio = 32;
 
-// How sets are intersected, and with which instructions.
+// The method and the instructions of intersections.
 struct Policy {
   Policy(Method intersect = Method::kAuto, Simd simd = best_here())
       : method(intersect), routines(&routines_of(simd)) {}
@@ -28,7 +28,7 @@ struct Policy {
     if (method != Method::kAuto) return method == Method::kGallop;
     return large / (small < routines->few ? routines->gallop_ratio_of_few : routines->gallop_ratio) > small;
   }
-  // Whether to look `changing` elements up in a set of `stable`, if that is marked, rather than to intersect.
+  // Whether to look up `changing` elements in a marked set of `stable` elements rather than to intersect.
   bool marks(std::size_t stable, std::size_t changing) const {
     return method == Method::kAuto && !gallops(stable, changing) &&
            (changing < kLongList || stable > routines->merge_ratio * changing);
@@ -38,7 +38,7 @@ struct Policy {
   const Routines* routines;
 };
 
-// First element of [first, last) not less than `vertex`, looked for near `first`.
+// First element of [first, last) not less than `vertex`, searched from `first` on.
 inline const std::uint32_t* gallop(const std::uint32_t* first, const std::uint32_t* last,
                                    std::uint32_t vertex) {
   std::size_t step = 1;

@@ -1,4 +1,4 @@
-// A set held as bits, so that another list can be intersected with it at a step per element.
+// A set as bits, so that other lists are intersected with it in one step per element.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,14 @@
 
 namespace motiflux::sets {
 
-// One set at a time, known by a stamp that the caller gives it.
+// One set at a time, identified by a stamp of the caller.
 class Marks {
  public:
   bool holds(std::uint64_t stamp) const { return stamp == marked_; }
 
   // Whether to mark the set `stamp` of `size` elements, now that it is intersected with a list of `other`
-  // elements. Marking and clearing read the set twice: it pays once the lists met add up to a share of that.
+  // elements. Marking and clearing read the set twice: it pays when the lists so far add up to a share of
+  // that.
   bool worthwhile(std::uint64_t stamp, std::size_t size, std::size_t other) {
     if (stamp != met_) {
       met_ = stamp;
@@ -25,7 +26,7 @@ class Marks {
     return enough;
   }
 
-  // Holds `set`, whose elements are below `vertices`, instead of the one before.
+  // Marks `set`, whose elements are below `vertices`, and clears the set before.
   void mark(std::uint64_t stamp, Span set, std::uint32_t vertices) {
     if (words_.empty()) words_.resize(vertices / 32 + 1, 0);
     for (std::uint32_t vertex : elements_) words_[vertex / 32] = 0;
@@ -40,7 +41,7 @@ class Marks {
     return policy.routines->count_marked(words_.data(), list);
   }
 
-  // Writes the elements of `list` that are marked to `out`, which has room for all of `list`.
+  // Writes the marked elements of `list` to `out`, which has room for all of `list`.
   std::size_t intersect(Span list, std::uint32_t* out, const Policy& policy) const {
     return policy.routines->write_marked(words_.data(), list, out);
   }

@@ -8,7 +8,7 @@ constexpr Routines kScalar = {
     count_scalar, write_scalar, count_marked_scalar, write_marked_scalar, count_chains_scalar, 16, 16, 0, 0};
 
 #ifdef MOTIFLUX_X86_SIMD
-// Gathering eight words is slower than to fetch them one by one.
+// Gathering eight words is slower than loading them one by one.
 constexpr Routines kAvx2 = {
     count_avx2, write_avx2, count_marked_scalar, write_marked_scalar, count_chains_avx2, 128, 16, 8, 0};
 constexpr Routines kAvx512 = {
@@ -62,7 +62,7 @@ Chains count_chains_scalar(const BitRows& bits) {
 
 bool runs_here(Simd simd) {
 #ifdef MOTIFLUX_X86_SIMD
-  // They ask the processor and, for the wider registers, whether the system keeps them.
+  // They check the processor and, for wider registers, whether the system saves them.
   __builtin_cpu_init();
   const bool avx2 =
       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");

@@ -1,7 +1,7 @@
-// Blocks of eight against blocks of eight: each of one is compared with the other rotated seven times.
+// Blocks of eight against blocks of eight: one is compared with the other and with its seven rotations.
 //
-// The functions are compiled for their instructions one by one, by attribute, so that nothing else that this
-// file instantiates (a template that the linker may take from here) needs them.
+// Each function is compiled for its instructions by attribute, so that templates that this file instantiates
+// (and that the linker may take from here) do not need them.
 #include "sets/routines.hpp"
 
 #ifdef MOTIFLUX_X86_SIMD
@@ -32,10 +32,11 @@ MOTIFLUX_AVX2 inline std::uint32_t common(__m256i a, __m256i b) {
   return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(any)));
 }
 
-// Writes the elements of `block` that `chosen` names to `out`, and nothing beyond them; returns their number.
+// Writes the elements of `block` in the mask `chosen` to `out`, and nothing beyond them; returns their
+// number.
 MOTIFLUX_AVX2 inline int compress(std::uint32_t* out, __m256i block, std::uint32_t chosen) {
   const int size = _mm_popcnt_u32(chosen);
-  // Byte-wide positions 0..7, those of the chosen ones gathered at the low end.
+  // Byte-wide positions 0..7; the positions of chosen elements are gathered at the low end.
   const std::uint64_t bytes = _pdep_u64(chosen, 0x0101010101010101) * 0xFF;
   const std::uint64_t positions = _pext_u64(0x0706050403020100, bytes);
   const __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(positions)));
@@ -46,7 +47,7 @@ MOTIFLUX_AVX2 inline int compress(std::uint32_t* out, __m256i block, std::uint32
 }
 
 // Where `out` is the start of a list, a block may be read again after some of it was overwritten: by elements
-// that are less than what is left of the other list, and only where elements were that are so too.
+// less than the rest of the other list, and only in place of such elements.
 template <bool Misses>
 MOTIFLUX_AVX2 std::size_t write_blocks(Span a, Span b, std::uint32_t* out) {
   std::uint32_t* write = out;

@@ -1,11 +1,11 @@
 // Blocks of sixteen against blocks of sixteen, by the instruction that compares two such blocks. Without it,
-// rotating one block fifteen times, they are slower than blocks of eight (docs/design/set-operations.md).
+// with fifteen rotations, they are slower than blocks of eight (docs/design/set-operations.md).
 //
 // The last block of a list may be short. Lanes beyond its end are not read; they are filled with its first
-// element, which can be found twice only where it is found anyway, and bits beyond the end are dropped.
+// element, which is found there only if it is found anyway; bits beyond the end are dropped.
 //
-// The functions are compiled for their instructions one by one, by attribute, so that nothing else that this
-// file instantiates (a template that the linker may take from here) needs them.
+// Each function is compiled for its instructions by attribute, so that templates that this file instantiates
+// (and that the linker may take from here) do not need them.
 #include "sets/routines.hpp"
 
 #ifdef MOTIFLUX_X86_SIMD
@@ -17,13 +17,13 @@ namespace motiflux::sets {
 namespace {
 
 constexpr std::size_t kBlock = 16;
-constexpr __mmask16 kAll = 0xFFFF;  // given where the plain intrinsics make GCC 12 warn of themselves
+constexpr __mmask16 kAll = 0xFFFF;  // used where the plain intrinsics cause warnings of GCC 12
 
 MOTIFLUX_AVX512 inline std::uint32_t lanes(std::size_t size) {
   return _bzhi_u32(0xFFFF, static_cast<std::uint32_t>(size));
 }
 
-// What is left of a list, its next block and how many elements that has.
+// The rest of a list, its next block and the block's number of elements.
 struct Reader {
   const std::uint32_t* at;
   const std::uint32_t* end;
@@ -34,7 +34,7 @@ struct Reader {
   }
   MOTIFLUX_AVX512 inline bool whole() const { return static_cast<std::size_t>(end - at) >= kBlock; }
   MOTIFLUX_AVX512 inline __m512i block() const { return _mm512_loadu_si512(at); }
-  // A block that may be short, but not empty.
+  // A possibly short, nonempty block.
   MOTIFLUX_AVX512 inline __m512i short_block() const {
     const __m512i fill = _mm512_set1_epi32(static_cast<int>(*at));
     return _mm512_mask_loadu_epi32(fill, static_cast<__mmask16>(lanes(size())), at);
@@ -48,14 +48,15 @@ MOTIFLUX_AVX512 inline std::uint32_t common(__m512i a, __m512i b) {
   return of_a;
 }
 
-// Steps over the blocks of `size_a` and `size_b` elements that have no further matches.
+// Skips the blocks, of `size_a` and `size_b` elements, that have no further matches.
 MOTIFLUX_AVX512 inline void advance(Reader& a, Reader& b, std::size_t size_a, std::size_t size_b) {
   const std::uint32_t most_a = a.at[size_a - 1], most_b = b.at[size_b - 1];
   a.at += most_a <= most_b ? size_a : 0;
   b.at += most_b <= most_a ? size_b : 0;
 }
 
-// Writes the elements of `block` that `chosen` names to `out`, and nothing beyond them; returns their number.
+// Writes the elements of `block` in the mask `chosen` to `out`, and nothing beyond them; returns their
+// number.
 MOTIFLUX_AVX512 inline int compress(std::uint32_t* out, __m512i block, std::uint32_t chosen) {
   const int size = _mm_popcnt_u32(chosen);
   const __m512i first = _mm512_maskz_compress_epi32(static_cast<__mmask16>(chosen), block);
@@ -63,7 +64,7 @@ MOTIFLUX_AVX512 inline int compress(std::uint32_t* out, __m512i block, std::uint
   return size;
 }
 
-// The lanes of `valid` whose vertex is in `set`. No word is read for others.
+// The lanes of `valid` whose vertex is in `set`. No word is read for other lanes.
 MOTIFLUX_AVX512 inline std::uint32_t marked(Bits set, __m512i vertices, std::uint32_t valid) {
   const __m512i words = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), static_cast<__mmask16>(valid),
                                                     _mm512_maskz_srli_epi32(kAll, vertices, 5), set, 4);
@@ -73,7 +74,7 @@ MOTIFLUX_AVX512 inline std::uint32_t marked(Bits set, __m512i vertices, std::uin
 }
 
 // Where `out` is the start of a list, a block may be read again after some of it was overwritten: by elements
-// that are less than what is left of the other list, and only where elements were that are so too.
+// less than the rest of the other list, and only in place of such elements.
 template <bool Misses>
 MOTIFLUX_AVX512 std::size_t write_blocks(Span list_a, Span list_b, std::uint32_t* out) {
   Reader a{list_a.first, list_a.last}, b{list_b.first, list_b.last};

@@ -10,7 +10,7 @@
 namespace motiflux::sets {
 
 // The first element not less than `bound`, or the end. No branch depends on the elements: three times as fast
-// as std::lower_bound where a bound falls anywhere, and slower where it falls near the one before.
+// as std::lower_bound for random bounds, and slower for bounds near the one before.
 inline const std::uint32_t* lower_bound(Span span, std::uint32_t bound) {
   const std::uint32_t* first = span.first;
   for (std::size_t left = span.size(); left > 0;) {

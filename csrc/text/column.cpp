@@ -8,7 +8,7 @@ namespace motiflux::text {
 namespace {
 
 constexpr std::size_t kMaxIdBytes = 4096;
-constexpr std::size_t kAtOnce = 1 << 14;  // rows between two checks whether to stop
+constexpr std::size_t kAtOnce = 1 << 14;  // rows between two checks for a stop
 
 bool has_exact_float(std::int64_t value) {
   return value >= -kExactInFloat && value <= kExactInFloat;
@@ -116,7 +116,7 @@ void ColumnBuilder::take_value(std::string_view field, bool quoted, std::int64_t
   }
 }
 
-// False where the text has to be kept as it is written.
+// False if the text has to be kept as written.
 bool ColumnBuilder::take_typed(std::string_view token, Dictionary& dictionary) {
   std::int64_t integer;
   if (canonical_integer(token, integer)) {
@@ -186,7 +186,7 @@ void ColumnBuilder::push_filler() {
   }
 }
 
-// The rows so far are all absent.
+// Precondition: all rows so far are absent.
 void ColumnBuilder::begin_kind(Kind kind, Dictionary& dictionary) {
   const std::size_t count = std::exchange(empty_rows_, 0);
   kind_ = kind;

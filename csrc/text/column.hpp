@@ -1,4 +1,4 @@
-// One column of a table of text, its type found out while it is read.
+// One column of a table of text; its type is detected while it is read.
 #pragma once
 
 #include <cstddef>
@@ -16,29 +16,29 @@ namespace motiflux::text {
 
 enum class Kind : std::uint8_t { kEmpty, kBoolean, kInteger, kFloat, kString };
 
-// What a column may hold.
+// The values that a column may hold.
 enum class Want : std::uint8_t {
   kAnything,    // an attribute: any kind; an empty field is a missing value
-  kIdentifier,  // an id or a label: integers, or else strings
+  kIdentifier,  // an id or a label: integers or, failing that, strings
   kName,        // an id or a label: strings
-  kInteger,     // integers of a range; zeros may lead them
+  kInteger,     // integers of a range; leading zeros are allowed
   kFloat,       // numbers, as floats
 };
 
 struct ColumnSpec {
   std::size_t position = 0;  // among the fields of a record
-  std::string what;          // what errors call it
+  std::string what;          // its name in errors
   Want want = Want::kAnything;
-  std::size_t dictionary = 0;  // columns of one dictionary number equal strings alike
+  std::size_t dictionary = 0;  // columns of one dictionary give equal strings the same number
   bool strings = false;        // strings from the first row on
   std::int64_t low = 0;        // the range of kInteger
   std::int64_t high = std::numeric_limits<std::int64_t>::max();
 };
 
-// The kind starts with the first value and is widened by later ones, never losing what a field said: integers
-// among fractions become floats if all are exact as floats, else strings, as they were written. Where what
-// was written is gone (fractions, zeros, blanks), `must_reread` says that the column has to be read again, as
-// strings from the first row on; until then it holds nothing.
+// The first value sets the kind and later values widen it without loss: integers among fractions become
+// floats if all are exact as floats, else strings, as they were written. If the original text is lost
+// (fractions, zeros, blanks), `must_reread` is true: the column has to be read again, as strings from the
+// first row on; until then it holds nothing.
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(const ColumnSpec& spec);
@@ -55,12 +55,12 @@ class ColumnBuilder {
   // The kind that both can be widened to without a loss.
   static Kind common_kind(const ColumnBuilder& a, const ColumnBuilder& b);
   void widen(Kind kind, Dictionary& dictionary);
-  // Puts the rows of `other`, of the same kind, after those that are here.
+  // Appends the rows of `other`, which has the same kind.
   void append(ColumnBuilder& other, const Growing<std::uint32_t>& code_of_others);
 
-  // Empty values of strings were told from missing ones; this leaves 1 where a value is missing.
+  // Turns the marks of absence into 1 for missing values and 0 for others.
   void settle_missing();
-  // Throws Cancelled when asked to stop.
+  // Throws Cancelled after a stop request.
   void recode(const Growing<std::uint32_t>& new_code, const Workers& workers);
 
   Kind kind() const { return kind_; }
@@ -108,10 +108,10 @@ class ColumnBuilder {
   bool exact_in_float() const;
   void drop_values();
 
-  const ColumnSpec* spec_;  // outlives this
+  const ColumnSpec* spec_;  // outlives the builder
   Kind kind_ = Kind::kEmpty;
   bool wide_ = false;
-  bool retouched_ = false;  // a number was written with blanks around it
+  bool retouched_ = false;  // a number had blanks around it
   bool must_reread_ = false;
   std::size_t empty_rows_ = 0;  // rows so far of a column without a kind
   Growing<std::int32_t> narrow_;
@@ -119,7 +119,7 @@ class ColumnBuilder {
   Growing<double> floats_;
   Growing<std::uint32_t> codes_;
   Growing<std::uint8_t> truths_;  // positions in kTruths
-  Growing<std::uint8_t> absent_;  // Absence of each row; empty while all are there
+  Growing<std::uint8_t> absent_;  // Absence of each row; empty while none is absent
 };
 
 }  // namespace motiflux::text

@@ -9,7 +9,7 @@
 namespace motiflux::text {
 namespace {
 
-constexpr std::size_t kAtOnce = 1 << 12;         // strings between two checks whether to stop
+constexpr std::size_t kAtOnce = 1 << 12;         // strings between two checks for a stop
 constexpr std::size_t kSlotsPerCheck = 1 << 18;  // free slots between two checks
 
 std::uint64_t mixed(std::uint64_t value) {
@@ -31,7 +31,7 @@ std::uint64_t hash_of(std::string_view string) {
   return mixed(mixed(hash ^ rest) * 0x94d049bb133111ebu);
 }
 
-// The first bytes as a number that orders as the string does, as far as it reaches.
+// The first bytes as a number whose order is that of strings, up to this length.
 std::uint64_t prefix_of(std::string_view string) {
   std::uint64_t prefix = 0;
   for (std::size_t i = 0; i < 8; ++i)
@@ -65,7 +65,7 @@ std::uint32_t Dictionary::look_up(std::string_view string) {
   }
 }
 
-// Sorting that was cancelled leaves strings without slots.
+// A cancelled sort leaves strings without slots.
 std::size_t Dictionary::slots_when_grown() const {
   std::size_t count = slots_.empty() ? kSmallest : 2 * slots_.size();
   while (count < 2 * (size() + 1)) count *= 2;
@@ -77,7 +77,7 @@ void Dictionary::grow() {
   const Workers workers{1, stop_};
   Growing<Slot> slots;
   slots.reserve(count);
-  while (slots.size() < count) {  // the system finds pages meanwhile
+  while (slots.size() < count) {  // the system allocates pages meanwhile
     workers.check();
     slots.append_copies(std::min(kSlotsPerCheck, count - slots.size()), Slot{0, 0});
   }

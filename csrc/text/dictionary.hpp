@@ -1,4 +1,4 @@
-// Distinct strings, numbered as they come.
+// Distinct strings, numbered in order of first appearance.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace motiflux::text {
 
-// Strings one after the other: string i is text[offsets[i], offsets[i + 1]).
+// Concatenated strings: string i is text[offsets[i], offsets[i + 1]).
 struct Strings {
   Growing<std::uint8_t> text;
   Growing<std::int64_t> offsets;
@@ -33,20 +33,20 @@ class Dictionary {
     return last_ = look_up(string);
   }
 
-  // code() throws Cancelled where growing takes long and this becomes true; nothing is lost then. Null:
+  // code() throws Cancelled if *stop becomes true while growing takes long; nothing is lost then. Null:
   // never.
   void stop_on(const std::atomic<bool>* stop) { stop_ = stop; }
-  // Throws Cancelled where that is true.
+  // Throws Cancelled if *stop is true.
   void check() const { Workers{1, stop_}.check(); }
 
   std::size_t size() const { return strings_.size(); }
   std::string_view at(std::size_t code) const { return strings_.at(code); }
 
-  // The strings by code; leaves this empty.
+  // The strings by code; empties the dictionary.
   Strings take();
 
-  // The strings in ascending order of their bytes, and for each code its place among them; leaves this empty.
-  // Throws Cancelled when asked to stop; nothing is lost then.
+  // The strings in ascending order of their bytes, and for each code its place among them; empties the
+  // dictionary. Throws Cancelled after a stop request; nothing is lost then.
   Strings take_sorted(Growing<std::uint32_t>& place_of_code, const std::atomic<bool>* stop);
 
  private:

@@ -84,7 +84,7 @@ Strings quoted(std::span<const std::uint8_t> text, std::span<const std::int64_t>
     const auto cell = text.subspan(static_cast<std::size_t>(offsets[i]),
                                    static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
     const auto blank = [](std::uint8_t c) { return is_blank(static_cast<char>(c)); };
-    // Blanks around a name are refused by readers, or dropped.
+    // Readers refuse or drop blanks around a name.
     const bool quotes =
         cell.empty() || blank(cell.front()) || blank(cell.back()) ||
         std::any_of(cell.begin(), cell.end(), [&](std::uint8_t c) {

@@ -81,7 +81,7 @@ void GraphFileParser::take_edge(std::string_view line, const Fields& fields) {
   if (header_) check_announced(file_.source.size(), header_->edges, "'e' lines");
 }
 
-// The column of labels starts with the first edge that has one; edges before it get the default.
+// The column of labels starts with the first labelled edge; edges before it get the default.
 void GraphFileParser::take_edge_label(const Fields& fields) {
   const std::int64_t omitted = wildcards_ ? kAnyLabel : 0;
   if (fields.count == 4) {
@@ -95,7 +95,7 @@ void GraphFileParser::take_edge_label(const Fields& fields) {
   if (!wildcards_ && edge_labels_.are_names && first_left_out_ != 0) fail_left_out(first_left_out_);
 }
 
-// Among names there is none that could stand for a label left out.
+// No name can replace an omitted label.
 void GraphFileParser::fail_left_out(std::int64_t line) const {
   throw ParseError(line, "found an edge without a label, expected a name as on line " +
                              std::to_string(edge_labels_.first_line));

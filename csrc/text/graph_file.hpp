@@ -1,5 +1,5 @@
 // `.graph` files: `t N M` (optional, first), `v id label [degree]`, `e source target [label]`. Labels are
-// integers, or names where the first one does not begin as a number does; of vertices and of edges apart.
+// integers, or names if the first label does not begin like a number; separately for vertices and edges.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace motiflux::text {
 
 inline constexpr std::int64_t kAnyLabel = -1;
 
-// Columns in file order; kAnyLabel stands for a wildcard. `edge_label` is empty if no edge has one. Labels
-// are codes where there are names.
+// Columns in file order; kAnyLabel is a wildcard. `edge_label` is empty if no edge has one. Labels are codes
+// if they are names.
 struct GraphFile {
   Growing<std::int64_t> vertex;
   Growing<std::int64_t> vertex_label;
@@ -27,11 +27,11 @@ struct GraphFile {
   Strings edge_names;
 };
 
-// Fed with chunks of a file in order, then finished once. Not usable after a ParseError.
+// Feed it the chunks of a file in order, then finish it once. Not usable after a ParseError.
 class GraphFileParser {
  public:
-  // With wildcards, a label `-1` or `*` is any label, and so is an edge label left out; without, both are
-  // refused and an edge label left out is 0.
+  // With wildcards, a label `-1` or `*` is any label, as is an omitted edge label; without, both are refused
+  // and an omitted edge label is 0.
   explicit GraphFileParser(bool wildcards) : wildcards_(wildcards) {}
 
   void feed(std::string_view chunk);
@@ -47,9 +47,9 @@ class GraphFileParser {
   // The labels of vertices, or of edges.
   struct Labels {
     const char* what;
-    bool decided = false;  // whether these are names
+    bool decided = false;  // whether it is known if they are names
     bool are_names = false;
-    std::int64_t first_line = 0;  // of the label that decided
+    std::int64_t first_line = 0;  // line of the label that decided
     Dictionary names;
   };
 

@@ -1,5 +1,5 @@
-// An array that grows in place where the system can: large blocks are moved by their page tables, so growing
-// never holds two copies, and pages that were not written yet take no memory.
+// An array that grows in place if the system can: large blocks are moved by page tables, so there are never
+// two copies, and pages not written yet take no memory.
 #pragma once
 
 #include <cstddef>

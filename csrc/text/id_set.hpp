@@ -8,13 +8,13 @@
 
 namespace motiflux::text {
 
-// Non-negative ids. Files nearly always number their vertices one after the other: such a run costs two
-// integers; ids outside it go to a hash table with linear probing, at most half full.
+// Non-negative ids. Files nearly always number their vertices consecutively: such a run takes two integers;
+// other ids go to a hash table with linear probing, at most half full.
 class IdSet {
  public:
   bool contains(std::int64_t id) const { return in_run(id) || in_table(id); }
 
-  // False if the id was there before.
+  // False if the id was in the set before.
   bool insert(std::int64_t id) {
     if (contains(id)) return false;
     if (run_length_ == 0) run_start_ = id;
@@ -38,7 +38,7 @@ class IdSet {
 
   bool in_table(std::int64_t id) const { return used_ != 0 && slots_[slot_of(id)] == id; }
 
-  // Where the id is, or the free slot where it would go.
+  // The slot of the id, or the free slot for it.
   std::size_t slot_of(std::int64_t id) const {
     std::uint64_t mixed = static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15u;
     mixed ^= mixed >> 32;

@@ -1,4 +1,4 @@
-// Moments as ISO 8601 writes them: a date, or a date and a time of day, with a zone or without.
+// Moments in ISO 8601: a date, or a date and a time of day, with a zone or without.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace motiflux::text {
 
-// Moments are at most so many nanoseconds from 1970, 146 years: with the length of a window they fit 64 bits.
+// The most nanoseconds of a moment from 1970, 146 years: plus the length of a window they fit 64 bits.
 inline constexpr std::int64_t kMostNanoseconds = std::int64_t{1} << 62;
 
 namespace iso {
@@ -24,7 +24,7 @@ class Cursor {
     rest_.remove_prefix(1);
     return true;
   }
-  // A number of just so many digits, at most `most`.
+  // A number of exactly `count` digits, at most `most`.
   bool digits(std::size_t count, int most, int& value) {
     if (rest_.size() < count) return false;
     value = 0;
@@ -52,7 +52,8 @@ class Cursor {
   std::string_view rest_;
 };
 
-// Days from 1970-01-01, in the Gregorian calendar; years begin with March, so that leap days are last.
+// Days from 1970-01-01, in the Gregorian calendar; computed with years from March on, so that leap days are
+// last.
 inline std::int64_t days_of(int year, int month, int day) {
   const int shifted = year - (month <= 2);
   const int era_year = shifted % 400;
@@ -68,7 +69,7 @@ inline bool is_day(int year, int month, int day) {
   return day <= kDays[month - 1] + (month == 2 && leap);
 }
 
-// What comes after the time of day: seconds east of Greenwich; without it, none.
+// Takes the zone after the time of day: seconds east of Greenwich; 0 without a zone.
 inline bool take_zone(Cursor& at, int& east) {
   east = 0;
   if (at.at_end() || at.take('Z') || at.take('z')) return true;
@@ -83,8 +84,8 @@ inline bool take_zone(Cursor& at, int& east) {
 
 }  // namespace iso
 
-// Nanoseconds from the start of 1970, in UTC, which is the zone of what names none. Nothing where the text is
-// no such moment, or is too far away.
+// Nanoseconds from the start of 1970, in UTC, which is also the default zone. Nothing if the text is no such
+// moment or out of range.
 inline std::optional<std::int64_t> parse_moment(std::string_view token) {
   iso::Cursor at(token);
   int year = 0, month = 0, day = 0;

@@ -1,4 +1,4 @@
-// What the text of a field says: an integer, a fraction, a truth value, or just text.
+// The value of a field's text: an integer, a fraction, a truth value, or text.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ inline std::string_view trimmed(std::string_view field) {
   return field;
 }
 
-// An integer as this library would write it: no sign but '-', no superfluous zeros, 64 bits. Such text can be
-// had back from the value.
+// An integer in the form that this library writes: no sign but '-', no superfluous zeros, 64 bits. The text
+// follows from the value.
 inline bool canonical_integer(std::string_view token, std::int64_t& value) {
   constexpr std::size_t kDigitsThatFit = 18;
   const bool negative = !token.empty() && token.front() == '-';
@@ -43,7 +43,7 @@ inline bool canonical_integer(std::string_view token, std::int64_t& value) {
   return true;
 }
 
-// True for -?D.D, -?D[.D]eN and the like; a zero that leads other digits is no number's but a code's.
+// True for -?D.D, -?D[.D]eN and the like; text with leading zeros is a code, not a number.
 inline bool is_decimal(std::string_view token) {
   std::size_t at = token.starts_with('-') ? 1 : 0;
   auto skip_digits = [&] {
@@ -76,7 +76,7 @@ inline std::optional<double> parse_not_finite(std::string_view token) {
   return std::nullopt;
 }
 
-// Nothing where the text is no number, or one too large or too small for a float.
+// Nothing if the text is no number, or a number out of the range of floats.
 inline std::optional<double> parse_decimal(std::string_view token) {
   double value = 0;
   const auto result = std::from_chars(token.data(), token.data() + token.size(), value);

@@ -1,5 +1,5 @@
-// Lines, fields and integers of text formats, read from byte buffers: no locale, no streams, no copies
-// but for a line that spans two chunks.
+// Lines, fields and integers of text formats, read from byte buffers: no locale, no streams, no copies except
+// of lines that span two chunks.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@
 
 namespace motiflux::text {
 
-// What a file holds does not follow its format. The message says what was found and what was expected.
+// The contents of a file violate its format. The message has the text found and the text expected.
 struct ParseError : std::runtime_error {
   ParseError(std::int64_t at_line, const std::string& message) : std::runtime_error(message), line(at_line) {}
 
   std::int64_t line;  // 1-based
 };
 
-// Longer lines are refused, so that a binary file without line ends is not gathered up in memory.
+// Longer lines are refused, so that a binary file without line ends is not collected in memory.
 inline constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
 
 // Fields of one line. `count` is the number found; only the first kStored of them are kept.
@@ -73,7 +73,7 @@ inline std::optional<std::int64_t> parse_integer(std::string_view token) {
   return static_cast<std::int64_t>(value);
 }
 
-// A token as error messages show it: quoted, cut when long, bytes outside printable ASCII as \xNN.
+// A token for error messages: quoted, truncated, bytes outside printable ASCII as \xNN.
 inline std::string quoted(std::string_view token) {
   constexpr std::size_t kShown = 40;
   constexpr char kHex[] = "0123456789abcdef";
@@ -100,8 +100,8 @@ inline std::int64_t parse_id(std::int64_t line, const char* what, std::string_vi
   return *value;
 }
 
-// Cuts chunks of any size into lines: "\n" and "\r\n" end a line, the last one may lack its end, a
-// UTF-8 byte order mark before the first is skipped.
+// Cuts chunks of any size into lines: "\n" and "\r\n" end a line, the last line may lack its end, a UTF-8
+// byte order mark at the start is skipped.
 class LineSplitter {
  public:
   // 1-based number of the line being delivered, or of the last one delivered.

@@ -5,8 +5,8 @@
 namespace motiflux::text {
 namespace {
 
-// Where the text is after one more character. Quotes are only where fields begin and end, or doubled, so that
-// their number tells; those in comments do not count.
+// The state after one more character. Quotes are only at the ends of fields, or doubled, so that their parity
+// gives the state; quotes in comments do not count.
 Within after(char c, const Layout& layout, Within within) {
   if (c == '\n' && within != Within::kQuotes) return Within::kStart;
   if (within == Within::kComment) return within;
@@ -43,7 +43,7 @@ std::size_t last_record_end(std::string_view text, const Layout& layout) {
 }
 
 Within end_of(std::string_view text, const Layout& layout, Within begins) {
-  if (!layout.quotes) return Within::kFields;  // all that is asked is whether it is in quotes
+  if (!layout.quotes) return Within::kFields;  // only the state of quotes matters
   if (!layout.comments) {
     const bool odd = std::count(text.begin(), text.end(), '"') % 2 != 0;
     return odd != (begins == Within::kQuotes) ? Within::kQuotes : Within::kFields;

@@ -1,4 +1,4 @@
-// Records of fields in text: lines, but for line ends in quotes.
+// Records of fields in text: lines, except that line ends in quotes do not end a record.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +14,32 @@
 
 namespace motiflux::text {
 
-// How records are written. Empty lines are none.
+// The format of records. Empty lines are no records.
 struct Layout {
   static constexpr char kBlanks = ' ';
 
-  char separator = ',';   // kBlanks: fields are apart by runs of blanks and tabs
-  bool quotes = true;     // fields may be in quotes, as RFC 4180 has it; else a quote is a character
-  bool comments = false;  // lines that start with '#' or '%', blanks before it aside, are none
+  char separator = ',';   // kBlanks: fields are separated by runs of blanks and tabs
+  bool quotes = true;     // fields may be in quotes, as in RFC 4180; else a quote is a plain character
+  bool comments = false;  // lines that start with '#' or '%', after blanks, are no records
   bool trims = false;     // blanks around an unquoted field are not part of it
 };
 
-// Where in a record some text begins or ends.
+// The part of a record in which a text begins or ends.
 enum class Within : std::uint8_t { kStart, kFields, kQuotes, kComment };
 
-// The end of the first record of `text`, or of the last, where a record is whole; 0 if none is. `begins` says
-// where the text begins; without it, where a record does.
+// The end of the first complete record of `text`, or of the last; 0 if there is none. `begins`: the state in
+// which the text begins, by default a record's start.
 std::size_t first_record_end(std::string_view text, const Layout& layout, Within begins = Within::kStart);
 std::size_t last_record_end(std::string_view text, const Layout& layout);
 
-// Where the text ends.
+// The state in which the text ends.
 Within end_of(std::string_view text, const Layout& layout, Within begins = Within::kStart);
 
-// The first record of a file that begins with `text`. Nothing while it is not there as a whole; `at_end` says
-// that no more text will come.
+// The first record of a file that begins with `text`. Nothing while it is incomplete; `at_end`: no more text
+// will come.
 struct Record {
-  std::size_t begin;           // where it starts in the text
-  std::size_t end;             // where the next one does
+  std::size_t begin;           // start in the text
+  std::size_t end;             // start of the next record
   std::int64_t lines_before;   // lines before `begin`
   std::int64_t lines_through;  // lines before `end`
   std::vector<std::string> fields;
@@ -56,8 +56,8 @@ inline void check_record(std::size_t bytes, std::int64_t line) {
                              " bytes, expected text with short lines");
 }
 
-// Reads what is in quotes from `at`, after the opening one, to after the closing one. `held` takes the text
-// where quotes in it are doubled.
+// Reads a quoted field from `at`, after the opening quote, to behind the closing quote. `held` receives the
+// text if it has doubled quotes.
 inline std::string_view read_quoted(const char*& at, const char* end, std::int64_t first_line,
                                     std::int64_t& line, std::string& unquoted) {
   const char* begin = at;
@@ -81,8 +81,8 @@ inline std::string_view read_quoted(const char*& at, const char* end, std::int64
   }
 }
 
-// Calls on_field(position, field, quoted) for the fields of the record that begins at `at`, which is moved
-// past its end, and counts its lines. Returns the number of fields: 0 for an empty line or a comment.
+// Calls on_field(position, field, quoted) for the fields of the record that begins at `at`, moves `at` past
+// its end, and counts its lines. Returns the number of fields: 0 for an empty line or a comment.
 template <class OnField>
 std::size_t split_delimited(const char*& at, const char* end, const Layout& layout, std::int64_t& line,
                             std::string& unquoted, OnField&& on_field) {
@@ -136,7 +136,7 @@ std::size_t split_delimited(const char*& at, const char* end, const Layout& layo
   }
 }
 
-// The same for fields that are apart by blanks.
+// The same for fields separated by blanks.
 template <class OnField>
 std::size_t split_at_blanks(const char*& at, const char* end, const Layout& layout, std::int64_t& line,
                             OnField&& on_field) {

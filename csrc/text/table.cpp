@@ -61,7 +61,7 @@ void TableParser::feed(std::string_view chunk, const std::atomic<bool>* stop) {
   hold(chunk.substr(end));
 }
 
-// A record that grows without an end is refused; a quote in it that should not be there is said to be why.
+// Refuses a record that grows without an end; the error names a stray quote in it, if any.
 void TableParser::hold(std::string_view part) {
   within_ = end_of(part, layout_, carry_.empty() ? Within::kStart : within_);
   carry_.append(part);

@@ -1,4 +1,4 @@
-// Tables of text: records of fields, of which some columns are kept, each with the type found in it.
+// Tables of text: records of fields; some columns are kept, each with its detected type.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,11 @@
 
 namespace motiflux::text {
 
-// What every record has to be like.
+// The required form of every record.
 struct Shape {
   std::size_t width = 0;          // fields
-  std::string width_reason;       // how errors go on after the number expected
-  std::int64_t lines_before = 0;  // lines of the file before what is fed
+  std::string width_reason;       // text of errors after the expected number
+  std::int64_t lines_before = 0;  // lines of the file before the first chunk
 };
 
 struct Table {
@@ -28,20 +28,20 @@ struct Table {
   std::int64_t lines = 0;
   std::vector<ColumnBuilder> columns;  // as specified; codes are places in the sorted strings
   std::vector<Strings> dictionaries;
-  std::vector<std::size_t> reread;  // columns to be read as strings; if there are any, the rest is empty
+  std::vector<std::size_t> reread;  // columns to reread as strings; if any, the rest is empty
 };
 
-// Fed with chunks of a file in order, then finished once. Not usable after a ParseError, nor when Cancelled.
-// Columns with one dictionary are strings if one of them is.
+// Feed it the chunks of a file in order, then finish it once. Not usable after ParseError or Cancelled.
+// Columns that share a dictionary are strings if one of them is.
 class TableParser {
  public:
   TableParser(Layout layout, Shape shape, std::vector<ColumnSpec> specs, int threads);
   TableParser(const TableParser&) = delete;
   TableParser& operator=(const TableParser&) = delete;
 
-  // Throws Cancelled where what is there already takes long to move and asked to stop.
+  // Throws Cancelled if *stop becomes true while moving the data takes long.
   void feed(std::string_view chunk, const std::atomic<bool>* stop = nullptr);
-  // Throws Cancelled when asked to stop.
+  // Throws Cancelled if *stop becomes true.
   Table finish(const std::atomic<bool>* stop);
 
   const std::vector<ColumnSpec>& specs() const { return specs_; }
@@ -49,7 +49,7 @@ class TableParser {
   std::size_t rows() const { return all_.rows; }
 
  private:
-  // What a run of whole records holds.
+  // The contents of a run of complete records.
   struct Chunk {
     Chunk(const std::vector<ColumnSpec>& specs, std::int64_t lines_before);
 
@@ -72,11 +72,11 @@ class TableParser {
   Layout layout_;
   Shape shape_;
   std::vector<ColumnSpec> specs_;
-  std::vector<int> column_at_;  // by position; -1 for those left out
-  std::vector<int> next_at_;    // by column: another one of the same position, or -1
+  std::vector<int> column_at_;  // by position; -1: not kept
+  std::vector<int> next_at_;    // by column: another column of the same position, or -1
   int threads_;
   Within within_ = Within::kStart;  // at the end of carry_
-  std::string carry_;               // a record that has begun
+  std::string carry_;               // the beginning of an incomplete record
   Chunk all_;
 };
 

@@ -33,7 +33,7 @@ UpdateParser::UpdateParser(Options options)
 }
 
 void UpdateParser::feed(std::string_view chunk) {
-  // What the batch at hand began with is kept, in case it has to be read again.
+  // Keeps the text of the current batch, in case it has to be read again.
   buffer_.erase(0, begin_);
   at_ -= begin_;
   begin_ = 0;
@@ -49,7 +49,7 @@ bool UpdateParser::fill(std::size_t most) {
         try {
           take_record(record);
         } catch (const ParseError& error) {
-          options_.forms = forms;  // a line that is refused does not say what others are
+          options_.forms = forms;  // a refused line does not decide the forms
           refuse(record, error);
         }
       }
@@ -72,7 +72,7 @@ UpdateBatch UpdateParser::take() {
   return std::exchange(batch_, {});
 }
 
-// The next whole record, which is taken out of the buffer.
+// Takes the next complete record out of the buffer.
 bool UpdateParser::next_record(std::string_view& record) {
   const std::string_view rest = std::string_view(buffer_).substr(at_);
   if (rest.empty()) return false;
@@ -85,7 +85,8 @@ bool UpdateParser::next_record(std::string_view& record) {
   }
   if (bytes == 0) {
     if (rest.size() <= kMaxLineBytes && !ended_) return false;
-    // A quote without an end takes in all that follows: where lines are skipped, only its own line is.
+    // An unclosed quote would include all text that follows: if lines are skipped, only the quote's line is
+    // skipped.
     const std::size_t end = rest.find('\n');
     bytes = end == std::string_view::npos || !options_.skips ? rest.size() : end + 1;
   }
@@ -149,7 +150,7 @@ void UpdateParser::take_fields(std::string_view record) {
   const auto op = there(C::kOp) ? parse_op(parts[C::kOp]) : std::optional(true);
   if (!op) fail(record_line_, options_.columns.name[C::kOp], parts[C::kOp], "'+' or '-'");
   const bool labelled = there(C::kLabel);
-  // The labels of the ends are named before the update; they are checked before anything is taken.
+  // The labels of the ends are given before the update; they are checked before any part is taken.
   std::array<std::pair<std::int64_t, std::int64_t>, 2> named;
   std::size_t names = 0;
   for (std::size_t side = 0; side < 2; ++side) {
@@ -164,7 +165,7 @@ void UpdateParser::take_fields(std::string_view record) {
             labelled ? std::optional(parts[C::kLabel]) : std::nullopt,
             there(C::kTime) ? std::optional(parts[C::kTime]) : std::nullopt);
   for (std::size_t i = 0; i < names; ++i) {
-    // Where lines may still be left out, each says for itself what its ends have.
+    // If lines may still be skipped, each line gives the labels of its ends.
     if (!options_.skips && !named_.insert(named[i]).second) continue;
     batch_.vertex.push_back(named[i].first);
     batch_.vertex_label.push_back(named[i].second);
@@ -185,7 +186,7 @@ void UpdateParser::take_edge(bool inserts, std::string_view source, std::string_
     throw ParseError(record_line_, "found an edge without a label, expected a name as other edges have");
   }
   if (time) push_time(*time);
-  // No label is the label 0: names that come later do not go with it.
+  // A missing label is the label 0: later names would not be consistent with it.
   if (options_.forms[kEdgeLabels] == Form::kOpen) options_.forms[kEdgeLabels] = Form::kIntegers;
   if (label && batch_.label.empty()) batch_.label.append_copies(batch_.size(), 0);
   if (label || !batch_.label.empty()) batch_.label.push_back(number);
@@ -204,7 +205,7 @@ void UpdateParser::take_vertex(std::string_view id, std::string_view label) {
   batch_.vertex_line.push_back(record_line_);
 }
 
-// The last thing of an update that can fail.
+// The last step of an update that can fail.
 void UpdateParser::push_time(std::string_view token) {
   const std::string& what = options_.columns.name[UpdateColumns::kTime];
   std::int64_t whole;
@@ -249,7 +250,7 @@ std::int64_t UpdateParser::value(Which which, std::string_view token, const std:
 }
 
 std::int64_t UpdateParser::name(Which which, std::string_view token, const std::string& what) {
-  // Before it is numbered: of what is refused nothing stays.
+  // Before it is numbered: refused text leaves no trace.
   if (!is_utf8(token)) fail(record_line_, what, token, "text in UTF-8");
   if (token.find('\0') != std::string_view::npos) fail(record_line_, what, token, "a name without NUL bytes");
   return names_[which].code(token);
@@ -258,12 +259,12 @@ std::int64_t UpdateParser::name(Which which, std::string_view token, const std::
 void UpdateParser::refuse(std::string_view record, const ParseError& error) {
   if (!options_.skips) {
     batch_.error = error;
-    // It is not taken: the next call finds it again.
+    // The record is not taken: the next call reads it again.
     at_ -= record.size();
     line_ = record_line_ - 1;
     return;
   }
-  // A quote that should not be there made several lines one record: only the first is left out.
+  // A stray quote made several lines one record: only the first line is skipped.
   const std::size_t end = record.find('\n');
   if (end != std::string_view::npos) {
     at_ -= record.size() - (end + 1);

@@ -18,34 +18,33 @@
 
 namespace motiflux::text {
 
-// What ids or labels are; kOpen until the first ones show it.
+// The form of ids or labels; kOpen until the first ones decide it.
 enum class Form : std::uint8_t { kOpen, kIntegers, kNames };
 
-// Where the parts of an update are among the fields of a record; -1: they are not there.
+// The positions of an update's parts among the fields of a record; -1: absent.
 struct UpdateColumns {
   enum Part : std::uint8_t { kOp, kSource, kTarget, kLabel, kTime, kSourceLabel, kTargetLabel, kParts };
 
   std::array<int, kParts> field{-1, -1, -1, -1, -1, -1, -1};
-  std::array<std::string, kParts> name;  // as errors call them
+  std::array<std::string, kParts> name;  // names in errors
 };
 
-// Updates in order, as columns. Ids and labels are codes where they are names.
+// Updates in order, as columns. Ids and labels are codes if they are names.
 struct UpdateBatch {
   Growing<std::uint8_t> inserts;
   Growing<std::int64_t> source, target;
   Growing<std::int64_t> label;  // empty if no update has one
   Growing<std::int64_t> time;
-  Growing<double> fraction;      // times, where one is no integer; `time` is empty then
+  Growing<double> fraction;      // times, if one is no integer; `time` is empty then
   Growing<std::int64_t> line;    // of each update
-  Growing<std::int64_t> vertex;  // whose label is named
+  Growing<std::int64_t> vertex;  // vertices whose labels are given
   Growing<std::int64_t> vertex_label;
-  Growing<std::int64_t> vertex_before;  // the update before which it is
-  Growing<std::int64_t> vertex_line;    // where
-  std::vector<std::pair<std::int64_t, std::string>>
-      skipped;  // lines and what is wrong with them, the first few
+  Growing<std::int64_t> vertex_before;                        // the update that it precedes
+  Growing<std::int64_t> vertex_line;                          // where
+  std::vector<std::pair<std::int64_t, std::string>> skipped;  // the first few skipped lines and their errors
   std::int64_t skips = 0;
-  std::string raw;                  // the text of all this, where lines are left out
-  std::optional<ParseError> error;  // what is wrong after these updates
+  std::string raw;                  // the text of the batch, if lines are skipped
+  std::optional<ParseError> error;  // the error after these updates
 
   std::size_t size() const { return inserts.size(); }
   bool empty() const { return inserts.empty() && vertex.empty() && skips == 0 && !error; }
@@ -54,13 +53,13 @@ struct UpdateBatch {
 class UpdateParser {
  public:
   struct Options {
-    std::optional<Layout> layout;  // of a table; without it, lines
+    std::optional<Layout> layout;  // of a table; none: lines
     UpdateColumns columns;
     std::size_t width = 0;        // fields of a record
-    std::string width_reason;     // how errors go on after that number
-    bool skips = false;           // go on after malformed lines
-    std::int64_t line = 0;        // lines before what is fed
-    std::int64_t offset = 0;      // bytes before it
+    std::string width_reason;     // text of errors after that number
+    bool skips = false;           // skip malformed lines
+    std::int64_t line = 0;        // lines before the first chunk
+    std::int64_t offset = 0;      // bytes before the first chunk
     std::array<Form, 3> forms{};  // of ids, labels of edges, labels of vertices
   };
 
@@ -69,27 +68,26 @@ class UpdateParser {
   UpdateParser& operator=(const UpdateParser&) = delete;
 
   void feed(std::string_view chunk);
-  // No more will come: a last line without an end is one.
+  // No more text will come: a last line without an end is complete.
   void end() { ended_ = true; }
-  // Parses what has been fed, up to `most` updates in all that are not taken yet. True if so many are there,
-  // or an error is.
+  // Parses the text fed until `most` updates wait to be taken. True if there are that many, or an error.
   bool fill(std::size_t most);
   const UpdateBatch& filled() const { return batch_; }
   UpdateBatch take();
-  // Of what take() gave: the strings behind codes; and whether codes are that.
+  // For the result of take(): the strings of codes; and whether values are codes of strings.
   Strings take_names(std::size_t which) { return std::exchange(names_[which], {}).take(); }
   Form form(std::size_t which) const { return options_.forms[which]; }
   // Whether times are nanoseconds of dates.
   bool has_dates() const { return times_ == Times::kDates; }
 
-  // How far what was taken goes.
+  // The end of the taken updates.
   std::int64_t line() const { return taken_line_; }
   std::int64_t offset() const { return taken_offset_; }
 
  private:
   enum Which : std::uint8_t { kIds, kEdgeLabels, kVertexLabels };
   enum class Times : std::uint8_t { kOpen, kNumbers, kDates };
-  struct Again {};  // the batch has to be read again: what was taken for integers are names
+  struct Again {};  // the batch has to be read again: supposed integers are names
 
   bool next_record(std::string_view& record);
   void take_record(std::string_view record);
@@ -106,16 +104,15 @@ class UpdateParser {
 
   Options options_;
   std::string buffer_;
-  std::size_t at_ = 0;     // what comes before is parsed
-  std::size_t begin_ = 0;  // where the batch begins
+  std::size_t at_ = 0;     // text before it is parsed
+  std::size_t begin_ = 0;  // start of the batch
   bool ended_ = false;
   std::int64_t line_, taken_line_, taken_offset_;
-  std::int64_t record_line_ = 0;   // the first line of the record at hand
-  std::array<bool, 3> settled_{};  // the form is known, from who asks or from what was taken
+  std::int64_t record_line_ = 0;   // the first line of the current record
+  std::array<bool, 3> settled_{};  // the form is known, from the caller or from taken updates
   Times times_ = Times::kOpen, taken_times_ = Times::kOpen;
   std::array<Dictionary, 3> names_;
-  std::set<std::pair<std::int64_t, std::int64_t>>
-      named_;  // of this batch: vertices of tables with their labels
+  std::set<std::pair<std::int64_t, std::int64_t>> named_;  // labelled vertices of tables in this batch
   std::array<std::string, UpdateColumns::kParts> owned_;
   std::string unquoted_;
   UpdateBatch batch_;

@@ -1,4 +1,4 @@
-// UTF-8: what is valid, and what it stands for.
+// UTF-8: validation and decoding.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace motiflux::text {
 
 inline constexpr std::uint32_t kInvalid = 0xffffffff;
 
-// The character at `at`, which is moved past it; kInvalid for bytes that are none, surrogates included.
+// The character at `at`, which is moved past it; kInvalid for invalid bytes, surrogates included.
 inline std::uint32_t next_character(std::string_view text, std::size_t& at) {
   auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const std::uint32_t first = byte(at);

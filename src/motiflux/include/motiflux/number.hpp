@@ -1,4 +1,4 @@
-// Numbers of 128 bits for kernels, for which no library has any, and the high half of a product of 64 bits.
+// 128-bit numbers for kernels, since NVRTC has no such type, and the high half of a 64-bit product.
 #pragma once
 
 #include "motiflux/platform.hpp"
@@ -21,7 +21,7 @@ MOTIFLUX_HOST_DEVICE inline std::uint64_t high_product(std::uint64_t a, std::uin
 #endif
 }
 
-// Adds modulo 2^128; returns whether that is not the sum.
+// Adds modulo 2^128; returns whether the sum overflowed.
 MOTIFLUX_HOST_DEVICE inline bool add(Number& sum, const Number& number) {
   sum.low += number.low;
   const std::uint64_t carry = sum.low < number.low;

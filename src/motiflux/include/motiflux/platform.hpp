@@ -1,8 +1,8 @@
-// What differs between the compilers that read these headers: NVRTC for a GPU, a C++20 compiler for the CPU
-// engine, and the same compiler again with the SIMT emulator's definitions of the CUDA built-ins.
+// Differences between the compilers of these headers: NVRTC for a GPU, a C++20 compiler for the CPU engine,
+// and the same compiler again with the SIMT emulator's definitions of the CUDA built-ins.
 //
 // MOTIFLUX_SIMT is defined in a kernel's translation unit, by NVRTC as by the emulator. Headers that use
-// lanes, shared memory or kernels need it; those that only describe data do not.
+// lanes, shared memory or kernels need it; headers that only describe data do not.
 #pragma once
 
 #if defined(__CUDACC_RTC__)
@@ -12,12 +12,12 @@
 #define MOTIFLUX_ASSERT(condition) static_cast<void>(0)
 #define MOTIFLUX_HOST_DEVICE __host__ __device__
 #define MOTIFLUX_DEVICE __device__ inline
-// What is called from several places of a kernel, and would be copied to each.
+// For functions called from several places of a kernel: inlining would copy them to each.
 #define MOTIFLUX_DEVICE_CALL __device__ __noinline__
 // Shared memory whose size the launch gives: one block-wide array of bytes, aligned for any type.
 #define MOTIFLUX_DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 
-// NVRTC has no standard headers. These are what a 64-bit Linux host has, so that both sides agree on layout.
+// NVRTC has no standard headers. These types equal a 64-bit Linux host's, so that both sides agree on layout.
 namespace std {
 using int8_t = signed char;
 using uint8_t = unsigned char;

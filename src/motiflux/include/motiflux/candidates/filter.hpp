@@ -1,7 +1,7 @@
 // Candidate sets: label, degree and conditions first, then rounds of consistency along the query edges.
 //
-// A warp looks at one data vertex for all query vertices that it may serve. Words are narrowed in place, by
-// all warps at once: each reads what it finds, old or new, and both are sound.
+// A warp checks one data vertex for all query vertices that it may serve. Words are narrowed in place, by all
+// warps at once: a warp may read old or new words, and both are sound.
 #pragma once
 
 #include "motiflux/candidates/space.hpp"
@@ -13,7 +13,7 @@ namespace motiflux::candidates {
 
 using Warp = lanes::Group<32>;
 
-// Strips of a row between two checks whether all that is needed was seen.
+// Strips of a row between two checks whether all needs are met.
 inline constexpr std::uint32_t kStripsPerCheck = 4;
 
 MOTIFLUX_DEVICE std::uint32_t word(const SpaceArgs& args, std::uint32_t vertex) {
@@ -26,8 +26,8 @@ MOTIFLUX_DEVICE std::uint32_t required(const SpaceArgs& args, std::uint32_t vert
   return args.allowed == nullptr ? served : served & args.allowed[vertex];
 }
 
-// The word of a neighbour during a round: as the round found it, or as the round has left it already. Any
-// older word would be as sound.
+// The word of a neighbour during a round: from before or after its change in this round. Any older word would
+// be sound too.
 MOTIFLUX_DEVICE std::uint32_t neighbor_word(const SpaceArgs& args, std::uint32_t of, std::uint32_t neighbor) {
   const std::uint64_t key = (std::uint64_t{of} << 32 | neighbor) + (std::uint64_t{args.round} << 59);
   if (device::chance(device::Place::kOldWord, key, 4)) return required(args, neighbor);
@@ -83,7 +83,7 @@ MOTIFLUX_DEVICE bool enough(const Warp& warp, const SpaceArgs& args, const Group
   return found >= group.least;
 }
 
-// The query vertices that `vertex` may still serve, judged by its neighbours.
+// The query vertices that `vertex` may still serve, according to its neighbours.
 MOTIFLUX_DEVICE std::uint32_t checked(const Warp& warp, const SpaceArgs& args, std::uint32_t vertex,
                                       std::uint32_t served) {
   for (std::uint32_t kind = 0; kind < args.kind_count; ++kind) {
@@ -106,8 +106,8 @@ MOTIFLUX_DEVICE std::uint32_t checked(const Warp& warp, const SpaceArgs& args, s
   return served;
 }
 
-// Whether this warp leaves out a round, or one vertex of it, though it would pay: by the emulator only. A
-// filter that stops anywhere is sound.
+// Whether this warp skips a round, or one vertex of it, although it would pay: only in the emulator. A filter
+// that stops anywhere is sound.
 MOTIFLUX_DEVICE bool stops_early(const Warp& warp, const SpaceArgs& args) {
   if constexpr (device::kDrawsChances) {
     const std::uint64_t filter = warp.sum(args.report->started[warp.lane()] * (2 * warp.lane() + 1));
@@ -122,7 +122,7 @@ MOTIFLUX_DEVICE bool leaves_out(const SpaceArgs& args, std::uint32_t vertex) {
   return device::chance(device::Place::kLeaveOut, std::uint64_t{args.round} << 32 | vertex, 4);
 }
 
-// Whether round `round` is to be gone: rounds before it have left some of each, and the last one paid.
+// Whether round `round` is to be run: every query vertex has candidates left, and the last round paid.
 MOTIFLUX_DEVICE bool pays(const Warp& warp, const SpaceArgs& args, std::uint32_t round) {
   std::uint64_t left = args.report->started[warp.lane()], last = 0;
   for (std::uint32_t earlier = 0; earlier < round; ++earlier)
@@ -147,7 +147,7 @@ MOTIFLUX_DEVICE std::uint32_t alone(const SpaceArgs& args, std::uint32_t vertex)
 MOTIFLUX_DEVICE void start(const SpaceArgs& args) {
   const Warp warp;
   const std::uint64_t stride = std::uint64_t{warps(args)} * Warp::kLanes;
-  std::uint64_t mine = 0;  // candidates of the query vertex whose number is this lane's
+  std::uint64_t mine = 0;  // candidates of the query vertex with the lane's number
   for (std::uint64_t first = std::uint64_t{warp.in_grid()} * Warp::kLanes; first < args.vertices;
        first += stride) {
     const std::uint64_t vertex = first + warp.lane();

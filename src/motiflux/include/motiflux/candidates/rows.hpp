@@ -1,14 +1,14 @@
-// Rows between candidates: their lengths, where each begins, and then what is in them.
+// Rows between candidates: first their lengths, then offsets, then neighbours.
 //
-// A warp reads the row of one data vertex once for up to 32 row sets, a set per lane: a ballot per set tells
-// which neighbours of a strip belong to it.
+// A warp reads the row of one data vertex once for up to 32 row sets, a set per lane: a ballot per set finds
+// the neighbours of a strip that belong to it.
 #pragma once
 
 #include "motiflux/candidates/filter.hpp"
 
 namespace motiflux::candidates {
 
-// Whether every query vertex has a candidate. Where one has none there are no rows.
+// Whether every query vertex has a candidate. If one has none, there are no rows.
 MOTIFLUX_DEVICE bool any_everywhere(const Warp& warp, const SpaceArgs& args) {
   std::uint64_t left = args.report->started[warp.lane()];
   for (std::uint32_t round = 0; round < args.rounds; ++round)
@@ -16,21 +16,21 @@ MOTIFLUX_DEVICE bool any_everywhere(const Warp& warp, const SpaceArgs& args) {
   return warp.ballot(warp.lane() < args.query_vertices && left == 0) == 0;
 }
 
-// This lane's row set among the 32 from `first` on; one that takes nothing where there is none.
+// This lane's row set among the 32 from `first` on; an empty one if there is none.
 MOTIFLUX_DEVICE RowSet row_set_of_lane(const Warp& warp, const SpaceArgs& args, std::uint32_t first) {
   const std::uint32_t row_set = first + warp.lane();
   return row_set < args.row_set_count ? args.row_sets[row_set] : RowSet{0, 0, 0};
 }
 
-// Whether a vertex that serves one of the row set's query vertices has what all of them require. The plan
-// sees to that: it gives only such query vertices one set of candidates.
+// Whether a vertex that serves one of the row set's query vertices meets the requirements of all. The plan
+// ensures it: only such query vertices share a set of candidates.
 MOTIFLUX_DEVICE bool fits(const SpaceArgs& args, std::uint32_t mask, std::uint32_t vertex,
                           std::uint32_t serves) {
   return (mask & serves) == 0 || (mask & ~required(args, vertex)) == 0;
 }
 
 // Calls take(lane, which, neighbor) for each strip of the vertex's rows and each lane whose row set has a row
-// there: `which` of the lanes' neighbours are in it.
+// there: `which` is the mask of lanes whose neighbours are in it.
 template <class Take>
 MOTIFLUX_DEVICE void each_strip(const Warp& warp, const SpaceArgs& args, const RowSet& mine,
                                 std::uint32_t vertex, std::uint32_t serves, Take&& take) {
@@ -51,7 +51,7 @@ MOTIFLUX_DEVICE void each_strip(const Warp& warp, const SpaceArgs& args, const R
   }
 }
 
-// Writes the length of each row to where its offset will be; the others are zero already.
+// Writes the length of each row to the place of its offset; other places are zero already.
 MOTIFLUX_DEVICE void measure(const SpaceArgs& args) {
   const Warp warp;
   if (!any_everywhere(warp, args)) return;
@@ -76,7 +76,7 @@ MOTIFLUX_DEVICE void measure(const SpaceArgs& args) {
   }
 }
 
-// The sum of the values of this lane and those below.
+// The sum of the values of this lane and of lower lanes.
 MOTIFLUX_DEVICE std::uint64_t sum_up_to(const Warp& warp, std::uint64_t value) {
   for (std::uint32_t step = 1; step < Warp::kLanes; step *= 2) {
     const std::uint64_t below = __shfl_up_sync(~0u, static_cast<unsigned long long>(value), step);

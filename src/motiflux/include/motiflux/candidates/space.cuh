@@ -1,5 +1,5 @@
-// The kernels that make a candidate space, in the order in which they are launched. All but place_tiles,
-// which is for one warp, take a grid of any size.
+// The kernels that make a candidate space, in launch order. All but place_tiles, which is for one warp, take
+// a grid of any size.
 #pragma once
 
 #include "motiflux/candidates/rows.hpp"

@@ -1,4 +1,4 @@
-// The candidate space on a device: what its kernels are given, and what they leave behind.
+// The candidate space on a device: arguments and results of its kernels.
 //
 //   serves      [n]              bit u of a word: the data vertex is a candidate of query vertex u
 //   offsets     [sets * n + 1]   row set s: rows by data vertex, offsets[s * n .. (s + 1) * n]
@@ -19,25 +19,25 @@ inline constexpr std::uint32_t kMaxGroups = 128;
 inline constexpr std::uint32_t kMaxRowSets = 256;
 inline constexpr std::uint32_t kMaxRounds = 16;
 
-// Counts that one warp adds up, one after another, when they become offsets.
+// Counts that one warp adds up when they become offsets.
 inline constexpr std::uint32_t kTile = 2048;
 
-// Through rows of a kind a candidate must reach `least` different vertices that serve one of `mask`.
+// A candidate must have, in rows of a kind, `least` different neighbours that serve a query vertex of `mask`.
 struct Group {
   std::uint32_t kind;
   std::uint32_t mask;
   std::uint32_t least;
 };
 
-// Rows of a kind from vertices that serve one of `from` to those that serve one of `to`. Several where the
-// plan takes query vertices to have the same candidates.
+// Rows of a kind from vertices that serve a query vertex of `from` to vertices that serve one of `to`. A mask
+// has several bits where the plan treats query vertices as having the same candidates.
 struct RowSet {
   std::uint32_t kind;
   std::uint32_t from;
   std::uint32_t to;
 };
 
-// What the host reads before it makes room for the rows.
+// Numbers that the host reads before it allocates the rows.
 struct Report {
   std::uint64_t started[view::kMaxLevels];              // candidates by label, degree and condition
   std::uint64_t removed[kMaxRounds][view::kMaxLevels];  // by each round
@@ -46,13 +46,12 @@ struct Report {
 };
 
 struct SpaceArgs {
-  view::Adjacency out;  // every arc, for degrees
+  view::Adjacency out;  // all arcs, for degrees
   view::Adjacency in;
-  view::Adjacency
-      kinds[kMaxKinds];           // how query edges are followed: distinct neighbours, whatever their label
-  const std::uint32_t* labels;    // [n], or null where all vertices have label 0
-  const std::uint32_t* of_label;  // [labels]: the query vertices that ask for it
-  const std::uint32_t* allowed;   // [n]: those whose conditions and ids let the vertex through; may be null
+  view::Adjacency kinds[kMaxKinds];  // arcs by kind of query edge: distinct neighbours of any label
+  const std::uint32_t* labels;       // [n], or null if all vertices have label 0
+  const std::uint32_t* of_label;     // [labels]: the query vertices that accept it
+  const std::uint32_t* allowed;      // [n]: query vertices whose conditions allow the vertex; may be null
   std::uint32_t* serves;
   std::uint64_t* offsets;
   std::uint64_t* tiles;

@@ -2,28 +2,26 @@
 // blocks of a grid, a kernel and the host.
 //
 //   device_wide(*counter).fetch_add(1, Order::kRelaxed);
-//   if (system_wide(*flag).load(Order::kAcquire) != 0) ...    // what was written before the release is here
+//   if (system_wide(*flag).load(Order::kAcquire) != 0) ...    // writes before the release are visible
 //
-// On a GPU these are NVRTC's built-ins, elsewhere std::atomic_ref; the words and what they promise are those
-// of C++, with a scope: the threads among which the operation is atomic and ordered. Two operations on one
-// object need scopes that hold both threads. Release and acquire pass on all that the releasing thread has
-// written or has itself learnt from others (they are cumulative, across scopes too). They do not order an
-// earlier store before a later load of something else (store buffering): two threads that each set a flag and
-// then look at the other's may both see nothing. Nothing here relies on it; who needs it takes kSeqCst
-// throughout.
+// On a GPU these are NVRTC's built-ins, elsewhere std::atomic_ref; the names and guarantees are those of C++,
+// plus a scope: the threads among which the operation is atomic and ordered. Two operations on one object
+// need scopes that include both threads. Release and acquire pass on all writes that the releasing thread has
+// made or acquired (they are cumulative, across scopes too). They do not order an earlier store before a
+// later load of another object (store buffering): two threads that each set a flag and then read the other's
+// flag may both read 0. No code here relies on that order; it would need kSeqCst throughout.
 //
 // Memory that the host maps for the GPU takes loads and stores from both sides. Read-modify-write operations
-// are for memory that only one side changes: across PCI Express they are not atomic.
+// are only for memory that one side changes: across PCI Express they are not atomic.
 //
-// In the emulator every operation that reads is a scheduling point, so that a fiber that spins lets others
-// run.
+// In the emulator every operation that reads is a scheduling point, so that a spinning fiber lets others run.
 #pragma once
 
 #include "motiflux/device/builtin_atomics.hpp"
 
 namespace motiflux::device {
 
-// An order as a type: the built-ins take constants only, and an order that makes no sense does not compile.
+// An order as a type: the built-ins take only constants, and an invalid order does not compile.
 template <OrderName name>
 struct OrderIs {};
 
@@ -53,8 +51,8 @@ MOTIFLUX_HOST_DEVICE constexpr OrderName when_it_fails(OrderName order) {
 
 }  // namespace builtin
 
-// A word that other threads may change at the same time: every access to it that may coincide with another
-// goes through one of these. T is std::uint32_t or std::uint64_t.
+// A word that other threads may change at the same time: every access that may be concurrent goes through an
+// AtomicRef. T is std::uint32_t or std::uint64_t.
 template <class T, Scope scope>
 class atomic_ref {
   static_assert(builtin::kIsWord<T>, "words are std::uint32_t or std::uint64_t");
@@ -74,15 +72,15 @@ class atomic_ref {
     builtin::store<order, scope>(object_, value);
   }
 
-  // The operations below return what was there before.
+  // The operations below return the old value.
 
   template <OrderName order>
   MOTIFLUX_DEVICE T exchange(T value, OrderIs<order>) const {
     return builtin::exchange<order, scope>(object_, value);
   }
 
-  // Weak: may fail though `expected` is what is there, so it belongs in a loop. On failure `expected` is
-  // what was found, read with the acquiring half of `order`.
+  // Weak: may fail although the value is `expected`, so call it in a loop. On failure `expected` becomes the
+  // value found, read with the acquiring half of `order`.
   template <OrderName order>
   MOTIFLUX_DEVICE bool compare_exchange(T& expected, T desired, OrderIs<order>) const {
     return builtin::compare_exchange<order, builtin::when_it_fails(order), scope>(object_, &expected,

@@ -1,4 +1,5 @@
-// Waiting for another thread without taking its memory bandwidth: look often at first, then ever less often.
+// Waiting for another thread without taking its memory bandwidth: poll often at first, then less and less
+// often.
 #pragma once
 
 #include "motiflux/platform.hpp"
@@ -7,11 +8,11 @@ namespace motiflux::device {
 
 class Backoff {
  public:
-  // The first `polls` waits are none at all, the longest takes so many nanoseconds.
+  // The first `polls` waits return at once; the longest wait takes `longest` nanoseconds.
   MOTIFLUX_DEVICE explicit Backoff(std::uint32_t polls, std::uint32_t longest = kLongest)
       : polls_(polls), longest_(longest) {}
 
-  // Call after each look that found nothing.
+  // Call after each poll without success.
   MOTIFLUX_DEVICE void wait() {
     if (polls_ > 0) {
       --polls_;
@@ -22,7 +23,7 @@ class Backoff {
   }
 
  private:
-  // Thousands of groups that look across PCI Express once in so long leave most of it to the data.
+  // Thousands of groups that poll across PCI Express at this interval leave most of its bandwidth to data.
   static constexpr std::uint32_t kLongest = 8192;
 
   std::uint32_t polls_;

@@ -1,4 +1,4 @@
-// Atomic operations as the compilers offer them, under one set of names; atomic_ref.hpp is how to use them.
+// The compilers' atomic operations under one set of names; use them through atomic_ref.hpp.
 #pragma once
 
 #include "motiflux/platform.hpp"
@@ -68,7 +68,7 @@ MOTIFLUX_DEVICE bool compare_exchange(T* object, T* expected, T desired) {
                                         static_cast<int>(failure), static_cast<int>(scope));
 }
 
-#else  // NVRTC 12.8 does not see the size of a T here, and later ones want one.
+#else  // NVRTC 12.8 does not know the size of T here; later versions need it.
 
 template <OrderName order, Scope scope>
 MOTIFLUX_DEVICE unsigned int exchange(unsigned int* object, unsigned int value) {
@@ -160,8 +160,8 @@ inline T fetch_and(T* object, T value) {
   return then_yield(std::atomic_ref<T>(*object).fetch_and(value, static_cast<std::memory_order>(order)));
 }
 
-// C++20 has no maximum. The value is written even where it stays the same, as on a GPU: a
-// read-modify-write operation carries on the release that it read.
+// C++20 has no maximum. The value is written even if it stays the same, as on a GPU: a read-modify-write
+// operation continues the release sequence that it read.
 template <OrderName order, Scope, class T>
 inline T fetch_max(T* object, T value) {
   const std::atomic_ref<T> shared(*object);

@@ -1,6 +1,5 @@
-// Where a kernel may see one of several things on a GPU, all of them right (an old word or a new one, a
-// number that was kept or was not), the emulator draws one by its seed. Results that rely on the usual one
-// are found without a GPU.
+// Where a kernel on a GPU may see one of several correct states (an old or a new word, a number kept or not),
+// the emulator draws one by its seed. So code that relies on the usual state fails without a GPU.
 //
 //   if (device::chance(device::Place::kOldWord, vertex, 4)) ...    // emulator: once in four; GPU: never
 #pragma once
@@ -9,7 +8,7 @@
 
 namespace motiflux::device {
 
-// Where a chance is drawn: the same key at two places is two draws.
+// The place of a draw: the same key at two places gives two draws.
 enum class Place : std::uint32_t { kNoRound, kStop, kLeaveOut, kOldWord, kNotFound, kNotKept };
 
 #if defined(MOTIFLUX_SIMT_CHANCE)

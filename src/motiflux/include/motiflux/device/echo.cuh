@@ -1,4 +1,4 @@
-// Kernels that measure rings: how long a round trip takes, and how much goes through.
+// Kernels that measure rings: round-trip time and throughput.
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -18,21 +18,21 @@ inline constexpr std::uint32_t kStopWord = 0xFFFFFFFF;
 // Launched with one block of 32 threads.
 struct EchoArgs {
   Ring in;                     // from the host
-  Ring out;                    // to the host; slots as large as those of `in` at least
-  std::uint32_t* stop;         // anything but 0 ends the kernel
+  Ring out;                    // to the host; slots at least as large as those of `in`
+  std::uint32_t* stop;         // nonzero ends the kernel
   std::uint32_t record_words;  // 32-bit words of a record
 };
 
 struct FloodArgs {
   Ring out;             // to the host
-  std::uint64_t* next;  // 0 at the start; the first record that no warp has taken
-  std::uint32_t* stop;  // anything but 0 ends the kernel, with records left out
+  std::uint64_t* next;  // first record that no warp has taken; 0 at the start
+  std::uint32_t* stop;  // nonzero ends the kernel, without the remaining records
   std::uint64_t records;
-  std::uint32_t record_words;  // 32-bit words of a record; a slot holds one record at least
+  std::uint32_t record_words;  // 32-bit words of a record; a slot holds at least one
 };
 
-// Word `word` of record `record` of a flood: the number of the record modulo 2^32, then others that follow
-// from it.
+// Word `word` of record `record` of a flood: the number of the record modulo 2^32, then words derived from
+// it.
 MOTIFLUX_HOST_DEVICE constexpr std::uint32_t flood_word(std::uint64_t record, std::uint32_t word) {
   return static_cast<std::uint32_t>(record) + word * 0x9E3779B9u;
 }
@@ -41,13 +41,13 @@ MOTIFLUX_HOST_DEVICE constexpr std::uint32_t flood_word(std::uint64_t record, st
 
 using Warp = lanes::Group<32>;
 
-// The leader's view of the flag, in every lane.
+// The flag as the leader reads it, in every lane.
 MOTIFLUX_DEVICE bool must_stop(const Warp& warp, std::uint32_t* stop) {
   const std::uint32_t flag = warp.leads() ? system_wide(*stop).load(Order::kRelaxed) : 0;
   return warp.broadcast(flag) != 0;
 }
 
-// Reserves a ticket, however long it takes; false when stopped.
+// Waits until it has reserved a ticket; false when stopped.
 MOTIFLUX_DEVICE bool reserve(const Warp& warp, const Ring& ring, std::uint32_t* stop, std::uint64_t& ticket) {
   Backoff backoff(4);
   while (!try_reserve(warp, ring, ticket)) {
@@ -57,8 +57,8 @@ MOTIFLUX_DEVICE bool reserve(const Warp& warp, const Ring& ring, std::uint32_t* 
   return true;
 }
 
-// Tickets of a ring with one producing group, which needs no counter that others see: some round trips to
-// the L2 cache less in every packet.
+// Tickets of a ring with one producing group, which needs no shared counter: this saves some round trips to
+// the L2 cache per packet.
 struct OwnTickets {
   std::uint64_t next;
   std::uint64_t tail;
@@ -91,14 +91,14 @@ MOTIFLUX_DEVICE bool answer(const Warp& warp, const EchoArgs& args, const std::u
 }
 
 MOTIFLUX_DEVICE void echo(const EchoArgs& args) {
-  // Polling is what makes the latency low: sleep only when nobody has sent anything for about a second.
+  // Polling keeps the latency low: sleep only after about a second without packets.
   constexpr std::uint32_t kPolls = 1u << 20;
-  constexpr std::uint32_t kPollsPerStopCheck = 64;  // one in so many polls
+  constexpr std::uint32_t kPollsPerStopCheck = 64;  // polls per check of the stop flag
   const Warp warp;
-  // Where an earlier kernel on the same ring left off: only the consumer writes its tail.
+  // The position where an earlier kernel on the same ring ended: only the consumer writes the tail.
   std::uint64_t position =
       warp.broadcast(warp.leads() ? system_wide(*args.in.tail).load(Order::kRelaxed) : 0);
-  // The warp is the only producer of `out`; between launches, the tickets keep where it left off.
+  // The warp is the only producer of `out`; between launches, the tickets keep its position.
   std::uint64_t* kept = &args.out.tickets->issued;
   OwnTickets own{warp.broadcast(warp.leads() ? device_wide(*kept).load(Order::kRelaxed) : 0), 0};
   Backoff backoff(kPolls);

@@ -1,6 +1,6 @@
 // Relaxed atomic operations for inner loops, among all threads of the device. They are CUDA's own functions:
-// unlike the built-ins behind atomic_ref, the compiler learns which memory a word is in, shared or the
-// device's, and takes the instruction for that one. They return what was there before.
+// unlike for the built-ins behind atomic_ref, the compiler infers a word's memory, shared or device, and
+// takes the instruction for it. They return the old value.
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -31,7 +31,7 @@ MOTIFLUX_DEVICE std::uint32_t fast_or(std::uint32_t& word, std::uint32_t bits) {
 #endif
 }
 
-// Puts `value` where `expected` is.
+// Writes `value` if the word is `expected`.
 MOTIFLUX_DEVICE std::uint32_t fast_exchange_if(std::uint32_t& word, std::uint32_t expected,
                                                std::uint32_t value) {
 #if defined(__CUDACC_RTC__)

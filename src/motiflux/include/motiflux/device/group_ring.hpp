@@ -1,22 +1,22 @@
 // A ring's two ends, used by a group of lanes together.
 //
 //   std::uint64_t ticket;
-//   if (!try_reserve(group, ring, ticket)) ...full: go on with something else, or back off and try again
+//   if (!try_reserve(group, ring, ticket)) ...full: do other work, or back off and try again
 //   std::uint32_t* words = payload_of<std::uint32_t>(ring, ticket);
 //   for (std::uint32_t i = group.lane(); i < count * record_words; i += Group::kLanes) words[i] = ...;
 //   publish(group, ring, ticket, count);
 //
-// One lane talks to the other side, and the group's barriers carry its words to the other lanes and theirs to
-// it. In the PTX memory model a lane's writes come before the leader's release in causality order, because
-// __syncwarp over both lanes orders what was before it in each with what is after it in each; the release
-// then hands over all that precedes it so, not only its own thread's writes, and to all threads of the
-// system. No other fence is needed. The same way round, what the leader acquires is before what the lanes do
-// after the barrier. A shuffle carries a value but orders no memory, which is why a barrier follows it.
+// The leader alone synchronises with the other side, and the group's barriers order its accesses with those
+// of the other lanes. In the PTX memory model a lane's writes precede the leader's release in causality
+// order, because __syncwarp over both lanes orders accesses before it in each with accesses after it in each;
+// the release then publishes all writes that precede it, not only its own thread's, to all threads of the
+// system. No other fence is needed. Likewise, the leader's acquire precedes the lanes' accesses after the
+// barrier. A shuffle carries a value but orders no memory, which is why a barrier follows it.
 //
-// A packet costs the same whatever is in it: a release waits until the group's writes have arrived, and an
-// acquire drops what the multiprocessor's first-level cache holds. So fill packets.
+// The cost of a packet hardly depends on its size: a release waits until the group's writes have arrived, and
+// an acquire invalidates the multiprocessor's first-level cache. So fill packets.
 //
-// All lanes of the group make the calls; all get the same answer. `Group` is lanes::Group of any width.
+// All lanes of the group make the calls; all get the same result. `Group` is lanes::Group of any width.
 #pragma once
 
 #include "motiflux/device/ring.hpp"

@@ -8,18 +8,18 @@ namespace motiflux::device {
 // Adds to the total whose low word is low_high[0] and whose high word is low_high[1].
 //
 // Exact once all adding threads are done, however they interleave: the additions to the low word happen in
-// some order, and each time it passes 2^64 exactly one of them sees it do so, in the old value that it gets
-// back. In between, the two words may lack a carry and must not be read as a total.
+// some order, and each time it passes 2^64 exactly one of them sees it in the old value returned. In between,
+// the two words may lack a carry and must not be read as a total.
 //
-// It cannot overflow: that takes 2^64 additions at least, centuries of them.
+// It cannot overflow: that takes at least 2^64 additions, centuries of work.
 MOTIFLUX_DEVICE void add_128(std::uint64_t* low_high, std::uint64_t value) {
   const std::uint64_t old = device_wide(low_high[0]).fetch_add(value, Order::kRelaxed);
   const bool carries = old + value < old;
   if (carries) device_wide(low_high[1]).fetch_add(std::uint64_t{1}, Order::kRelaxed);
 }
 
-// The same for a number of 128 bits. Returns whether the total has passed 2^128: of all that add, at least
-// one is told so.
+// The same for a number of 128 bits. Returns whether the total has passed 2^128: at least one of the adding
+// threads gets true.
 MOTIFLUX_DEVICE bool add_128(std::uint64_t* low_high, std::uint64_t low, std::uint64_t high) {
   const std::uint64_t old = device_wide(low_high[0]).fetch_add(low, Order::kRelaxed);
   const std::uint64_t carry = old + low < old;

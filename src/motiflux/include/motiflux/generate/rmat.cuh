@@ -1,4 +1,4 @@
-// The kernel that draws R-MAT edges: a grid of any size, each thread every so many edges.
+// The kernel that draws R-MAT edges: a grid of any size; each thread takes edges at a stride.
 //
 //   sources  [count]   of the edges first, first + 1, ...
 //   targets  [count]

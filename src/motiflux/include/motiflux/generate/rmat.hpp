@@ -10,10 +10,10 @@ namespace motiflux::generate {
 
 inline constexpr std::uint32_t kMaxLevels = 31;
 inline constexpr std::uint32_t kRmatStream = 1;
-// Parts of the stream that one attempt at an edge has: four levels each.
+// Parts of the random stream per attempt at an edge: four levels each.
 inline constexpr std::uint32_t kPartsOfAttempt = 8;
 
-// Where the first three of the four quadrants end, as parts of 2^31.
+// The ends of the first three of the four quadrants, as parts of 2^31.
 struct Quadrants {
   std::uint32_t end[3];
 };
@@ -21,7 +21,7 @@ struct Quadrants {
 struct Rmat {
   std::uint64_t seed;
   random::Permutation ids;          // of 0..2^levels-1
-  Quadrants quadrants[kMaxLevels];  // of each level, the most significant bit first
+  Quadrants quadrants[kMaxLevels];  // per level, the most significant bit first
   std::uint32_t levels;
   std::uint32_t permutes;    // whether ids are permuted
   std::uint32_t undirected;  // whether the smaller id comes first
@@ -32,7 +32,7 @@ struct Edge {
   std::uint32_t target;
 };
 
-// Edge number `index`. A self-loop is drawn again, with numbers of its own.
+// Edge number `index`. A self-loop is drawn again, with new numbers.
 MOTIFLUX_HOST_DEVICE inline Edge rmat_edge(const Rmat& rmat, std::uint64_t index) {
   Edge edge;
   std::uint32_t part = 0;

@@ -1,12 +1,12 @@
-// Looking up the row of an arc with all lanes of a group.
+// Finding the row of an arc with all lanes of a group.
 #pragma once
 
 #include "motiflux/lanes/group.hpp"
 
 namespace motiflux::lanes {
 
-// The row that holds the arc: the last one that begins at or before it and is not empty. All lanes look at
-// different rows, so that this takes a few rounds of loads and not one for each bit.
+// The row that holds the arc: the last one that begins at or before it and is not empty. All lanes probe
+// different rows, so that it takes a few rounds of loads instead of one per bit.
 template <std::uint32_t Lanes>
 MOTIFLUX_DEVICE std::uint32_t find_row(const Group<Lanes>& group, const std::uint64_t* offsets,
                                        std::uint32_t rows, std::uint64_t arc) {

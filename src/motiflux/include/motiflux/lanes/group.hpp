@@ -1,7 +1,7 @@
-// A group of 8, 16 or 32 neighbouring lanes of a warp that work on one thing together.
+// A group of 8, 16 or 32 neighbouring lanes of a warp that work together.
 //
-// Every collective names exactly the lanes of the group, so groups of one warp go their own ways: none waits
-// for another. All lanes of a group must make the same calls in the same order.
+// Every collective names exactly the lanes of the group, so the groups of one warp are independent: none
+// waits for another. All lanes of a group must make the same calls in the same order.
 #pragma once
 
 #include "motiflux/bits.hpp"
@@ -44,29 +44,29 @@ class Group {
     return __shfl_sync(mask_, value, static_cast<int>(from), Lanes);
   }
 
-  // The sum over all lanes, in each.
+  // The sum over all lanes, in all lanes.
   MOTIFLUX_DEVICE std::uint64_t sum(std::uint64_t value) const {
     for (std::uint32_t step = Lanes / 2; step > 0; step /= 2)
       value += __shfl_xor_sync(mask_, static_cast<unsigned long long>(value), static_cast<int>(step), Lanes);
     return value;
   }
 
-  // The sum over the lane's run of so many lanes: 1, 2, 4, ...
+  // The sum over the lane's aligned run of `lanes` lanes: 1, 2, 4, ...
   MOTIFLUX_DEVICE std::uint32_t sum_of(std::uint32_t value, std::uint32_t lanes) const {
     for (std::uint32_t step = lanes / 2; step > 0; step /= 2)
       value += __shfl_xor_sync(mask_, value, static_cast<int>(step), Lanes);
     return value;
   }
 
-  // The sum over all lanes of numbers with a fraction: lane l adds what lane l ^ 16 has, then l ^ 8, and so
-  // on.
+  // The sum of floating-point numbers over all lanes: lane l adds the value of lane l ^ 16, then l ^ 8, and
+  // so on.
   MOTIFLUX_DEVICE double add_up(double value) const {
     for (std::uint32_t step = Lanes / 2; step > 0; step /= 2)
       value += __shfl_xor_sync(mask_, value, static_cast<int>(step), Lanes);
     return value;
   }
 
-  // The bits that any lane has, in each.
+  // The union of the bits of all lanes, in all lanes.
   MOTIFLUX_DEVICE std::uint32_t unite(std::uint32_t bits) const {
     for (std::uint32_t step = Lanes / 2; step > 0; step /= 2)
       bits |= __shfl_xor_sync(mask_, bits, static_cast<int>(step), Lanes);
@@ -83,7 +83,7 @@ class Group {
     return total - value;
   }
 
-  // Makes what each lane has written visible to the others.
+  // Makes the writes of each lane visible to the other lanes.
   MOTIFLUX_DEVICE void sync() const { __syncwarp(mask_); }
 
  private:

@@ -1,7 +1,7 @@
-// What is made of whole tables, in one pass over their roots: products, differences, sums of rows and of all.
+// Operations on whole tables, in one pass over their roots: products, differences, sums of rows and of all.
 //
-// A factor of a product over arcs is a table of arcs, or one of vertices that is looked up at the arc's
-// source or target: tables of ends are never written down.
+// A factor of a product over arcs is a table of arcs, or a table of vertices looked up at the arc's source or
+// target: tables of ends are never stored.
 #pragma once
 
 #include "motiflux/local_counts/roots.cuh"
@@ -27,7 +27,7 @@ struct Product {
 };
 
 struct Domain {
-  view::Adjacency rows;  // none where the roots are vertices
+  view::Adjacency rows;  // none if the roots are vertices
   std::uint64_t size;    // roots
   std::uint32_t vertices;
   std::uint32_t by_rows;  // whether a warp takes a row at a time, as needed for sources and sums of rows
@@ -41,7 +41,7 @@ struct SumArgs {
   std::uint64_t* out;  // [count][2]
 };
 
-// The product of all factors but the last in 64 bits, that by the last in 128; `failed` where they pass that.
+// The product of all factors but the last in 64 bits, times the last in 128; sets `failed` on overflow.
 MOTIFLUX_DEVICE Number value_of(const Domain& domain, const Product& factors, std::uint64_t root,
                                 std::uint64_t source, bool& failed) {
   Number found{1, 0};
@@ -56,8 +56,8 @@ MOTIFLUX_DEVICE Number value_of(const Domain& domain, const Product& factors, st
   return found;
 }
 
-// Calls use(root, source) for each root, all roots of one row on one warp where `by_rows`; then end(source)
-// on all lanes after each row.
+// Calls use(root, source) for each root, all roots of one row on one warp if `by_rows`; then end(source) on
+// all lanes after each row.
 template <class Use, class End>
 MOTIFLUX_DEVICE void for_each_root(const Lanes& lanes, const Domain& domain, Use&& use, End&& end) {
   if (domain.by_rows == 0) {
@@ -92,7 +92,8 @@ MOTIFLUX_DEVICE void sum_products(const SumArgs& args) {
 #pragma unroll
         for (std::uint32_t i = 0; i < kMostProducts; ++i) {
           if (i >= args.count) break;
-          // Apart: NVRTC reads what is assigned to before it calls what is on the right, which sets it here.
+          // A separate statement: NVRTC reads the left side before it calls the right side, which sets
+          // `failed` too.
           const Number value = value_of(args.domain, args.products[i], root, source, failed);
           failed |= add(sums[i], value);
         }
@@ -118,11 +119,11 @@ struct JoinArgs {
   Product product;
   Lesser lesser[kMostLesser];
   std::uint64_t count;     // of `lesser`
-  std::uint64_t sum_rows;  // whether the result is of vertices, of roots that are arcs
+  std::uint64_t sum_rows;  // whether the roots are arcs and the result is of vertices
   std::uint64_t* out;
 };
 
-// Takes from a number what is to be taken away, and writes it.
+// Subtracts the lesser products from a number, and writes it.
 MOTIFLUX_DEVICE void write_less(const JoinArgs& args, std::uint64_t at, Number found, bool& failed) {
   failed |= found.high != 0;
   std::uint64_t left = found.low;
@@ -134,7 +135,7 @@ MOTIFLUX_DEVICE void write_less(const JoinArgs& args, std::uint64_t at, Number f
   args.out[at] = left;
 }
 
-// The product at each root, or its sum over each row, less what is taken away.
+// The product at each root, or its sum over each row, minus the lesser products.
 MOTIFLUX_DEVICE void join_tables(const JoinArgs& args) {
   const Lanes lanes;
   bool failed = false;

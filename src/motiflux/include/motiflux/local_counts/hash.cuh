@@ -16,7 +16,7 @@ struct Hash {
   std::uint32_t* counts;
   std::uint32_t slots;
 
-  // It is empty; with so many slots that it holds `most` vertices and as many more.
+  // Makes an empty table with slots for twice `most` vertices.
   template <class Lanes>
   MOTIFLUX_DEVICE void clear(const Lanes& lanes, std::uint32_t most, std::uint32_t capacity) {
     slots = Lanes::kLanes;
@@ -33,7 +33,7 @@ struct Hash {
     return (vertex * 2654435761u) >> 15 & (slots - 1);
   }
 
-  // Where the vertex is; it is put there.
+  // The slot of the vertex, inserted if new.
   MOTIFLUX_DEVICE std::uint32_t place(std::uint32_t vertex) const {
     for (std::uint32_t at = first(vertex);; at = (at + 1) & (slots - 1)) {
       const std::uint32_t there = device::fast_exchange_if(keys[at], kNoVertex, vertex);

@@ -1,7 +1,7 @@
 // Histograms of wedges with middles of several kinds: a counter for each kind at each end z.
 //
-// A root takes a block, and all counters are in device memory. How many middles of one kind an end has is
-// known only when all have come, so the products are made in a second pass, over the wedges of the first
+// A root takes a block, and all counters are in device memory. The number of middles of one kind at an end is
+// known only after all wedges, so the products are computed in a second pass, over the wedges of the first
 // kind.
 #pragma once
 
@@ -67,7 +67,7 @@ class KindCounter {
     args_.ends[x] = found.low;
   }
 
-  // Adds what the kinds have at z, once.
+  // Adds the product of the kinds at z, once.
   MOTIFLUX_DEVICE void meet(std::uint32_t z) {
     const std::uint32_t among = device::device_wide(counter(0, z)).exchange(0u, device::Order::kRelaxed);
     if (among == 0) return;

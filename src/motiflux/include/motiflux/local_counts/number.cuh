@@ -11,14 +11,14 @@ MOTIFLUX_DEVICE Number product(std::uint64_t a, std::uint64_t b) {
   return {a * b, high_product(a, b)};
 }
 
-// Multiplies in 64 bits; whether these do not hold the product.
+// Multiplies in 64 bits; returns whether the product overflowed.
 MOTIFLUX_DEVICE bool multiply(std::uint64_t& to, std::uint64_t by) {
   const Number found = product(to, by);
   to = found.low;
   return found.high != 0;
 }
 
-// to^power, at least 1, in 64 bits; whether these do not hold it.
+// Raises to `power`, at least 1, in 64 bits; returns whether the result overflowed.
 MOTIFLUX_DEVICE bool raise(std::uint64_t& to, std::uint32_t power) {
   const std::uint64_t base = to;
   bool passed = false;
@@ -26,7 +26,7 @@ MOTIFLUX_DEVICE bool raise(std::uint64_t& to, std::uint32_t power) {
   return passed;
 }
 
-// The sum over all lanes, in each; `passed` is set where that is 2^128 or more.
+// The sum over all lanes, in all lanes; sets `passed` if it is 2^128 or more.
 template <class Lanes>
 MOTIFLUX_DEVICE Number sum(const Lanes& lanes, Number value, bool& passed) {
   constexpr std::uint64_t kHalf = 0xffffffffu;

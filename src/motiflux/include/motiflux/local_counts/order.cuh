@@ -1,9 +1,9 @@
-// What is known of the roots of one graph before any table is made: how much work each is, and, of rows that
-// are symmetric, where each arc's way back lies.
+// Data on the roots of one graph, computed before any table: the work of each and, for symmetric rows, the
+// place of each reverse arc.
 //
-//   work   [vertices]  of the neighbours of a vertex (those below it): one for each and for each entry of
-//                      their rows in `second`; more than there are wedges
-//   ranks  [arcs]      of an arc from x to a lesser y: how many of y's row are less than x
+//   work   [vertices]  of the neighbours of a vertex (those below it): 1 for each and for each entry of
+//                      their rows in `second`; more than the number of wedges
+//   ranks  [arcs]      of an arc from x to a lesser y: the number of entries of y's row below x
 #pragma once
 
 #include "motiflux/local_counts/roots.cuh"
@@ -18,8 +18,8 @@ struct OrderArgs {
   view::Adjacency first;
   view::Adjacency second;
   std::uint32_t vertices;
-  std::uint32_t below;   // only neighbours that are less count
-  std::uint32_t* work;   // [vertices], 2^32 - 1 for all that is more
+  std::uint32_t below;   // only lesser neighbours count
+  std::uint32_t* work;   // [vertices], at most 2^32 - 1
   std::uint32_t* ranks;  // or null
 };
 

@@ -1,10 +1,10 @@
-// What kernels over the roots of a table share: who takes which root, when to stop, what went wrong.
+// Shared parts of kernels over the roots of a table: assignment of roots, stopping, overflow.
 //
 //   order   | root of most work, ..., | ..., root of least work |   a vertex each, none without work
 //             0 .. heavy: a block each  heavy .. count: a warp each
 //
-// A block takes heavy roots until there are none, then its warps go on with light ones by themselves.
-// Dynamic shared memory begins with a Scratch; the rest is the kernel's.
+// A block takes heavy roots until none are left, then its warps take light ones independently. Dynamic shared
+// memory begins with a Scratch; the rest is the kernel's.
 #pragma once
 
 #include "motiflux/local_counts/number.cuh"
@@ -15,17 +15,17 @@ namespace motiflux::local_counts {
 using Lanes = lanes::Group<32>;
 
 struct Frame {
-  match::Control* control;  // to be stopped by; `done` counts roots
-  std::uint32_t* failed;    // set where 64 bits do not hold a number of a table, or 128 a sum
+  match::Control* control;  // has the stop flag; `done` counts roots
+  std::uint32_t* failed;    // set if a number of a table passes 64 bits, or a sum 128
 };
 
 struct Roots {
   const std::uint32_t* order;
-  const std::uint32_t* work;  // of each of `order`, descending: a bound, 2^32 - 1 for all that is more
+  const std::uint32_t* work;  // of each of `order`, descending: a bound, at most 2^32 - 1
   std::uint32_t heavy;
   std::uint32_t count;
-  std::uint64_t* taken;  // [2]: heavy roots and light ones handed out
-  // Of all in `order`, every `stride`-th from `first` on is to be taken: other devices take the others.
+  std::uint64_t* taken;  // [2]: numbers of heavy and of light roots taken
+  // This device takes every `stride`-th root of `order` from `first` on; other devices take the others.
   std::uint32_t first;
   std::uint32_t stride;
 
@@ -34,7 +34,7 @@ struct Roots {
 
 inline constexpr std::uint32_t kMostWarps = 32;
 inline constexpr std::uint32_t kMostRegisters = 16;
-inline constexpr std::uint32_t kLightRoots = 4;  // that a warp takes at a time
+inline constexpr std::uint32_t kLightRoots = 4;  // light roots that a warp takes at a time
 
 struct Scratch {
   Number sums[kMostWarps];
@@ -58,11 +58,12 @@ MOTIFLUX_DEVICE void tell_done(const Frame& frame, std::uint64_t roots) {
   device::device_wide(frame.control->done).fetch_add(roots, device::Order::kRelaxed);
 }
 
-// Calls use(root, work, at) with all threads of the block for one heavy root after another, the at-th.
+// Calls use(root, work, at) with all threads of the block for one heavy root after another; `at` is its
+// place.
 template <class Use>
 MOTIFLUX_DEVICE void for_each_heavy(const Roots& roots, const Frame& frame, Scratch& scratch, Use&& use) {
   for (;;) {
-    __syncthreads();  // nobody still reads what was taken, or uses shared memory
+    __syncthreads();  // no thread reads the taken root or uses shared memory any more
     if (threadIdx.x == 0) {
       scratch.taken = roots.heavy;
       if (!is_stopped(frame))
@@ -100,7 +101,7 @@ MOTIFLUX_DEVICE void for_each_light(const Roots& roots, const Frame& frame, cons
 // The sum over all threads of the block, in its first one.
 MOTIFLUX_DEVICE Number sum_of_block(const Lanes& lanes, Scratch& scratch, Number value, bool& passed) {
   const Number mine = sum(lanes, value, passed);
-  __syncthreads();  // nobody still reads the sums
+  __syncthreads();  // no thread reads the sums any more
   if (lanes.leads()) scratch.sums[lanes.in_block()] = mine;
   __syncthreads();
   Number whole{};
@@ -110,15 +111,15 @@ MOTIFLUX_DEVICE Number sum_of_block(const Lanes& lanes, Scratch& scratch, Number
   return whole;
 }
 
-// Some warps that go through things together: all of a block, or one alone.
+// Warps that work together: all warps of a block, or a single one.
 struct Team {
   std::uint32_t warp;
   std::uint32_t warps;
 };
 
-// Calls use(at, begin, size) with all lanes of one warp of the team for each of `count` things that has a
-// size, where look(at, begin, size) says of one thing, on one lane, which part of a row it stands for. Once
-// the kernel is to stop nothing more has a size: nobody uses what it comes to then.
+// Calls use(at, begin, size) with all lanes of one warp of the team for each of `count` items of nonzero
+// size; look(at, begin, size) sets, on one lane, the part of a row of one item. After a stop all sizes are 0:
+// the results are not used then.
 template <class Look, class Use>
 MOTIFLUX_DEVICE void for_each_chunk(const Lanes& lanes, const Frame& frame, Team team, std::uint64_t count,
                                     Look&& look, Use&& use) {

@@ -1,10 +1,10 @@
 // The triangles at each arc of symmetric rows: for each vertex u, the neighbours of its lesser neighbours v
-// that are its own.
+// that are also neighbours of u.
 //
-// The heaviest are shared by several blocks, each with every so many of the row's entries. Rows of hubs are
-// bits, in shared memory where they fit; those of light vertices a hash table, or looked up in the row. The
-// row that is walked is that of v, which is no longer: ids ascend by degree. Each edge is handled once and
-// its two arcs written once, so nothing is added up between blocks.
+// The heaviest vertices are shared by several blocks, each with the row's entries at a stride. Rows of hubs
+// are bits, in shared memory if they fit; rows of light vertices are hash tables, or searched directly. The
+// walked row is v's, which is not longer: ids ascend by degree. Each edge is handled once and its two arcs
+// written once, so blocks need no common sums.
 #pragma once
 
 #include "motiflux/local_counts/hash.cuh"
@@ -19,11 +19,11 @@ struct TriangleArgs {
   const std::uint32_t* ranks;
   Frame frame;
   Roots roots;
-  const std::uint32_t* slices;  // of each heavy root: which part of how many it stands for, a half word each
+  const std::uint32_t* slices;  // of each heavy root: the part and the number of parts, a half word each
   std::uint32_t vertices;
   std::uint32_t near_words;  // words of a block in shared memory, behind the scratch
-  std::uint32_t hash_slots;  // of a warp in them
-  std::uint64_t far_words;   // bits of a block in device memory, zero, or none where `near_words` hold them
+  std::uint32_t hash_slots;  // of these, per warp
+  std::uint64_t far_words;   // bits of a block in device memory, zero; none if `near_words` hold them
   std::uint32_t* far;
   std::uint64_t* out;  // [arcs]
 };
@@ -61,7 +61,7 @@ class Triangles {
   }
 
  private:
-  // Every so many of a row's entries, from one of them on.
+  // A row's entries at a stride, from a given entry on.
   struct Slice {
     std::uint64_t first;
     std::uint64_t stride;

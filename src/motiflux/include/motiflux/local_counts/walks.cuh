@@ -1,10 +1,10 @@
-// Walks from each vertex a in turn: how many ways there are to reach every other
+// Walks from each vertex a in turn: the number of ways to reach every other vertex
 // (csrc/local_counts/walks.hpp).
 //
-//   register   value [vertices], zero but for those reached | reached [vertices]: who they are, in any order
+//   register   value [vertices], zero unless reached | reached [vertices]: the vertices reached, in any order
 //
-// A block walks from one root after another with registers of its own in device memory; what was reached is
-// made zero again. Numbers have 64 bits, which are watched.
+// A block walks from one root after another with its own registers in device memory; reached entries are
+// reset to zero. Numbers have 64 bits, with overflow checks.
 #pragma once
 
 #include "motiflux/device/fast_atomics.hpp"
@@ -30,12 +30,12 @@ inline constexpr std::uint32_t kMostSteps = 24;
 
 struct WalkStep {
   view::Adjacency rows;
-  const std::uint64_t* weights;  // of arcs, or of vertices; null where all are one
+  const std::uint64_t* weights;  // of arcs, or of vertices; null: all 1
   std::uint32_t move;
   std::uint32_t into;
   std::uint32_t source;
   std::uint32_t power;
-  std::uint64_t below;  // arcs to vertices less than a only
+  std::uint64_t below;  // only arcs to vertices less than a
 };
 
 struct WalkArgs {
@@ -100,7 +100,7 @@ class Walker {
     if (at < args_.vertices) reached(one)[at] = vertex;
   }
 
-  // Each vertex is reached once, unless its number passed 64 bits and came to zero again.
+  // Each vertex is entered once, unless its number overflowed to zero.
   MOTIFLUX_DEVICE std::uint32_t count(std::uint32_t one) const {
     const std::uint32_t found = scratch_.counts[one];
     return found < args_.vertices ? found : args_.vertices;
@@ -149,7 +149,7 @@ class Walker {
     }
   }
 
-  // The moves that look at one vertex alone.
+  // The moves that read only one vertex.
   MOTIFLUX_DEVICE void change(const WalkStep& step, std::uint32_t vertex) {
     std::uint64_t number = value(step.into, vertex);
     std::uint64_t by = 1;
@@ -210,7 +210,7 @@ class Walker {
     });
   }
 
-  // The sum of a register over a part of a row, each by its arc's weight; all lanes know it.
+  // The sum of a register over a part of a row, weighted by arcs, in all lanes.
   MOTIFLUX_DEVICE std::uint64_t gathered(const WalkStep& step, std::uint32_t from, std::uint64_t begin,
                                          std::uint32_t size, const std::uint64_t* weights) {
     Number found{};
@@ -226,7 +226,7 @@ class Walker {
 
   MOTIFLUX_DEVICE void pull(const WalkStep& step) {
     const auto limit = [&](std::uint32_t) { return root_; };
-    // Rows of no entries are not met there: they make the number zero.
+    // Empty rows are not visited there: they make the number zero.
     for_each_reached(step.into, [&](std::uint32_t vertex) {
       if (ends(step.rows, vertex, step.below != 0, root_) == 0) set(step.into, vertex, 0);
     });
@@ -262,7 +262,7 @@ class Walker {
     args_.out[root_] = found.low;
   }
 
-  // Of both arcs of each edge.
+  // Sums over both arcs of each edge.
   MOTIFLUX_DEVICE void sum_edges(std::uint32_t last) {
     WalkStep step{};
     step.rows = args_.rows;

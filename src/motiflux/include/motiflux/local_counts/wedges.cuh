@@ -1,13 +1,12 @@
 // Histograms of wedges: from each root x, over each middle y, a counter at each end z.
 //
-//   heavy root, a block   | near: the counters of the greatest ends, shared memory | far: the others, device
-//   |
-//                           z >= base                                                z < base
+//   heavy root, a block   | near: the greatest ends, in shared memory | far: the others, in device memory |
+//                           z >= base                                  z < base
 //   light root, a warp    | a hash table in shared memory |
 //
-// Of a pair x, z with c middles, the c-th wedge that comes finds c - 1 in the counter. So the number of
-// choices of k of them in order, c (c - 1) ... (c - k + 1), is the sum over the wedges of k times the choices
-// of k - 1 among those that came before: it is known after one pass.
+// The c-th wedge of a pair x, z finds c - 1 in the counter. So the number of ordered choices of k of c
+// middles, c (c - 1) ... (c - k + 1), is the sum over the wedges of k times the choices of k - 1 among
+// earlier wedges: it is known after one pass.
 #pragma once
 
 #include "motiflux/local_counts/hash.cuh"
@@ -17,26 +16,26 @@
 
 namespace motiflux::local_counts {
 
-// Which wedges count: all; those with z < x; those with middle < x and z < x (csrc/local_counts/wedges.hpp).
+// The wedges that count: all; with z < x; with middle < x and z < x (csrc/local_counts/wedges.hpp).
 enum class Below : std::uint32_t { kAll = 0, kEnd = 1, kBoth = 2 };
 
-// What is made of them: a sum over all roots, a number for each, or (of pairs below, in symmetric rows) the
-// 4-cycles at each arc, either way apart.
+// The result: a sum over all roots, a number for each root, or (of pairs below, in symmetric rows) the
+// 4-cycles at each arc, both arcs of an edge separately.
 enum class WedgeGoal { kTotal, kEnds, kArcs };
 
 struct WedgeArgs {
   view::Adjacency first;   // from x to the middles
   view::Adjacency second;  // from the middles to z
-  // Of the arcs of `first`, how many ends of the middle's row are below x; null: found by binary search.
+  // For each arc of `first`, the number of ends of the middle's row below x; null: found by binary search.
   const std::uint32_t* ranks;
   Frame frame;
   Roots roots;
   std::uint32_t vertices;
   std::uint32_t below;
-  std::uint32_t number;      // of middles that are chosen
+  std::uint32_t number;      // middles to choose
   std::uint32_t near_words;  // words of a block in shared memory, behind the scratch
-  std::uint32_t halves;      // 1 where they hold two counters each: no root has 2^16 middles
-  std::uint32_t hash_slots;  // of a warp in them: more than a light root has work
+  std::uint32_t halves;      // 1 if words hold two counters: no root has 2^16 middles
+  std::uint32_t hash_slots;  // of these, per warp: more than the work of a light root
   std::uint32_t far_words;   // counters of a block in device memory, zero
   std::uint32_t* far;
   std::uint64_t* out;  // kTotal: two words, to be multiplied by `number`; kEnds: [vertices]; kArcs: [arcs]
@@ -144,11 +143,11 @@ class WedgeCounter {
 
   template <class Table>
   MOTIFLUX_DEVICE void count(std::uint32_t x, Team team, const Table& table) {
-    std::uint64_t pairs = 0;  // of a thread's wedges from one root, fewer than 2^32
+    std::uint64_t pairs = 0;  // of a thread's wedges from one root: below 2^32
     const bool counts_pairs = args_.number == 2;
     for_each_middle(x, team, [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
       for_each_neighbor(lanes_, args_.second.neighbors + begin, size, [&](std::uint64_t, std::uint32_t z) {
-        if (z == x) return;  // a wedge that comes back
+        if (z == x) return;  // the wedge returns to x
         const std::uint32_t before = table.add(z);
         if constexpr (goal != WedgeGoal::kArcs) {
           if (counts_pairs)
@@ -161,7 +160,7 @@ class WedgeCounter {
     if constexpr (goal != WedgeGoal::kArcs) failed_ |= add(whole_, {pairs, 0});
   }
 
-  // Adds the choices of all middles but one among those before.
+  // Adds the choices of all middles but one among earlier wedges.
   MOTIFLUX_DEVICE void meet(std::uint32_t before) {
     if (before + 1 < args_.number) return;
     if (args_.number == 3) {
@@ -202,7 +201,7 @@ class WedgeCounter {
     });
   }
 
-  // Leaves the counters zero: all near ones where that is less than to go over the wedges again.
+  // Resets the counters to zero: all near ones if that is less work than repeating the wedges.
   MOTIFLUX_DEVICE void clear(std::uint32_t x, std::uint32_t work, std::uint32_t limit, Team block,
                              const Dense& table) {
     const std::uint32_t used = ((limit - table.base) >> table.halves) + 1;
@@ -216,7 +215,7 @@ class WedgeCounter {
         if (z < table.base)
           table.far[z] = 0;
         else if (!all)
-          table.near[table.word(z)] = 0;  // and that of the other in the word: all are cleared
+          table.near[table.word(z)] = 0;  // and the other counter of the word: all are cleared
       });
     });
   }
@@ -243,9 +242,9 @@ struct MergeArgs {
   std::uint64_t* table;  // [arcs]
 };
 
-inline constexpr std::uint64_t kLongRow = 2048;  // a block's, not a warp's
+inline constexpr std::uint64_t kLongRow = 2048;  // for a block, not a warp
 
-// Gives the arcs from x to lesser vertices, and their ways back, the sum of what they have.
+// Sets the arcs from x to lesser vertices, and their reverse arcs, to the sum of both numbers.
 MOTIFLUX_DEVICE void merge_row(const MergeArgs& args, std::uint32_t x, std::uint32_t first,
                                std::uint32_t stride) {
   const std::uint64_t end = args.rows.offsets[x + 1];
@@ -259,8 +258,8 @@ MOTIFLUX_DEVICE void merge_row(const MergeArgs& args, std::uint32_t x, std::uint
   }
 }
 
-// Gives both arcs of each edge the sum of what they have. A warp takes a row, the last ones first: they are
-// the longest, and those that are long indeed are all the block's.
+// Sets both arcs of each edge to the sum of their numbers. A warp takes a row, the last rows first: they are
+// the longest; very long rows take a whole block.
 MOTIFLUX_DEVICE void merge_arcs(const MergeArgs& args) {
   const Lanes lanes;
   const std::uint32_t warps = blockDim.x / Lanes::kLanes;

@@ -1,5 +1,5 @@
-// How a searching group shares work within its block (match/block_work_queue.hpp) and beyond: a group without
-// work first asks within the block, then waits at the global queue.
+// Work sharing of a group within its block (match/block_work_queue.hpp) and beyond: a group without work
+// first looks for work within the block, then waits at the global queue.
 #pragma once
 
 #include "motiflux/match/block_work_queue.hpp"
@@ -25,7 +25,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
   using Base::turns_to_check_;
   using Base::uses_work_queue;
 
-  // All threads of the block, before the first of them has work.
+  // Called by all threads of the block before any of them has work.
   MOTIFLUX_DEVICE void begin() {
     if constexpr (kSteals) {
       if (threadIdx.x == 0) initialize(shared_by_block(), groups());
@@ -54,7 +54,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     this->template check_work_queue<Goal>([this] { withdraw(); });
   }
 
-  // Gets work of another group, of this block if one of its groups has work; false if there will be none.
+  // Gets work of another group, in this block if one of its groups has work; false if no work will come.
   template <class Goal>
   MOTIFLUX_DEVICE bool find_work() {
     if constexpr (kSteals) {
@@ -71,7 +71,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     return true;
   }
 
-  // Of a group that stops: takes back its offer and ends its work.
+  // Called when the group stops: takes back its offer and ends its work.
   MOTIFLUX_DEVICE void break_off() {
     withdraw();
     if constexpr (kSteals)
@@ -79,8 +79,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     if (uses_work_queue()) close_queue(lanes_, task_.work_queue);
   }
 
-  // At the end of a walk, takes the next strip of what it offers; false if there is none, or nothing was
-  // offered.
+  // At the end of a walk, takes the next strip of the group's own offer; false if there is none.
   MOTIFLUX_DEVICE bool take_own_offer() {
     if constexpr (kOffers) {
       if (place_.level != offered_) return false;
@@ -100,7 +99,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
   }
 
  private:
-  // One for the block.
+  // One per block.
   static MOTIFLUX_DEVICE auto& shared_by_block() {
     __shared__ typename Within::Shared shared;
     return shared;
@@ -124,7 +123,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
                                          group * task_.shared_bytes);
   }
 
-  // A walk that was one is two from now on. By the leader, before the other group can come to its end.
+  // Counts that a walk is now two walks. Called by the leader, before the other group can finish its walk.
   MOTIFLUX_DEVICE void count_split() const {
     Control& control = *task_.control;
     device::device_wide(control.done).fetch_add(~std::uint64_t{0}, device::Order::kRelaxed);
@@ -192,7 +191,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     return true;
   }
 
-  // Offers the shallowest walk that is worth it, unless something is offered already.
+  // Offers the shallowest walk with enough candidates, unless an offer is open.
   template <class Goal>
   MOTIFLUX_DEVICE void offer() {
     Offers& offers = shared_by_block();
@@ -202,7 +201,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
       if (lanes_.broadcast(over) == 0) return;
       offered_ = 0;
     }
-    lanes_.sync();  // cursors that were put down are there
+    lanes_.sync();  // cursors in shared memory are visible
     const std::uint32_t end = Goal::kSharesLast ? this->last_ + 1 : this->last_;
     for (std::uint32_t level = place_.floor; level <= place_.level && level < end; ++level) {
       const bool walked = level == place_.level;
@@ -225,7 +224,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     }
   }
 
-  // Takes back what is left of what it offers.
+  // Takes back the rest of the group's offer.
   MOTIFLUX_DEVICE void withdraw() {
     if constexpr (kOffers) {
       if (offered_ == 0) return;
@@ -234,7 +233,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
       OfferRange range{};
       if (lanes_.leads()) range = take_back_all(offers.words[mine]);
       range = broadcast_range(range);
-      lanes_.sync();  // cursors that were put down are there
+      lanes_.sync();  // cursors in shared memory are visible
       if (range.count > 0 && offered_ == place_.level) {
         return_range(cursor_, offers.walks[mine], range);
       } else if (range.count > 0 && lanes_.leads()) {
@@ -246,7 +245,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
   }
 
   std::uint32_t offered_ = 0;               // the level of the walk that others may take from; 0: none
-  std::int32_t checks_to_queue_check_ = 1;  // until one outside the block
+  std::int32_t checks_to_queue_check_ = 1;  // until a check outside the block
 };
 
 }  // namespace motiflux::match

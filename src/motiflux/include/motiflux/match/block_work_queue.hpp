@@ -2,28 +2,28 @@
 //
 // A group without work sets its bit in `waiting` and waits as long as another group of the block works. Both
 // words of GroupActivity are hints, with one exception: the group that clears the bit of a waiting group
-// decides what becomes of that group.
+// decides how the wait ends.
 //
-// Passive: a group that works sees the bit of a waiting group, clears it, writes half of a walk into the
-// levels of the waiting group, and puts the level of the walk into that group's mailbox.
+// Passive: a working group sees the bit of a waiting group, clears it, writes half of a walk into the levels
+// of the waiting group, and puts the level of the walk into that group's mailbox.
 //
 //   waiting  bit:    set by the group  --->  cleared by a giver  --->  mailbox: the level  --->  0: taken
 //                           |
 //                           +-------------->  cleared by the group itself: it leaves
 //
-// Active: a group that works offers its shallowest walk, in a word of its own, and takes its own candidates
-// from the offer too. A group without work takes the second half of an offer.
+// Active: a working group offers its shallowest walk, in its own word, and takes its own candidates from the
+// offer too. A group without work takes the second half of an offer.
 //
-//   | busy: 1 | 2 | level: 5 | end: 28 | next: 28 |     of what is offered, [next .. end) is left
+//   | busy: 1 | 2 | level: 5 | end: 28 | next: 28 |     left of the offer: [next .. end)
 //
-//   taken by its own group:  next + a few                           while next < end
-//   taken by another:        end - half of what is left, busy       while next < end and not busy
-//                            not busy                               once it has copied what it needs
-//   offered anew, or taken back whole                               while not busy
+//   taken by its own group:  next + a few                  while next < end
+//   taken by another group:  end - half of the rest, busy  while next < end and not busy
+//                            not busy                      when it has copied its part
+//   replaced, or taken back                                while not busy
 //
-// The walk that was offered, and the vertices that lead to it, do not change while a part of the offer is
-// left or the word is busy. So they are read after a take has succeeded, whichever offer the range was taken
-// from.
+// The offered walk, and the vertices of the levels before it, do not change while a part of the offer is left
+// or the word is busy. So they are read after a take has succeeded, and belong to the offer that the range
+// was taken from.
 #pragma once
 
 #include "motiflux/bits.hpp"
@@ -39,24 +39,24 @@ inline constexpr std::uint32_t kNoGroup = ~std::uint32_t{0};
 inline constexpr std::uint32_t kLongestSleep = 512;  // nanoseconds between checks of a waiting group
 
 struct GroupActivity {
-  std::uint32_t working;  // groups that have work, or are about to get some
-  std::uint32_t waiting;  // a bit for each group that waits
+  std::uint32_t working;  // groups that have work or are about to get some
+  std::uint32_t waiting;  // a bit for each waiting group
 };
 
 // Shared memory of a block, for passive stealing.
 struct Mailboxes {
   GroupActivity activity;
-  std::uint32_t levels[kMostGroups];  // of the walk that was written into the group's levels; 0: none
+  std::uint32_t levels[kMostGroups];  // level of the walk written for the group; 0: none
 };
 
 struct Offers {
   GroupActivity activity;
   std::uint64_t words[kMostGroups];
-  Cursor walks[kMostGroups];  // what is offered, as it was at first
+  Cursor walks[kMostGroups];  // the offered walks, as they were at first
 };
 
-// How a kernel's groups get work of other groups of their block, how many turns pass between checks whether a
-// group of the block waits, and how many between checks of the global queue (`outside`).
+// How a kernel's groups get work of other groups of their block, the turns between checks for a waiting group
+// of the block, and the turns between checks of the global queue (`outside`).
 struct NoStealing {
   static constexpr Stealing kStealing = Stealing::kNone;
 };
@@ -66,7 +66,7 @@ struct PassiveStealing {
   static constexpr Stealing kStealing = Stealing::kPassive;
   static constexpr std::int32_t kTurns = turns;
   static constexpr std::int32_t kChecksPerQueueCheck =
-      outside < turns ? 1 : outside / turns;  // until a check of the global queue
+      outside < turns ? 1 : outside / turns;  // checks until a check of the global queue
   using Shared = Mailboxes;
 };
 
@@ -78,7 +78,7 @@ struct ActiveStealing {
   using Shared = Offers;
 };
 
-// One lane of a block, before the others begin.
+// Called by one lane of a block, before the other lanes begin.
 MOTIFLUX_DEVICE void initialize(Mailboxes& mailboxes, std::uint32_t groups) {
   mailboxes.activity = {groups, 0};
   for (std::uint32_t group = 0; group < groups; ++group) mailboxes.levels[group] = 0;
@@ -89,7 +89,7 @@ MOTIFLUX_DEVICE void initialize(Offers& offers, std::uint32_t groups) {
   for (std::uint32_t group = 0; group < groups; ++group) offers.words[group] = 0;
 }
 
-// One lane of a group, here and below: the group has work, or is about to be given some.
+// Called by one lane of a group, like the functions below: the group has work, or is about to get some.
 MOTIFLUX_DEVICE void begin_work(GroupActivity& activity) {
   device::block_wide(activity.working).fetch_add(1u, device::Order::kRelaxed);
 }
@@ -106,13 +106,13 @@ MOTIFLUX_DEVICE bool a_group_waits(GroupActivity& activity) {
   return device::block_wide(activity.waiting).load(device::Order::kRelaxed) != 0;
 }
 
-// Clears the bit of a waiting group; whether it was still set.
+// Clears the bit of a waiting group; returns whether it was still set.
 MOTIFLUX_DEVICE bool clear_bit(GroupActivity& activity, std::uint32_t group) {
   const std::uint32_t bit = std::uint32_t{1} << group;
   return (device::block_wide(activity.waiting).fetch_and(~bit, device::Order::kAcqRel) & bit) != 0;
 }
 
-// A group that waits, whose levels are the caller's to write until it calls `deliver_walk`; or kNoGroup.
+// Returns a waiting group, whose levels the caller may write until it calls `deliver_walk`; or kNoGroup.
 MOTIFLUX_DEVICE std::uint32_t claim_waiting(GroupActivity& activity) {
   std::uint32_t waiting = device::block_wide(activity.waiting).load(device::Order::kRelaxed);
   for (; waiting != 0; waiting &= waiting - 1)
@@ -131,7 +131,7 @@ MOTIFLUX_DEVICE void begin_to_wait(GroupActivity& activity, std::uint32_t group)
   end_work(activity);
 }
 
-// Waits for a walk; its level, or 0 if there will be none.
+// Waits for a walk; returns its level, or 0 if none will come.
 MOTIFLUX_DEVICE std::uint32_t wait_for_walk(Mailboxes& mailboxes, std::uint32_t group) {
   begin_to_wait(mailboxes.activity, group);
   const auto mailbox = device::block_wide(mailboxes.levels[group]);
@@ -171,14 +171,14 @@ MOTIFLUX_DEVICE std::uint32_t left_of(std::uint64_t offer) {
   return end_of(offer) - next_of(offer);
 }
 
-// A range of the candidates that were offered.
+// A range of the offered candidates.
 struct OfferRange {
   std::uint32_t first;
   std::uint32_t count;
 };
 
-// By the group whose offer it is: the next few candidates. None if the offer is used up; then no group reads
-// it any more.
+// Called by the owner of the offer: takes the next few candidates. None if the offer is used up; then no
+// group reads it any more.
 MOTIFLUX_DEVICE OfferRange take_from_own_offer(std::uint64_t& word, std::uint32_t most) {
   const auto offer = device::block_wide(word);
   device::Backoff backoff(2, kLongestSleep);
@@ -194,7 +194,7 @@ MOTIFLUX_DEVICE OfferRange take_from_own_offer(std::uint64_t& word, std::uint32_
   }
 }
 
-// By the group whose offer it is: all that is left, once no other group reads it.
+// Called by the owner of the offer: takes the rest, once no other group reads it.
 MOTIFLUX_DEVICE OfferRange take_back_all(std::uint64_t& word) {
   const auto offer = device::block_wide(word);
   device::Backoff backoff(2, kLongestSleep);
@@ -208,19 +208,19 @@ MOTIFLUX_DEVICE OfferRange take_back_all(std::uint64_t& word) {
   }
 }
 
-// Whether an offer may be replaced: nothing is left, and no group reads it.
+// Whether an offer may be replaced: no candidates are left, and no group reads it.
 MOTIFLUX_DEVICE bool is_used_up(std::uint64_t& word) {
   const std::uint64_t found = device::block_wide(word).load(device::Order::kAcquire);
   return left_of(found) == 0 && (found & kBusy) == 0;
 }
 
-// Offers `count` candidates of a level, from 0 on. The offer before is used up.
+// Offers the candidates [0, count) of a level. The offer before is used up.
 MOTIFLUX_DEVICE void make_offer(std::uint64_t& word, std::uint32_t level, std::uint32_t count) {
   device::block_wide(word).store(offer_of(level, count), device::Order::kRelease);
 }
 
-// Takes the second half of what is left of an offer, if the offer is still as `seen`. On success the offer is
-// busy until `release_offer`, once all is copied.
+// Takes the second half of the rest of an offer, if its word is still `seen`. On success the offer is busy
+// until `release_offer`, to be called when all is copied.
 MOTIFLUX_DEVICE bool take_half(std::uint64_t& word, std::uint64_t seen, OfferRange& range) {
   const std::uint32_t half = (left_of(seen) + 1) / 2;
   range = {end_of(seen) - half, half};
@@ -232,15 +232,15 @@ MOTIFLUX_DEVICE void release_offer(std::uint64_t& word) {
   device::block_wide(word).fetch_and(~kBusy, device::Order::kRelease);
 }
 
-// A range that was taken from the offer of another group.
+// A range taken from the offer of another group.
 struct StolenRange {
-  std::uint32_t group;  // kNoGroup: there will be none
+  std::uint32_t group;  // kNoGroup: none will come
   std::uint32_t level;
   OfferRange range;
 };
 
-// Waits for an offer of at least least(level) candidates and takes half of it: of the shallowest walk, of
-// equal levels the longest. The offer is busy until `release_offer`.
+// Waits for an offer of at least least(level) candidates and takes half of it: the shallowest walk's, among
+// equal levels the longest's. The offer is busy until `release_offer`.
 template <class Least>
 MOTIFLUX_DEVICE StolenRange wait_for_offer(Offers& offers, std::uint32_t groups, std::uint32_t group,
                                            Least&& least) {
@@ -273,9 +273,9 @@ MOTIFLUX_DEVICE StolenRange wait_for_offer(Offers& offers, std::uint32_t groups,
   }
 }
 
-// Cuts off the candidates of a walk that are offered: all that were not judged, or those of its strip that
-// wait. Of the walk that the group is on, `walked`, the candidates that it takes next are kept. Returns the
-// number offered, or 0 if it would be fewer than `least`; then nothing is changed.
+// Cuts off the candidates of a walk to offer: all candidates not yet judged, or else the waiting ones of its
+// strip. If it is the group's current walk (`walked`), the next candidates are kept. Returns the number
+// offered, or 0 if it would be less than `least`; then nothing is changed.
 MOTIFLUX_DEVICE std::uint32_t cut_offer(Cursor& kept, Cursor& offered, bool walked, std::uint32_t strip,
                                         std::uint32_t least) {
   const std::uint32_t left = kept.next < kept.end ? kept.end - kept.next : 0;
@@ -295,7 +295,7 @@ MOTIFLUX_DEVICE std::uint32_t cut_offer(Cursor& kept, Cursor& offered, bool walk
   return count;
 }
 
-// A walk over a range of what was offered.
+// A walk over a range of an offer.
 MOTIFLUX_DEVICE Cursor walk_over(const Cursor& offered, const OfferRange& range) {
   Cursor walk = offered;
   if (offered.waiting == 0) {
@@ -310,7 +310,7 @@ MOTIFLUX_DEVICE Cursor walk_over(const Cursor& offered, const OfferRange& range)
   return walk;
 }
 
-// Appends a range to the candidates that were kept: it follows them directly.
+// Appends a range to the kept candidates, which it follows directly.
 MOTIFLUX_DEVICE void return_range(Cursor& kept, const Cursor& offered, const OfferRange& range) {
   const Cursor walk = walk_over(offered, range);
   if (offered.waiting == 0)

@@ -1,9 +1,9 @@
-// Counting cliques: a block or a warp takes a vertex, finds which of its greater neighbours are neighbours of
-// each other, and counts the rest of the clique among those in bits.
+// Counting cliques: a block or a warp takes a vertex, finds the edges among its greater neighbours, and
+// counts the rest of the clique among them in bits.
 //
-// All vertices of a clique but the least are greater neighbours of that one. In a graph's degree order these
-// are few, so that which are linked fits into shared memory; the last two vertices are then an AND and a
-// population count for each word, whatever the number of choices.
+// All vertices of a clique but the least are greater neighbours of the least. In a graph's degree order these
+// are few, so that the edges among them fit into shared memory as bits; the last two vertices are then an AND
+// and a population count for each word, whatever the number of choices.
 #pragma once
 
 #include "motiflux/match/units.cuh"
@@ -20,11 +20,11 @@ class CliqueCount : public UnitWalk<CliqueCount> {
     const auto size = static_cast<std::uint32_t>(task_.rows.offsets[unit.root + 1] - begin);
     const bool in_bits = task_.vertices > 3;
     const auto stops = [this] { return read_stop(); };
-    team.sync();  // nobody reads the last neighbourhood any more
+    team.sync();  // no thread reads the last neighbourhood any more
     Neighborhood all(memory, size);
     all.open(team, task_.rows.neighbors + begin, task_.rows, in_bits);
     if (in_bits) {
-      // Rows of members before the slice are not looked at.
+      // Rows of members before the slice are not read.
       stop_seen_ |= !all.find_links(
           team, task_.rows, unit.slice, 1, [&](std::uint32_t i, std::uint32_t rank) { all.link(i, rank); },
           stops);
@@ -37,13 +37,13 @@ class CliqueCount : public UnitWalk<CliqueCount> {
   }
 
  private:
-  // The second vertex of the clique and those after it, up to the third but last, are taken one by one; among
-  // the members that may follow, the last two are counted. A warp takes every so many of the second vertices.
+  // The vertices of the clique from the second to the third last are taken one by one; the last two are
+  // counted among the members that may follow. Each warp takes the second vertices at a stride.
   template <class Team>
   MOTIFLUX_DEVICE void count_chains(const Team& team, const Neighborhood& all, const CliqueUnit& unit) {
     const std::uint32_t words = all.words(), deepest = task_.vertices - 4;
     const std::uint32_t warp = team.place() / 32, step = Team::size() / 32 * unit.slices;
-    // For each vertex taken one by one: who may follow those before it, and where that walk stands.
+    // For each vertex taken one by one: the set of members that may follow, and the place in that set.
     std::uint32_t* sets = all.row(all.size()) + warp * (deepest + 1) * (words + 1);
     for (std::uint32_t i = unit.slice + warp * unit.slices; i < all.size() && !stop_seen_; i += step) {
       if (words <= 32 && deepest <= 1) {
@@ -64,7 +64,7 @@ class CliqueCount : public UnitWalk<CliqueCount> {
     }
   }
 
-  // Of the members in a set, which has a word in each lane, three that are all neighbours.
+  // Counts triangles among the members in a set, which has one word in each lane.
   MOTIFLUX_DEVICE void count_triples(const Neighborhood& all, std::uint32_t set) {
     for (std::uint32_t word = 0; word < all.words() && !stop_seen_; ++word)
       for (std::uint32_t left = warp_.broadcast(set, word); left != 0; left &= left - 1) {
@@ -73,7 +73,7 @@ class CliqueCount : public UnitWalk<CliqueCount> {
       }
   }
 
-  // Two of them that are neighbours: each lane has a bit of every word.
+  // Counts edges among them: each lane has one bit of every word.
   MOTIFLUX_DEVICE void count_pairs(const Neighborhood& all, std::uint32_t set) {
     for (std::uint32_t some = warp_.ballot(set != 0); some != 0; some &= some - 1) {
       const std::uint32_t word = lowest_bit(some);
@@ -89,7 +89,7 @@ class CliqueCount : public UnitWalk<CliqueCount> {
     spend(all.words());
   }
 
-  // The same for larger cliques and neighbourhoods, with the sets in memory.
+  // Counts larger cliques, or in larger neighbourhoods, with the sets in memory.
   MOTIFLUX_DEVICE void walk(const Neighborhood& all, std::uint32_t* sets, std::uint32_t* places,
                             std::uint32_t deepest) {
     const std::uint32_t words = all.words();
@@ -117,7 +117,7 @@ class CliqueCount : public UnitWalk<CliqueCount> {
     }
   }
 
-  // The first bit at or behind a place, or kNowhere.
+  // The first set bit at or behind a place, or kNowhere.
   static MOTIFLUX_DEVICE std::uint32_t next_bit(const std::uint32_t* set, std::uint32_t words,
                                                 std::uint32_t place) {
     for (std::uint32_t word = place / 32; word < words; ++word) {

@@ -1,11 +1,11 @@
-// What the kernels that count cliques are given.
+// The arguments of kernels that count cliques.
 //
 //   units:  | vertices whose rows are too long for shared memory | long rows     | short rows    |
 //             a block each, in scratch memory, in turn             a block each    a warp each
 //                                                                | taken from one counter ...  |
 //
-// Longer rows come first. A unit is a vertex, or a slice of its neighbours as the second vertex, where all
-// would take one block long.
+// Longer rows come first. A unit is a vertex or, if that would take one block long, a slice of its neighbours
+// as second vertices.
 #pragma once
 
 #include "motiflux/match/task.hpp"
@@ -23,17 +23,17 @@ struct CliqueTask {
   const CliqueUnit* units;
   std::uint64_t unit_count;
   std::uint64_t arcs;     // in the rows of all units
-  std::uint64_t limit;    // stop once more than this many are known, or kNoLimit
+  std::uint64_t limit;    // stop once more than this many are found, or kNoLimit
   Control* control;       // `taken` counts units behind the spilled ones, `done` arcs
   unsigned char* memory;  // for spilled units: spill_bytes for each of spill_blocks
   std::uint64_t spill_bytes;
   std::uint32_t spill_blocks;
-  std::uint32_t spilled;       // units that do not fit into shared memory: the first ones
-  std::uint32_t blocks;        // units that take a block: the first ones, spilled ones among them
+  std::uint32_t spilled;       // first units, which do not fit into shared memory
+  std::uint32_t blocks;        // first units, which take a block, spilled ones included
   std::uint32_t vertices;      // of the clique: 3 to 32
   std::uint32_t chunk;         // units that a warp takes at a time
   std::uint32_t shared_bytes;  // of a warp
-  // Units are assigned to the devices that share the search in turn: this one gets the `first` of each
+  // Units are assigned in turn to the devices that share the search: this device gets unit `first` of each
   // `stride`.
   std::uint32_t first;
   std::uint32_t stride;
@@ -48,12 +48,12 @@ struct CliqueArgs {
 struct TriangleTask {
   view::Adjacency rows;  // of each vertex, its greater neighbours
   std::uint64_t arcs;
-  std::uint64_t limit;  // stop once more than this many are known, or kNoLimit
+  std::uint64_t limit;  // stop once more than this many are found, or kNoLimit
   Control* control;     // `taken` counts arcs behind the first chunks
   std::uint32_t vertices;
   std::uint32_t chunk;  // arcs that a warp takes at a time
   std::uint32_t shared_bytes;
-  // Chunks are assigned to the devices in turn: this one gets the `first` of each `stride`.
+  // Chunks are assigned to the devices in turn: this device gets chunk `first` of each `stride`.
   std::uint32_t first;
   std::uint32_t stride;
 };

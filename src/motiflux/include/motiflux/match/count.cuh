@@ -1,4 +1,4 @@
-// Counting: the last level is counted when it is reached, and never walked where its size is enough.
+// Counting: the last level is counted when it is reached, and not walked if its size suffices.
 #pragma once
 
 #include "motiflux/device/total.hpp"
@@ -10,7 +10,7 @@ namespace motiflux::match {
 template <class Lanes>
 class Counting : public EveryLevel {
  public:
-  // Where the last level's set would serve once only, it is counted while it is intersected.
+  // If the last level's set would be used only once, it is counted during the intersection.
   template <class Search>
   MOTIFLUX_DEVICE bool skip_last(Search& search) {
     return search.plan().at(search.last(), [&](const auto& step) {
@@ -47,7 +47,7 @@ class Counting : public EveryLevel {
                             [&](const auto& step) { return Strip(search, step, passed).count(found_); });
   }
 
-  // Of a plan of two levels only, whose last level is a slice of a row.
+  // Only for plans of two levels, whose last level is a slice of a row.
   template <class Search>
   MOTIFLUX_DEVICE bool walk_last(Search& search) {
     Cursor& walk = search.cursor();
@@ -68,7 +68,7 @@ class Counting : public EveryLevel {
   }
 
  private:
-  // The size of the list, less those of its vertices that are matched already: a look-up for each.
+  // The size of the list minus its vertices that are matched already: one lookup per matched vertex.
   template <class Search>
   MOTIFLUX_DEVICE void count_distinct(const Search& search, std::uint32_t levels, sets::Span candidates) {
     if (search.lanes().leads()) found_ += candidates.size();
@@ -87,7 +87,7 @@ class Counting : public EveryLevel {
       found_ += accepts(candidates.first[mine]);
   }
 
-  // This lane's share. It may be negative: the sum over the lanes is taken modulo 2^64.
+  // This lane's share. It may be negative: the lanes are summed modulo 2^64.
   std::uint64_t found_ = 0;
 };
 

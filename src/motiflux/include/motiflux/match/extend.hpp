@@ -1,7 +1,7 @@
-// The candidates of a level: which sets they come from, and intersecting them with the lanes of a group.
+// The candidates of a level: gathering the sets of a step, and intersecting them with the lanes of a group.
 //
-// The shortest set is walked, one candidate per lane, and each candidate is looked up in the others: one pass
-// whatever the number of sets, and nothing is written in order to count.
+// The shortest set is walked, one candidate per lane, and each candidate is looked up in the other sets: one
+// pass for any number of sets, and counting writes nothing.
 #pragma once
 
 #include "motiflux/match/plan_policy.hpp"
@@ -70,7 +70,7 @@ MOTIFLUX_DEVICE std::uint32_t intersect(const Lanes& lanes, const Gathered& gath
   return written;
 }
 
-// Counts, for this lane, the candidates of the intersection that it met and that `accepts`.
+// Counts this lane's candidates of the intersection for which accepts() is true.
 template <class Lanes, class Accepts>
 MOTIFLUX_DEVICE std::uint64_t count_common(const Lanes& lanes, const Gathered& gathered, Accepts&& accepts) {
   const sets::Span walked = gathered.shortest();

@@ -1,17 +1,17 @@
-// The last two levels at once, flattened: a strip of candidates of the last but one, a lane each, and the
-// lists of all that follow them.
+// The last two levels at once, flattened: a strip of candidates of the second last level, one per lane, and
+// the lists of their last vertices.
 //
-// Lists are often shorter than a group has lanes. So the lanes do not walk one candidate's list after the
-// other, but the lists of the whole strip as if they were one:
+// Lists are often shorter than a group has lanes. So the lanes do not walk the candidates' lists one after
+// another, but the concatenated lists of the whole strip:
 //
 //   lane                   0        1     2           3
 //   candidate              a        -     b           c            (- did not pass)
 //   its list               p q r          s t         u v w x
-//   behind it              3        3     5           9
-//   pairs, a lane each     ap aq ar bs | bt cu cv cw | cx
+//   end of the list        3        3     5           9
+//   pairs, one per lane    ap aq ar bs | bt cu cv cw | cx
 //
-// The candidate of a pair is found by bisecting the line `behind it`, by shuffles. Of the sets that the last
-// level intersects one may depend on the candidate; the others are the same for the strip.
+// The candidate of a pair is found by bisecting the ends of lists, by shuffles. One of the sets that the last
+// level intersects may depend on the candidate; the others are the same for the strip.
 #pragma once
 
 #include "motiflux/match/extend.hpp"
@@ -19,16 +19,16 @@
 
 namespace motiflux::match {
 
-// A longer list occupies all lanes by itself, and a whole strip of such lists would be walked without a check
-// of the stop flag.
+// A longer list occupies all lanes alone, and a whole strip of such lists would be walked without a check of
+// the stop flag.
 inline constexpr std::uint32_t kLongestFlattened = 1u << 13;
 
-// A candidate of the strip, in its lane, and the sets of the last level with it.
+// A lane's candidate of the strip, and the sets of the last level for it.
 struct Parent {
   std::uint32_t vertex;
   bool passed;
-  sets::Span own;     // the set that depends on it
-  sets::Span walked;  // the shortest of all its sets
+  sets::Span own;     // the set that depends on the candidate
+  sets::Span walked;  // the shortest of the sets
   bool walks_own;
 };
 
@@ -46,7 +46,7 @@ class Strip {
     parent_.vertex = parent_.passed ? walk.base[walk.next - Lanes::kLanes + lane] : 0;
   }
 
-  // Adds this lane's share to `found`; false where strips are not for this level, and nothing was added.
+  // Adds this lane's share to `found`; false, with nothing added, if this level cannot be flattened.
   MOTIFLUX_DEVICE bool count(std::uint64_t& found) {
     const view::StepShape shape = step_.shape();
     if (static_cast<std::uint32_t>(shape.anchor) != level_) return count_kept(found);
@@ -76,7 +76,7 @@ class Strip {
     return rules::bounds(after, before, vertices(parent_.vertex));
   }
 
-  // The last level's set is the same for all.
+  // The last level's set is the same for all candidates.
   MOTIFLUX_DEVICE bool count_kept(std::uint64_t& found) {
     const view::StepShape shape = step_.shape();
     if ((shape.not_out | shape.not_in) != 0) return false;
@@ -85,7 +85,7 @@ class Strip {
     return count_one(rules::clip(kept, bounds(shape.after & later, shape.before & later)), found);
   }
 
-  // One set: its size, less what is matched already.
+  // One set: its size minus its vertices that are matched already.
   MOTIFLUX_DEVICE bool count_one(sets::Span set, std::uint64_t& found) const {
     const view::StepShape shape = step_.shape();
     if ((shape.not_out | shape.not_in) != 0) return false;
@@ -98,7 +98,7 @@ class Strip {
     return true;
   }
 
-  // Looks up the sets that all share; the place of the shortest.
+  // Gathers the sets that are the same for all candidates; returns the place of the shortest.
   MOTIFLUX_DEVICE std::uint32_t gather_shared(std::uint32_t own) const {
     const view::StepShape shape = step_.shape();
     const SharedState& shared = search_.shared();
@@ -139,7 +139,7 @@ class Strip {
       const std::uint32_t start = lanes.broadcast(behind - length, from);
       const std::uint32_t parent = lanes.broadcast(parent_.vertex, from);
       sets::Span in_own{};
-      if (some_walk_shared) {  // elsewhere the candidates come from there
+      if (some_walk_shared) {  // otherwise all walk their own set
         in_own.first = fetch(parent_.own.first, from);
         in_own.last = fetch(parent_.own.last, from);
         if (lanes.broadcast(static_cast<std::uint32_t>(parent_.walks_own), from) != 0) in_own = {};
@@ -166,7 +166,7 @@ class Strip {
     return rules::accepts(step_.shape(), step_.bounds(), task.out, task.in, candidate, vertices(parent));
   }
 
-  // The lane whose list holds a pair: as many lists end at or before it.
+  // The lane whose list holds a pair: the number of lists that end at or before it.
   MOTIFLUX_DEVICE std::uint32_t owner(std::uint32_t behind, std::uint32_t pair) const {
     std::uint32_t lane = 0;
     for (std::uint32_t step = Lanes::kLanes / 2; step > 0; step /= 2)
@@ -186,7 +186,7 @@ class Strip {
 
   Search& search_;
   const Step& step_;
-  std::uint32_t level_;  // the last but one
+  std::uint32_t level_;  // the second last
   Parent parent_{};
 };
 

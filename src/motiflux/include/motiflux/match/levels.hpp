@@ -1,4 +1,4 @@
-// What a group of lanes has matched, and the candidates of its levels.
+// The matched vertices of a group of lanes, and the candidates of its levels.
 #pragma once
 
 #include "motiflux/lanes/group.hpp"
@@ -39,7 +39,7 @@ class Levels {
     return rules::accepts(step.shape(), step.bounds(), task_.out, task_.in, candidate, vertices());
   }
 
-  // The same for level 1, whose candidates come from the row of its first source alone.
+  // The same for level 1, whose candidates come only from the row of its first source.
   template <class Step>
   MOTIFLUX_DEVICE bool accepts_first(const Step& step, std::uint32_t candidate) const {
     const std::uint32_t root = vertex(0);
@@ -63,7 +63,7 @@ class Levels {
     }));
   }
 
-  // The level's set, within the order restrictions that it is kept with; computed if it is not known.
+  // The level's set, within the order restrictions of kept sets; computed if it is not valid.
   template <class Step>
   MOTIFLUX_DEVICE sets::Span base(std::uint32_t level, const Step& step) {
     LevelState& state = shared_.levels[level];
@@ -96,12 +96,12 @@ class Levels {
     return rules::clip(kept, bounds(step.shape().after & later, step.shape().before & later));
   }
 
-  // Where the memory of the group begins.
+  // The start of the group's memory.
   MOTIFLUX_DEVICE std::uint32_t* memory() const {
     return task_.buffers + lanes_.in_grid() * task_.group_words;
   }
 
-  // Where the group writes the set of a level.
+  // The group's memory for the set of a level.
   MOTIFLUX_DEVICE std::uint32_t* buffer(std::uint32_t level) const {
     return memory() + task_.buffer_at[level];
   }
@@ -116,7 +116,7 @@ class Levels {
     if (turns_to_check_ > 0) turns_to_check_ -= turns;
   }
 
-  // Whether it is time to report and to check the stop flag; counts anew if so.
+  // Whether it is time to report and to check the stop flag; resets the budget if so.
   MOTIFLUX_DEVICE bool exhausted() {
     if (--budget_ > 0) return false;
     budget_ = kBudget;

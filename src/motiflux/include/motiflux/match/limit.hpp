@@ -6,7 +6,7 @@
 
 namespace motiflux::match {
 
-// Stops all groups once more is known than the limit asks for. Of a leading lane only.
+// Stops all groups once more embeddings than the limit are found. Called by the leading lane only.
 MOTIFLUX_DEVICE void check_limit(Control& control, std::uint64_t limit) {
   if (limit == kNoLimit) return;
   const bool beyond = device::device_wide(control.found[1]).load(device::Order::kRelaxed) > 0 ||

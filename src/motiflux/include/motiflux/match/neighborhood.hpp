@@ -1,12 +1,11 @@
-// The greater neighbours of one vertex, and which of them are neighbours of each other, as bits.
+// The greater neighbours of one vertex (members), and the edges among them as bits.
 //
-//   | begins, lengths: where each member's row lies | keys, ranks: a table | bits: a row for each member |
+//   | begins, lengths: of each member's row | keys, ranks: a table | bits: a row for each member |
 //
-// The table, with open addressing, finds a vertex's place among the members. Bit r of row i says that member
-// r, which is greater than member i, is in the row of member i.
+// The table, with open addressing, finds a vertex's place among the members. Bit r of row i: member r, which
+// is greater than member i, is in the row of member i.
 //
-// A team of threads builds it and reads it: a warp, or a block. Where it lies, in shared memory or not, is
-// for its user to say.
+// A team of threads builds it and reads it: a warp, or a block. The caller gives the memory, shared or not.
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -24,14 +23,14 @@ struct WarpTeam {
   static MOTIFLUX_DEVICE std::uint32_t size() { return 32; }
   MOTIFLUX_DEVICE std::uint32_t place() const { return warp.lane(); }
   MOTIFLUX_DEVICE void sync() const { warp.sync(); }
-  // A barrier that says whether any thread says yes.
+  // A barrier that returns whether `yes` is true for any thread.
   MOTIFLUX_DEVICE bool any(bool yes) const {
     warp.sync();  // a vote orders no memory
     return warp.ballot(yes) != 0;
   }
 };
 
-// The threads of a block, all of them.
+// All threads of a block.
 struct BlockTeam {
   static MOTIFLUX_DEVICE std::uint32_t size() { return blockDim.x; }
   static MOTIFLUX_DEVICE std::uint32_t place() { return threadIdx.x; }
@@ -58,12 +57,12 @@ class Neighborhood {
   MOTIFLUX_DEVICE std::uint64_t begin(std::uint32_t i) const { return begins_[i]; }
   MOTIFLUX_DEVICE std::uint32_t length(std::uint32_t i) const { return lengths_[i]; }
 
-  // Members that may follow member i, as bits. An odd number of words apart: lanes that read a word each of
-  // neighbouring rows do not conflict in a bank of shared memory.
+  // Members that may follow member i, as bits. Rows are an odd number of words apart: lanes that each read a
+  // word of neighbouring rows have no bank conflicts in shared memory.
   MOTIFLUX_DEVICE std::uint32_t* row(std::uint32_t i) const { return bits_ + i * stride_; }
 
-  // Enters the members, whose neighbours are to be looked for in `rows`, and makes the rows of bits empty if
-  // they are wanted. The team's last barrier was after the last look at what lay here before.
+  // Enters the members, whose neighbours find_links() will look for in `rows`, and clears the rows of bits if
+  // requested. Precondition: a barrier of the team after the last read of the memory's old contents.
   template <class Team>
   MOTIFLUX_DEVICE void open(const Team& team, const std::uint32_t* members, const view::Adjacency& rows,
                             bool bits) {
@@ -90,8 +89,9 @@ class Neighborhood {
   }
 
   // Looks for members in the rows of members first, first + step, ...: visit(i, rank) for each member in the
-  // row of member i. Eight threads to a row, since rows are mostly short, with some neighbours each under
-  // way. A barrier; false if any thread broke off, as stops() says, which each asks every so many turns.
+  // row of member i. Eight threads per row, since most rows are short, each with several loads in flight.
+  // Ends with a barrier; false if stops(), which each thread calls every kTurnsPerCheck turns, told any
+  // thread to stop.
   template <class Team, class Visit, class Stops>
   MOTIFLUX_DEVICE bool find_links(const Team& team, const view::Adjacency& rows, std::uint32_t first,
                                   std::uint32_t step, Visit&& visit, Stops&& stops) const {
@@ -132,12 +132,12 @@ class Neighborhood {
  private:
   static constexpr std::uint32_t kRowThreads = 8;
   static constexpr std::uint32_t kLoadsInFlight = 4;
-  static constexpr std::uint32_t kTurnsPerCheck = 512;  // half a millisecond, about: 16,384 neighbours
+  static constexpr std::uint32_t kTurnsPerCheck = 512;  // about half a millisecond: 16,384 neighbours
 
   MOTIFLUX_DEVICE std::uint32_t capacity() const { return 1u << log_; }
 
   MOTIFLUX_DEVICE std::uint32_t first_slot(std::uint32_t vertex) const {
-    return (vertex * 2654435769u) >> (32 - log_);  // Fibonacci hashing: neighbouring ids go far apart
+    return (vertex * 2654435769u) >> (32 - log_);  // Fibonacci hashing: neighbouring ids are spread
   }
 
   MOTIFLUX_DEVICE void enter(std::uint32_t vertex, std::uint32_t rank) const {
@@ -148,7 +148,7 @@ class Neighborhood {
           ranks_[slot] = static_cast<std::uint16_t>(rank);
           return;
         }
-      } while (found == kNowhere);  // it failed for no reason
+      } while (found == kNowhere);  // the exchange failed spuriously
     }
   }
 

@@ -11,10 +11,10 @@ MOTIFLUX_DEVICE void subtract(Number& from, const Number& number) {
   from.high -= number.high + borrow;
 }
 
-// Products, quotients and sums are calls, which take and return values: ptxas takes more than linear time for
-// an entry point. With them inlined, first calls took 4.1 to 4.4 s instead of 2.8 to 3.4 (an H200).
+// Products, quotients and sums are function calls by value, not inlined: ptxas needs more than linear time
+// for an entry point. With them inlined, first calls took 4.1 to 4.4 s instead of 2.8 to 3.4 (an H200).
 
-// A number modulo 2^128, and whether it is not the whole result.
+// A number modulo 2^128, and whether it overflowed.
 struct Wrapped {
   Number number;
   bool overflow;
@@ -32,7 +32,7 @@ MOTIFLUX_DEVICE_CALL Wrapped product_of(Number product, Number factor) {
   return {product, overflow || product.high < cross};
 }
 
-// Multiplies modulo 2^128; returns whether that is not the product.
+// Multiplies modulo 2^128; returns whether the product overflowed.
 MOTIFLUX_DEVICE bool multiply(Number& product, const Number& factor) {
   const Wrapped found = product_of(product, factor);
   product = found.number;
@@ -65,10 +65,11 @@ MOTIFLUX_DEVICE_CALL Wrapped sum_over(const Lanes lanes, Number number) {
   return {{words[1] << 32 | (words[0] & 0xffffffffu), words[3] << 32 | (words[2] & 0xffffffffu)}, carry != 0};
 }
 
-// Ways to take `levels` different members of a set of `size`, those of each chain in ascending order.
+// The number of ways to take `levels` different members of a set of `size`, the members of each chain
+// ascending.
 struct Ways {
   Number number;
-  bool overflow;  // they are too many to tell
+  bool overflow;  // the number does not fit
 };
 
 MOTIFLUX_DEVICE_CALL Ways falling_factorial(std::uint64_t size, std::uint32_t levels,

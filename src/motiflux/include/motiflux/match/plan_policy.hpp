@@ -1,12 +1,12 @@
-// The plan as a search sees it: run-time data, or constants that the compiler knows.
+// The plan of a search: run-time data, or constants known to the compiler.
 //
-// A search asks a policy for a step with plan.at(level, use), which calls use(step). A step gives
+// A search reads a step with plan.at(level, use), which calls use(step). A step has
 //
-//   step.shape()     view::StepShape; a constant under StaticPlan, so that what a step does not need is not
-//                    even compiled
+//   step.shape()     view::StepShape; a constant under StaticPlan, so that code a step does not need is not
+//                    compiled
 //   step.bounds()    view::StepArgs
-//   step.renews()    the levels whose set depends on this level and earlier ones only: to be computed anew
-//                    once this level's vertex changes
+//   step.renews()    the levels whose set depends only on this level and earlier ones: recomputed
+//                    when this level's vertex changes
 //   step.source(i)   the rows of the step's i-th source and the level whose vertex picks the row
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace motiflux::match {
 
-inline constexpr std::uint32_t kMaxSources = 1024;  // a pattern has at most so many edges
+inline constexpr std::uint32_t kMaxSources = 1024;  // the most edges of a pattern
 
 struct SourceRows {
   view::Adjacency rows;
@@ -78,14 +78,14 @@ struct StaticPlan {
     MOTIFLUX_DEVICE const view::StepArgs& bounds() const { return plan.args[Level]; }
     static MOTIFLUX_DEVICE constexpr std::uint32_t renews() { return kRenewed; }
     MOTIFLUX_DEVICE SourceRows source(std::uint32_t i) const {
-      if constexpr (kShape.source_count == 0)  // the set of an earlier level is all there is
+      if constexpr (kShape.source_count == 0)  // the set of an earlier level is the only set
         return {};
       else
         return choose<0>(i);
     }
 
    private:
-    // A selection among constants: an array indexed at run time would lie in local memory.
+    // A selection among constants: an array indexed at run time would be in local memory.
     template <std::uint32_t Candidate>
     MOTIFLUX_DEVICE SourceRows choose(std::uint32_t i) const {
       constexpr std::uint32_t kPlace = kShape.first_source + Candidate;

@@ -1,8 +1,8 @@
 // Depth-first search of one group of lanes over any plan.
 //
 // A group takes a chunk of the root arcs, walks the slices of rows in it as level 1, and descends. All lanes
-// of a group take every turn together: what they branch on is the same in each. Candidates are judged a strip
-// at a time, one per lane. What happens at the last level is the goal's business: counting or listing.
+// of a group take every turn together: their branch conditions are the same. Candidates are judged a strip at
+// a time, one per lane. The goal handles the last level: counting or listing.
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -13,10 +13,10 @@
 
 namespace motiflux::match {
 
-// What a goal does that has no interest in levels before the last.
+// Constants of a goal that ignores the levels before the last.
 struct EveryLevel {
   static constexpr bool kEnters = false;      // whether enter() does anything
-  static constexpr bool kSharesLast = false;  // whether the last level's walk is worth handing over
+  static constexpr bool kSharesLast = false;  // whether the last level's walk may be given to other groups
   template <class Search>
   MOTIFLUX_DEVICE bool enter(Search&, std::uint32_t) const {
     return true;
@@ -24,7 +24,7 @@ struct EveryLevel {
   MOTIFLUX_DEVICE bool stopped() const { return false; }
 };
 
-// `Within`: how groups get work of others in their block (match/block_work_queue.hpp).
+// `Within`: how groups get work of other groups in their block (match/block_work_queue.hpp).
 template <class Plan, class Lanes, class Within = NoStealing>
 class Search : public BlockSharing<Plan, Lanes, Within> {
   using Base = BlockSharing<Plan, Lanes, Within>;
@@ -37,19 +37,19 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   MOTIFLUX_DEVICE Search(const Plan& plan, const Task& task, unsigned char* shared_memory)
       : Search(plan, task, shared_memory, plan.levels() - 1) {}
 
-  // A search for which `last` is the last level: what comes after it is the goal's business.
+  // A search whose last level is `last`: the goal handles later levels.
   MOTIFLUX_DEVICE Search(const Plan& plan, const Task& task, unsigned char* shared_memory, std::uint32_t last)
       : Base(plan, task, shared_memory, last) {}
 
-  // Runs until there is no work left, the search is stopped, or the goal cannot go on. Goal:
+  // Runs until no work is left, the search is stopped, or the goal cannot continue. Goal:
   //
-  //   bool enter(search, level)           a level before the last has a new vertex: false for the next one
-  //   bool skip_last(search)              all levels but the last are matched: true if that was all it takes
-  //   bool take_last(search, candidates)  ... and so are the last's candidates: false to have them walked
-  //   bool take_strip(search)             the last level but one has candidates waiting: true if all are done
-  //   bool walk_last(search)              takes the next of the last level's cursor; false to break off
-  //   bool stopped()                      whether to break off, once one of these has returned
-  //   void report(search)                 brings what this group has found to the control
+  //   bool enter(search, level)           a level before the last has a new vertex; false to skip it
+  //   bool skip_last(search)              all levels but the last are matched; true if that completes them
+  //   bool take_last(search, candidates)  ... and the last's candidates are known; false to walk them
+  //   bool take_strip(search)             the second last level has candidates waiting; true if all are done
+  //   bool walk_last(search)              takes the next candidates of the last level; false to break off
+  //   bool stopped()                      whether to break off, called after one of these functions
+  //   void report(search)                 adds the numbers that this group found to the control
   // A plan of two levels walks its last level at once.
   template <class Goal>
   MOTIFLUX_DEVICE void run(Goal& goal) {
@@ -64,7 +64,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     } while (this->template find_work<Goal>());
   }
 
-  // Stops all groups once more is known than the limit asks for. Of the leading lane only.
+  // Stops all groups once more embeddings than the limit are found. Called by the leading lane only.
   MOTIFLUX_DEVICE void check_limit() const { match::check_limit(*task_.control, task_.limit); }
 
   // Asks all groups to stop.
@@ -80,7 +80,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     return stop_found_ != Stop::kNone;
   }
 
-  // Whether the search broke off to go on later.
+  // Whether the search broke off to continue later.
   MOTIFLUX_DEVICE bool paused() const { return stop_found_ == Stop::kPause; }
 
   MOTIFLUX_DEVICE void save(Saved& header, LevelState* levels) const {
@@ -117,7 +117,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
       if (cursor_.next >= cursor_.end) leave();
       return true;
     }
-    const bool follows = place_.level < place_.floor;  // to where a split goes on
+    const bool follows = place_.level < place_.floor;  // still above the level of a split
     if (!follows) {
       if (cursor_.waiting == 0) {
         if (cursor_.next >= cursor_.end) {
@@ -139,8 +139,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     return !goal.stopped();
   }
 
-  // Tells the goal of a new root, one that came with a split too. False, and the walk is over, if nothing
-  // comes of it.
+  // Tells the goal of a new root, including the root of a split. False if the root has no embeddings; the
+  // walk is then over.
   template <class Goal>
   MOTIFLUX_DEVICE bool enter_root(Goal& goal) {
     entered_ = true;
@@ -150,7 +150,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   }
 
   MOTIFLUX_DEVICE void assign(std::uint32_t level, std::uint32_t vertex) {
-    lanes_.sync();  // nobody still reads the vertex that was there
+    lanes_.sync();  // no lane reads the old vertex any more
     if (lanes_.leads()) shared_.levels[level].vertex = vertex;
     place_.valid &= ~plan_.at(level, [](const auto& step) { return step.renews(); });
     lanes_.sync();
@@ -180,7 +180,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     cursor_ = shared_.levels[place_.level].cursor;
   }
 
-  // Starts on the next slice of a row that has candidates for level 1; false when there is no work left.
+  // Starts the next slice of a row that has candidates for level 1; false when no work is left.
   template <class Goal>
   MOTIFLUX_DEVICE bool next_slice(Goal& goal) {
     for (;;) {
@@ -211,8 +211,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     return allowed.size() > 0;
   }
 
-  // All messages of a group that has finished a chunk or a split are under way at once: each answer takes as
-  // long as the work of a short chunk.
+  // All atomics of a group that has finished a chunk or a split are in flight at once: each takes as long as
+  // the work of a short chunk.
   template <class Goal>
   MOTIFLUX_DEVICE bool take_chunk(Goal& goal) {
     if (task_.limit != kNoLimit) goal.report(*this);
@@ -226,7 +226,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
       taken =
           device::device_wide(control.taken).fetch_add(std::uint64_t{task_.chunk}, device::Order::kRelaxed);
       stop_seen_ = reason != static_cast<std::uint32_t>(Stop::kNone);
-      // A chunk that was taken is worked on if the search will be resumed; otherwise its result would be
+      // A chunk that was taken is searched if the search will be resumed; otherwise its result would be
       // partial.
       if (reason > static_cast<std::uint32_t>(Stop::kPause)) taken = kNoLimit;
     }
@@ -242,7 +242,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     return true;
   }
 
-  // The same as find_row where the arc begins a row: most often one of the next few.
+  // The same as find_row when the arc begins a row: mostly one of the next few.
   MOTIFLUX_DEVICE void next_row() {
     const std::uint64_t probe = std::uint64_t{row_} + 1 + lanes_.lane();
     const bool holds = probe < task_.vertices && task_.root.offsets[probe + 1] > place_.arc;
@@ -269,7 +269,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   using Base::turns_to_check_;
 
   std::uint32_t row_ = 0;
-  Stop stop_found_ = Stop::kNone;  // what the stop flag said last
+  Stop stop_found_ = Stop::kNone;  // the last value of the stop flag
 };
 
 }  // namespace motiflux::match

@@ -1,4 +1,4 @@
-// How a searching group shares work through the global work queue (match/work_queue.hpp).
+// Work sharing of a group through the global work queue (match/work_queue.hpp).
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -24,8 +24,8 @@ class Sharing : public Levels<Plan, Lanes> {
 
   MOTIFLUX_DEVICE bool uses_work_queue() const { return task_.work_queue.wait_slots != 0; }
 
-  // Checks whether any group of the device waits. The answer takes long to come, so it is used at the next
-  // check. If a group waits: takes back what is offered within the block, by withdraw(), and pushes a split.
+  // Checks whether any group of the device waits. The load takes long, so its value is used at the next
+  // check. If a group waits: takes back the offer within the block, by withdraw(), and pushes a split.
   template <class Goal, class Withdraw>
   MOTIFLUX_DEVICE void check_work_queue(Withdraw&& withdraw) {
     if (!uses_work_queue()) return;
@@ -36,17 +36,17 @@ class Sharing : public Levels<Plan, Lanes> {
     share<Goal>([this](std::uint32_t level, const Cursor& given) { return push_split(level, given); });
   }
 
-  // The fewest candidates of a level that are worth a split: one of the level before the last takes no longer
-  // than the split itself.
+  // The fewest candidates of a level that are worth a split: one candidate of the level before the last takes
+  // no longer than the split itself.
   template <class Goal>
   MOTIFLUX_DEVICE std::uint32_t least(std::uint32_t level) const {
     return level + 1 == last_ && !Goal::kSharesLast ? 2 * Lanes::kLanes : 1;
   }
 
-  // Gives half of the shallowest walk that is worth it to hand(level, walk), which may fail.
+  // Gives half of the shallowest walk with enough candidates to hand(level, walk), which may fail.
   template <class Goal, class Hand>
   MOTIFLUX_DEVICE void share(Hand&& hand) {
-    lanes_.sync();  // cursors that were put down are there
+    lanes_.sync();  // cursors in shared memory are visible
     const std::uint32_t end = Goal::kSharesLast ? last_ + 1 : last_;
     for (std::uint32_t level = place_.floor; level <= place_.level && level < end; ++level) {
       const bool walked = level == place_.level;
@@ -79,15 +79,15 @@ class Sharing : public Levels<Plan, Lanes> {
     if (lanes_.leads()) {
       auto done = device::device_wide(task_.control->done);
       done.fetch_add(~std::uint64_t{0},
-                     device::Order::kRelaxed);  // first: it may be done before the next line
+                     device::Order::kRelaxed);  // first: the split may be finished before the next line
       handed = publish_split(work_queue, ticket);
       if (handed == 0) done.fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
     }
     return lanes_.broadcast(handed) != 0;
   }
 
-  // Waits for a split and begins it; false if there will be none. The group that finished the last root arc
-  // or split comes here next, and so does a group that was stopped: both close the queue.
+  // Waits for a split and begins it; false if none will come. The group that finished the last root arc or
+  // split, and a group that was stopped, close the queue here.
   MOTIFLUX_DEVICE bool take_split() {
     const WorkQueue& work_queue = task_.work_queue;
     const bool over = stop_seen_ || done_ == task_.arcs;
@@ -115,14 +115,14 @@ class Sharing : public Levels<Plan, Lanes> {
     return true;
   }
 
-  // Begins a split at a level, from the root on: the vertices of all levels before are known.
+  // Begins a split at a level, from the root down: the vertices of all levels before are known.
   MOTIFLUX_DEVICE void begin_split(std::uint32_t level) {
     place_ = {0, 0, 1, 1, 0, level};
     entered_ = false;
   }
 
-  // Continues the walk of a split, once its level is reached: the candidates are the same as in the group it
-  // is from.
+  // Continues the walk of a split when its level is reached: the candidates are the same as in the group that
+  // gave it.
   MOTIFLUX_DEVICE void resume_split() {
     const Cursor& given = shared_.levels[place_.floor].cursor;
     cursor_.next = given.next;
@@ -130,11 +130,11 @@ class Sharing : public Levels<Plan, Lanes> {
     cursor_.waiting = given.waiting;
   }
 
-  bool entered_ = true;  // whether the goal knows of level 0's vertex
+  bool entered_ = true;  // whether the goal was told of level 0's vertex
   // The leader's:
   std::uint32_t group_waited_ = 0;  // whether a group waited at the last check
-  std::uint64_t done_ = kNoLimit;   // root arcs done when it had finished its last
-  bool stop_seen_ = false;          // to stop
+  std::uint64_t done_ = kNoLimit;   // root arcs done when the group had finished its last
+  bool stop_seen_ = false;          // whether to stop
 };
 
 }  // namespace motiflux::match

@@ -1,9 +1,9 @@
-// What a group keeps of its search in shared memory:
+// The state of a group's search in shared memory:
 //
 //   | spans: max_spans sets to intersect | levels: one LevelState each | staged: 32 candidates |
 //                                                                      enumeration only
 //
-// The level that is being walked has its cursor in registers; the others' lie here.
+// The cursor of the level being walked is in registers; the others are here.
 #pragma once
 
 #include "motiflux/platform.hpp"
@@ -11,32 +11,32 @@
 
 namespace motiflux::match {
 
-// A walk over the candidates of a level, a strip of as many as there are lanes at a time.
+// A walk over the candidates of a level, strip by strip; a strip has one candidate per lane.
 struct Cursor {
   const std::uint32_t* base;  // the walk is over base[next .. end)
   std::uint32_t next;         // behind the strip
   std::uint32_t end;
-  std::uint32_t waiting;  // candidates of the strip that passed and were not yet descended into
+  std::uint32_t waiting;  // candidates of the strip that passed and were not yet taken
 };
 
 struct LevelState {
-  const std::uint32_t* base;  // the level's set, where it may be kept
+  const std::uint32_t* base;  // the level's set, if it may be kept
   std::uint32_t base_size;
-  std::uint32_t vertex;  // what the level is matched to
+  std::uint32_t vertex;  // the level's matched vertex
   Cursor cursor;
 };
 
-// What a group keeps in registers.
+// The state of a group in registers.
 struct Place {
-  std::uint64_t arc;  // root arcs of the chunk that are left: [arc, arc_end)
+  std::uint64_t arc;  // root arcs left of the chunk: [arc, arc_end)
   std::uint64_t arc_end;
-  std::uint64_t chunk;  // arcs of the chunk that is being worked on; 1 for a split
+  std::uint64_t chunk;  // arcs of the current chunk; 1 for a split
   std::uint32_t level;  // 0 between two slices
   std::uint32_t valid;  // levels whose kept set is valid
-  std::uint32_t floor;  // the walk is over when it leaves this level; below it, its vertices are given
+  std::uint32_t floor;  // the walk ends when it leaves this level; the vertices of lower levels are given
 };
 
-// What is saved when a group parks; its LevelStates follow.
+// The saved state of a parked group; its LevelStates follow.
 struct Saved {
   Place place;
   Cursor cursor;

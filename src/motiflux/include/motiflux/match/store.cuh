@@ -1,8 +1,8 @@
-// Listing: every embedding becomes a row in device memory, which the host copies once the kernel has ended.
+// Listing: every embedding becomes a row in device memory, which the host copies after the kernel.
 //
-// A group that finds no room parks: it saves where it stands, before the candidates that found none, and the
-// kernel ends. The host takes the rows and launches the kernel again to go on from there. No row is lost or
-// comes twice, and the device does not spin while nobody reads.
+// A group that finds no room parks: it saves its state before the candidates without room, and the kernel
+// ends. The host takes the rows and launches the kernel again to continue. No row is lost or repeated, and
+// the device does not spin while the host reads.
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -50,11 +50,11 @@ class Listing : public EveryLevel {
     found_ = 0;
   }
 
-  // Whether the group broke off for want of room, not because it was told to.
+  // Whether the group broke off for lack of room, not because it was told to.
   MOTIFLUX_DEVICE bool parked() const { return parked_; }
 
  private:
-  // A bit for each of the next 32 candidates that passes.
+  // A bit for each of the next 32 candidates: whether it passes.
   template <class Search>
   MOTIFLUX_DEVICE std::uint32_t judge(const Search& search, const Cursor& walk) const {
     std::uint32_t kept = 0;
@@ -63,7 +63,7 @@ class Listing : public EveryLevel {
     return kept;
   }
 
-  // Asks for room for so many rows, from the row `first` on; false if there is none.
+  // Reserves room for `rows` rows, from the row `first` on; false if there is none.
   template <class Search>
   MOTIFLUX_DEVICE bool reserve(const Search& search, std::uint32_t rows, std::uint64_t& first) const {
     const Task& task = search.task();
@@ -90,12 +90,12 @@ class Listing : public EveryLevel {
     const std::uint32_t columns = search.last() + 1;
     const std::uint32_t words = count_bits(kept) * columns;
     std::uint32_t* out = task.rows + first * columns;
-    // Word by word, so that neighbouring lanes write neighbouring words.
+    // Word by word, so that writes coalesce.
     for (std::uint32_t word = lanes.lane(); word < words; word += Lanes::kLanes) {
       const std::uint32_t level = task.column_levels[word % columns];
       out[word] = level == search.last() ? staged[word / columns] : search.vertex(level);
     }
-    lanes.sync();  // what is staged next must not come before it is written
+    lanes.sync();  // writes of rows precede the next staging
   }
 
   std::uint64_t found_ = 0;  // the leader's
@@ -114,7 +114,7 @@ MOTIFLUX_DEVICE void store(const SearchArgs<Plan>& args) {
   if (args.task.resume) search.restore(header, levels);
   search.run(goal);
   goal.report(search);
-  search.lanes().sync();  // every lane has read what is overwritten now
+  search.lanes().sync();  // every lane has read the state to be overwritten
   if (goal.parked() || search.paused())
     search.save(header, levels);
   else if (search.lanes().leads())

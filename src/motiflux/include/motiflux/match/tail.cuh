@@ -1,12 +1,12 @@
 // Counting where the last levels are a tail (view/tail.hpp): they are not enumerated.
 //
-// The numbers of what belongs to a level are found once its vertex is known, and multiplied from level to
-// level: `weights[l]` is the product of all that belongs to levels up to l. Where it is zero, nothing below
-// is searched. At the last level that is enumerated, a lane takes a candidate each and counts for itself, if
-// it can; else the group takes them one after the other.
+// A component belongs to the last level that it depends on. The numbers of a level's components are computed
+// when its vertex is known, and multiplied from level to level: `weights[l]` is the product for the levels up
+// to l. Where it is zero, nothing below is searched. At the last enumerated level, each lane takes a
+// candidate and counts alone, if it can; else the group takes the candidates one after another.
 //
 // The child block of a level of the tail is a sum over its candidates, each counted in the same way: by a
-// walk of its own, which keeps its position in shared memory.
+// separate walk, which keeps its position in shared memory.
 //
 //   | spans | levels | weights: a Number for each level | frames: one for each level | sizes: kMostSizes |
 //   | key: kMostKeyWords |
@@ -22,8 +22,7 @@ namespace motiflux::match {
 
 enum class TailForm { kRoots, kFlat, kNested };
 
-// Candidates that a lane counts for itself where that takes a walk through rows: shortest rows at most so
-// long.
+// The longest row that a lane walks alone to count for its candidate.
 inline constexpr std::uint64_t kShortWalk = 24;
 
 template <class Plan, class Lanes, TailForm kForm, class Within>
@@ -44,7 +43,7 @@ class TailCounting {
         sizes_(reinterpret_cast<std::uint64_t*>(frames_ + search.plan().levels())),
         key_(reinterpret_cast<std::uint32_t*>(sizes_ + view::kMostSizes)) {}
 
-  // A level before the last one enumerated has a new vertex. False if nothing comes of it.
+  // A level before the last enumerated one has a new vertex. False if the vertex has no embeddings.
   MOTIFLUX_DEVICE bool enter(Searching&, std::uint32_t level) {
     if constexpr (kWalks) {
       known_ = level < known_ ? level : known_;
@@ -74,12 +73,12 @@ class TailCounting {
     return !stopped_;
   }
 
-  // Whether the search was told to stop in the middle of a tail.
+  // Whether the search was stopped in the middle of a tail.
   MOTIFLUX_DEVICE bool stopped() const { return stopped_; }
 
   MOTIFLUX_DEVICE void report(Searching&) { report(); }
 
-  // A tail from level 1 on: the roots are all that is enumerated, `task.arcs` of them.
+  // A tail from level 1 on: only the roots are enumerated, `task.arcs` of them.
   MOTIFLUX_DEVICE void count_roots() {
     const Task& task = search_.task();
     while (!search_.stopped()) {
@@ -104,7 +103,7 @@ class TailCounting {
   MOTIFLUX_DEVICE const view::TailLevel& at(std::uint32_t level) const { return tail_.levels[level]; }
   MOTIFLUX_DEVICE std::uint32_t last() const { return tail_.start - 1; }
 
-  // The product of all that belongs to the levels before.
+  // The product of the numbers of the levels before.
   MOTIFLUX_DEVICE Number weight_before(std::uint32_t level) const {
     const bool none = kWalks ? level == 0 : (tail_.early & bits_below(level)) == 0;
     return none ? Number{1, 0} : weights_[level - 1];
@@ -127,8 +126,8 @@ class TailCounting {
     overflow_ |= add(found_, sum);
   }
 
-  // The same for a nested tail. The numbers that belong to levels before are found now, if these have
-  // changed: each is a walk over the level's one vertex.
+  // The same for a nested tail. The numbers of the levels before are computed now, if their vertices have
+  // changed: each by a walk over the level's one vertex.
   MOTIFLUX_DEVICE void take_nested(const Cursor& walk) {
     for (std::uint32_t level = known_; level <= last(); ++level) {
       if (weight_before(level).is_zero()) return;
@@ -172,13 +171,13 @@ class TailCounting {
   }
 
   MOTIFLUX_DEVICE void assign(std::uint32_t level, std::uint32_t vertex) const {
-    lanes().sync();  // nobody still reads the vertex that was there
+    lanes().sync();  // no lane reads the old vertex any more
     if (lanes().leads()) search_.shared().levels[level].vertex = vertex;
     lanes().sync();
   }
 
-  // Candidates by strips, one per lane, or one after the other where a lane cannot count for itself. Each
-  // lane gets a share of the sum. False to break off.
+  // Sums over candidates strip by strip, one per lane, or one after another where a lane cannot count alone.
+  // Each lane gets a share of the sum. False to break off.
   MOTIFLUX_DEVICE bool sum_by_strips(std::uint32_t level, const Cursor& walk, Number& sum) {
     for (std::uint32_t strip = walk.next; strip < walk.end; strip += Lanes::kLanes) {
       const std::uint32_t place = strip + lanes().lane();
@@ -203,8 +202,8 @@ class TailCounting {
     return true;
   }
 
-  // Measures what a component needs and returns its number, unless it is a matter of terms. size(i) is the
-  // i-th size; those of levels come first.
+  // Computes the sizes of a component and returns its number, unless it is a sum of terms. size(i) is the
+  // i-th size; the sizes of levels come first.
   template <class SizeOf>
   MOTIFLUX_DEVICE Number ways_of(const view::TailComponent& component, SizeOf&& size) {
     const std::uint32_t b = component.size_of[1], both = component.size_of[2];
@@ -234,7 +233,8 @@ class TailCounting {
     const view::TailLevel own = at(level);
     for (std::uint32_t c = own.first_component; c < own.first_component + own.components; ++c) {
       const view::TailComponent& component = tail_.components[c];
-      // Apart: NVRTC reads what is assigned to before it calls what is on the right, which sets beyond_ here.
+      // A separate statement: NVRTC reads the left side of `|=` before it calls the right side, which sets
+      // overflow_ too.
       const Number found = ways_of(component, [&](std::uint32_t i) {
         return size_alone(search_.plan(), tail_, component.first_set + i, vertices_with(level, candidate));
       });
@@ -279,8 +279,8 @@ class TailCounting {
     }
   }
 
-  // By inclusion and exclusion, a term per lane. The sum of all is right modulo 2^128 whatever the terms are;
-  // it is less than the product of the sizes.
+  // Inclusion and exclusion, one term per lane. The sum is right modulo 2^128 for any terms; it is less than
+  // the product of the sizes.
   MOTIFLUX_DEVICE Number mixed(const view::TailComponent& component) {
     lanes().sync();
     Number most{1, 0};
@@ -313,14 +313,14 @@ class TailCounting {
     return {lanes(), args_.kept, args_.kept_mask, search_.shared().levels, key_};
   }
 
-  // A number of which each lane has a share, in each.
+  // The sum of the lanes' shares, in all lanes.
   MOTIFLUX_DEVICE Number all_of(const Number& share) {
     const Wrapped sum = sum_over(lanes(), share);
     overflow_ |= sum.overflow;
     return sum.number;
   }
 
-  // The candidates of a level of the tail that is walked; each has still to be told apart from others.
+  // The candidates of a walked level of the tail, matched vertices not yet excluded.
   MOTIFLUX_DEVICE Cursor open(std::uint32_t level) {
     const Gathered gathered = gather(lanes(), search_.shared(), search_.plan(), tail_, at(level).set);
     const sets::Span shortest = gathered.shortest();
@@ -330,8 +330,8 @@ class TailCounting {
     return {buffer, 0, intersect(lanes(), gathered, buffer), 0};
   }
 
-  // The sum over the candidates of `top` of what belongs to each, levels below included; each lane gets a
-  // share. False to break off.
+  // The sum, over the candidates of `top`, of the products of the numbers of this level and the levels below;
+  // each lane gets a share. False to break off.
   MOTIFLUX_DEVICE bool sum_by_walk(std::uint32_t top, Cursor walk, Number& result) {
     std::uint32_t level = top;
     Number sum{0, 0};  // each lane's share
@@ -412,7 +412,7 @@ class TailCounting {
   std::uint64_t* sizes_;
   std::uint32_t* key_;
   Number found_{0, 0};       // this lane's share
-  std::uint32_t known_ = 0;  // kWalks: levels before it have their weights
+  std::uint32_t known_ = 0;  // kWalks: the levels before it have valid weights
   bool overflow_ = false;
   bool stopped_ = false;
 };
@@ -429,7 +429,7 @@ MOTIFLUX_DEVICE void count_tails(const TailArgs<Plan>& args) {
     search.run(goal);
 }
 
-// The bodies of kernels: a tail from level 1 on, a later one, a nested one.
+// The bodies of kernels: a tail from level 1 on, a tail from a later level on, a nested tail.
 template <class Plan, std::uint32_t Lanes>
 MOTIFLUX_DEVICE void stars(const TailArgs<Plan>& args) {
   count_tails<TailForm::kRoots, Plan, Lanes>(args);

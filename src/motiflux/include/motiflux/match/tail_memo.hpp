@@ -1,7 +1,7 @@
-// Numbers that were found already, by the vertices that they depend on: one table for all groups.
+// Numbers already computed, by the vertices that they depend on: one table for all groups.
 //
-// A place is written once and never again, so that who finds it written may read it without a lock. Where the
-// few places of a key are taken, its number is not kept. Two groups may keep the same number twice.
+// A place is written only once, so that a group that finds it written reads it without a lock. If the few
+// places of a key are taken, its number is not kept. Two groups may keep the same number twice.
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -20,7 +20,7 @@ class TailMemo {
                            const LevelState* levels, std::uint32_t* key)
       : lanes_(lanes), places_(places), mask_(mask), levels_(levels), key_(key) {}
 
-  // Whether the number of what belongs to a level is known.
+  // Whether the number of a level is known.
   MOTIFLUX_DEVICE bool find(const view::TailLevel& at, std::uint32_t level, Number& number) const {
     const std::uint32_t first = hash_of(at, level);
     if (device::chance(device::Place::kNotFound, first, 4)) return false;
@@ -57,17 +57,17 @@ class TailMemo {
   }
 
  private:
-  // Odd, so that to mark a place as being written changes nothing where it is.
+  // Odd, so that marking a place as being written (or-ing 1) leaves a written place unchanged.
   static MOTIFLUX_DEVICE std::uint32_t written(std::uint32_t level) { return 2 * level + 3; }
 
   MOTIFLUX_DEVICE std::uint32_t state_of(KeptNumber& place) const {
     std::uint32_t state = 0;
     if (lanes_.leads()) state = device::device_wide(place.state).load(device::Order::kAcquire);
-    lanes_.sync();  // what the leader acquired is before what the lanes read now; a shuffle orders no memory
+    lanes_.sync();  // orders the leader's acquire before the lanes' reads; a shuffle orders no memory
     return lanes_.broadcast(state);
   }
 
-  // Writes the key where all lanes see it.
+  // Writes the key into shared memory; returns its hash.
   MOTIFLUX_DEVICE std::uint32_t hash_of(const view::TailLevel& at, std::uint32_t level) const {
     lanes_.sync();  // the last reader of the key is done
     std::uint32_t base = write(at.exact, 0, false);

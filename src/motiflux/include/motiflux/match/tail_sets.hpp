@@ -1,7 +1,7 @@
-// The sets of a tail: looked up and measured by all lanes of a group together, or by one lane for itself.
+// The sets of a tail: looked up and measured by all lanes of a group together, or by one lane alone.
 //
-// One lane for itself is right where sets are single rows, whose sizes are differences, and where lists are
-// too short to occupy a group.
+// One lane alone suffices if sets are single rows, whose sizes are differences, or if lists are too short to
+// occupy a group.
 #pragma once
 
 #include "motiflux/match/extend.hpp"
@@ -9,7 +9,7 @@
 
 namespace motiflux::match {
 
-// The vertices of levels, with another one at `level`.
+// The vertices of levels, with a given vertex at `level`.
 struct VerticesWith {
   const LevelState* levels;
   std::uint32_t level;
@@ -20,7 +20,7 @@ struct VerticesWith {
   }
 };
 
-// One set with what it is made of.
+// A set as an intersection of rows.
 template <class VertexOf>
 struct TailSpans {
   const view::TailSet& set;
@@ -42,7 +42,7 @@ struct TailSpans {
     return {of.begin(from), of.end(from)};
   }
 
-  // The shortest, within the order restrictions.
+  // The shortest row, within the order restrictions.
   MOTIFLUX_DEVICE sets::Span shortest(std::uint32_t& which) const {
     const rules::Bounds allowed = rules::bounds(set.after, set.before, vertex);
     sets::Span found = rules::clip(at(0), allowed);
@@ -56,13 +56,13 @@ struct TailSpans {
     return found;
   }
 
-  // Whether the vertex of `level` is in the row, and no lower level has it too.
+  // Whether the vertex of `level` is in the row and no lower level has the same vertex.
   MOTIFLUX_DEVICE bool is_taken(std::uint32_t level, sets::Span row) const {
     return sets::contains(row, vertex(level)) && rules::is_first(set.apart, level, vertex);
   }
 };
 
-// Without a vertex of its own: the levels have theirs.
+// For VerticesWith without an extra vertex.
 inline constexpr std::uint32_t kNoLevel = view::kMaxLevels;
 
 template <class Plan>
@@ -71,7 +71,7 @@ MOTIFLUX_DEVICE TailSpans<VerticesWith> spans_of(const Plan& plan, const view::T
   return {tail.sets[number], tail.sources, plan.rows, vertex.levels, vertex};
 }
 
-// Whether a set has a vertex, found by the calling lane alone.
+// Whether a set contains a vertex, computed by the calling lane alone.
 template <class Plan>
 MOTIFLUX_DEVICE_CALL bool holds(const Plan& plan, const view::Tail& tail, std::uint32_t number,
                                 VerticesWith vertex, std::uint32_t candidate) {
@@ -83,7 +83,7 @@ MOTIFLUX_DEVICE_CALL bool holds(const Plan& plan, const view::Tail& tail, std::u
   return held;
 }
 
-// The size of a set, found by the calling lane alone.
+// The size of a set, computed by the calling lane alone.
 template <class Plan>
 MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Plan& plan, const view::Tail& tail, std::uint32_t number,
                                               VerticesWith vertex) {
@@ -105,7 +105,7 @@ MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Plan& plan, const view::Tail
   return found;
 }
 
-// Puts the set's rows, within its order restrictions, where all lanes see them.
+// Writes the set's rows, within its order restrictions, to shared memory.
 template <class Lanes, class Plan>
 MOTIFLUX_DEVICE Gathered gather(const Lanes& lanes, const SharedState& shared, const Plan& plan,
                                 const view::Tail& tail, std::uint32_t number) {
@@ -127,7 +127,7 @@ struct Measured {
   std::uint64_t steps;  // strips of candidates that were looked up
 };
 
-// The size of a set, found by all lanes together.
+// The size of a set, computed by all lanes together.
 template <class Lanes, class Plan>
 MOTIFLUX_DEVICE_CALL Measured size_together(Lanes lanes, SharedState shared, const Plan& plan,
                                             const view::Tail& tail, std::uint32_t number) {

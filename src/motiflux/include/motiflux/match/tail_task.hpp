@@ -1,4 +1,4 @@
-// What a kernel that counts tails is given, and what it keeps in shared memory.
+// The arguments of kernels that count tails, and their state in shared memory.
 #pragma once
 
 #include "motiflux/match/state.hpp"
@@ -8,9 +8,9 @@
 
 namespace motiflux::match {
 
-// A number that is kept, under the vertices that it depends on.
+// A kept number, and its key: the vertices that it depends on.
 struct KeptNumber {
-  std::uint32_t state;  // 0: free; 1: being written; else which level it is of
+  std::uint32_t state;  // 0: free; 1: being written; else its level
   std::uint32_t key[view::kMostKeyWords];
   Number number;
 };
@@ -21,15 +21,15 @@ struct TailArgs {
   Task task;
   view::Tail tail;
   KeptNumber* kept;         // zero at first
-  std::uint32_t kept_mask;  // of places; 0 if nothing is kept
+  std::uint32_t kept_mask;  // number of places - 1; 0 if nothing is kept
   std::uint32_t unused;
 };
 
-// Where a walk below the enumerated levels is, while it is in a level further below.
+// The position of a walk below the enumerated levels, while it is in a level further below.
 struct TailFrame {
-  Number sum;      // over the candidates that are done
-  Number product;  // of what belongs to the candidate at hand, so far
-  Cursor walk;     // not that of the level itself, which may be enumerated
+  Number sum;      // over the finished candidates
+  Number product;  // of the current candidate's numbers so far
+  Cursor walk;     // not the level's own cursor: the level may be enumerated
   std::uint32_t child;
   std::uint32_t unused;
 };

@@ -1,8 +1,8 @@
-// What a search kernel is given, beside its plan, and what it leaves behind.
+// The arguments of a search kernel besides its plan, and its results.
 //
-//   Control     one per search, in device memory: the work left, the totals, why to stop
+//   Control     one per search, in device memory: the work left, the totals, the reason to stop
 //   Task        the kernel's argument
-//   Saved       one per group: where an enumeration that found no room for its rows goes on
+//   Saved       one per group: the state from which an enumeration without room for rows continues
 #pragma once
 
 #include "motiflux/match/work_queue_task.hpp"
@@ -11,21 +11,21 @@
 
 namespace motiflux::match {
 
-// Why to stop. A group that pauses saves itself, to go on later from where it stands.
+// The reason to stop. A group that pauses saves its state, to continue later.
 enum class Stop : std::uint32_t { kNone = 0, kPause = 1, kLimit = 2, kHost = 3 };
 
 // Read by the host while the kernel runs; `stop` may be written by it.
 struct Control {
   std::uint64_t taken;     // root arcs handed out, from the last to the first: hubs have the highest ids
-  std::uint64_t done;      // root arcs finished, less splits that are not
-  std::uint64_t found[2];  // 128-bit total of what groups have reported, low word first
-  std::uint32_t stop;      // a Stop: the highest that was asked for
-  std::uint32_t parked;    // groups that saved themselves, for want of room or to pause
-  std::uint32_t overflow;  // whether a number passed 128 bits: the total is of no use
-  std::uint32_t stolen;    // how often work changed hands within a block
-  // Listing: rows that groups asked room for, one after another, and the complement of the first place that
-  // was refused (0 if none was). Later requests were refused too, so all rows before that
-  // place, or before `reserved` if none was refused, are written.
+  std::uint64_t done;      // root arcs finished, minus unfinished splits
+  std::uint64_t found[2];  // 128-bit total reported by groups, low word first
+  std::uint32_t stop;      // a Stop: the highest requested
+  std::uint32_t parked;    // groups that saved their state, for lack of room or to pause
+  std::uint32_t overflow;  // whether a number passed 128 bits: the total is invalid
+  std::uint32_t stolen;    // the number of walks shared within a block
+  // Listing: the number of rows that groups requested room for, and the complement of the first place that
+  // was refused (0 if none was). Later requests were refused too, so all rows before that place, or before
+  // `reserved` if none was refused, are written.
   std::uint64_t reserved;
   std::uint64_t refused;
 };
@@ -33,20 +33,20 @@ struct Control {
 inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
 struct Task {
-  view::Adjacency out;  // every arc, for degree bounds and for induced matching
+  view::Adjacency out;  // all arcs, for degree bounds and induced matching
   view::Adjacency in;
   view::Adjacency root;  // the rows of level 1's first source: their arcs are the units of work
   std::uint64_t arcs;
-  std::uint64_t all_arcs;  // of all devices that share the search
+  std::uint64_t all_arcs;  // root arcs of all devices that share the search
   std::uint32_t vertices;
   std::uint32_t chunk;  // root arcs that a group takes at a time
-  // Chunks are assigned to the devices in turn: this one gets the `first` of each `stride`.
+  // Chunks are assigned to the devices in turn: this device gets chunk `first` of each `stride`.
   std::uint32_t first;
   std::uint32_t stride;
-  std::uint64_t limit;  // stop once more than this many are known, or kNoLimit
+  std::uint64_t limit;  // stop once more than this many are found, or kNoLimit
   Control* control;
-  // Candidate lists: those of a group lie together, the list of a level `buffer_at[level]` words from there.
-  // A level whose candidates are always a part of a row has none.
+  // Candidate lists: the lists of a group are contiguous, the list of a level `buffer_at[level]` words from
+  // their start. A level whose candidates are always a part of a row has none.
   std::uint32_t* buffers;
   std::uint64_t group_words;
   std::uint64_t buffer_at[view::kMaxLevels];
@@ -55,12 +55,12 @@ struct Task {
   std::uint32_t flatten_last;  // whether the last two levels are counted at once
   WorkQueue work_queue;
   // Enumeration only.
-  std::uint32_t resume;  // whether groups go on from what they saved
+  std::uint32_t resume;  // whether groups continue from their saved states
   unsigned char* saved;  // group_bytes for each
   std::uint64_t group_bytes;
-  std::uint32_t* rows;  // room for `row_capacity` of them
+  std::uint32_t* rows;  // room for `row_capacity` rows
   std::uint64_t row_capacity;
-  std::uint8_t column_levels[view::kMaxLevels];  // the level that each column of a row shows
+  std::uint8_t column_levels[view::kMaxLevels];  // the level of each column of a row
 };
 
 template <class Plan>

@@ -1,10 +1,10 @@
-// Counting triangles where rows are short: a lane takes an arc, and the warp walks the shorter lists of its
-// 32 arcs as if they were one.
+// Counting triangles where rows are short: a lane takes an arc, and the warp walks the concatenated shorter
+// lists of its 32 arcs.
 //
-//   arc u -> v:   | u's greater neighbours | those behind v |     | v's greater neighbours |
-//                                            ^ one of both is walked, and looked up in the other ^
+//   arc u -> v:   | u's greater neighbours | ... behind v |     | v's greater neighbours |
+//                                            ^ the shorter is walked, looked up in the other ^
 //
-// Nothing is built first, so that a vertex with three neighbours takes no longer than it must.
+// Nothing is built first, so that vertices with few neighbours take little time.
 #pragma once
 
 #include "motiflux/device/total.hpp"
@@ -35,7 +35,7 @@ class TriangleCount {
  private:
   using Warp = lanes::Group<32>;
 
-  // Where the next chunk begins; not before the end of all once the search is stopped.
+  // The start of the next chunk; at or behind the last arc once the search is stopped.
   MOTIFLUX_DEVICE std::uint64_t next() const {
     std::uint64_t taken = 0;
     if (warp_.leads()) {
@@ -54,7 +54,7 @@ class TriangleCount {
     if (warp_.leads()) done_ += end - first;
   }
 
-  // `row` is not behind the first arc's row; returns the last arc's.
+  // `row` is not behind the first arc's row; returns the last arc's row.
   MOTIFLUX_DEVICE std::uint32_t count_strip(std::uint32_t row, std::uint64_t strip, std::uint64_t end) {
     const std::uint64_t arc = strip + warp_.lane();
     const bool active = arc < end;
@@ -77,7 +77,7 @@ class TriangleCount {
     return warp_.broadcast(mine, static_cast<std::uint32_t>(last));
   }
 
-  // Finds the row of each lane's arc, given one that is not behind any of them; returns where it ends.
+  // Finds the row of each lane's arc, given a row not behind any of them; returns the end of the lane's row.
   MOTIFLUX_DEVICE std::uint64_t end_of_row(std::uint64_t arc, std::uint32_t& row) const {
     std::uint64_t found = 0;
     bool knows = false;

@@ -1,11 +1,11 @@
-// Kernels whose units of work are vertices with their neighbourhoods: which unit is whose, totals, and
+// Kernels whose units of work are vertices with their neighbourhoods: assignment of units, totals, and
 // stopping. `clique_task.hpp` draws the order of the units.
 //
 // `Counting` has
 //
 //   template <class Team> void count_unit(const Team& team, unsigned char* memory, CliqueUnit unit)
 //
-// which counts what is found in one unit, with a warp or a block, in memory that is the team's alone.
+// which counts one unit, with a warp or a block, in memory of the team.
 #pragma once
 
 #include "motiflux/device/total.hpp"
@@ -26,11 +26,11 @@ class UnitWalk {
       for (std::uint64_t unit = blockIdx.x; unit < task_.spilled && !block_stops();
            unit += task_.spill_blocks)
         self().count_unit(BlockTeam{}, task_.memory + blockIdx.x * task_.spill_bytes, task_.unit(unit));
-    std::uint64_t unit = task_.spilled + blockIdx.x;  // the first without a counter: all start at once
+    std::uint64_t unit = task_.spilled + blockIdx.x;  // the first unit without a counter: all start at once
     for (; unit < task_.blocks; unit = block_takes())
       self().count_unit(BlockTeam{}, shared_, task_.unit(unit));
-    // The block has taken a unit that is for a warp, which its first one has; unless none is left, or it was
-    // told to stop.
+    // The block has taken a unit for a warp, which its first warp counts; unless no unit is left or the block
+    // was told to stop.
     if (unit < task_.unit_count) {
       std::uint64_t end = warp_.in_block() == 0 ? unit + 1 : unit;
       unsigned char* mine = shared_ + warp_.in_block() * (task_.shared_bytes - kHeader);
@@ -42,7 +42,7 @@ class UnitWalk {
   }
 
  protected:
-  // By one thread alone.
+  // Called by one thread.
   MOTIFLUX_DEVICE bool read_stop() const {
     return device::device_wide(task_.control->stop).load(device::Order::kRelaxed) !=
            static_cast<std::uint32_t>(Stop::kNone);
@@ -64,7 +64,7 @@ class UnitWalk {
   std::uint64_t done_ = 0;                         // the leader's
   static constexpr std::int32_t kTurns = 1 << 13;  // words between checks of the stop flag
   std::int32_t budget_ = kTurns;
-  bool stop_seen_ = false;  // to stop
+  bool stop_seen_ = false;  // whether to stop
 
  private:
   MOTIFLUX_DEVICE Counting& self() { return static_cast<Counting&>(*this); }
@@ -76,8 +76,8 @@ class UnitWalk {
     return *taken_ != 0;
   }
 
-  // The next unit behind the spilled ones; none once the search is stopped. Warps must not go on then: units
-  // that are for blocks may be left, and have no room in a warp's part of the memory.
+  // The next unit behind the spilled ones; none once the search is stopped. Warps must not continue then:
+  // units for blocks may be left, which do not fit into a warp's part of the memory.
   MOTIFLUX_DEVICE std::uint64_t block_takes() {
     __syncthreads();
     if (threadIdx.x == 0) *taken_ = read_stop() ? task_.unit_count : take(1);
@@ -114,7 +114,7 @@ class UnitWalk {
     check_limit(control, task_.limit);
   }
 
-  static constexpr std::uint32_t kHeader = 16;  // of shared memory: what the block has taken
+  static constexpr std::uint32_t kHeader = 16;  // bytes of shared memory: the unit that the block has taken
 };
 
 }  // namespace motiflux::match

@@ -1,12 +1,12 @@
-// Counting patterns with a universal vertex: a block or a warp takes the image of that vertex, finds which of
-// its neighbours are neighbours of each other, and counts the rest of the pattern among them in bits.
+// Counting patterns with a universal vertex: a block or a warp takes an image of that vertex, finds the edges
+// among its neighbours (members), and counts the rest of the pattern among them in bits.
 //
 //   | Neighborhood | bases: words each | of each warp: a set per level, the vertices it has taken, cursors |
 //
-// A set is a bit for each member. A warp takes the vertices of the first levels one by one, and finds the
-// sets that follow from each: an AND, or an AND NOT, per word. Of the level before the last one or two each
-// lane has a vertex of its own, or several lanes share one; what is left is the sizes of sets, or products of
-// them.
+// A set is a bit for each member. A warp takes the vertices of the first levels one by one and computes the
+// sets that depend on each: an AND, or an AND NOT, per word. At the level before the last one or two, each
+// lane has its own vertex, or several lanes share one; the last levels are counted by the sizes of sets or
+// products of them.
 #pragma once
 
 #include "motiflux/match/units.cuh"
@@ -14,7 +14,7 @@
 
 namespace motiflux::match {
 
-// What the place of a word, before, at or behind that of a vertex, lets through.
+// Masks for words before, at and behind the word of a vertex.
 struct UniversalVertexClip {
   std::uint32_t below = ~std::uint32_t{0}, at = ~std::uint32_t{0}, above = ~std::uint32_t{0};
 
@@ -31,9 +31,9 @@ struct UniversalVertexClip {
   }
 };
 
-// What of a closed level's set is left by the vertex that a lane has.
+// Masks a closed level's set by the vertex of a lane.
 struct UniversalVertexFilter {
-  std::uint32_t ignored, turned;  // of the row: all of it, or whether a bit is to be clear
+  std::uint32_t ignored, turned;  // masks: whether the row is ignored; whether its bits must be clear
   UniversalVertexClip clip;
 
   MOTIFLUX_DEVICE UniversalVertexFilter(const UniversalVertexStep& step, std::uint32_t level,
@@ -67,7 +67,7 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
     const std::uint64_t begin = task_.rows.offsets[unit.root];
     const auto size = static_cast<std::uint32_t>(task_.rows.offsets[unit.root + 1] - begin);
     const std::uint32_t* members = task_.rows.neighbors + begin;
-    team.sync();  // nobody reads the last neighbourhood any more
+    team.sync();  // no thread reads the last neighbourhood any more
     Neighborhood all(memory, size);
     all.open(team, members, pattern_.above, true);
     fill_bases(team, all, members, unit.root);
@@ -76,7 +76,7 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
       all.link(rank, i);
     };
     if (!all.find_links(team, pattern_.above, 0, 1, link, [this] { return read_stop(); })) {
-      stop_seen_ = true;  // with links missing, too much might be counted
+      stop_seen_ = true;  // with links missing, the count might be too large
       return;
     }
     count_slice(team, all, unit);
@@ -84,7 +84,7 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
   }
 
  private:
-  // The members that each base lets through: 32 at a time, one per lane.
+  // Fills the set of members of each base: 32 members at a time, one per lane.
   template <class Team>
   MOTIFLUX_DEVICE void fill_bases(const Team& team, const Neighborhood& all, const std::uint32_t* members,
                                   std::uint32_t root) {
@@ -106,7 +106,7 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
     }
   }
 
-  // A warp takes every so many of the vertices of level 0.
+  // Each warp takes the vertices of level 0 at a stride.
   template <class Team>
   MOTIFLUX_DEVICE void count_slice(const Team& team, const Neighborhood& all, const CliqueUnit& unit) {
     const std::uint32_t warp = team.place() / 32, step = Team::size() / 32 * unit.slices;
@@ -126,9 +126,9 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
     }
   }
 
-  // Has a level take a vertex, and finds the sets that are known now.
+  // Assigns a vertex to a level, and computes the sets that are now determined.
   MOTIFLUX_DEVICE void take(const Neighborhood& all, std::uint32_t level, std::uint32_t rank) {
-    warp_.sync();  // nobody reads what the last vertex left any more
+    warp_.sync();  // no lane reads the sets of the last vertex any more
     if (warp_.leads()) taken_ranks_[level] = rank;
     warp_.sync();
     for (std::uint32_t rest = shape_.renewed(level); rest != 0; rest &= rest - 1) {
@@ -139,7 +139,7 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
     spend(1 + all.words() / 32);
   }
 
-  // Lanes have a word each. Whom a lane of the walk takes later does not count yet.
+  // Each lane computes a word. Conditions on the lanes' level are not applied yet.
   MOTIFLUX_DEVICE void renew(const Neighborhood& all, const UniversalVertexStep& step, std::uint32_t level) {
     const std::uint32_t words = all.words(), known = bits_below(shape_.lanes());
     const std::uint32_t* start =
@@ -161,7 +161,7 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
     return sets_ + level * all.words();
   }
 
-  // Levels 1 to the one before that of the lanes, which a warp takes depth first.
+  // Levels 1 to the level before the lanes' level, which a warp takes depth first.
   MOTIFLUX_DEVICE void descend(const Neighborhood& all) {
     if (warp_.leads()) cursors_[1] = 0;
     for (std::uint32_t level = 1; !stop_seen_;) {
@@ -199,8 +199,8 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
     return Neighborhood::kNowhere;
   }
 
-  // The members of the lanes' level: the words of its set, one per lane, and then a member for each lane.
-  // Where there are few, several lanes share one, and take every so many of its words.
+  // The members of the lanes' level: the words of its set, one per lane, and then a member for each lane. If
+  // there are few members, several lanes share one and take its words at a stride.
   MOTIFLUX_DEVICE void count_strips(const Neighborhood& all) {
     const std::uint32_t words = all.words();
     const std::uint32_t* members = set(all, shape_.lanes());
@@ -209,12 +209,12 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
       const std::uint32_t bits = word < words ? members[word] : 0;
       const std::uint32_t before = warp_.sums_before(count_bits(bits));
       const std::uint32_t total = warp_.broadcast(before + count_bits(bits), 31);
-      std::uint32_t share = 0;  // lanes to a member: 1 << share
+      std::uint32_t share = 0;  // lanes per member: 1 << share
       while (share < 5 && (total << share) <= 16) ++share;
       for (std::uint32_t first = 0; first < total; first += 32u >> share) {
         const std::uint32_t wanted = first + (warp_.lane() >> share);
         const std::uint32_t there = wanted < total ? wanted : total - 1;
-        std::uint32_t holder = 0;  // the last lane that has not more before it
+        std::uint32_t holder = 0;  // the last lane with at most `there` members before it
         for (std::uint32_t half = 16; half > 0; half /= 2)
           if (warp_.broadcast(before, holder + half) <= there) holder += half;
         const std::uint32_t place =
@@ -225,7 +225,7 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
     }
   }
 
-  // The position of a word's bit that has so many below it.
+  // The position of the set bit of a word with `below` set bits below it.
   static MOTIFLUX_DEVICE std::uint32_t nth_bit(std::uint32_t word, std::uint32_t below) {
     std::uint32_t place = 0;
     for (std::uint32_t half = 16; half > 0; half /= 2) {
@@ -238,7 +238,7 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
     return place;
   }
 
-  // Counts what is left, once the lanes' level has its vertex too.
+  // Counts the closed levels, given the vertex of the lanes' level.
   MOTIFLUX_DEVICE void close(const Neighborhood& all, std::uint32_t rank, std::uint32_t share, bool mine) {
     const std::uint32_t lanes = shape_.lanes(), every = 1u << share, home = rank / 32, words = all.words();
     const bool two_sets = shape_.close() == UniversalVertexClosedForm::kProduct ||
@@ -251,7 +251,7 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
     std::uint32_t size = 0;
     if (!two_sets) {
       for (std::uint32_t word = warp_.lane() % every; word < words; word += every)
-        if (const std::uint32_t bits = one[word]; bits != 0)  // most are empty where neighbourhoods are large
+        if (const std::uint32_t bits = one[word]; bits != 0)  // most words are empty in large neighbourhoods
           size += count_bits(bits & first.of(row[word], word, home));
       size = warp_.sum_of(size, every);
       if (mine && warp_.lane() % every == 0) found_ += of_one(size);

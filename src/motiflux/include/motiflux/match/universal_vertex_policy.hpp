@@ -1,7 +1,6 @@
-// The shape of a pattern with a universal vertex, as its kernel reads it: run-time data, or constants that
-// the compiler knows.
+// The shape of a pattern with a universal vertex: run-time data, or constants known to the compiler.
 //
-// A kernel asks for a level with shape.at(level, use), which calls use(step), as plans are asked.
+// A kernel reads a level with shape.at(level, use), which calls use(step), as for plans.
 #pragma once
 
 #include "motiflux/match/universal_vertex_task.hpp"
@@ -28,8 +27,8 @@ class RuntimeUniversalVertex {
   const UniversalVertexShape& shape_;
 };
 
-// Shape has a `static constexpr UniversalVertexShape kShape`. What is asked once per neighbourhood, or per
-// vertex that a warp takes, remains data.
+// Shape has a `static constexpr UniversalVertexShape kShape`. Values read once per neighbourhood, or per
+// vertex that a warp takes, remain data.
 template <class Shape>
 class StaticUniversalVertex {
  public:

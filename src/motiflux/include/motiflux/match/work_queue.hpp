@@ -8,16 +8,16 @@
 //                 split   split   abandoned   waits   waits
 //                                 issued              wanted
 //
-//   state[ticket % wait_slots]:  2 * lap       the holder waits, or has not come yet
+//   state[ticket % wait_slots]:  2 * lap       the holder waits or has not arrived yet
 //                                2 * lap + 1   the split is in the slot; lap = ticket / wait_slots
-//                                kAbandoned    the holder has left; so does every later holder
+//                                kAbandoned    the holder has left, as will every later holder
 //
 // A group that pushes claims a ticket as producers of a ring do (device/ring.hpp): by additions only. It may
 // find that no group waits although one does. A holder that leaves and a group that publishes a split both
 // swap the slot's state, and one of the two succeeds: no split is lost in an abandoned slot.
 //
 // Groups leave once the queue is `closed`: all root arcs and splits are done, a group was stopped, or there
-// was no space for rows. The flag is only a hint. It has copies on memory lines far apart, since thousands of
+// was no space for rows. The flag is only a hint. It has copies in distant memory lines, since thousands of
 // groups poll it.
 #pragma once
 
@@ -46,8 +46,8 @@ MOTIFLUX_DEVICE bool a_group_waits(const WorkQueue& work_queue) {
   return device::device_wide(work_queue.counts->claimed).load(device::Order::kRelaxed) < wanted;
 }
 
-// One lane: a ticket whose holder waits for a split, and whose wait slot the caller may write; kNoTicket if
-// there is none.
+// Called by one lane: returns a ticket whose holder waits for a split and whose wait slot the caller may
+// write; kNoTicket if there is none.
 MOTIFLUX_DEVICE std::uint64_t claim_wait_slot(const WorkQueue& work_queue) {
   const auto claimed = device::device_wide(work_queue.counts->claimed);
   const auto wanted = device::device_wide(work_queue.counts->wanted).load(device::Order::kRelaxed);
@@ -59,7 +59,7 @@ MOTIFLUX_DEVICE std::uint64_t claim_wait_slot(const WorkQueue& work_queue) {
       device::device_wide(work_queue.counts->issued).fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
   const auto state = device::device_wide(work_queue.states[wait_slot_of(work_queue, ticket)]);
   device::Backoff backoff(0);
-  for (;;) {  // for the holder of the ticket a lap before, who is about to take what is there
+  for (;;) {  // until the holder of the ticket a lap before has taken its split
     const std::uint32_t found = state.load(device::Order::kAcquire);
     if (found == waiting_state(work_queue, ticket)) return ticket;
     if (found == kAbandoned) return kNoTicket;
@@ -67,7 +67,7 @@ MOTIFLUX_DEVICE std::uint64_t claim_wait_slot(const WorkQueue& work_queue) {
   }
 }
 
-// One lane: publishes the split that was written to the slot; false if its holder has left.
+// Called by one lane: publishes the split written to the slot; false if its holder has left.
 MOTIFLUX_DEVICE bool publish_split(const WorkQueue& work_queue, std::uint64_t ticket) {
   const auto state = device::device_wide(work_queue.states[wait_slot_of(work_queue, ticket)]);
   const std::uint32_t waits = waiting_state(work_queue, ticket);
@@ -77,8 +77,8 @@ MOTIFLUX_DEVICE bool publish_split(const WorkQueue& work_queue, std::uint64_t ti
   return true;
 }
 
-// One lane: waits for a split; the wait slot that holds it, or kAbandoned. Release the slot with
-// `release_wait_slot`.
+// Called by one lane: waits for a split; returns the wait slot that holds it, or kAbandoned. Release the slot
+// with `release_wait_slot`.
 MOTIFLUX_DEVICE std::uint32_t wait_for_split(const WorkQueue& work_queue, std::uint64_t& ticket) {
   ticket =
       device::device_wide(work_queue.counts->wanted).fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
@@ -103,15 +103,15 @@ MOTIFLUX_DEVICE void release_wait_slot(const WorkQueue& work_queue, std::uint64_
       .store(waiting_state(work_queue, ticket) + 2, device::Order::kRelease);
 }
 
-// All lanes: has the groups that wait leave.
+// Called by all lanes: makes waiting groups leave.
 template <class Lanes>
 MOTIFLUX_DEVICE void close_queue(const Lanes& lanes, const WorkQueue& work_queue) {
   for (std::uint32_t copy = lanes.lane(); copy < kClosedCopies; copy += Lanes::kLanes)
     device::device_wide(work_queue.closed[copy * kClosedStride]).store(1u, device::Order::kRelaxed);
 }
 
-// Cuts a walk in two: what is left is halved, or the candidates of its strip that wait. With `spare`, all may
-// be given away. False if there are fewer than `least`.
+// Cuts a walk in two: halves the candidates not yet judged, or else the waiting ones of its strip. With
+// `spare`, all may be given away. False if there are fewer than `least`.
 MOTIFLUX_DEVICE bool halve(Cursor& kept, Cursor& given, bool spare, std::uint32_t least) {
   const std::uint32_t left = kept.next < kept.end ? kept.end - kept.next : 0;
   const std::uint32_t waiting = count_bits(kept.waiting);

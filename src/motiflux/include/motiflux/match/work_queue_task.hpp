@@ -1,4 +1,4 @@
-// The memory of the global work queue (match/work_queue.hpp), as kernels are given it.
+// The memory of the global work queue (match/work_queue.hpp), as an argument of kernels.
 #pragma once
 
 #include "motiflux/match/state.hpp"
@@ -7,9 +7,9 @@
 namespace motiflux::match {
 
 struct WorkQueueCounts {
-  std::uint64_t wanted;   // tickets taken by groups that wait
+  std::uint64_t wanted;   // tickets taken by waiting groups
   std::uint64_t claimed;  // claims of a ticket, and attempted claims about to be withdrawn
-  std::uint64_t issued;   // tickets that a group brings a split for
+  std::uint64_t issued;   // tickets with a split published or on its way
 };
 
 inline constexpr std::uint32_t kMostGroups = 16;  // of a block
@@ -17,17 +17,17 @@ inline constexpr std::uint32_t kMostGroups = 16;  // of a block
 // Turns between checks whether another group waits for work: some microseconds.
 inline constexpr std::int32_t kCheckTurns = 64;
 
-// A walk to continue, and the vertices that lead to it.
+// A walk to continue, and the vertices of the levels before it.
 struct Split {
-  Cursor cursor;  // `base` is known at level 1 only: other levels' sets are computed anew
+  Cursor cursor;  // `base` is valid only at level 1: other levels' sets are recomputed
   std::uint32_t level;
   std::uint32_t vertices[view::kMaxLevels];  // of the levels before
 };
 
 inline constexpr std::uint32_t kClosedCopies = 32;
-inline constexpr std::uint32_t kClosedStride = 32;  // words: a line of memory
+inline constexpr std::uint32_t kClosedStride = 32;  // words: a memory line
 
-// Zero before each launch, but for the splits.
+// Zero before each launch, except for the splits.
 struct WorkQueue {
   WorkQueueCounts* counts;
   std::uint32_t* closed;     // kClosedCopies words

@@ -1,7 +1,7 @@
 // A random order of 0..size-1 that takes no memory: place i is computed from i, in any thread.
 //
 // A Feistel network of eight rounds permutes the numbers of as many bits as size - 1 has; a number that lands
-// beyond the end is sent on until it lands before it, which takes less than two steps on average.
+// beyond the end is permuted again until it lands before the end, less than two steps on average.
 #pragma once
 
 #include "motiflux/platform.hpp"
@@ -18,7 +18,7 @@ struct Permutation {
   std::uint32_t right_bits;
 };
 
-// The permutation of 0..size-1 that a seed and a stream stand for; size is 1 at least.
+// The permutation of 0..size-1 of a seed and a stream; size is at least 1.
 MOTIFLUX_HOST_DEVICE constexpr Permutation make_permutation(std::uint64_t seed, std::uint32_t stream,
                                                             std::uint64_t size) {
   Permutation made{};
@@ -42,7 +42,7 @@ MOTIFLUX_HOST_DEVICE constexpr std::uint64_t mixed(std::uint64_t value) {
   return value ^ (value >> 32);
 }
 
-// Where the permutation sends `value`, which is below its size.
+// The image of `value`, which is below the permutation's size.
 MOTIFLUX_HOST_DEVICE constexpr std::uint64_t permuted(const Permutation& permutation, std::uint64_t value) {
   const std::uint64_t left_mask = (std::uint64_t{1} << permutation.left_bits) - 1;
   const std::uint64_t right_mask = (std::uint64_t{1} << permutation.right_bits) - 1;

@@ -1,10 +1,10 @@
-// Random numbers that are a function of where they are used: Philox4x32 with ten rounds, of Salmon, Moraes,
-// Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+// Random numbers as a function of their place of use: Philox4x32 with ten rounds, of Salmon, Moraes, Dror and
+// Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 //
-// The key is the seed; the counter says what the numbers are for:
+// The key is the seed; the counter is the place:
 //
 //   words 0, 1   index: of an edge, a vertex, a sample
-//   word  2      stream: which purpose, so that no two share a number
+//   word  2      stream: the purpose, so that no two purposes share a number
 //   word  3      part: the first four numbers of that index, the next four, ...
 //
 // The same place gives the same numbers in any thread, on the CPU and on a GPU.

@@ -1,7 +1,7 @@
-// The kernel that turns rows that were found into the ids that the user knows, each into all of its images.
+// The kernel that converts found rows into the user's ids, and each row into all of its images.
 //
 //   vertices  | a b c d | e f g h |                    rows as they were stored
-//   sources   | 0 1 2 3 | 1 2 3 0 | ...                a column for each cell of a row's images
+//   sources   | 0 1 2 3 | 1 2 3 0 | ...                the source column of each cell of a row's images
 //   out       | A B C D | B C D A | ... | E F G H |    cells are written in turn, by neighbouring threads
 //
 // A block takes a tile of rows at a time: their ids are looked up once, into shared memory.
@@ -19,7 +19,7 @@ struct NumberArgs {
   std::uint64_t cells;        // of `out`: the images of the last row may be cut
   std::uint32_t columns;      // of a row
   std::uint32_t image_cells;  // of all images of a row
-  std::uint32_t tile_rows;    // whose ids shared memory has room for
+  std::uint32_t tile_rows;    // rows whose ids fit into shared memory
 };
 
 #if defined(MOTIFLUX_SIMT)
@@ -31,12 +31,12 @@ MOTIFLUX_DEVICE void number_tile(const NumberArgs& args, std::uint64_t first_row
   const std::uint32_t cells = left < whole ? static_cast<std::uint32_t>(left) : whole;
   const std::uint32_t rows = (cells + args.image_cells - 1) / args.image_cells;
   const std::uint32_t* const vertices = args.vertices + first_row * args.columns;
-  __syncthreads();  // nobody reads the last tile any more
+  __syncthreads();  // no thread reads the last tile any more
   for (std::uint32_t i = threadIdx.x; i < rows * args.columns; i += blockDim.x)
     ids[i] = args.ids[vertices[i]];
   __syncthreads();
   std::int64_t* const out = args.out + first_cell;
-  // Where the next cell is: a division for each would take longer than the cell.
+  // The position of the next cell, without a division per cell, which would take longer than the cell.
   const std::uint32_t step = blockDim.x % args.image_cells;
   const std::uint32_t row_step = blockDim.x / args.image_cells * args.columns;
   std::uint32_t within = threadIdx.x % args.image_cells;

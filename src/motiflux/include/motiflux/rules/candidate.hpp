@@ -1,4 +1,4 @@
-// What is asked of one candidate beyond membership in the sets that its plan step intersects.
+// Conditions on a candidate beyond membership in the sets that its plan step intersects.
 #pragma once
 
 #include "motiflux/bits.hpp"
@@ -8,7 +8,7 @@
 
 namespace motiflux::rules {
 
-// Whether any rule may turn a candidate down.
+// Whether any rule may reject a candidate.
 MOTIFLUX_HOST_DEVICE constexpr bool has_rules(const view::StepShape& step) {
   return (step.distinct | step.not_out | step.not_in) != 0 || step.bounds_out || step.bounds_in;
 }
@@ -22,7 +22,7 @@ MOTIFLUX_HOST_DEVICE inline bool is_distinct(std::uint32_t levels, std::uint32_t
   return true;
 }
 
-// Whether no lower one of `levels` has the vertex of `level`: query vertices that may coincide count once.
+// Whether no lower level of `levels` has the vertex of `level`: a shared vertex is counted once.
 template <class VertexOf>
 MOTIFLUX_HOST_DEVICE inline bool is_first(std::uint32_t levels, std::uint32_t level, VertexOf&& vertex) {
   return is_distinct(levels & ((1u << level) - 1), vertex(level), vertex);
@@ -39,7 +39,7 @@ MOTIFLUX_HOST_DEVICE inline bool is_apart(std::uint32_t levels, const view::Adja
   return true;
 }
 
-// All rules of a step. `out` and `in` are every arc of the graph; vertex(level) is the vertex at a level.
+// All rules of a step. `out` and `in` hold all arcs of the graph; vertex(level) is the vertex at a level.
 template <class VertexOf>
 MOTIFLUX_HOST_DEVICE inline bool accepts(const view::StepShape& step, const view::StepArgs& bounds,
                                          const view::Adjacency& out, const view::Adjacency& in,

@@ -1,4 +1,4 @@
-// Symmetry breaking: a candidate lies between vertices that are matched already.
+// Symmetry breaking: a candidate is between vertices that are matched already.
 #pragma once
 
 #include "motiflux/bits.hpp"
@@ -12,8 +12,8 @@ struct Bounds {
   std::uint64_t end = std::uint64_t{1} << 32;
 };
 
-// What the order restrictions to the levels in `after` (the candidate is greater) and `before` (it is less)
-// leave. vertex(level) is the vertex matched at a level.
+// The bounds by the order restrictions to the levels in `after` (the candidate is greater) and `before` (it
+// is less). vertex(level) is the vertex matched at a level.
 template <class VertexOf>
 MOTIFLUX_HOST_DEVICE inline Bounds bounds(std::uint32_t after, std::uint32_t before, VertexOf&& vertex) {
   Bounds result;
@@ -28,7 +28,8 @@ MOTIFLUX_HOST_DEVICE inline Bounds bounds(std::uint32_t after, std::uint32_t bef
   return result;
 }
 
-// The part of `set` within the bounds. Often all of it is: the first element tells.
+// The part of `set` within the bounds. Often the whole set is: a test of the first element is enough to see
+// it.
 MOTIFLUX_HOST_DEVICE inline sets::Span clip(sets::Span set, const Bounds& allowed) {
   if (allowed.first > 0 && set.first != set.last && *set.first < allowed.first)
     set.first = sets::lower_bound(set.first, set.last, allowed.first);

@@ -1,5 +1,5 @@
 // Alley (Kim, Kim, Kang, Han, SIGMOD 2021), without branching: the shortest row is refined to the candidates
-// that are joined to all earlier levels. That they repeat no vertex is seen afterwards.
+// joined to all earlier levels. Repeated vertices are rejected afterwards.
 #pragma once
 
 #include "motiflux/sample/policy.hpp"

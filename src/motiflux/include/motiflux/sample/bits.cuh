@@ -1,5 +1,5 @@
-// The kernel that writes rows of a candidate graph as bits (graph.hpp): a warp takes a row. The bits are 0
-// before.
+// The kernel that writes rows of a candidate graph as bits (graph.hpp): a warp takes a row. Precondition: the
+// bits are 0.
 #pragma once
 
 #include "motiflux/device/fast_atomics.hpp"
@@ -12,7 +12,7 @@ struct BitsArgs {
   view::Adjacency rows;
   std::uint32_t* bits;
   std::uint32_t starts;  // number of rows
-  std::uint32_t words;   // of a row
+  std::uint32_t words;   // words per row
 };
 
 MOTIFLUX_DEVICE void write_bits(const BitsArgs& args) {

@@ -25,7 +25,8 @@ MOTIFLUX_HOST_DEVICE inline Choice choose_refined(const CandidateGraph& graph, c
   return reservoir.choice(row);
 }
 
-// The tree's: a sample has the weight of all trees from the start. Without sums, all candidates are alike.
+// For the tree estimator: a sample starts with the weight of all trees. Without sums, all candidates are
+// equally likely.
 template <class Key>
 MOTIFLUX_HOST_DEVICE inline Choice choose_by_sums(const Row& row, const double* sums, const Key& key,
                                                   std::uint32_t level) {
@@ -36,7 +37,7 @@ MOTIFLUX_HOST_DEVICE inline Choice choose_by_sums(const Row& row, const double* 
   return {row[place_of(sums, row.size, point)], 1};
 }
 
-// The weight of a sample that has no vertex yet.
+// The weight of a sample without vertices.
 template <class Policy>
 MOTIFLUX_HOST_DEVICE inline double first_weight(const CandidateGraph& graph) {
   return Policy::kPick == Pick::kSums ? graph.trees : kUnit;
@@ -51,7 +52,7 @@ MOTIFLUX_HOST_DEVICE inline bool refines(const CandidateGraph& graph, std::uint3
     return false;
 }
 
-// The row to choose from: GetMinCandidate, or what the tree follows.
+// The row to choose from: GetMinCandidate, or the row of the tree's source.
 template <class Policy, class State>
 MOTIFLUX_HOST_DEVICE inline Row row_to_choose_from(const CandidateGraph& graph, const State& state,
                                                    std::uint32_t level) {
@@ -62,7 +63,7 @@ MOTIFLUX_HOST_DEVICE inline Row row_to_choose_from(const CandidateGraph& graph, 
     return shortest_row(graph, state, level);
 }
 
-// Sample, where candidates are not refined.
+// Sample, if candidates are not refined.
 template <class Policy, class State, class Key>
 MOTIFLUX_HOST_DEVICE inline Choice choose_unrefined(const CandidateGraph& graph, const State& state,
                                                     std::uint32_t level, const Row& row, const Key& key) {
@@ -72,7 +73,7 @@ MOTIFLUX_HOST_DEVICE inline Choice choose_unrefined(const CandidateGraph& graph,
     return choose_any(row, key, level);
 }
 
-// Validate: the sample goes on with what was chosen, or its weight is 0.
+// Validate: the sample takes the chosen candidate, or its weight becomes 0.
 template <class Policy, class State>
 MOTIFLUX_HOST_DEVICE inline void settle(const CandidateGraph& graph, State& state, std::uint32_t level,
                                         const Row& row, const Choice& choice) {
@@ -87,7 +88,7 @@ MOTIFLUX_HOST_DEVICE inline std::uint64_t work_of(const CandidateGraph& graph, s
   return 1 + graph.level[level].source_count + (refined ? row.size : 0);
 }
 
-// Takes a sample one level on, by a policy. Its weight is 0 if it dies. Returns the work.
+// Extends a sample by one level, by a policy. Its weight is 0 if it dies. Returns the work.
 template <class Policy, class State, class Key>
 MOTIFLUX_HOST_DEVICE inline std::uint64_t extend(const CandidateGraph& graph, State& state,
                                                  std::uint32_t level, const Key& key) {

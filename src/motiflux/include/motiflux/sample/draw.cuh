@@ -4,11 +4,11 @@
 //
 // Sample synchronisation (gSWORD, section 3.2): the lanes of a warp take a group through each level together,
 // and the next group when all are done. Iteration synchronisation, for comparison: a lane whose sample died
-// begins another at once, so that none is left to inherit; what groups came to is added up afterwards.
+// begins another at once, so no lane inherits; the results of groups are added up afterwards.
 //
-// What a group comes to depends on neither, on no grid, and on how candidates are streamed: it is what
-// csrc/sample/groups.cpp computes, to the last bit. So this is compiled without contracting multiplications
-// and additions.
+// The result of a group is the same for both, for any grid and any streaming, and equals
+// csrc/sample/groups.cpp to the last bit. So this is compiled without contracting multiplications and
+// additions.
 #pragma once
 
 #include "motiflux/sample/choose.hpp"
@@ -40,7 +40,7 @@ class Warp {
     return {&graph_, scratch_.values + lanes_.lane(), first_weight<Policy>(graph_)};
   }
 
-  // Takes the samples of lanes that live one level on, as `extend` does; the work on this lane.
+  // Extends the live samples of lanes by one level, as `extend` does; returns the work of this lane.
   MOTIFLUX_DEVICE std::uint64_t extend(bool lives, ScratchState& state, std::uint32_t level, const Key& key) {
     if constexpr (!kRefines) {
       return lives ? sample::extend<Policy>(graph_, state, level, key) : 0;
@@ -61,17 +61,17 @@ class Warp {
     }
   }
 
-  // Has lanes whose samples died go on with those of others, which live at `level`.
+  // Lets lanes whose samples died continue with samples of other lanes, which are alive at `level`.
   MOTIFLUX_DEVICE void inherit(Inheritance mode, std::uint32_t alive, ScratchState& state,
                                std::uint32_t level) {
     if (mode == Inheritance::kOff || alive == bits_below(kGroup)) return;
-    lanes_.sync();  // values of this level are there
+    lanes_.sync();  // values of this level are visible
     const std::uint32_t lane = lanes_.lane();
     const Heritage from = heritage(mode, alive, lane);
     state.weight = lanes_.broadcast(state.weight, from.lane) / from.shares;
     if (from.lane != lane)
       for (std::uint32_t at = 0; at <= level; ++at) state.take(at, scratch_.values[at * kGroup + from.lane]);
-    lanes_.sync();  // no lane takes a value that is to be inherited
+    lanes_.sync();  // no lane overwrites a value before it is inherited
   }
 
  private:
@@ -82,7 +82,7 @@ class Warp {
   WarpScratch scratch_;
 };
 
-// Writes down what a group came to, from the weight and the work of each of its samples.
+// Writes the result of a group, from the weight and the work of each of its samples.
 MOTIFLUX_DEVICE void write_group(const DrawArgs& args, const Lanes& lanes, std::uint32_t group, double weight,
                                  std::uint64_t work) {
   constexpr std::uint64_t kMostWork = ~std::uint32_t{0};
@@ -185,7 +185,7 @@ MOTIFLUX_DEVICE void draw_by_iterations(const DrawArgs& args) {
   }
 }
 
-// Adds up groups of samples that went by themselves; those that are not whole are left as not drawn.
+// Adds up groups of samples drawn separately; incomplete groups stay marked as not drawn.
 MOTIFLUX_DEVICE void add_groups(const DrawArgs& args) {
   const Lanes lanes;
   const std::uint32_t warps = gridDim.x * (blockDim.x / kGroup);

@@ -1,12 +1,12 @@
-// The candidate graph as samplers see it: gSWORD, section 3.1, three levels of rows.
+// The candidate graph of samplers: gSWORD, section 3.1, three levels of rows.
 //
 //   level                ->  its sources: earlier levels that a query edge joins it to
 //   source, value there  ->  a row: the local candidates C(u, u', v)
 //   row                  ->  values of this level, ascending
 //
-// A value is a position in the candidate set of the level's query vertex, or a data vertex where rows are
-// those of the graph (no candidate graph); `members` leads from the one to the other. Both ascend together,
-// so a sampler that counts candidates off picks the same data vertices over either.
+// A value is a position in the candidate set of the level's query vertex, or a data vertex where rows are the
+// graph's (no candidate graph); `members` maps positions to data vertices. Both ascend together, so a sampler
+// picks the same data vertices over either.
 #pragma once
 
 #include "motiflux/view/adjacency.hpp"
@@ -17,7 +17,7 @@ namespace motiflux::sample {
 struct Source {
   view::Adjacency rows;  // from values of `level` to values of the level that the source belongs to
   std::uint32_t level;
-  // The same rows as bits, where they are small enough: row v is the words [words * v, words * (v + 1)).
+  // The same rows as bits, if they are small enough: row v is the words [words * v, words * (v + 1)).
   std::uint32_t words = 0;
   const std::uint32_t* bits = nullptr;
 };
@@ -27,10 +27,10 @@ struct Level {
   const double* sums;            // the tree estimator's: see tree.hpp
   std::uint32_t first_source;    // into CandidateGraph::sources; level 0 has none
   std::uint32_t source_count;
-  std::uint32_t distinct;     // bit l: the vertex differs from that of level l, which nothing else sees to
-  std::uint32_t not_out;      // induced: it is no out-neighbour of the vertices of these levels
+  std::uint32_t distinct;     // bit l: the vertex must differ from that of level l; not implied otherwise
+  std::uint32_t not_out;      // induced: no out-neighbour of the vertices of these levels
   std::uint32_t not_in;       // ... no in-neighbour ...
-  std::uint32_t tree_source;  // which of its sources the tree estimator follows
+  std::uint32_t tree_source;  // the source that the tree estimator follows
 };
 
 struct CandidateGraph {
@@ -39,15 +39,15 @@ struct CandidateGraph {
   const double* root_sums;     // the tree estimator's
   double trees;                // embeddings of the tree times kUnit
   std::uint64_t root_count;
-  view::Adjacency out;  // every arc of the data graph, read where a level has `not_out` or `not_in`
+  view::Adjacency out;  // all arcs of the data graph, read if a level has `not_out` or `not_in`
   view::Adjacency in;
   std::uint32_t levels;
   Level level[view::kMaxLevels];
 };
 
-// The weight that a sample begins with. A weight is a product of at most 32 numbers below 2^32, divided by at
-// most 32 numbers of at most 32 (inheritance): between kUnit / 2^160 and kUnit * 2^1024, so that no double
-// ever overflows or underflows, whatever the pattern. A reader of a sum of weights multiplies it by 2^200.
+// The initial weight of a sample. A weight is a product of at most 32 numbers below 2^32, divided by at most
+// 32 numbers of at most 32 (inheritance): between kUnit / 2^160 and kUnit * 2^1024, so that no double ever
+// overflows or underflows, whatever the pattern. A reader of a sum of weights multiplies it by 2^200.
 inline constexpr int kUnitBits = 200;
 inline constexpr double kUnit = 0x1p-200;
 
@@ -55,14 +55,14 @@ inline constexpr double kUnit = 0x1p-200;
 struct Row {
   const std::uint32_t* first;  // null: 0 .. size - 1
   std::uint64_t size;
-  std::uint32_t source;  // the source that it is the row of, as a number from 0 within the level
+  std::uint32_t source;  // the source of the row, numbered from 0 within the level
 
   MOTIFLUX_HOST_DEVICE std::uint32_t operator[](std::uint64_t index) const {
     return first ? first[index] : static_cast<std::uint32_t>(index);
   }
 };
 
-// The data vertex that a value of a level stands for.
+// The data vertex of a value of a level.
 MOTIFLUX_HOST_DEVICE inline std::uint32_t vertex_of(const Level& level, std::uint32_t value) {
   return level.members ? level.members[value] : value;
 }
@@ -79,7 +79,7 @@ MOTIFLUX_HOST_DEVICE inline Row roots_of(const CandidateGraph& graph) {
   return {graph.roots, graph.root_count, 0};
 }
 
-// GetMinCandidate: the shortest row that leads to the level, of equal ones that of the first source.
+// GetMinCandidate: the shortest row that leads to the level, among equal ones the first source's.
 template <class State>
 MOTIFLUX_HOST_DEVICE inline Row shortest_row(const CandidateGraph& graph, const State& state,
                                              std::uint32_t level) {

@@ -1,10 +1,10 @@
-// Sample inheritance (gSWORD, section 4.1): lanes of a group of 32 whose samples died go on with those of
-// others.
+// Sample inheritance (gSWORD, section 4.1): lanes of a group of 32 whose samples died continue with samples
+// of other lanes.
 //
 // A group is 32 consecutive sample ids, the first a multiple of 32, that take each level together; lane l has
-// sample first + l, keeps its id whatever it inherits, and with it its random numbers. Of k lanes that go on
-// with one sample each has 1/k of its weight, so the expectation of the group's sum of weights is what it
-// was. The estimate divides by the samples begun, those that died included; who inherits begins none.
+// sample first + l, keeps its id whatever it inherits, and with it its random numbers. Each of k lanes that
+// continue one sample has 1/k of its weight, so the expectation of the group's sum of weights is unchanged.
+// The estimate divides by the number of samples begun, dead ones included; an inheriting lane begins none.
 #pragma once
 
 #include "motiflux/bits.hpp"
@@ -15,22 +15,22 @@ inline constexpr std::uint32_t kGroup = 32;
 
 enum class Inheritance : std::uint8_t {
   kOff = 0,     // lanes of dead samples idle until the group is done
-  kOne = 1,     // all go on with that of the lowest living lane (Algorithm 2)
-  kSpread = 2,  // the living lanes' samples are shared out in turn
+  kOne = 1,     // all continue with the sample of the lowest living lane (Algorithm 2)
+  kSpread = 2,  // the living lanes' samples are assigned in turn
 };
 
 struct Heritage {
-  std::uint32_t lane;    // whose sample the lane goes on with: its own, if it lives
-  std::uint32_t shares;  // lanes that do; 0: none lives
+  std::uint32_t lane;    // the lane whose sample it continues: itself, if alive
+  std::uint32_t shares;  // number of lanes that continue that sample; 0: none lives
 };
 
-// The position of the bit of `word` that has `rank` others below it.
+// The position of the set bit of `word` with `rank` set bits below it.
 MOTIFLUX_HOST_DEVICE inline std::uint32_t bit_of_rank(std::uint32_t word, std::uint32_t rank) {
   for (; rank > 0; --rank) word &= word - 1;
   return lowest_bit(word);
 }
 
-// What becomes of a lane when the samples of the lanes `alive` live.
+// The heritage of a lane when the samples of the lanes `alive` live.
 MOTIFLUX_HOST_DEVICE inline Heritage heritage(Inheritance mode, std::uint32_t alive, std::uint32_t lane) {
   const bool lives = alive >> lane & 1;
   if (alive == 0 || mode == Inheritance::kOff) return {lane, lives ? 1u : 0u};

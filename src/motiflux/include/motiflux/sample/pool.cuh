@@ -1,5 +1,5 @@
-// A block's pool: groups, or samples, that its warps take from shared memory, and that a warp which finds
-// none gets from the device. They are numbered from 0.
+// A block's pool: groups, or samples, that its warps take from shared memory; a warp that finds it empty
+// refills it from the device's counter. They are numbered from 0.
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -17,11 +17,11 @@ struct Range {
 // A warp's access to the pool. Its methods are for one lane.
 class Pool {
  public:
-  // `word`, of shared memory and 0 at first, holds what is left: begin | end << 32.
+  // `word`, of shared memory and 0 at first, holds the rest of the pool: begin | end << 32.
   MOTIFLUX_DEVICE Pool(std::uint64_t& word, std::uint64_t& taken, std::uint32_t count, std::uint32_t refill)
       : word_(word), taken_(taken), count_(count), refill_(refill) {}
 
-  // Up to `wanted`, at least one: fewer only where that is what the pool had left; none: all are taken.
+  // Takes up to `wanted`, at least one: fewer only if the pool had fewer left; none: all are taken.
   MOTIFLUX_DEVICE Range take(std::uint32_t wanted) {
     if (own_.size() > 0) return split(own_, wanted);
     std::uint64_t seen = device::block_wide(word_).load(device::Order::kRelaxed);
@@ -34,7 +34,7 @@ class Pool {
       const std::uint64_t rest = std::uint64_t{left.end} << 32 | left.begin;
       if (device::block_wide(word_).compare_exchange(seen, rest, device::Order::kRelaxed)) return mine;
       if (!refilled) continue;
-      own_ = left;  // another warp filled it meanwhile: what was got is this warp's alone
+      own_ = left;  // another warp filled it meanwhile: this warp keeps its range
       return mine;
     }
   }

@@ -1,5 +1,5 @@
-// Random numbers of samples: a function of the seed, the sample's id, the level and what is drawn there, so
-// that a sample is the same in whatever thread, group of lanes or order it is drawn.
+// Random numbers of samples: a function of the seed, the sample's id, the level and the purpose, so that a
+// sample is the same in any thread, group of lanes or order.
 #pragma once
 
 #include "motiflux/number.hpp"
@@ -11,11 +11,11 @@
 
 namespace motiflux::sample {
 
-// What numbers are for: no two purposes share one.
+// The purpose of random numbers: no two purposes share a number.
 enum class Purpose : std::uint32_t {
-  kChoice = 0x53000000,  // which candidate to take; part: the block of candidates, 0 where there is one draw
+  kChoice = 0x53000000,  // the candidate to take; part: the block of candidates, 0 if there is one draw
   kKey = 0x53000100,     // of candidates that have weights; part: the index of the candidate
-  kTrawl = 0x53000200,   // how far a sample goes before the rest is enumerated
+  kTrawl = 0x53000200,   // the depth of a sample before the rest is enumerated
 };
 
 struct Key {
@@ -28,8 +28,7 @@ MOTIFLUX_HOST_DEVICE inline random::Words draw(const Key& key, Purpose purpose, 
   return random::draw(key.seed, static_cast<std::uint32_t>(purpose) + level, key.id, part);
 }
 
-// A number below `end`, from 64 random bits: each comes up as often as any other but for one part in 2^64 /
-// end.
+// A number below `end`, from 64 random bits: uniform up to one part in 2^64 / end.
 MOTIFLUX_HOST_DEVICE inline std::uint64_t below(std::uint64_t end, std::uint32_t low, std::uint32_t high) {
   return high_product(random::joined(low, high), end);
 }

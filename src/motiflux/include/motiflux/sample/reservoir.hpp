@@ -1,11 +1,12 @@
-// Refined candidates, of which one is kept.
+// Reservoirs: one of the refined candidates is kept.
 //
-// They are met in blocks of 32, by their index in the row, and a reservoir of one is kept (gSWORD, Algorithm
-// 3): a block with c refined candidates after T - c before it puts one of its own, each alike, in place of
-// the one kept with probability c / T. One draw per block that has any, keyed by the block's number; so a
-// warp that tests a block at once and a lane that goes through it choose the same.
+// Candidates come in blocks of 32, by their index in the row, and a reservoir of one is kept (gSWORD,
+// Algorithm 3): a block with c refined candidates, after T - c in earlier blocks, replaces the kept candidate
+// with probability c / T by one of its own, uniformly. One draw per nonempty block, keyed by the block's
+// number; so a warp that tests a block at once and a lane that walks it choose the same.
 //
-// A key is anything that `draw(key, purpose, level, part)` takes: sample::Key, or one that has numbers ready.
+// A key is any type that `draw(key, purpose, level, part)` takes: sample::Key, or a key with precomputed
+// numbers.
 #pragma once
 
 #include "motiflux/sample/inherit.hpp"
@@ -18,10 +19,10 @@ inline constexpr std::uint32_t kBlock = 32;
 
 struct Choice {
   std::uint32_t value;
-  double factor;  // what the weight is multiplied by: 1 / probability; 0: there was none to choose
+  double factor;  // factor of the weight: 1 / probability; 0: no candidate
 };
 
-// A reservoir of one for candidates that are taken alike.
+// A reservoir of one for candidates of equal weight.
 struct UniformReservoir {
   std::uint64_t total = 0;
   std::uint64_t kept = 0;  // index in the row
@@ -40,12 +41,12 @@ struct UniformReservoir {
   }
 };
 
-// The candidates of one block that have weights: A-Res (Efraimidis, Spirakis) takes the one whose
-// log(r) / weight is greatest, as r^(1 / weight) then is.
+// The weighted candidates of one block: A-Res (Efraimidis, Spirakis) takes the candidate with the greatest
+// log(r) / weight, hence the greatest r^(1 / weight).
 struct WeightedBlock {
   double sum = 0;
   double key = 0;
-  double weight = 0;  // of the best so far; 0: there is none
+  double weight = 0;  // of the best so far; 0: none
   std::uint64_t best = 0;
 
   MOTIFLUX_HOST_DEVICE void enter(std::uint64_t index, double weight_of_it, double key_of_it) {
@@ -58,10 +59,10 @@ struct WeightedBlock {
   }
 };
 
-// A reservoir of one for candidates with weights: within a block by a race, across blocks as above.
+// A reservoir of one for weighted candidates: within a block by A-Res, across blocks as above.
 struct WeightedReservoir {
   double total = 0;
-  double weight = 0;  // of the one kept
+  double weight = 0;  // of the kept candidate
   std::uint64_t kept = 0;
 
   template <class Key>
@@ -85,8 +86,8 @@ MOTIFLUX_HOST_DEVICE inline double reservoir_key(const Key& key, std::uint32_t l
   return log(1 - random::unit(random::joined(words.word[0], words.word[1]))) / weight;
 }
 
-// Refines the candidates of a row block by block, and keeps one. A lane tests them alone, or the lanes of
-// a warp do together; each block ends in the reservoir of the lane whose sample it is.
+// Refines the candidates of a row block by block, and keeps one. A lane tests them alone, or the lanes of a
+// warp together; each block goes to the reservoir of the lane whose sample it belongs to.
 template <class Policy, Pick pick = Policy::kPick>
 class CandidateReservoir {
  public:
@@ -98,7 +99,7 @@ class CandidateReservoir {
       if (Policy::refine(graph, state, level, row, row[begin + i])) refined_ |= 1u << i;
   }
 
-  // Says which candidates of the block passed: bits, from the candidate at place `place` of it on.
+  // Notes which candidates of the block passed: bits, from the candidate at `place` on.
   MOTIFLUX_HOST_DEVICE void note(std::uint32_t passed, std::uint32_t place) { refined_ |= passed << place; }
 
   template <class Key>
@@ -120,7 +121,7 @@ class CandidateReservoir {
 template <class Policy>
 class CandidateReservoir<Policy, Pick::kWeighted> {
  public:
-  // The weight of a candidate, 0 if it is turned down, and its key.
+  // The weight of a candidate, 0 if it is rejected, and its key.
   template <class State, class Key>
   MOTIFLUX_HOST_DEVICE static double weigh(const CandidateGraph& graph, const State& state,
                                            std::uint32_t level, const Row& row, std::uint64_t index,

@@ -1,4 +1,4 @@
-// What policies ask of a candidate: the query edges to earlier levels, and that it is none of their vertices.
+// Conditions of policies on a candidate: the query edges to earlier levels, and different vertices.
 #pragma once
 
 #include "motiflux/rules/candidate.hpp"
@@ -7,7 +7,7 @@
 
 namespace motiflux::sample {
 
-// Whether the query edge of a source leads from one value to the other.
+// Whether the query edge of a source joins the two values.
 MOTIFLUX_HOST_DEVICE inline bool joins(const Source& source, std::uint32_t from, std::uint32_t to) {
   if (source.bits) {
     const std::uint32_t* row = source.bits + std::uint64_t{source.words} * from;
@@ -16,7 +16,7 @@ MOTIFLUX_HOST_DEVICE inline bool joins(const Source& source, std::uint32_t from,
   return sets::contains(sets::Span{source.rows.begin(from), source.rows.end(from)}, to);
 }
 
-// Whether every query edge holds, but that of `row`, which the candidate is from.
+// Whether every query edge holds except the edge of `row`, which the candidate is from.
 template <class State>
 MOTIFLUX_HOST_DEVICE inline bool is_joined(const CandidateGraph& graph, const State& state,
                                            std::uint32_t level, const Row& row, std::uint32_t value) {
@@ -29,7 +29,7 @@ MOTIFLUX_HOST_DEVICE inline bool is_joined(const CandidateGraph& graph, const St
   return true;
 }
 
-// Whether the vertex differs from those it must differ from and, induced, lacks the arcs that it must lack.
+// Whether the vertex differs from the vertices it must differ from and, induced, lacks the arcs it must lack.
 template <class State>
 MOTIFLUX_HOST_DEVICE inline bool is_apart(const CandidateGraph& graph, const State& state,
                                           std::uint32_t level, std::uint32_t value) {

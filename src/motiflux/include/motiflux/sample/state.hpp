@@ -1,7 +1,7 @@
-// A sample under way: the values of its levels so far, and its weight.
+// A partial sample: the values of its levels so far, and its weight.
 //
-// Policies and what calls them read a state by value(level) and vertex(level) alone, so that a kernel may
-// keep it where it likes.
+// Policies and their callers read a state only by value(level) and vertex(level), so that a kernel may choose
+// its memory.
 #pragma once
 
 #include "motiflux/sample/graph.hpp"
@@ -10,7 +10,7 @@ namespace motiflux::sample {
 
 struct State {
   const CandidateGraph* graph;
-  double weight;  // kUnit times the number of maps that the sample stands for; 0: it died
+  double weight;  // kUnit times the number of maps that the sample represents; 0: it died
   std::uint32_t values[view::kMaxLevels];
 
   MOTIFLUX_HOST_DEVICE std::uint32_t value(std::uint32_t level) const { return values[level]; }

@@ -1,20 +1,20 @@
 // Warp streaming (gSWORD, section 4.2): the lanes of a warp refine their candidates together.
 //
-// Rows have lengths of all kinds, and a warp takes as long as its longest. In a round each lane has the next
-// block of its row, of up to 32 candidates, and these blocks are gone through as if they were one list, a
-// window of 32 at a time:
+// Rows have different lengths, and a warp takes as long as its longest. In a round each lane has the next
+// block of its row, of up to 32 candidates, and these blocks are walked as one concatenated list, a window of
+// 32 at a time:
 //
 //   lane                 0        1     2        3
 //   block of its row     p q r          s t      u v w x
-//   behind it            3        3     5        9
+//   end of the block     3        3     5        9
 //   window 0             p q r s t u v w x
 //
-// Algorithm 3 streams a block only if it is a full one (kLeader): its lane leads, and all test candidates of
-// its row; what is left of rows then is walked by each lane alone. Short rows, which candidate graphs are
-// full of, gain nothing by that. Packing gains where few lanes have much, and where neighbouring lanes read
-// neighbouring candidates; it costs a search for the owner of each. Where all blocks are short, and few more
-// than there are windows, lanes are as soon done alone (kAdaptive). Whatever is done, each lane's reservoir
-// gets the same blocks with the same random numbers.
+// Algorithm 3 streams only full blocks (kLeader): the block's lane leads, and all lanes test candidates of
+// its row; the rest of each row is walked by its lane alone. Short rows, frequent in candidate graphs, gain
+// nothing by that. Packing gains if few lanes have many candidates, and because neighbouring lanes read
+// neighbouring candidates; it costs a search for the owner of each. If all blocks are short and hardly more
+// than the windows, lanes alone are as fast (kAdaptive). In all modes, each lane's reservoir gets the same
+// blocks with the same random numbers.
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -27,10 +27,10 @@ enum class Streaming : std::uint32_t {
   kOff,       // each lane walks its own row
   kLeader,    // full blocks are tested by all lanes, one lane's after another's
   kPacked,    // the blocks of all lanes are tested as one list
-  kAdaptive,  // the same, but for rounds of short blocks, which each lane walks alone
+  kAdaptive,  // the same, except that each lane walks rounds of short blocks alone
 };
 
-// Checks whether the kernel is to stop, all lanes together, now and then.
+// Checks from time to time, all lanes together, whether the kernel must stop.
 class Watch {
  public:
   MOTIFLUX_DEVICE Watch(const Lanes& lanes, match::Control* control) : lanes_(lanes), control_(control) {}
@@ -43,7 +43,7 @@ class Watch {
     stopped_ = lanes_.broadcast(stop) != 0;
   }
 
-  // Counts a round of work that takes some ten microseconds; true where to give up.
+  // Counts a round of work of some ten microseconds; true: give up.
   MOTIFLUX_DEVICE bool count_round() {
     if (++rounds_ % kRoundsBetweenChecks == 0) check();
     return stopped_;
@@ -65,8 +65,8 @@ class Stream {
                          const Lanes& lanes, Watch& watch)
       : graph_(graph), seed_(seed), scratch_(desk), lanes_(lanes), watch_(watch) {}
 
-  // Chooses for each lane that wants it a refined candidate of its row. All lanes come; where the watch says
-  // stop, nothing of use is returned.
+  // Chooses a refined candidate of its row for each lane with `wants`. All lanes call it; after a stop by the
+  // watch, the result is undefined.
   MOTIFLUX_DEVICE Choice choose(bool wants, const ScratchState& state, std::uint32_t level, const Row& row,
                                 const Key& key) {
     CandidateReservoir<Policy> reservoir;
@@ -86,14 +86,14 @@ class Stream {
   }
 
  private:
-  // How many tests of a lane alone take as long as one of a window, and what is a short block.
+  // The tests by one lane that take as long as the test of a window, and the size of a short block.
   static constexpr std::uint32_t kTestsOfWindow = 2;
   static constexpr std::uint32_t kShort = 8;
 
-  // Shows the others which row this lane goes through.
+  // Shows this lane's row to the other lanes.
   MOTIFLUX_DEVICE void publish_row(std::uint32_t level, const Row& mine, const Key& key) {
     const std::uint32_t lane = lanes_.lane();
-    lanes_.sync();  // the last rows were read
+    lanes_.sync();  // all lanes have read the last rows
     scratch_.lane_rows->rows[lane] = mine;
     scratch_.lane_rows->ids[lane] = key.id;
     scratch_.lane_rows->levels[lane] = level;
@@ -155,7 +155,7 @@ class Stream {
     }
   }
 
-  // The first lane behind whose block `at` is not; the last one, where there is none.
+  // The lane whose block contains `at`; the last lane, if none does.
   MOTIFLUX_DEVICE std::uint32_t owner_of(std::uint32_t behind, std::uint32_t at) const {
     std::uint32_t owner = 0;
     for (std::uint32_t step = kGroup / 2; step > 0; step /= 2)
@@ -163,7 +163,7 @@ class Stream {
     return owner;
   }
 
-  // Returns how far this lane's row was gone through.
+  // Returns the number of candidates of this lane's row that were tested.
   MOTIFLUX_DEVICE std::uint64_t collaborate(CandidateReservoir<Policy>& reservoir, std::uint32_t level,
                                             const Row& mine, const Key& key) {
     Window<Policy> window(scratch_.window_weights);

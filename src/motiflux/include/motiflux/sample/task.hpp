@@ -1,4 +1,4 @@
-// What a kernel that draws is given, and gives back.
+// The arguments and results of a kernel that draws samples.
 #pragma once
 
 #include "motiflux/match/task.hpp"
@@ -14,11 +14,11 @@ struct DrawArgs {
   std::uint32_t inheritance;    // an Inheritance
   std::uint32_t pool;           // groups, or samples, that a block takes at a time
   std::uint32_t scratch_bytes;  // shared memory of a warp
-  match::Control* control;      // to be stopped by; `taken`: groups, or samples, that blocks have
-  double* weights;              // [count] sums of the weights of the samples that lived to the end
-  std::uint32_t* valid;         // [count] one more than their number; 0: the group was not drawn
+  match::Control* control;      // has the stop flag; `taken`: groups, or samples, taken by blocks
+  double* weights;              // [count] sums of the weights of valid samples
+  std::uint32_t* valid;         // [count] number of valid samples plus 1; 0: the group was not drawn
   std::uint32_t* work;          // [count]
-  // Where each sample goes by itself: by sample, from the first group's on.
+  // If samples are drawn separately: by sample, from the first group's on.
   double* sample_weights;      // [32 count]
   std::uint32_t* sample_work;  // [32 count] 0: not drawn
 };

@@ -1,25 +1,25 @@
 // Candidate-tree sampling, in the manner of FaSTest (Shin, Song, Park, Han, VLDB 2024): the embeddings of a
 // spanning tree of the pattern, repeated vertices allowed, are counted by dynamic programming over the
-// candidate graph; a sample is one of them, all alike; the edges that the tree leaves out, and that vertices
-// differ, are seen level by level, so that a sample dies as soon as it must.
+// candidate graph; a sample is one of these, uniformly drawn; the edges outside the tree and different
+// vertices are tested level by level, so that a sample dies as early as possible.
 //
-//   sums   [arcs of the level's tree source]   beside the rows: within each row, how many trees are below its
+//   sums   [arcs of the level's tree source]   by entry: within each row, the number of trees below its
 //                                              candidates up to and including this one; null: one below each
-//   root_sums  [roots]                         the same of the roots
+//   root_sums  [roots]                         the same for the roots
 //
-// Sums are relative: those of one level may all be multiplied by the same number. `trees` is not.
+// Sums are relative: all sums of one level may be scaled by one factor. `trees` is absolute.
 #pragma once
 
 #include "motiflux/sample/wander_join.hpp"
 
 namespace motiflux::sample {
 
-// What it sees afterwards is what WanderJoin does.
+// Its validation is that of WanderJoin.
 struct Tree : WanderJoin {
   static constexpr Pick kPick = Pick::kSums;
 };
 
-// The sums beside the row of a level that the tree follows; null if its candidates are leaves of the tree.
+// The sums of the row that the tree follows to a level; null if its candidates are leaves of the tree.
 template <class State>
 MOTIFLUX_HOST_DEVICE inline const double* sums_of(const CandidateGraph& graph, const State& state,
                                                   std::uint32_t level) {

@@ -1,5 +1,5 @@
-// WanderJoin (Li, Wu, Yi, Zhao, SIGMOD 2016): any candidate of the shortest row; whether it is joined to the
-// others is seen afterwards.
+// WanderJoin (Li, Wu, Yi, Zhao, SIGMOD 2016): any candidate of the shortest row; its other query edges are
+// tested afterwards.
 #pragma once
 
 #include "motiflux/sample/policy.hpp"

@@ -1,8 +1,8 @@
-// The scratch memory of a warp: what its lanes share of their samples.
+// The scratch memory of a warp: data of samples that its lanes share.
 //
-//   LaneRows               where candidates are refined: the row that each lane goes through
-//   WindowWeights          where they have weights: those of the 32 candidates that are being tested
-//   values [levels][32]    of the samples: a lane's are a column, so that lanes do not conflict in a bank
+//   LaneRows               if candidates are refined: the current row of each lane
+//   WindowWeights          if they have weights: the weights of the 32 candidates being tested
+//   values [levels][32]    of the samples: a column per lane, to avoid bank conflicts
 #pragma once
 
 #include "motiflux/sample/inherit.hpp"
@@ -34,10 +34,10 @@ MOTIFLUX_HOST_DEVICE constexpr std::uint32_t scratch_bytes(Pick pick, std::uint3
                                     sizeof(std::uint32_t) * kGroup * levels);
 }
 
-// The sample of a lane, as policies see it (state.hpp).
+// The sample of a lane, as a state for policies (state.hpp).
 struct ScratchState {
   const CandidateGraph* graph;
-  std::uint32_t* values;  // its column
+  std::uint32_t* values;  // the lane's column
   double weight;
 
   MOTIFLUX_HOST_DEVICE std::uint32_t value(std::uint32_t level) const { return values[level * kGroup]; }

@@ -1,4 +1,4 @@
-// 32 candidates that the lanes of a warp test at once, for the lanes whose samples they are candidates of.
+// 32 candidates that the lanes of a warp test at once, for the lanes that own them.
 #pragma once
 
 #include "motiflux/lanes/group.hpp"
@@ -14,7 +14,7 @@ class Window {
  public:
   MOTIFLUX_DEVICE explicit Window(WindowWeights*) {}
 
-  // Tests a candidate on each lane for which there is one. All lanes come.
+  // Tests a candidate on each lane that has one. All lanes call it.
   MOTIFLUX_DEVICE void test(const Lanes& lanes, bool there, const ScratchState& state, std::uint32_t level,
                             const Row& row, std::uint64_t index, const Key&) {
     bool passed = false;
@@ -22,8 +22,8 @@ class Window {
     passed_ = lanes.ballot(passed);
   }
 
-  // Reports `count` candidates to a lane's reservoir, from that of lane `first` on: the row's `index` and
-  // following.
+  // Reports `count` candidates to a lane's reservoir, from the candidate of lane `first` on: indices `index`,
+  // `index` + 1, ... of the row.
   MOTIFLUX_DEVICE void report_to(CandidateReservoir<Policy>& reservoir, std::uint32_t first,
                                  std::uint32_t count, std::uint64_t index) const {
     reservoir.note(passed_ >> first & bits_below(count), static_cast<std::uint32_t>(index % kBlock));
@@ -42,7 +42,7 @@ class Window<Policy, Pick::kWeighted> {
                             const Row& row, std::uint64_t index, const Key& key) {
     double weight = 0, own = 0;
     if (there) weight = CandidateReservoir<Policy>::weigh(*state.graph, state, level, row, index, key, own);
-    lanes.sync();  // the last window was read
+    lanes.sync();  // all lanes have read the last window
     window_weights_->weights[lanes.lane()] = weight;
     window_weights_->keys[lanes.lane()] = own;
     lanes.sync();

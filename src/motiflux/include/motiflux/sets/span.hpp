@@ -1,4 +1,4 @@
-// Ascending lists of distinct vertices, and looking one up in them.
+// Ascending lists of distinct vertices, and lookups in them.
 #pragma once
 
 #include "motiflux/platform.hpp"
@@ -43,7 +43,7 @@ MOTIFLUX_HOST_DEVICE inline bool contains(Span set, std::uint32_t vertex) {
 // Longer lists leave the caches; there a predicted branch starts the next load early.
 inline constexpr std::size_t kLongestWithoutBranches = std::size_t{1} << 17;
 
-// On a CPU, no branch depends on the elements of a shorter list: half of such branches would be mispredicted.
+// On a CPU, no branch depends on the elements of a shorter list: half of the branches would be mispredicted.
 inline bool contains(Span set, std::uint32_t vertex) {
   std::size_t left = set.size();
   if (left > kLongestWithoutBranches) return std::binary_search(set.first, set.last, vertex);

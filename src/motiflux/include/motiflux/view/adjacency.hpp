@@ -1,5 +1,5 @@
 // Compressed sparse rows: row v is neighbors[offsets[v] .. offsets[v + 1]), ascending. Rows that a search
-// intersects hold no neighbour twice; those of a graph with parallel edges hold one per edge.
+// intersects hold no neighbour twice; rows of a graph with parallel edges hold one entry per edge.
 #pragma once
 
 #include "motiflux/platform.hpp"

@@ -3,7 +3,7 @@
 // A search assigns data vertices to levels 0, 1, ... in matching order. The candidates of level i:
 //
 //   base(i)    base(reuse), if any, intersected with a row for each source: the neighbours of the
-//              vertex at source.level in the source's adjacency; clipped to those order restrictions
+//              vertex at source.level in the source's adjacency; clipped to the order restrictions
 //              whose level is at most `anchor`.
 //   final(i)   base(i) clipped to the other order restrictions, less the vertices of the `distinct`
 //              levels and, for induced matching, less the neighbours that `not_out` and `not_in` name.
@@ -11,7 +11,7 @@
 // base(i) depends on levels 0..anchor only, so it may be kept while later levels change. Level 0 has no
 // sources; the rows of level 1's first source root the search.
 //
-// Sets of levels are bit masks: bit l stands for level l.
+// Sets of levels are bit masks: bit l is level l.
 #pragma once
 
 #include "motiflux/platform.hpp"
@@ -28,7 +28,7 @@ struct Source {
   Direction direction;
 };
 
-// What a compiled search must know.
+// The part of a step that a compiled search depends on.
 struct StepShape {
   std::uint32_t first_source;  // into PlanShape::sources
   std::uint32_t source_count;
@@ -49,7 +49,7 @@ struct PlanShape {
   const Source* sources;   // of all steps, one after another
 };
 
-// What the same search may be run with.
+// The part of a step that may change between runs of one compiled search.
 struct StepArgs {
   std::uint32_t min_out_degree;
   std::uint32_t min_in_degree;
@@ -57,7 +57,7 @@ struct StepArgs {
 
 struct PlanArgs {
   const StepArgs* steps;           // [levels]
-  const std::uint16_t* adjacency;  // [sources]: which adjacency a source reads
+  const std::uint16_t* adjacency;  // [sources]: the adjacency of each source
 };
 
 struct Plan {
