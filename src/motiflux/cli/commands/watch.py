@@ -12,13 +12,13 @@ from motiflux.atomic import check_place
 from motiflux.cli import columns as col
 from motiflux.cli import options as opt
 from motiflux.cli import watch_options as wopt
-from motiflux.cli.checkpoints import Earlier, Task
 from motiflux.cli.exits import ExitCode, UsageError
-from motiflux.cli.moved_files import NO_GRAPH, is_standard
 from motiflux.cli.output import print_json
-from motiflux.cli.saver import Saver, read_every
+from motiflux.cli.saving.checkpoints import Earlier, Task
+from motiflux.cli.saving.moved_files import NO_GRAPH, is_standard
+from motiflux.cli.saving.saver import Saver, read_every
+from motiflux.cli.saving.stream_content import StreamContent
 from motiflux.cli.signals import Terminated
-from motiflux.cli.stream_content import StreamContent
 from motiflux.errors import ArgumentError
 from motiflux.units import quantity, seconds_text
 from motiflux.words import Semantics, Symmetry

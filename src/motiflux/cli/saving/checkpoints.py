@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from motiflux.cli import options as opt
 from motiflux.cli.exits import UsageError
-from motiflux.cli.moved_files import NO_GRAPH, STDOUT, absolute, is_standard
-from motiflux.cli.resumed_outputs import continued
-from motiflux.cli.stream_content import StreamContent
+from motiflux.cli.saving.moved_files import NO_GRAPH, STDOUT, absolute, is_standard
+from motiflux.cli.saving.resumed_outputs import continued
+from motiflux.cli.saving.stream_content import StreamContent
 from motiflux.units import grouped, quantity
 
 if TYPE_CHECKING:

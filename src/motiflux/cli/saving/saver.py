@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from motiflux.cli.checkpoints import VERSION, Task
-from motiflux.cli.resumed_outputs import facts_of
-from motiflux.cli.stream_content import StreamContent
+from motiflux.cli.saving.checkpoints import VERSION, Task
+from motiflux.cli.saving.resumed_outputs import facts_of
+from motiflux.cli.saving.stream_content import StreamContent
 from motiflux.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from motiflux.cli.exits import UsageError
-from motiflux.cli.moved_files import Content, absolute, beside, bytes_content, is_standard, relative_to
+from motiflux.cli.saving.moved_files import Content, absolute, beside, bytes_content, is_standard, relative_to
 from motiflux.errors import OutputError
 from motiflux.io.files.sinks import split_suffix
 from motiflux.units import quantity

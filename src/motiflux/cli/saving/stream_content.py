@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from motiflux.cli.moved_files import STDOUT, Content, bytes_content
+from motiflux.cli.saving.moved_files import STDOUT, Content, bytes_content
 
 _CHECKED_ROWS = 1024
 _CHUNK_BYTES = 1 << 20

@@ -1,0 +1,1 @@
+"""Runs of ``motiflux watch`` that are saved, and continued later, perhaps in another folder."""
