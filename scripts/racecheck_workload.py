@@ -35,6 +35,7 @@ from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import AnyJob, KernelJob
 from motiflux.gpu.storage import wedge_roots as device_roots
 from motiflux.jit import Source
+from motiflux.words import SemanticsName
 
 Edges = Sequence[tuple[int, int]]
 
@@ -91,7 +92,11 @@ class Checked:
             yield
 
     def count(
-        self, graph: mf.Graph, pattern: mf.Pattern, tuning: dict[str, str], semantics: str = "isomorphism"
+        self,
+        graph: mf.Graph,
+        pattern: mf.Pattern,
+        tuning: dict[str, str],
+        semantics: SemanticsName = "isomorphism",
     ) -> None:
         """Count on the device and on the CPU."""
         expected = int(mf.count(graph, pattern, semantics=semantics, device="cpu"))
