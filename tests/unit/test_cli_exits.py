@@ -244,7 +244,7 @@ def test_ctrl_c_in_code_that_is_executed_keeps_the_exit_code() -> None:
 
 def test_partial_rows_are_for_a_file(tmp_path: Path) -> None:
     result = motiflux("match", complete_graph(tmp_path / "k4.txt", 4), "(a)--(b)", "--keep-partial")
-    assert (result.exit_code, result.stderr) == (2, "error: --keep-partial: expected -o FILE, found none\n")
+    assert (result.exit_code, result.stderr) == (2, "error: --keep-partial: expected -o with a file\n")
 
 
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:

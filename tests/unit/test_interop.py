@@ -266,9 +266,7 @@ def test_columns_that_are_guessed_are_named_with_how_to_say_others():
         "a",
         "b",
     ]
-    with pytest.raises(
-        mf.GraphError, match=r"column 'txn', row 0: .* found 0.5; src= and dst= .* name other"
-    ):
+    with pytest.raises(mf.GraphError, match=r"column 'txn', row 0: .* found 0.5; src= and dst= name other"):
         mf.Graph.from_table({"txn": [0.5], "when": ["monday"], "amount": [3]})
 
 

@@ -350,7 +350,7 @@ def test_attributes_of_rows_that_are_left_out_go_with_them(tmp_path: Path) -> No
     assert sorted(graph.vertex_attributes["age"].to_numpy().tolist()) == [10, 30]
     assert [str(one.message).partition(": ")[2] for one in notes] == [
         "1 row was left out, as an id is missing",
-        "vertices: 1 row was left out, as an id is missing",
+        f"vertices: {vertices}: 1 row was left out, as an id is missing",
     ]
 
 

@@ -294,6 +294,22 @@ class TestAnotherFolder:
         assert in_order(after / "o.csv") == in_order(after / "o.arrow") == whole
         assert len((after / "o.jsonl").read_text().splitlines()) == len(whole)
 
+    def test_outputs_that_moved_in_part_are_refused_and_those_left_behind_stay(self, tmp_path: Path) -> None:
+        lines = some_updates(600)
+        before, after = tmp_path / "before", tmp_path / "after"
+        self.begun(before, lines, ".stream", "o.csv", "o.jsonl")
+        left = (before / "o.jsonl").read_bytes()
+        after.mkdir()
+        for name in ("m.mfg", "o.csv"):
+            (before / name).rename(after / name)
+        moved = (after / "o.csv").read_bytes()
+        write_stream(after / "a.stream", lines)
+        result = motiflux("watch", "none", after / "a.stream", "--resume", after / "m.mfg")
+        assert result.exit_code == 2
+        assert f"expected the output {after / 'o.jsonl'}, found no such file" in result.stderr
+        assert (before / "o.jsonl").read_bytes() == left
+        assert (after / "o.csv").read_bytes() == moved
+
     def test_a_stream_and_an_output_may_have_other_names(self, tmp_path: Path) -> None:
         pytest.importorskip("pyarrow")
         lines = some_updates(600)

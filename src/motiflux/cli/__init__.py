@@ -6,10 +6,11 @@ that ``motiflux --help`` starts quickly and ``motiflux doctor`` works if the ext
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 
-from motiflux.cli.signals import Terminated, raise_on_signals
+from motiflux.cli.signals import Terminated, ignore_signals, raise_on_signals
 
 __all__ = ["main"]
 
@@ -23,6 +24,7 @@ def main() -> None:
     as_json = "--json" in sys.argv
     try:
         raise_on_signals()
+        atexit.register(ignore_signals)  # what is left to do is to free memory
         from motiflux.cli.app import app_for
         from motiflux.cli.exits import report_error, report_stop
     except KeyboardInterrupt as stop:

@@ -35,3 +35,9 @@ def raise_on_signals() -> None:
         signal.signal(signal.SIGINT, interrupt)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, terminate)
+
+
+def ignore_signals() -> None:
+    """Ignore SIGINT and SIGTERM: Python restores the handlers of the system before it has ended."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)

@@ -57,6 +57,8 @@ def in_options(error: Exception, options: Options) -> str:
         if text.startswith(f"{argument}:"):
             text = options[argument][0] + text.removeprefix(argument)
         text = text.replace(", or None, found", ", found")
+    if isinstance(error, ArgumentError):
+        text = re.sub(", found None$", ", found none", text)
 
     def shown(match: re.Match[str]) -> str:
         name, value = match.groups()
@@ -74,7 +76,9 @@ def in_options(error: Exception, options: Options) -> str:
     if "stream_columns" in options:
         option = options["stream_columns"][0]
         text = _COLUMNS.sub(lambda said: _of_columns(option, said[1]), text)
-        if argument.startswith("columns, "):
+        if argument == "columns":
+            text = option + text.removeprefix(argument)
+        elif argument.startswith("columns, "):
             text = f"{option} {text.removeprefix('columns, ')}"
     return _KEYWORD.sub(shown, text) + newline + rest
 

@@ -93,10 +93,7 @@ class ChosenColumns:
         """Return advice for errors about ids: how to name other columns. Empty if the caller named these."""
         if self.how not in (How.MEANT, How.GUESSED):
             return ""
-        python, shell = (
-            " and ".join(f"{dash}{name}{sign}" for name in options) for dash, sign in (("", "="), ("--", ""))
-        )
-        return f"; {python} (on the command line {shell}) name other columns"
+        return f"; {' and '.join(f'{name}=' for name in options)} name other columns"
 
 
 @dataclass(frozen=True)

@@ -227,7 +227,8 @@ def _read_vertices(edges: Path, wanted: _Wanted) -> VertexColumns:
     columns = reader(path, wanted.of_vertices)
     with said_of(path, columns):
         columns.check_distinct()
-        return replace(columns, attributes=dict(make_attributes("vertex", columns.attributes)))
+        attributes = dict(make_attributes("vertex", columns.attributes))
+        return replace(columns, attributes=attributes, notes=tuple(f"{path}: {one}" for one in columns.notes))
 
 
 def read_pattern(path: str | os.PathLike[str]) -> Pattern:

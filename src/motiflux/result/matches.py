@@ -40,7 +40,7 @@ class Matches(RowTaker):
 
     Each batch is an array [rows, k] of external ids, one column per query vertex in the pattern's order.
     With several threads the order of rows is unspecified. Closing the iterator (or leaving a ``with``
-    block) stops the search.
+    block) stops the search; a loop that is under way ends, and `complete` is False.
 
     With ``edges=True`` a batch also has a column for each query edge: the number of its witness in
     `Graph.to_edges`. If ids are strings, a batch is then an array [rows] with a field for each column.

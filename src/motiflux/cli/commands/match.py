@@ -150,7 +150,7 @@ def _check_files(
         if names and output.suffix.lower() == ".npy":
             raise no_names(output)
     elif keep_partial:
-        raise UsageError("--keep-partial: expected -o FILE, found none")
+        raise UsageError("--keep-partial: expected -o with a file")
     if picture is not None:
         check_picture(picture, output)
 

@@ -245,5 +245,13 @@ class Earlier:
 
     def _refuse(self, name: str, expected: object, found: object) -> None:
         option = name if name.isupper() else "--" + name.replace("_", "-")
-        before = "none" if expected is None else str(expected)
-        raise UsageError(f"{option}: expected {before} as in {self.path}, found {found}")
+        raise UsageError(f"{option}: expected {_shown(expected)} as in {self.path}, found {_shown(found)}")
+
+
+def _shown(value: object) -> str:
+    """Return the value of an option as the shell gives it."""
+    if value is None:
+        return "none"
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}={one}" for key, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

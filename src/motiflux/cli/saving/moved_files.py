@@ -27,24 +27,17 @@ def is_standard(name: str) -> bool:
     return name == STDOUT or name.startswith(f"{STDOUT}.")
 
 
-def beside(saved: Path, name: str, relative: str | None) -> Path:
-    """Return where a file of a saved run is now: it may have moved together with the checkpoint.
+def beside(saved: Path, relative: str) -> Path:
+    """Return where a file is if it was moved together with a checkpoint.
 
     Parameters
     ----------
     saved
         The checkpoint.
-    name
-        The absolute name of the file when it was saved.
     relative
-        Its name relative to the folder of the checkpoint.
+        The file's name relative to the folder of the checkpoint.
     """
-    if (
-        relative is not None
-        and (moved := Path(os.path.normpath(saved.absolute().parent / relative))).exists()
-    ):
-        return moved
-    return Path(name)
+    return Path(os.path.normpath(saved.absolute().parent / relative))
 
 
 def relative_to(saved: Path, name: str) -> str | None:

@@ -72,7 +72,7 @@ def continued(saved: Path, outputs: Sequence[Facts], given: Sequence[Path]) -> l
     """
     if not outputs:
         return list(given)
-    places = list(given) or [beside(saved, one["name"], one["relative"]) for one in outputs]
+    places = list(given) or _places(saved, outputs)
     if len(places) != len(outputs) or not all(map(_is_same_kind, places, outputs)):
         names = ", ".join(one["name"] for one in outputs)
         raise UsageError(
@@ -83,6 +83,15 @@ def continued(saved: Path, outputs: Sequence[Facts], given: Sequence[Path]) -> l
         if not is_standard(str(place)) and (found := _fault(place, one)) is not None:
             raise UsageError(f"{'--output' if given else f'--resume {saved}'}: {found}; {_ADVICE}")
     return places
+
+
+def _places(saved: Path, outputs: Sequence[Facts]) -> list[Path]:
+    """Return where the outputs are: if one of them was moved together with the checkpoint, all were."""
+    names = [Path(one["name"]) for one in outputs]
+    relative = [one["relative"] for one in outputs]
+    here = [name if one is None else beside(saved, one) for name, one in zip(names, relative, strict=True)]
+    was_moved = any(place.exists() and place != name for place, name in zip(here, names, strict=True))
+    return here if was_moved else names
 
 
 def _is_same_kind(place: Path, one: Facts) -> bool:
