@@ -121,7 +121,8 @@ def test_an_interrupt_between_rows_and_batch_leaves_no_complete_result(
     with pytest.raises(KeyboardInterrupt):
         next(matches)
     assert matches.complete is False
-    assert list(matches) == []
+    with pytest.raises(mf.MotifluxError, match="a search that was closed or failed after 0 rows"):
+        list(matches)
 
 
 def test_progress_is_reported_while_rows_flow() -> None:
