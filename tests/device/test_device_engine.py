@@ -288,8 +288,9 @@ class TestStopFlags:
         matches: Any = mf.match(dense, PATH, device=device, batch_rows=64)
         job = matches._source._source._job
         next(matches)
-        job.pause()
-        wait_until(job.done)
+        while not job.done():  # a launch that has not begun clears what it was asked before
+            job.pause()
+            time.sleep(1e-3)
         stop_from_outside(job.session, job.control.buffer)
         job.session.side.wait()
         job.control.final.stop = layout.STOP_HOST
