@@ -25,6 +25,7 @@ import numpy as np
 import motiflux as mf
 from motiflux.codegen import kernels
 from motiflux.config import private_tuning
+from motiflux.gpu import strategy
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.kernels import cliques, table_run
 from motiflux.gpu.kernels import universal_vertex as cones
@@ -294,7 +295,10 @@ def clique_bits(run: Checked) -> None:
     )
     for cut in cuts:
         for size in (3, 4, 5, 7):
-            with mock.patch.multiple(cliques, _LONG_ON_AVERAGE=0, **cut):
+            with (
+                mock.patch.object(strategy, "_LONG_ON_AVERAGE", 0),
+                mock.patch.multiple(cliques, **cut),
+            ):
                 # A graph of its own: how units are cut up stays with a graph.
                 run.count(skewed(70, 900, seed=3), pattern(clique(size)), tuning)
 
@@ -311,7 +315,7 @@ def cone_bits(run: Checked) -> None:
     for short, shared, slice_ in ((32, 24 << 10, 2e4), (8, 24 << 10, 1.0), (8, 2500, 2e4)):
         graph = skewed(50, 350, seed=4)
         with (
-            mock.patch.multiple(cones, _SHORT_ROW=short, _LEAST_SLICE=slice_, _ROOT=1e-3, _LOOK_UP=1e-3),
+            mock.patch.multiple(cones, _SHORT_ROW=short, _LEAST_SLICE=slice_, ROOT=1e-3, LOOK_UP=1e-3),
             mock.patch.multiple(cliques, _SHORT_ROW=short, _SHARED_BYTES=shared),
         ):
             tuning = {**SEARCH, "bitmaps": "on"}
@@ -398,7 +402,7 @@ def _stealing(within: str) -> dict[str, Case]:
             lambda run: stealing_counts(run, within), units("count-any-8", "count-any-32")
         ),
         f"{within}-tails": Case(
-            lambda run: stealing_tails(run, within), units("tail-any-32", "parts-any-32")
+            lambda run: stealing_tails(run, within), units("tail-any-32", "nested-any-32")
         ),
         f"{within}-rows": Case(lambda run: stealing_rows(run, within), units("store-any-16")),
     }
