@@ -1,5 +1,6 @@
 // Bindings of changing graphs and the patterns watched on them (csrc/dynamic).
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -236,7 +237,7 @@ class PyMonitor {
       patterns.append(nb::make_tuple(to_python(Wide(one.positive)), to_python(Wide(one.negative)),
                                      to_numpy(std::move(numbers)), of_updates));
     }
-    return nb::make_tuple(patterns, found.noops, rows_of(found));
+    return nb::make_tuple(patterns, found.noops, found.put_off, rows_of(found));
   }
 
   void open_window(std::int64_t span, bool timed) {
@@ -269,7 +270,10 @@ class PyMonitor {
     require(!window_->timed() || (moments && moments->size() == inserts.size()),
             "one moment per update expected");
     const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
-    return columns_of([&] { return window_->expand(updates, as_span(moments), graph()); });
+    return columns_of([&] {
+      if (!count_copies_) monitor_.write_put_off();  // else the window itself knows what is there
+      return window_->expand(updates, as_span(moments), graph());
+    });
   }
 
   // Returns the edges that leave the window until `moment`, in the form of `expand`.
@@ -304,18 +308,26 @@ class PyMonitor {
   }
 
   std::size_t first_noop(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
-                         const InputArray<Vertex>& targets, const std::optional<Labels>& labels) const {
+                         const InputArray<Vertex>& targets, const std::optional<Labels>& labels) {
     const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
     const FreeGil free_gil;
+    monitor_.write_put_off();
     return monitor_.first_noop(updates);
   }
 
-  nb::object edges() const {
+  void write_put_off() {
+    const FreeGil free_gil;
+    monitor_.write_put_off();
+  }
+  bool noops_awaited() const { return monitor_.noops_awaited(); }
+
+  nb::object edges() {
     std::vector<Vertex> sources, targets;
     std::vector<Label> labels;
     std::vector<std::uint64_t> copies;
     {
       const FreeGil free_gil;
+      monitor_.write_put_off();
       graph().for_each_edge([&](const Edge& edge) {
         sources.push_back(edge.source);
         targets.push_back(edge.target);
@@ -328,8 +340,13 @@ class PyMonitor {
   }
 
   std::uint32_t num_vertices() const { return graph().vertices(); }
-  std::uint64_t num_edges() const { return graph().edges(); }
-  std::size_t nbytes() const { return graph().bytes() + (window_ ? window_->bytes() : 0); }
+  std::uint64_t num_edges() {
+    write_put_off();
+    return graph().edges();
+  }
+  std::size_t nbytes() const {
+    return graph().bytes() + monitor_.put_off_bytes() + (window_ ? window_->bytes() : 0);
+  }
 
  private:
   struct Columns {
@@ -418,6 +435,9 @@ class PyMonitor {
 }  // namespace
 
 void bind_dynamic(nb::module_& module) {
+  nb::class_<dynamic::PutOffNoops>(module, "PutOffNoops")
+      .def_prop_ro("known", [](const dynamic::PutOffNoops& noops) { return noops.known; })
+      .def_prop_ro("count", [](const dynamic::PutOffNoops& noops) { return noops.count; });
   nb::class_<PyMonitor>(module, "Monitor")
       .def(nb::init<bool, bool>(), "directed"_a, "count_copies"_a)
       .def("load", &PyMonitor::load, "vertex_labels"_a, "offsets"_a, "neighbors"_a, "edge_labels"_a.none(),
@@ -433,6 +453,8 @@ void bind_dynamic(nb::module_& module) {
       .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(), "batch"_a,
            "threads"_a, "at_once"_a, "put_off"_a, "most"_a, "full"_a.none(), "timeout"_a.none())
+      .def("write_put_off", &PyMonitor::write_put_off)
+      .def_prop_ro("noops_awaited", &PyMonitor::noops_awaited)
       .def("first_noop", &PyMonitor::first_noop, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none())
       .def("edges", &PyMonitor::edges)
       .def("open_window", &PyMonitor::open_window, "span"_a, "timed"_a)

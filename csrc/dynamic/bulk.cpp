@@ -24,8 +24,26 @@ void append(std::vector<Item>& to, const std::vector<Item>& from) {
 
 }  // namespace
 
+void take_back_changes(Graph& graph, std::vector<Done>& done) {
+  for (; !done.empty(); done.pop_back()) {
+    const Done& last = done.back();
+    switch (last.kind) {
+      case Done::kInserted:
+        graph.take(last.edge);
+        break;
+      case Done::kErased:
+        graph.put(last.edge);
+        break;
+      case Done::kCopies:
+        graph.set_more_copies(last.edge, last.more);
+        break;
+    }
+  }
+}
+
 void Bulk::start(int partitions) {
   size_ = 0;
+  noops_of_ = nullptr;
   partitions_.resize(static_cast<std::size_t>(partitions));
   for (Partition& partition : partitions_) {
     partition.forward.clear();
@@ -141,18 +159,21 @@ void Bulk::replay(Partition& partition, const Entry* first, const Entry* last, s
     partition.back_ends[owner(edge.target, partitions())].push_back(
         {edge.target, from() | way, edge.source, since, until});
   };
+  const auto note_noop = [&](const Entry& one) {
+    ++(noops_of_ != nullptr && !watched ? noops_of_[one.number] : partition.noops);
+  };
   std::uint64_t more = more_before;
   bool now = there, changed = false;
   Moment since = 0;
   for (const Entry* one = first; one != last; ++one) {
     const bool comes = (one->of & kComes) != 0;
     if (comes && now) {
-      ++partition.noops;
+      note_noop(*one);
       more += count_copies_;
     } else if (!comes && more > 0) {
       --more;
     } else if (!comes && !now) {
-      ++partition.noops;
+      note_noop(*one);
     } else {
       if (comes)
         since = one->number;

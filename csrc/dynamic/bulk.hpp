@@ -29,6 +29,10 @@ struct Done {
   std::uint64_t more = 0;  // further copies before the change
 };
 
+// Takes back changes, the last first. Each row is treated by itself: a change may have been made in one row
+// of an edge only.
+void take_back_changes(Graph& graph, std::vector<Done>& done);
+
 // The effect of an update on matches.
 enum class Effect : std::uint8_t { kNone, kAppear, kVanish };
 
@@ -38,6 +42,8 @@ class Bulk {
 
   // Forgets all updates; the next ones are distributed over `partitions` partitions.
   void start(int partitions);
+  // Counts the no-ops among updates that are not watched in `counts`, by their numbers. For one partition.
+  void count_noops(std::vector<std::uint64_t>& counts) { noops_of_ = counts.data(); }
   // `number` ascends from call to call; `watched`: the edge may be in matches.
   void add(Moment number, const Edge& edge, bool inserts, bool watched) {
     const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
@@ -104,6 +110,7 @@ class Bulk {
   std::size_t size_ = 0;
   std::vector<Partition> partitions_;
   std::vector<Effect> effects_;
+  std::uint64_t* noops_of_ = nullptr;
 };
 
 }  // namespace motiflux::dynamic

@@ -11,9 +11,6 @@ namespace {
 // Updates whose rows are prefetched.
 constexpr std::size_t kAhead = 16;
 
-// The most updates that are put off before they are written.
-constexpr std::size_t kPutOff = std::size_t{1} << 18;
-
 }  // namespace
 
 void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
@@ -52,6 +49,7 @@ void Monitor::keep_vertices(std::uint32_t count) {
 }
 
 void Monitor::add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed) {
+  write_put_off();  // new plans may concern these updates
   if (listed_.size() <= pattern) listed_.resize(pattern + std::size_t{1});
   listed_[pattern] = listed;
   for (Plan& plan : plans) {
@@ -149,20 +147,8 @@ void Monitor::set_more_copies(const Edge& edge, std::uint64_t more) {
 
 void Monitor::undo() {
   note_bulk();
-  for (; !done_.empty(); done_.pop_back()) {
-    const Done& last = done_.back();
-    switch (last.kind) {
-      case Done::kInserted:
-        graph_.take(last.edge);
-        break;
-      case Done::kErased:
-        graph_.put(last.edge);
-        break;
-      case Done::kCopies:
-        graph_.set_more_copies(last.edge, last.more);
-        break;
-    }
-  }
+  take_back_changes(graph_, done_);
+  put_off_.take_back();
   graph_.count_edges(edges_before_);
 }
 
@@ -207,8 +193,7 @@ void Monitor::one_by_one(std::span<const Update> updates, std::size_t first, std
       apply_one(update, number, pass);
       continue;
     }
-    bulk_.add(0, update.edge, update.inserts, false);
-    if (bulk_.size() == kPutOff) settle(pass);
+    defer(update.edge, update.inserts, pass);
   }
 }
 
@@ -231,14 +216,22 @@ void Monitor::apply_one(const Update& update, std::uint64_t number, Pass& pass) 
   }
 }
 
-// Writes the updates that were put off, which no search needs.
-void Monitor::settle(Pass& pass) {
-  const Bulk::GoOn go_on = [&] { return pass.watch.keep_going(); };
-  for (int partition = 0; partition < bulk_.partitions(); ++partition) bulk_.forward(partition, go_on);
-  for (int partition = 0; partition < bulk_.partitions(); ++partition) bulk_.backward(partition, go_on);
-  bulk_.finish();
-  pass.found.noops += bulk_.noops();
-  note_bulk();
+// Keeps an update that no search needs for later.
+void Monitor::defer(const Edge& edge, bool inserts, Pass& pass) {
+  put_off_.add(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)), inserts);
+  if (put_off_.size() >= PutOff::kMany) write_put_off([&] { return pass.watch.keep_going(); });
+}
+
+void Monitor::write_put_off() {
+  write_put_off([] { return true; });
+}
+
+void Monitor::write_put_off(const Bulk::GoOn& go_on) {
+  // Those of earlier calls stay written if this call is undone.
+  const std::uint64_t before = graph_.edges();
+  put_off_.write_earlier(go_on);
+  edges_before_ += graph_.edges() - before;
+  put_off_.write_current(go_on, done_);
 }
 
 // The net changes of the updates, one per edge, in the order of the first update of each.
@@ -333,7 +326,7 @@ void Monitor::apply_batch(std::span<const Update> updates, Switches switches, Fo
       if (!switches.put_off || watched(gate_of(update.edge)))
         matched.push_back(update);
       else
-        bulk_.add(0, update.edge, update.inserts, false);
+        defer(update.edge, update.inserts, pass);
     }
     const std::vector<Net> net = net_changes(matched, found.noops);
     const std::vector<Edge> standing = stand_ins(net);
@@ -360,8 +353,8 @@ void Monitor::apply_batch(std::span<const Update> updates, Switches switches, Fo
       if (after > 0) set_more_copies(edge, after - 1);
     }
     for (const Edge& edge : standing) erase(edge);
-    settle(pass);
   });
+  found.put_off = put_off_.noops();
 }
 
 std::size_t Monitor::first_noop(std::span<const Update> updates) const {

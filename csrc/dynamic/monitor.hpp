@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "dynamic/lifetimes.hpp"
 #include "dynamic/matcher.hpp"
 #include "dynamic/plan.hpp"
+#include "dynamic/put_off.hpp"
 #include "dynamic/update.hpp"
 
 namespace motiflux::dynamic {
@@ -34,6 +36,7 @@ struct Found {
   };
   std::vector<OfPattern> patterns;
   std::uint64_t noops = 0;
+  std::shared_ptr<PutOffNoops> put_off;  // further ones; null if there are none
 };
 
 // Whether several updates are matched at once: if each takes long enough, always, or never.
@@ -41,7 +44,7 @@ enum class AtOnce : int { kAuto = 0, kOn = 1, kOff = 2 };
 
 struct Switches {
   AtOnce at_once = AtOnce::kAuto;
-  // Whether updates that no plan can match are written together, row by row, at the end of a call.
+  // Whether updates that no plan can match are written later (dynamic/put_off.hpp).
   bool put_off = true;
 };
 
@@ -49,8 +52,12 @@ class Monitor {
  public:
   Monitor(bool directed, bool count_copies) : graph_(directed), count_copies_(count_copies) {}
 
+  // Without the updates that were put off; write_put_off() writes these.
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
+  void write_put_off();
+  bool noops_awaited() const { return put_off_.awaited(); }
+  std::size_t put_off_bytes() const { return put_off_.bytes(); }
 
   std::uint32_t add_list(std::vector<Vertex> ascending);
   void extend_list(std::uint32_t number, Vertex vertex);
@@ -76,6 +83,7 @@ class Monitor {
   // undo() takes back the changes since begin(), once; the graph must not have been changed otherwise.
   void begin() {
     done_.clear();
+    put_off_.begin();
     edges_before_ = graph_.edges();
   }
   void take_back() { undo(); }
@@ -135,14 +143,15 @@ class Monitor {
   void forget_gates();
   bool watched(std::uint32_t gate) const { return !gated_[gate].empty(); }
 
-  // Applies the updates [first, last) one by one; settle() writes the updates put off.
+  // Applies the updates [first, last) one by one.
   void one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, bool put_off,
                   Pass& pass);
   void apply_one(const Update& update, std::uint64_t number, Pass& pass);
-  void settle(Pass& pass);
+  void defer(const Edge& edge, bool inserts, Pass& pass);
+  void write_put_off(const Bulk::GoOn& go_on);
   // Applies and matches the updates of a run at once, on `threads` threads (dynamic/run.cpp).
-  void run_at_once(std::span<const Update> run, std::size_t first, int threads, Pass& pass);
-  void write_run(std::span<const Update> run, int threads, Pass& pass);
+  void run_at_once(std::span<const Update> run, std::size_t first, int threads, bool puts_off, Pass& pass);
+  void write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_task(const Update& update, Moment number, Matcher<AtMoment>& matcher, Share& share) const;
   std::size_t next_length(std::size_t size, double each, const Pass& pass) const;
@@ -180,6 +189,7 @@ class Monitor {
   std::vector<Done> done_;
   std::uint64_t edges_before_ = 0;
   Bulk bulk_{graph_, count_copies_};
+  PutOff put_off_{graph_, count_copies_};
   Lifetimes lifetimes_{graph_};
   // Of a run: the gate of each update, the thread that matched it, and the matches of threads.
   std::vector<std::uint32_t> run_gates_;

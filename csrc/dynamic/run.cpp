@@ -104,7 +104,7 @@ void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switc
       const Clock::time_point start = Clock::now();
       size = std::min(together ? length : alone ? updates.size() : kTrial, updates.size() - first);
       if (together)
-        run_at_once(updates.subspan(first, size), first, threads, pass);
+        run_at_once(updates.subspan(first, size), first, threads, switches.put_off, pass);
       else
         one_by_one(updates, first, first + size, switches.put_off, pass);
       if (alone) break;
@@ -115,8 +115,8 @@ void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switc
       if (switches.at_once != AtOnce::kOn)
         together = (together ? threads : 1) * each > kWorthThreads && updates.size() - first > 2 * kLeastRun;
     }
-    settle(pass);
   });
+  found.put_off = put_off_.noops();
   lifetimes_.clear();
   shares_.clear();
 }
@@ -134,10 +134,10 @@ std::size_t Monitor::next_length(std::size_t size, double each, const Pass& pass
 }
 
 // Applies the updates of a run, which begins with number `first`, and matches each at its moment.
-void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int threads, Pass& pass) {
+void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int threads, bool puts_off,
+                          Pass& pass) {
   if (!pass.watch.keep_going()) throw Stopped();
-  if (bulk_.size() > 0) settle(pass);
-  write_run(run, threads, pass);
+  write_run(run, threads, puts_off, pass);
   match_run(run, threads, pass);
   gather(first, threads, pass);
   for_each_partition(threads, run.size() < kFewUpdates ? 1 : threads, pass.watch,
@@ -146,8 +146,8 @@ void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int th
   note_bulk();
 }
 
-// Inserts every edge that exists at any time of the run.
-void Monitor::write_run(std::span<const Update> run, int threads, Pass& pass) {
+// Inserts every edge that exists at any time of the run and concerns a plan.
+void Monitor::write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass) {
   bulk_.start(threads);
   run_gates_.clear();
   for (std::size_t number = 0; number < run.size(); ++number) {
@@ -156,7 +156,10 @@ void Monitor::write_run(std::span<const Update> run, int threads, Pass& pass) {
     const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
     const std::uint32_t gate = gate_of(edge, to);
     run_gates_.push_back(gate);
-    bulk_.add(static_cast<Moment>(number), edge, to, inserts, watched(gate));
+    if (puts_off && !watched(gate))
+      defer(edge, inserts, pass);
+    else
+      bulk_.add(static_cast<Moment>(number), edge, to, inserts, watched(gate));
   }
   if (classes_seen_ != graph_.relations().classes().size()) find_needs();
   lifetimes_.start(threads);

@@ -14,6 +14,7 @@ from motiflux.errors import CountOverflowError, MotifluxError, StreamError
 from motiflux.pattern import Pattern
 from motiflux.stream.matching.core import Call, Core, Watched
 from motiflux.stream.matching.delta import NO_NUMBERS, Delta, MatchRows, PatternDelta
+from motiflux.stream.matching.noops import Noops
 from motiflux.stream.matching.numbering import NativeUpdates, original
 from motiflux.stream.sources.source import Batch
 from motiflux.stream.updates import Updates
@@ -103,7 +104,7 @@ class Changing(Core):
                 pattern: self._pattern_delta(pattern, watched, found, rows, applied)
                 for pattern, watched in self._watched.items()
             }
-            delta = Delta(patterns, noops=noops, seconds=time.perf_counter() - start, **known)
+            delta = Delta(patterns, found_noops=noops, seconds=time.perf_counter() - start, **known)
             if terms.give is not None:
                 terms.give(self._blocks(rows, applied), True)
             if terms.ready is not None:
@@ -136,8 +137,8 @@ class Changing(Core):
 
     def _matched(
         self, applied: NativeUpdates, give: Give | None, timeout: float | None
-    ) -> tuple[list[Any], int, list[Any]]:
-        """Apply updates natively; return the changes by slot, the number of no-ops, and rows by slot."""
+    ) -> tuple[list[Any], Noops, list[Any]]:
+        """Apply updates natively; return the changes by slot, the no-ops, and rows by slot."""
         self._snapshot = None
         found = self._native.apply(
             applied.inserts,
@@ -154,7 +155,8 @@ class Changing(Core):
         )
         if found is None:
             raise _TimeIsUp
-        return found
+        changes, noops, put_off, rows = found
+        return changes, Noops(noops, put_off, self._write_put_off), rows
 
     def _no_delta(self, seconds: float) -> Delta:
         """Return the delta of a call that was stopped."""

@@ -156,6 +156,8 @@ class Core:
 
     def close(self) -> None:
         """Give back the memory; the monitor cannot be used any more."""
+        if self._native is not None and self._native.noops_awaited:
+            self._native.write_put_off()
         self._native = None  # type: ignore[assignment]
         self._snapshot = None
 
@@ -295,6 +297,13 @@ class Core:
         finally:
             if self._call is call:
                 self._call = None
+
+    def _write_put_off(self) -> None:
+        """Write the updates that were put off; also during a call of this thread, which undoes its own."""
+        running = self._call
+        if running is not None and running.thread != threading.get_ident():
+            self._begin_call(Call())  # raises the error
+        self._open().write_put_off()
 
     def _begin_call(self, call: Call) -> None:
         """Refuse a call during another one, from any thread."""

@@ -13,6 +13,7 @@ from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, PatternLike, as_pattern
 from motiflux.stream.matching.names import GrowingIds
+from motiflux.stream.matching.noops import Noops
 from motiflux.units import grouped, quantity, seconds_text
 
 _MOST_PATTERNS = 12
@@ -119,8 +120,6 @@ class Delta:
         Changes of the watched patterns, in the order in which these were added.
     updates
         Number of applied updates, without self-loops and dropped late updates.
-    noops
-        Number of insertions of existing edges and deletions of missing edges.
     self_loops
         Number of self-loops, which were dropped.
     late
@@ -131,16 +130,32 @@ class Delta:
         Wall-clock seconds.
     complete
         False after a timeout; no update of the call is applied then.
+    found_noops
+        Counts `noops`.
     """
 
     patterns: Mapping[Pattern, PatternDelta]
     updates: int
-    noops: int = 0
     self_loops: int = 0
     late: int = 0
     expired: int = 0
     seconds: float = 0.0
     complete: bool = True
+    found_noops: Noops = field(default=Noops(0), repr=False)
+
+    @property
+    def noops(self) -> int:
+        """Number of insertions of existing edges and deletions of missing edges.
+
+        Updates that concern no pattern are written later. If those of this call are not written yet, reading
+        this number writes them.
+
+        Raises
+        ------
+        ArgumentError
+            The monitor is applying updates in another thread.
+        """
+        return self.found_noops.number()
 
     def __getitem__(self, pattern: Pattern | str | int) -> PatternDelta:
         """Return the changes of a pattern, given by itself, its text, or its position."""

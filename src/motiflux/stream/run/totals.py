@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from motiflux.pattern import Pattern
 from motiflux.stream.matching.delta import Delta, chosen_pattern
+from motiflux.stream.matching.noops import NoopSum
 from motiflux.stream.sources.source import Batch
 
 _STEPS = 64
@@ -131,7 +132,8 @@ class Sums:
     def __init__(self) -> None:
         self._patterns: dict[Pattern, tuple[int, int]] = {}
         self.latencies = Latencies()
-        self._updates = self._noops = self._expired = 0
+        self._updates = self._expired = 0
+        self._noops = NoopSum()
         self.self_loops = 0
         """Updates left out because both ends were one vertex."""
         self.late = 0
@@ -157,7 +159,7 @@ class Sums:
             self.matches += more + less
         self.origin, self.unit = batch.origin, batch.unit
         self._updates += delta.updates
-        self._noops += delta.noops
+        self._noops.add(delta.found_noops)
         self.self_loops += delta.self_loops
         self.late += delta.late
         self._expired += delta.expired
@@ -174,7 +176,7 @@ class Sums:
         return Totals(
             patterns,
             self._updates,
-            self._noops,
+            self._noops.total(),
             self.self_loops,
             self.late,
             self._expired,

@@ -1,0 +1,71 @@
+// Updates that concern no plan, which are written later.
+//
+// No search reads such an edge: it is in no match, and so a candidate in no row. It is written when something
+// asks for the whole graph, when plans are added, or when many such updates have come: then row by row, each
+// row once (dynamic/bulk.hpp). An edge that came and went in the meantime is never written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dynamic/bulk.hpp"
+
+namespace motiflux::dynamic {
+
+// The no-ops of a call among the updates that were put off.
+struct PutOffNoops {
+  std::uint64_t count = 0;
+  bool known = true;  // false until these updates are written
+};
+
+class PutOff {
+ public:
+  // As many are written at once: sorting them pays for more than rows read one by one cost.
+  static constexpr std::size_t kMany = std::size_t{1} << 18;
+
+  PutOff(Graph& graph, bool count_copies) : graph_(graph), writing_(graph, count_copies) {}
+
+  // From here on, updates are of a new call.
+  void begin();
+  // Forgets the updates of the call that were not written.
+  void take_back();
+  void add(const Edge& edge, Class to, bool inserts) {
+    if (call_ == nullptr || call_->known) open_call();
+    updates_.push_back({edge.source, edge.target, to | (inserts ? kComes : 0), calls()});
+  }
+
+  std::size_t size() const { return updates_.size(); }
+  // Whether somebody holds no-ops that are not known yet.
+  bool awaited() const;
+  // Of the current call; null if none of its updates was put off.
+  const std::shared_ptr<PutOffNoops>& noops() const { return call_; }
+
+  // Writes the updates of calls before the current one, then those of the current call; the changes of the
+  // latter are appended to `done`. Each part is written as a whole or not at all.
+  void write_earlier(const Bulk::GoOn& go_on);
+  void write_current(const Bulk::GoOn& go_on, std::vector<Done>& done);
+
+  std::size_t bytes() const { return updates_.capacity() * sizeof(PutOffUpdate); }
+
+ private:
+  struct PutOffUpdate {
+    Vertex source, target;
+    std::uint32_t to;    // the class; with kComes if it inserts
+    std::uint32_t call;  // its number in calls_, from 1
+  };
+  static constexpr std::uint32_t kComes = std::uint32_t{1} << 31;
+
+  void open_call();
+  std::uint32_t calls() const { return static_cast<std::uint32_t>(calls_.size()); }
+  std::vector<Done> write(std::size_t count, const Bulk::GoOn& go_on);
+
+  Graph& graph_;
+  Bulk writing_;
+  std::vector<PutOffUpdate> updates_;
+  std::size_t earlier_ = 0;                          // updates of calls before the current one
+  std::vector<std::shared_ptr<PutOffNoops>> calls_;  // that have updates here, in order
+  std::shared_ptr<PutOffNoops> call_;
+};
+
+}  // namespace motiflux::dynamic
