@@ -252,6 +252,7 @@ void Bulk::take_gone(int number) {
 }
 
 void Bulk::finish() {
+  graph_.change_all();
   for (Partition& partition : partitions_) {
     graph_.count_edges(graph_.edges() + static_cast<std::uint64_t>(partition.edges));
     partition.edges = 0;

@@ -1,6 +1,7 @@
 #include "dynamic/graph.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace motiflux::dynamic {
@@ -19,20 +20,44 @@ void merge_runs(std::vector<Vertex>& values, std::vector<std::size_t>& starts) {
 
 void Graph::reserve(std::uint32_t vertices) {
   labels_.reserve(vertices);
+  changed_.reserve(vertices);
   out_.reserve(vertices);
   if (directed_) in_.reserve(vertices);
 }
 
 void Graph::keep_vertices(std::uint32_t count) {
   labels_.resize(count);
+  changed_.resize(count);
   out_.keep_vertices(count);
   if (directed_) in_.keep_vertices(count);
 }
 
 void Graph::add_vertex(Label label) {
   labels_.push_back(label);
+  changed_.push_back(now_);
   out_.add_vertices(1);
   if (directed_) in_.add_vertices(1);
+}
+
+void Graph::note_change(const Edge& edge, Class to, Class from, std::uint64_t source_bits,
+                        std::uint64_t target_bits) {
+  changed_[edge.source] = changed_[edge.target] = ++now_;
+  class_changed_[to] = class_changed_[from] = now_;
+  const auto note = [&](std::uint64_t gained, std::size_t way) {
+    for (; gained != 0; gained &= gained - 1)
+      gained_[way][static_cast<std::size_t>(std::countr_zero(gained))] = now_;
+  };
+  note(out_.present(edge.source) & ~source_bits, 0);
+  note(rows(Way::kIn).present(edge.target) & ~target_bits, directed_ ? 1 : 0);
+}
+
+std::uint64_t Graph::gained(Way way, std::uint64_t bits) const {
+  std::uint64_t last = all_changed_;
+  for (; bits != 0; bits &= bits - 1)
+    last = std::max(
+        last,
+        gained_[way == Way::kIn && directed_ ? 1 : 0][static_cast<std::size_t>(std::countr_zero(bits))]);
+  return last;
 }
 
 Edge Graph::named(Vertex source, Vertex target, Label label) const {
@@ -104,12 +129,14 @@ bool Graph::insert(const Edge& edge) {
   const Class to = relations_.class_of(edge.label, labels_[edge.target]);
   const Class from = relations_.class_of(edge.label, labels_[edge.source]);
   Rows& back = directed_ ? in_ : out_;
+  class_changed_.resize(relations_.classes().size());
   out_.admit(std::max(to, from));
   back.admit(std::max(to, from));
   // Both places are found before either row is changed, so that their cache misses overlap.
   const std::size_t at = out_.place(edge.source, to, edge.target);
   const std::size_t back_at = back.place(edge.target, from, edge.source);
   if (out_.is_at(edge.source, at, to, edge.target)) return false;
+  const std::uint64_t source_bits = out_.present(edge.source), target_bits = back.present(edge.target);
   out_.insert(edge.source, at, to, edge.target);
   try {
     back.insert(edge.target, back_at, from, edge.source);
@@ -117,15 +144,18 @@ bool Graph::insert(const Edge& edge) {
     out_.erase(edge.source, to, edge.target);
     throw;
   }
+  note_change(edge, to, from, source_bits, target_bits);
   ++edges_;
   return true;
 }
 
 bool Graph::erase(const Edge& edge) {
   const auto to = relations_.known_class(edge.label, labels_[edge.target]);
+  class_changed_.resize(relations_.classes().size());
   if (!to || !out_.erase(edge.source, *to, edge.target)) return false;
-  (directed_ ? in_ : out_)
-      .erase(edge.target, *relations_.known_class(edge.label, labels_[edge.source]), edge.source);
+  const Class from = *relations_.known_class(edge.label, labels_[edge.source]);
+  (directed_ ? in_ : out_).erase(edge.target, from, edge.source);
+  note_change(edge, *to, from, ~std::uint64_t{0}, ~std::uint64_t{0});
   --edges_;
   return true;
 }
@@ -137,11 +167,13 @@ void Graph::put(const Edge& edge) {
     const std::size_t at = rows.place(from, of, to);
     if (!rows.is_at(from, at, of, to)) rows.insert(from, at, of, to);
   };
+  change_all();
   into(out_, edge.source, edge.target);
   into(rows(Way::kIn), edge.target, edge.source);
 }
 
 void Graph::take(const Edge& edge) {
+  change_all();
   out_.erase(edge.source, relations_.class_of(edge.label, labels_[edge.target]), edge.target);
   rows(Way::kIn).erase(edge.target, relations_.class_of(edge.label, labels_[edge.source]), edge.source);
 }
@@ -157,7 +189,8 @@ sets::Span Graph::neighbors(Vertex vertex, Way way, std::uint32_t target,
 }
 
 std::size_t Graph::bytes() const {
-  return labels_.capacity() * sizeof(Label) + out_.bytes() + in_.bytes() + more_copies_.bytes();
+  return labels_.capacity() * sizeof(Label) + changed_.capacity() * sizeof(std::uint64_t) + out_.bytes() +
+         in_.bytes() + more_copies_.bytes();
 }
 
 }  // namespace motiflux::dynamic

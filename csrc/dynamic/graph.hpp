@@ -1,6 +1,7 @@
 // A graph whose edges are inserted and deleted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -55,6 +56,17 @@ class Graph {
   void take(const Edge& edge);
   void count_edges(std::uint64_t edges) { edges_ = edges; }
 
+  // The number of changes so far, and the numbers of the last change of a vertex's rows, of an edge of a
+  // class, and by which a vertex got its first neighbour of one of some classes (Rows::bit).
+  std::uint64_t now() const { return now_; }
+  std::uint64_t changed(Vertex vertex) const { return std::max(all_changed_, changed_[vertex]); }
+  std::uint64_t class_changed(Class of) const {
+    return of < class_changed_.size() ? std::max(all_changed_, class_changed_[of]) : all_changed_;
+  }
+  std::uint64_t gained(Way way, std::uint64_t bits) const;
+  // Rows were changed other than by insert(), erase(), put() and take().
+  void change_all() { all_changed_ = ++now_; }
+
   // Whether two vertices are joined by an edge that satisfies a query edge, seen from the first vertex, and
   // for which counts(edge) is true.
   template <class Counts>
@@ -101,6 +113,14 @@ class Graph {
   Rows out_, in_;
   Relations relations_;
   FlatMap<Edge, std::uint64_t> more_copies_;  // beyond the first
+
+  // Notes a change of the edge, for which rows had these bits before.
+  void note_change(const Edge& edge, Class to, Class from, std::uint64_t source_bits,
+                   std::uint64_t target_bits);
+  std::uint64_t now_ = 1, all_changed_ = 1;
+  std::vector<std::uint64_t> changed_;                     // by vertex
+  std::vector<std::uint64_t> class_changed_;               // by class
+  std::array<std::array<std::uint64_t, 64>, 2> gained_{};  // out, in; by bit
 };
 
 // Merges ascending runs, which begin at `starts`, into one ascending list without repeats.

@@ -9,6 +9,7 @@
 
 #include "common/total.hpp"
 #include "dynamic/graph.hpp"
+#include "dynamic/memory.hpp"
 #include "dynamic/plan.hpp"
 #include "sets/intersect.hpp"
 
@@ -34,10 +35,12 @@ using Allowed = std::vector<std::vector<Vertex>>;
 //   void add_holes(Vertex, Way, std::uint32_t target, std::vector<Vertex>& holes)
 //                                       vertices of neighbors() absent at that moment, if kHoles
 //   bool serves(Vertex, const Needs&)   false only if a later level has no candidate
+//   const Graph& graph, whose changes are noted, if it has no holes
 template <class View>
 class Matcher {
  public:
-  Matcher(const Allowed& allowed, Watch& watch) : allowed_(allowed), watch_(watch) {}
+  Matcher(const Allowed& allowed, Watch& watch, Memory* memory = nullptr)
+      : allowed_(allowed), watch_(watch), memory_(memory) {}
 
   // The number of matches that map the pair of the plan to `edge` from `first` to `second`, times the plan's
   // multiplier. The edge exists.
@@ -49,6 +52,8 @@ class Matcher {
 
  private:
   static constexpr std::int64_t kBudget = 1 << 14;
+  // Shorter rows are not worth remembering what of them serves.
+  static constexpr std::size_t kWorthFiltering = 8;
   using Buffers = std::array<std::vector<Vertex>, view::kMaxLevels>;
 
   bool begin(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
@@ -67,6 +72,9 @@ class Matcher {
 
   sets::Span whole_set(int level);
   sets::Span made_set(int level);
+  sets::Span filtered_row(int level, std::uint32_t number);
+  Total leaf_sum(int level);
+  Total leaves_of(Vertex vertex, const Remembered& remembered);
   sets::Span copied(sets::Span set, int level);
   sets::Span without_change(sets::Span set, int level);
   sets::Span clipped(int level);
@@ -87,6 +95,7 @@ class Matcher {
 
   const Allowed& allowed_;
   Watch& watch_;
+  Memory* memory_;
   const Plan* plan_ = nullptr;
   const View* view_ = nullptr;
   Edge edge_{};

@@ -12,6 +12,7 @@ template <class View>
 Total Matcher<View>::count(const Plan& plan, const View& view, const Edge& edge, Vertex first,
                            Vertex second) {
   if (!begin(plan, view, edge, first, second)) return 0;
+  if (!View::kHoles && memory_ != nullptr) memory_->make_room();
   Total found = plan.levels() == 2 ? 1 : count_from(2);
   if (__builtin_mul_overflow(found, Total{plan.multiplier}, &found))
     throw std::overflow_error("the count exceeds 2^128 - 1");
@@ -22,7 +23,9 @@ template <class View>
 template <class Emit>
 void Matcher<View>::list(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second,
                          Emit&& emit) {
-  if (begin(plan, view, edge, first, second)) list_from(2, emit);
+  if (!begin(plan, view, edge, first, second)) return;
+  if (!View::kHoles && memory_ != nullptr) memory_->make_room();
+  list_from(2, emit);
 }
 
 template <class View>
@@ -77,6 +80,9 @@ template <class View>
 sets::Span Matcher<View>::made_set(int level) {
   const auto at = static_cast<std::size_t>(level);
   const Step& step = plan_->steps[at];
+  if (!View::kHoles && memory_ != nullptr)
+    if (const std::uint32_t number = plan_->remembered[at].row; number != Remembered::kNot)
+      return filtered_row(level, number);
   const sets::Span reused = step.reuse == kNone ? sets::Span{} : whole_set(step.reuse);
   spans_.clear();
   if (step.reuse != kNone) spans_.push_back(reused);
@@ -110,6 +116,79 @@ sets::Span Matcher<View>::made_set(int level) {
   if (spans_.size() == 1 && !step.sources.empty() && set.first == rows_[0].data()) set = copied(set, level);
   if constexpr (View::kHoles) find_holes(level, set);
   return hidden ? without_change(set, level) : set;
+}
+
+// The neighbours of the only source that serve, if they are remembered; else all of them.
+template <class View>
+sets::Span Matcher<View>::filtered_row(int level, std::uint32_t number) {
+  const auto at = static_cast<std::size_t>(level);
+  const Source& from = plan_->steps[at].sources[0];
+  const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
+  const Needs needs = plan_->needs[at];
+  const Graph& graph = view_->graph;
+  Memory::FilteredRow& known = memory_->row(number, vertex);
+  if (known.view == number && known.vertex == vertex && known.time >= graph.changed(vertex) &&
+      known.time >= graph.gained(Way::kOut, needs.out) && known.time >= graph.gained(Way::kIn, needs.in))
+    return memory_->span(known);
+  const sets::Span row = view_->neighbors(vertex, from.way, from.target, buffers_[at]);
+  Vertex* room = row.size() < kWorthFiltering ? nullptr : memory_->room(row.size());
+  if (room == nullptr) return row;
+  spend(row.size());
+  std::size_t size = 0;
+  for (Vertex neighbor : row) {
+    room[size] = neighbor;
+    size += view_->serves(neighbor, needs);
+  }
+  known = {graph.now(), number, vertex};
+  memory_->keep(known, size);
+  return memory_->span(known);
+}
+
+// The number of ways to take this level and its leaves, which are all later levels.
+template <class View>
+Total Matcher<View>::leaf_sum(int level) {
+  const auto at = static_cast<std::size_t>(level);
+  const Remembered& remembered = plan_->remembered[at];
+  const Source& from = plan_->steps[at].sources[0];
+  const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
+  const Graph& graph = view_->graph;
+  const sets::Span row = view_->neighbors(vertex, from.way, from.target, buffers_[at]);
+  Memory::LeafSum& known = memory_->sum(remembered.sum, vertex);
+  const bool valid =
+      known.view == remembered.sum && known.vertex == vertex && known.time >= graph.changed(vertex) &&
+      std::all_of(remembered.leaves.begin(), remembered.leaves.end(),
+                  [&](const auto& leaves) { return known.time >= graph.class_changed(leaves.of); });
+  if (!valid) {
+    Total sum = 0;
+    spend(1 + row.size());
+    for (Vertex neighbor : row)
+      if (view_->serves(neighbor, plan_->needs[at])) add_checked(sum, leaves_of(neighbor, remembered));
+    known = {graph.now(), remembered.sum, vertex, sum};
+  }
+  Total sum = known.sum;
+  std::uint32_t seen = 0;
+  for_each_bit(plan_->steps[at].distinct, [&](std::uint32_t other) {
+    bool repeated = false;  // two levels that need not differ may have the same vertex
+    for_each_bit(seen, [&](std::uint32_t before) { repeated |= value_[before] == value_[other]; });
+    if (!repeated && sets::contains(row, value_[other])) sum -= leaves_of(value_[other], remembered);
+    seen |= std::uint32_t{1} << other;
+  });
+  return sum;
+}
+
+// The number of ways to take the leaves of a vertex.
+template <class View>
+Total Matcher<View>::leaves_of(Vertex vertex, const Remembered& remembered) {
+  Total ways = 1;
+  for (const Remembered::Leaves& leaves : remembered.leaves) {
+    const std::size_t size =
+        view_->neighbors(vertex, leaves.way, leaves.target, buffers_[plan_->steps.size() - 1]).size();
+    const auto factor = leaves.levels == 1 ? std::optional(Total{size})
+                                           : search::falling_factorial(size, leaves.levels, leaves.chains);
+    if (!factor || __builtin_mul_overflow(ways, *factor, &ways))
+      throw std::overflow_error("the count exceeds 2^123");
+  }
+  return ways;
 }
 
 // Rows may have neighbours absent at this moment; few enough to test one by one.
@@ -212,6 +291,9 @@ template <class View>
 Total Matcher<View>::count_from(int level) {
   if (level == plan_->tail.start) return count_tail();
   if (level + 1 == plan_->levels()) return count_level(level, ~std::uint32_t{0});
+  if (!View::kHoles && memory_ != nullptr &&
+      plan_->remembered[static_cast<std::size_t>(level)].sum != Remembered::kNot)
+    return leaf_sum(level);
   const sets::Span candidates = clipped(level);
   const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());

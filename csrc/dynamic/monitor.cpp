@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "motiflux/bits.hpp"
+
 namespace motiflux::dynamic {
 namespace {
 
@@ -71,7 +73,7 @@ void Monitor::forget_gates() {
   std::fill(direct_gates_.begin(), direct_gates_.end(), kUnknown);
 }
 
-// Computes Plan::needs: required neighbours, where these are of one class.
+// Computes Plan::needs, required neighbours where these are of one class, and Plan::remembered.
 void Monitor::find_needs() {
   classes_seen_ = graph_.relations().classes().size();
   for (Plan& plan : plans_) {
@@ -83,7 +85,80 @@ void Monitor::find_needs() {
         Needs& needs = plan.needs[static_cast<std::size_t>(source.level)];
         (graph_.directed() && source.way == Way::kIn ? needs.in : needs.out) |= Rows::bit(classes[0]);
       }
+    plan.remembered.clear();
+    for (int level = 0; level < plan.levels(); ++level)
+      plan.remembered.push_back(what_to_remember(plan, level));
   }
+}
+
+// What a level may remember. Its row is a run of one class, of one vertex; the leaves are the tail.
+Remembered Monitor::what_to_remember(const Plan& plan, int level) {
+  Remembered found;
+  const auto one_run = [&](const Source& source) {
+    return graph_.relations().target(source.target).classes.size() == 1 && !source.before_change &&
+           !(graph_.directed() && source.way == Way::kEither);
+  };
+  const auto row_of = [&](const Source& source) {
+    const bool incoming = graph_.directed() && source.way == Way::kIn;
+    return std::array{graph_.relations().target(source.target).classes[0], std::uint32_t{incoming}};
+  };
+  const auto alone = [&](const Step& step) {
+    return step.sources.size() == 1 && step.reuse == kNone && step.allowed == kNone &&
+           one_run(step.sources[0]);
+  };
+  const Step& step = plan.steps[static_cast<std::size_t>(level)];
+  if (level < 2 || !alone(step)) return found;
+  const auto [of, way] = row_of(step.sources[0]);
+  const bool reused = std::any_of(plan.steps.begin(), plan.steps.end(),
+                                  [&](const Step& other) { return other.reuse == level; });
+  const Needs& needs = plan.needs[static_cast<std::size_t>(level)];
+  if (!reused && (needs.out | needs.in) != 0) {
+    const auto half = [](std::uint64_t word, int shift) { return static_cast<std::uint32_t>(word >> shift); };
+    found.row = number_of(
+        {0, of, way, half(needs.out, 32), half(needs.out, 0), half(needs.in, 32), half(needs.in, 0)});
+  }
+  if ((step.after | step.before) != 0) return found;
+  // All later levels are leaves of this one, which may be any vertices of their class but each other.
+  std::vector<std::uint32_t> rows{1, of, way};
+  const auto add_leaves = [&](std::span<const int> levels, std::span<const int> chains) {
+    for (int leaf : levels) {
+      const Step& its = plan.steps[static_cast<std::size_t>(leaf)];
+      if (!alone(its) || its.sources[0].level != level || (its.after | its.before) != 0 ||
+          (its.distinct & bits_below(static_cast<std::uint32_t>(level))) != 0)
+        return false;
+    }
+    const Source& first = plan.steps[static_cast<std::size_t>(levels[0])].sources[0];
+    const auto [leaf_class, leaf_way] = row_of(first);
+    found.leaves.push_back(
+        {first.way, first.target, leaf_class, levels.size(), {chains.begin(), chains.end()}});
+    rows.insert(rows.end(), {leaf_class, leaf_way, static_cast<std::uint32_t>(levels.size())});
+    for (int chain : chains) rows.push_back(static_cast<std::uint32_t>(chain));
+    rows.push_back(0);
+    return true;
+  };
+  bool hang = false;
+  if (level + 1 == plan.tail.start) {
+    const auto& components = plan.tail.blocks[0].components;
+    hang = std::all_of(components.begin(), components.end(), [&](const search::TailComponent& one) {
+      return one.sets() == 1 && add_leaves(one.levels, one.chains);
+    });
+  } else if (level + 2 == plan.levels()) {
+    const std::array last{level + 1};
+    hang = add_leaves(last, {});
+  }
+  if (hang)
+    found.sum = number_of(std::move(rows));
+  else
+    found.leaves.clear();
+  return found;
+}
+
+// The number of such rows or sums.
+std::uint32_t Monitor::number_of(std::vector<std::uint32_t> rows) {
+  const auto known = std::find(remembered_.begin(), remembered_.end(), rows);
+  if (known != remembered_.end()) return static_cast<std::uint32_t>(known - remembered_.begin());
+  remembered_.push_back(std::move(rows));
+  return static_cast<std::uint32_t>(remembered_.size() - 1);
 }
 
 // The gate of an edge with these labels: the plans whose matches may use it.
@@ -318,7 +393,7 @@ std::vector<Edge> Monitor::stand_ins(std::span<const Net> net) const {
 void Monitor::apply_batch(std::span<const Update> updates, Switches switches, Found& found, Watch& watch,
                           std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found, watch, {allowed_, watch}, most, full};
+  Pass pass{found, watch, {allowed_, watch, &memory_}, most, full};
   all_or_none([&] {
     bulk_.start(1);
     std::vector<Update> matched;

@@ -159,6 +159,8 @@ class Monitor {
   void gather(std::size_t first, int threads, Pass& pass);
   void note_bulk();
   void find_needs();
+  Remembered what_to_remember(const Plan& plan, int level);
+  std::uint32_t number_of(std::vector<std::uint32_t> rows);
   void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
@@ -178,6 +180,8 @@ class Monitor {
   std::vector<Plan> plans_;
   std::vector<bool> listed_;  // by pattern
   Allowed allowed_;
+  Memory memory_;
+  std::vector<std::vector<std::uint32_t>> remembered_;  // what the numbers of Remembered stand for
   std::vector<std::uint32_t> free_lists_;
   // The gate of the label of a source and the class of an edge; small numbers are in a table.
   static constexpr std::uint32_t kDirect = 64, kUnknown = ~std::uint32_t{0};

@@ -52,13 +52,31 @@ struct Needs {
   std::uint64_t out = 0, in = 0;
 };
 
+// What a level may remember of rows (dynamic/memory.hpp); numbers name the same rows in all plans.
+struct Remembered {
+  static constexpr std::uint32_t kNot = ~std::uint32_t{0};
+
+  // Levels that share a set and hang from this one.
+  struct Leaves {
+    Way way;
+    std::uint32_t target, of;  // of: the class
+    std::size_t levels;
+    std::vector<int> chains;
+  };
+
+  std::uint32_t row = kNot;  // the number of its filtered rows
+  std::uint32_t sum = kNot;  // the number of its sums of leaves, which are all later levels
+  std::vector<Leaves> leaves;
+};
+
 struct Plan {
   std::uint32_t pattern = 0;
   std::vector<PairEdge> pair;
   LabelSet first, second;  // labels of the vertices at levels 0 and 1
   std::vector<Step> steps;
-  std::vector<Needs> needs;  // by level; they change when classes are added
-  search::Tail tail;         // counting only
+  std::vector<Needs> needs;            // by level; they change when classes are added
+  std::vector<Remembered> remembered;  // by level, likewise
+  search::Tail tail;                   // counting only
   // Every match found yields one match per image, which maps query vertex q to the vertex at level image[q].
   std::vector<std::vector<std::uint8_t>> images;
   std::uint64_t multiplier = 1;  // counting only

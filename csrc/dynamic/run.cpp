@@ -93,7 +93,7 @@ void for_each_partition(int partitions, int threads, Watch& watch, Body&& body) 
 void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switches switches, Found& found,
                              Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found, watch, {allowed_, watch}, most, full};
+  Pass pass{found, watch, {allowed_, watch, &memory_}, most, full};
   all_or_none([&] {
     using Clock = std::chrono::steady_clock;
     bulk_.start(1);

@@ -1,0 +1,82 @@
+// What searches remember of rows, for levels further on and for later updates.
+//
+// A search comes to the same vertex in many ways, and so do searches of later updates. Remembered are
+//
+//   filtered rows   the neighbours for a level that have neighbours for later levels (Needs): one in hundreds
+//                   where a label is rare. A vertex may have lost such a neighbour since: a filtered row has
+//                   at least the neighbours that serve, and each is tested again.
+//   leaf sums       the sum, over the neighbours for a level, of the numbers of ways to choose the leaves
+//   that
+//                   hang from it
+//
+// Both are valid until an edge that they were made from changes: the graph knows when that was
+// (Graph::changed).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/total.hpp"
+#include "dynamic/rows.hpp"
+#include "sets/span.hpp"
+
+namespace motiflux::dynamic {
+
+class Memory {
+ public:
+  struct FilteredRow {
+    std::uint64_t time = 0;  // of the graph, when it was made; 0: never
+    std::uint32_t view = 0;
+    Vertex vertex = 0;
+    std::uint32_t first = 0, size = 0;  // in words_
+  };
+  struct LeafSum {
+    std::uint64_t time = 0;
+    std::uint32_t view = 0;
+    Vertex vertex = 0;
+    Total sum = 0;
+  };
+
+  // Call it between searches: rows that are in use stay.
+  void make_room() {
+    if (used_ <= kWords / 2) return;
+    used_ = 0;
+    rows_.assign(rows_.size(), {});
+  }
+
+  FilteredRow& row(std::uint32_t view, Vertex vertex) { return entry(rows_, view, vertex); }
+  LeafSum& sum(std::uint32_t view, Vertex vertex) { return entry(sums_, view, vertex); }
+
+  // Room for a row of at most `size`, written at once; null if there is none.
+  Vertex* room(std::size_t size) {
+    if (words_.empty()) words_.resize(kWords);
+    return used_ + size <= kWords ? words_.data() + used_ : nullptr;
+  }
+  // Keeps what was written to the last room.
+  void keep(FilteredRow& row, std::size_t size) {
+    row.first = static_cast<std::uint32_t>(used_);
+    row.size = static_cast<std::uint32_t>(size);
+    used_ += size;
+  }
+  sets::Span span(const FilteredRow& row) const {
+    return {words_.data() + row.first, words_.data() + row.first + row.size};
+  }
+
+ private:
+  // Entries are overwritten by others in their place: 300 kB of each kind, 1 MB of rows.
+  static constexpr std::size_t kEntries = std::size_t{1} << 13, kWords = std::size_t{1} << 18;
+
+  template <class Entry>
+  static Entry& entry(std::vector<Entry>& entries, std::uint32_t view, Vertex vertex) {
+    if (entries.empty()) entries.resize(kEntries);
+    const std::uint64_t word = (std::uint64_t{view} << 32 | vertex) * 0x9E3779B97F4A7C15u;
+    return entries[word >> 51];
+  }
+
+  std::vector<FilteredRow> rows_;
+  std::vector<LeafSum> sums_;
+  std::vector<Vertex> words_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace motiflux::dynamic
