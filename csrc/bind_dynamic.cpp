@@ -327,6 +327,7 @@ class PyMonitor {
                           to_numpy(std::move(labels)), to_numpy(std::move(copies)));
   }
 
+  dynamic::Monitor& monitor() { return monitor_; }
   std::uint32_t num_vertices() const { return graph().vertices(); }
   std::uint64_t num_edges() const { return graph().edges(); }
   std::size_t nbytes() const { return graph().bytes() + (window_ ? window_->bytes() : 0); }
@@ -416,6 +417,10 @@ class PyMonitor {
 };
 
 }  // namespace
+
+dynamic::Monitor& native_monitor_of(nb::handle monitor) {
+  return nb::cast<PyMonitor&>(monitor).monitor();
+}
 
 void bind_dynamic(nb::module_& module) {
   nb::class_<PyMonitor>(module, "Monitor")

@@ -520,6 +520,49 @@ def count_arcs(
     native_plan: NativePlan, threads: int, timeout: float | None
 ) -> tuple[NDArray[np.uint64], int]: ...
 
+_NamedVertices: TypeAlias = tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]
+_Numbered: TypeAlias = tuple[
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.int64] | None,
+    int,
+    int,
+    NDArray[np.uint32] | None,
+    tuple[int, int] | None,
+]
+
+class VertexIds:
+    def __init__(self, fewest: int, most: int) -> None: ...
+    def load_integers(self, ids: NDArray[np.int64]) -> None: ...
+    def load_strings(self, ids: NDArray[np.uint32]) -> None: ...
+    def number_integers(
+        self,
+        monitor: Monitor,
+        sources: NDArray[Any],
+        targets: NDArray[Any],
+        kept: NDArray[np.uint8] | None,
+        named: _NamedVertices | None,
+        unlabelled: int,
+    ) -> _Numbered | None: ...
+    def number_strings(
+        self,
+        monitor: Monitor,
+        sources: NDArray[Any],
+        targets: NDArray[Any],
+        kept: NDArray[np.uint8] | None,
+        named: _NamedVertices | None,
+        unlabelled: int,
+    ) -> _Numbered | None: ...
+    def keep(self, count: int) -> None: ...
+    def vertex_of(self, name: int | str) -> int | None: ...
+    def names(self, vertices: NDArray[np.uint32]) -> NDArray[Any]: ...
+    def all(self) -> NDArray[Any]: ...
+    def __len__(self) -> int: ...
+    @property
+    def kind(self) -> str | None: ...
+
+def vertex_codes(monitor: Monitor) -> NDArray[np.uint32]: ...
+
 class Monitor:
     def __init__(self, directed: bool, count_copies: bool) -> None: ...
     def load(
