@@ -339,6 +339,7 @@ class PyMonitor {
                           to_numpy(std::move(labels)), to_numpy(std::move(copies)));
   }
 
+  dynamic::Monitor& monitor() { return monitor_; }
   std::uint32_t num_vertices() const { return graph().vertices(); }
   std::uint64_t num_edges() {
     write_put_off();
@@ -433,6 +434,10 @@ class PyMonitor {
 };
 
 }  // namespace
+
+dynamic::Monitor& native_monitor_of(nb::handle monitor) {
+  return nb::cast<PyMonitor&>(monitor).monitor();
+}
 
 void bind_dynamic(nb::module_& module) {
   nb::class_<dynamic::PutOffNoops>(module, "PutOffNoops")

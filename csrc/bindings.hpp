@@ -4,12 +4,17 @@
 
 namespace motiflux {
 
+namespace dynamic {
+class Monitor;
+}
 namespace search {
 struct NativePlan;
 }
 
 // The plan in Python's NativePlan, valid as long as that object exists.
 const search::NativePlan& native_plan_of(nanobind::handle native_plan);
+// That of Python's Monitor, likewise.
+dynamic::Monitor& native_monitor_of(nanobind::handle monitor);
 
 void bind_candidates(nanobind::module_& module);
 void bind_dynamic(nanobind::module_& module);
@@ -17,6 +22,7 @@ void bind_generate(nanobind::module_& module);
 void bind_graph(nanobind::module_& module);
 void bind_local_counts(nanobind::module_& module);
 void bind_names(nanobind::module_& module);
+void bind_numbering(nanobind::module_& module);
 void bind_ring(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);
 void bind_sample(nanobind::module_& module);

@@ -13,7 +13,7 @@ from motiflux import _native
 from motiflux.errors import ArgumentError
 from motiflux.stream.checkpoint import Checkpoint
 from motiflux.stream.matching.core import Core
-from motiflux.stream.matching.names import GrowingCodes, GrowingIds
+from motiflux.stream.matching.names import GrowingIds
 from motiflux.stream.time_kinds import TimeKind
 from motiflux.stream.window import open_window
 
@@ -52,7 +52,7 @@ class Kept(Core):
             sources, targets, labels, since, came = native.window_copies()
             in_window = (sources, targets, labels, since)
         arrays |= dict(zip(_WINDOW_ARRAYS, in_window, strict=True))
-        arrays |= {"vertex_ids": self._numbering.ids.all(), "vertex_labels": self._numbering.codes.all()}
+        arrays |= {"vertex_ids": self._numbering.ids.all(), "vertex_labels": _native.vertex_codes(native)}
         return Checkpoint(
             directed=self._base.directed,
             options=self._options.arguments(),
@@ -76,7 +76,6 @@ class Kept(Core):
         edge_codes = self._numbering.edge_labels.codes_of(np.array(saved.edge_label_values))
         codes = vertex_codes[saved.arrays["vertex_labels"]]
         self._numbering.ids = GrowingIds(saved.arrays["vertex_ids"])
-        self._numbering.codes = GrowingCodes(len(codes), codes)
         native = _native.Monitor(saved.directed, self._options.count_copies)
         native.load(codes, *saved.rows(edge_codes))
         if self._options.span is not None:

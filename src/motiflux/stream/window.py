@@ -123,6 +123,11 @@ class Clock:
         self.kind: TimeKind | None = None
         """The kind of the times so far."""
 
+    @property
+    def needs_times(self) -> bool:
+        """Whether updates without times are refused."""
+        return self._needed is not None
+
     def order(
         self, times: NDArray[Any] | None, zoned: Zoned | None, kept: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64] | None, int]:

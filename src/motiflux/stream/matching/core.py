@@ -323,7 +323,7 @@ class Core:
                     np.repeat(sources, repeat),
                     np.repeat(targets, repeat),
                     vertex_ids=self._numbering.ids.all(),
-                    vertex_labels=vertex_names[self._numbering.codes.all()],
+                    vertex_labels=vertex_names[_native.vertex_codes(self._open())],
                     edge_labels=names[np.repeat(labels, repeat)],
                     directed=self._base.directed,
                     positions=True,

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.errors import GraphError, StreamError
+from motiflux import _native
+from motiflux.errors import StreamError
 from motiflux.graph import LabelTable
 from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, IdArray, Label, LabelArray, VertexArray, VertexId
 
-# A table from ids to vertices is kept if it has at most this number of entries for each vertex.
-_SPARSEST = 8
+# Integer ids below this are looked up in a table, whatever the number of vertices.
 _FEWEST = 1 << 16
 
 _UNKNOWN = -1
@@ -87,10 +87,11 @@ class GrowingLabels:
                     self._table[label] = self.code(label)
                 codes = self._table[labels]
             return codes.astype(np.uint32)
-        distinct, places = np.unique(labels, return_inverse=True)
-        coded: NDArray[Any] = np.array([self.code(label) for label in distinct.tolist()], dtype=np.uint32)
-        all_codes: LabelArray = coded[places]
-        return all_codes
+        listed = labels.tolist()
+        known = list(map(self._codes.get, listed))
+        if None in known:
+            known = [self.code(label) for label in listed]
+        return np.array(known, dtype=np.uint32)
 
     def keep(self, count: int) -> None:
         """Drop the labels after the first `count`."""
@@ -104,9 +105,6 @@ class GrowingLabels:
 class GrowingIds:
     """External ids of vertices, numbered in the order of their first occurrence.
 
-    Ctrl-C may interrupt between any two steps: `keep` undoes half an addition too, and at any time an id is
-    in the dict or the table or both.
-
     Parameters
     ----------
     ids
@@ -114,86 +112,36 @@ class GrowingIds:
     """
 
     def __init__(self, ids: IdArray) -> None:
-        self._ids: NDArray[Any] = ids
-        self._size = len(self._ids)
-        # The ids of an empty graph may become integers or strings.
-        self.kind: str | None = self._ids.dtype.kind if self._size else None
-        self._late: dict[VertexId, int] = {}
-        self._table: NDArray[np.int64] | None = None
-        self._make_table()
+        self.native = _native.VertexIds(_FEWEST, MAX_VERTICES)
+        if ids.dtype.kind == "U":
+            self.native.load_strings(code_points(ids))
+        else:
+            self.native.load_integers(np.ascontiguousarray(ids, dtype=np.int64))
 
     def __len__(self) -> int:
-        return self._size
+        return len(self.native)
 
-    def _make_table(self) -> None:
-        """Make an array from id to vertex, where ids are small numbers."""
-        ids = self._ids[: self._size]
-        if ids.dtype.kind != "i" or not self._size:
-            if self._size and not self._late:
-                self._late = {name: number for number, name in enumerate(ids.tolist())}
-            return
-        least, most = int(ids.min()), int(ids.max())
-        if least < 0 or most >= max(_SPARSEST * self._size, _FEWEST):
-            self._late = {name: number for number, name in enumerate(ids.tolist())}
-            self._table = None
-            return
-        table: NDArray[Any] = np.full(most + 1, _UNKNOWN, dtype=np.int32 if self._size < 2**31 else np.int64)
-        table[ids] = np.arange(self._size)
-        self._table = table
-        self._late = {}
+    @property
+    def kind(self) -> str | None:
+        """``"i"`` for integers, ``"U"`` for strings; None while there are none, which may become either."""
+        return self.native.kind
 
-    def find(self, ids: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the vertices of ids [k]; -1 for unknown ids."""
-        found = np.full(len(ids), _UNKNOWN, dtype=np.int64)
-        if self._table is not None and ids.dtype.kind == "i":
-            within = (ids >= 0) & (ids < len(self._table))
-            if within.all():
-                found = self._table[ids].astype(np.int64)
-            else:
-                found[within] = self._table[ids[within]]
-        if self._late:
-            rows = np.flatnonzero(found < 0)
-            found[rows] = [self._late.get(name, _UNKNOWN) for name in ids[rows].tolist()]
-        return found
-
-    def add(self, ids: NDArray[Any]) -> None:
-        """Give the next numbers to ids that are new and distinct."""
-        if self._size + len(ids) > MAX_VERTICES:
-            raise GraphError(f"expected at most {MAX_VERTICES:,} vertices, found more")
-        if not len(ids):
-            return
-        if self.kind is None:
-            self.kind, self._ids = ids.dtype.kind, np.empty(0, dtype=ids.dtype)
-        room = len(self._ids)
-        wider = np.promote_types(self._ids.dtype, ids.dtype)
-        if self._size + len(ids) > room or wider != self._ids.dtype:
-            grown = np.empty(max(self._size + len(ids), room + room // 2), dtype=wider)
-            grown[: self._size] = self._ids[: self._size]
-            self._ids = grown
-        self._ids[self._size : self._size + len(ids)] = ids
-        first = self._size
-        self._size += len(ids)  # before they are found, as `keep` reads no further
-        for number, name in enumerate(ids.tolist(), first):
-            self._late[name] = number
-        if self._table is not None and len(self._late) > max(_FEWEST, self._size // 2):
-            self._make_table()
+    def vertex_of(self, name: VertexId) -> int | None:
+        """Return the vertex of an id, or None while there is no such vertex."""
+        return self.native.vertex_of(name)
 
     def keep(self, count: int) -> None:
         """Drop the ids after the first `count`."""
-        dropped = self._ids[count : self._size]
-        for name in dropped.tolist():
-            self._late.pop(name, None)
-        if self._table is not None:
-            self._table[dropped[(dropped >= 0) & (dropped < len(self._table))]] = _UNKNOWN
-        self._size = count
+        self.native.keep(count)
 
     def names(self, vertices: VertexArray | NDArray[np.int64]) -> NDArray[Any]:
         """Return the ids of vertices, in the shape given."""
-        return self._ids[vertices]
+        wanted = np.ascontiguousarray(vertices, dtype=np.uint32)
+        return _as_ids(self.native.names(wanted.reshape(-1))).reshape(wanted.shape)
 
     def all(self) -> NDArray[Any]:
         """Return the ids of all vertices."""
-        return self._ids[: self._size]
+        return _as_ids(self.native.all())
 
     def check_kind(self, ids: NDArray[Any], what: str) -> None:
         """Refuse strings where ids are integers, and the other way round.
@@ -203,53 +151,21 @@ class GrowingIds:
         StreamError
             Names the first id.
         """
-        kind = ids.dtype.kind
-        if len(ids) and self.kind is not None and kind != self.kind:
-            wanted = "integers" if self.kind == "i" else "strings"
+        known = self.native.kind
+        if known is not None and ids.dtype.kind != known and len(ids):
+            wanted = "integers" if known == "i" else "strings"
             raise StreamError(f"{what}: expected {wanted}, as the graph's ids are, found {ids[0].item()!r}")
 
 
-class GrowingCodes:
-    """Label codes of vertices, which grow in number.
+def code_points(strings: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return the code points of strings, uint32 [k, the most characters], with zeros at the end."""
+    wide = strings if strings.dtype.itemsize else strings.astype("<U1")
+    return np.ascontiguousarray(wide).view(np.uint32).reshape(len(wide), wide.dtype.itemsize // 4)
 
-    Parameters
-    ----------
-    vertices, codes
-        How many vertices there are at the start, and their codes; None: all 0.
-    """
 
-    def __init__(self, vertices: int, codes: NDArray[np.uint32] | None) -> None:
-        self._first = codes
-        self._known = vertices
-        self._late = np.empty(0, dtype=np.uint32)
-        self._size = vertices
-
-    def add(self, codes: NDArray[np.uint32]) -> None:
-        """Append the codes of the next vertices."""
-        begin = self._size - self._known
-        end = begin + len(codes)
-        if end > len(self._late):
-            grown = np.empty(max(end, 2 * len(self._late)), dtype=np.uint32)
-            grown[:begin] = self._late[:begin]
-            self._late = grown
-        self._late[begin:end] = codes
-        self._size += len(codes)
-
-    def keep(self, count: int) -> None:
-        """Drop the vertices after the first `count`."""
-        self._size = count
-
-    def of(self, vertex: int) -> int:
-        """Return that of a vertex."""
-        if vertex >= self._known:
-            return int(self._late[vertex - self._known])
-        return 0 if self._first is None else int(self._first[vertex])
-
-    def all(self) -> NDArray[np.uint32]:
-        """Return the codes of all vertices."""
-        first = np.zeros(self._known, dtype=np.uint32) if self._first is None else self._first
-        late = self._late[: self._size - self._known]
-        return np.concatenate([first, late]) if len(late) else first
+def _as_ids(values: NDArray[Any]) -> NDArray[Any]:
+    """Return integers as they are, and code points [k, width] as strings."""
+    return values if values.ndim == 1 else values.view(f"<U{values.shape[1]}").reshape(len(values))
 
 
 def label_codes(labels: Iterable[Label] | None, known: GrowingLabels) -> tuple[int, ...] | None:

@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.errors import StreamError
+from motiflux.errors import GraphError, StreamError
 from motiflux.graph import Graph
-from motiflux.stream.matching.names import GrowingCodes, GrowingIds, GrowingLabels
+from motiflux.stream.matching.names import GrowingIds, GrowingLabels, code_points
 from motiflux.stream.time_kinds import TimeKind
 from motiflux.stream.updates import Updates, VertexLabels
 from motiflux.stream.window import Clock
-from motiflux.types import DEFAULT_LABEL, Label, VertexId
+from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, VertexId
+
+_NO_CODE = 2**32 - 1
+"""The code of vertices without a label, where no element has that label."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class Mark(NamedTuple):
     edge_labels: int
     latest: int
     time_kind: TimeKind | None
-    kinds: tuple[str | None, str | None, str | None]
+    label_kinds: tuple[str | None, str | None]
 
 
 class Numbering:
@@ -67,7 +70,6 @@ class Numbering:
 
     def __init__(self, graph: Graph, clock: Clock) -> None:
         self.ids = GrowingIds(graph.vertex_ids)
-        self.codes = GrowingCodes(graph.num_vertices, graph.vertex_labels)
         self.vertex_labels = GrowingLabels(graph.vertex_label_table, in_use=graph.num_vertices > 0)
         self.edge_labels = GrowingLabels(graph.edge_label_table, in_use=graph.num_edges > 0)
         self.clock = clock
@@ -76,11 +78,7 @@ class Numbering:
 
     def vertex_of(self, name: VertexId) -> int | None:
         """Return the vertex of an id, or None while there is no such vertex."""
-        column = np.array([name])
-        if column.dtype.kind != self.ids.kind or column[0] != name:
-            return None
-        found = int(self.ids.find(column)[0])
-        return None if found < 0 else found
+        return self.ids.vertex_of(name)
 
     def await_ids(self, lists: Mapping[VertexId, Sequence[int]]) -> None:
         """Add vertices to lists when their ids occur."""
@@ -102,17 +100,16 @@ class Numbering:
             len(self.edge_labels.values),
             self.clock.latest,
             self.clock.kind,
-            (self.ids.kind, self.vertex_labels.kind_in_use, self.edge_labels.kind_in_use),
+            (self.vertex_labels.kind_in_use, self.edge_labels.kind_in_use),
         )
 
     def back_to(self, mark: Mark) -> None:
         """Undo all changes since `mark`."""
         self.ids.keep(mark.vertices)
-        self.codes.keep(mark.vertices)
         self.vertex_labels.keep(mark.vertex_labels)
         self.edge_labels.keep(mark.edge_labels)
         self.clock.latest, self.clock.kind = mark.latest, mark.time_kind
-        self.ids.kind, self.vertex_labels.kind_in_use, self.edge_labels.kind_in_use = mark.kinds
+        self.vertex_labels.kind_in_use, self.edge_labels.kind_in_use = mark.label_kinds
 
     def columns(self, updates: Updates, native: _native.Monitor) -> NativeUpdates:
         """Return updates in internal numbers; the vertices that they bring are added.
@@ -122,115 +119,120 @@ class Numbering:
         StreamError
             Ids or labels of the wrong kind, labels that change, or moments out of order.
         """
-        self.ids.check_kind(updates.sources, "updates, sources")
-        self.ids.check_kind(updates.targets, "updates, targets")
-        if len(updates) and updates.sources.dtype.kind != updates.targets.dtype.kind:
-            raise StreamError("updates: expected all ids to be integers, or all strings, found both")
-        kept = updates.sources != updates.targets
-        self_loops = len(kept) - int(np.count_nonzero(kept))
-        kept, moments, late = self.clock.order(updates.times, updates.zoned, kept)
-        origin = None
-        inserts, sources, targets, labels = updates.inserts, updates.sources, updates.targets, updates.labels
-        if not kept.all():
-            origin = np.flatnonzero(kept)
-            inserts, sources, targets = inserts[kept], sources[kept], targets[kept]
-            labels = None if labels is None else labels[kept]
-        ends = [self.ids.find(sources), self.ids.find(targets)]
-        if updates.vertex_labels is not None or any((part < 0).any() for part in ends):
-            self._add_vertices(native, (sources, targets), ends, updates.vertex_labels, origin)
-            ends = [self.ids.find(sources), self.ids.find(targets)]
+        kind = self._kind_of(updates)
+        mask, moments, late, loops = None, None, 0, 0
+        if updates.times is not None or self.clock.needs_times:
+            kept = updates.sources != updates.targets
+            loops = len(kept) - int(np.count_nonzero(kept))
+            kept, moments, late = self.clock.order(updates.times, updates.zoned, kept)
+            mask = kept.view(np.uint8)
+        sources, targets, origin, self_loops = self._numbered(updates, kind, mask, native)
+        inserts, labels = updates.inserts, updates.labels
+        if origin is not None:
+            inserts = inserts[origin]
+            labels = None if labels is None else labels[origin]
         codes = None
         if len(sources):
-            kind = "i" if labels is None else labels.dtype.kind
-            self.edge_labels.admit(kind, "updates, labels")
+            self.edge_labels.admit("i" if labels is None else labels.dtype.kind, "updates, labels")
         if labels is not None:
             codes = self.edge_labels.codes_of(labels)
         elif (default := self.edge_labels.code(DEFAULT_LABEL)) != 0:
             codes = np.full(len(sources), default, dtype=np.uint32)
-        return NativeUpdates(
-            np.ascontiguousarray(inserts).view(np.uint8),
-            ends[0].astype(np.uint32),
-            ends[1].astype(np.uint32),
-            codes,
-            origin,
-            moments,
-            self_loops,
-            late,
+        inserted = inserts.view(np.uint8)
+        return NativeUpdates(inserted, sources, targets, codes, origin, moments, self_loops + loops, late)
+
+    def _kind_of(self, updates: Updates) -> str:
+        """Return the kind of the ids; refuse others than those of the graph."""
+        kind = updates.sources.dtype.kind
+        if kind != self.ids.kind or updates.targets.dtype.kind != kind:
+            self.ids.check_kind(updates.sources, "updates, sources")
+            self.ids.check_kind(updates.targets, "updates, targets")
+            if len(updates) and kind != updates.targets.dtype.kind:
+                raise StreamError("updates: expected all ids to be integers, or all strings, found both")
+        named = updates.vertex_labels
+        if named is not None and len(named.ids):
+            self.ids.check_kind(named.ids, "vertex labels, ids")
+            if len(updates) and kind != named.ids.dtype.kind:
+                found = named.ids[0].item()
+                raise StreamError(f"vertex labels, ids: expected ids as updates have them, found {found!r}")
+            return named.ids.dtype.kind
+        return kind
+
+    def _numbered(
+        self, updates: Updates, kind: str, kept: NDArray[np.uint8] | None, native: _native.Monitor
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64] | None, int]:
+        """Return the ends of updates in numbers, the positions of those kept, and the number of self-loops.
+
+        New vertices are added: those with labels in the order in which these are named, then the others in
+        the order of their first occurrence.
+        """
+        names = updates.vertex_labels if updates.vertex_labels and len(updates.vertex_labels.ids) else None
+        named = None
+        of_strings = kind == "U"
+        if names is not None:
+            ids = code_points(names.ids) if of_strings else np.ascontiguousarray(names.ids)
+            places = np.ascontiguousarray(names.positions, dtype=np.int64)
+            named = (ids, self.vertex_labels.codes_of(names.labels), places)
+        default = self.vertex_labels.find(DEFAULT_LABEL)
+        unlabelled = _NO_CODE if default is None else default
+        ends: tuple[NDArray[Any], NDArray[Any]] = (updates.sources, updates.targets)
+        if not len(updates):  # columns of no ids may have any type
+            ends = (np.empty(0, dtype="<U1" if of_strings else np.int64),) * 2
+        if of_strings:
+            number = self.ids.native.number_strings
+            ends = (code_points(ends[0]), code_points(ends[1]))
+        else:
+            number = self.ids.native.number_integers
+        found = number(native, *ends, kept, named, unlabelled)
+        if found is None:
+            raise GraphError(f"expected at most {MAX_VERTICES:,} vertices, found more")
+        sources, targets, origin, self_loops, added, codes, conflict = found
+        if conflict is not None:
+            raise self._changed_label(names, *conflict)
+        if added:
+            self._add_vertices(native, added, codes, names)
+        return sources, targets, origin, self_loops
+
+    def _changed_label(self, named: VertexLabels | None, at: int, before: int) -> StreamError:
+        assert named is not None
+        name, label, position = (column[at].item() for column in (named.ids, named.labels, named.positions))
+        had = DEFAULT_LABEL if before == _NO_CODE else self.vertex_labels.values[before]
+        return StreamError(
+            f"vertex {name!r}: expected the label it has, {had!r}, found {label!r}; "
+            "labels of vertices do not change",
+            position,
+            at,
         )
 
     def _add_vertices(
         self,
         native: _native.Monitor,
-        mentioned: tuple[NDArray[Any], NDArray[Any]],
-        ends: Sequence[NDArray[np.int64]],
+        added: int,
+        codes: NDArray[np.uint32] | None,
         named: VertexLabels | None,
-        origin: NDArray[np.int64] | None,
     ) -> None:
-        """Add the vertices that updates mention or name, in the order of their ids."""
-        labels: dict[VertexId, Label] = {}
-        first_mention = _first_mentions(mentioned, ends, origin)
-        if named is not None:
-            self.ids.check_kind(named.ids, "vertex labels, ids")
-            self._name(named, labels, first_mention)
-        new = dict.fromkeys([*labels, *first_mention])
-        if not new:
-            return
-        for name in new:
-            kind = "U" if isinstance(labels.get(name, DEFAULT_LABEL), str) else "i"
+        """Add vertices that have numbers: the first ones with these labels, the others without."""
+        first = native.num_vertices
+        labelled = 0 if codes is None else len(codes)
+        if codes is not None:
+            assert named is not None
+            self._admit(first, named.labels.dtype.kind)
+            native.add_vertices(codes)
+        if added > labelled:
+            self._admit(first + labelled, "i")
+            default = self.vertex_labels.code(DEFAULT_LABEL)
+            native.add_vertices(np.full(added - labelled, default, dtype=np.uint32))
+        for name, lists in self.awaited.items():
+            vertex = self.ids.vertex_of(name)
+            if vertex is not None and vertex >= first:
+                for number in lists:
+                    native.extend_list(number, vertex)
+
+    def _admit(self, vertex: int, kind: str) -> None:
+        """Admit the kind of the label of a new vertex."""
+        if kind != self.vertex_labels.kind_in_use:
+            name = self.ids.names(np.array([vertex]))[0].item()
             self.vertex_labels.admit(kind, f"vertex {name!r}, label")
-        column = np.array(list(new))
-        codes = np.array(
-            [self.vertex_labels.code(labels.get(name, DEFAULT_LABEL)) for name in new], dtype=np.uint32
-        )
-        first = len(self.ids)
-        self.ids.add(column)
-        self.codes.add(codes)
-        native.add_vertices(codes)
-        for vertex, name in enumerate(new, first):
-            for number in self.awaited.get(name, ()):
-                native.extend_list(number, vertex)
-
-    def _name(
-        self, named: VertexLabels, labels: dict[VertexId, Label], first_mention: Mapping[VertexId, int]
-    ) -> None:
-        """Set the labels of new vertices in `labels`; refuse a change of label."""
-        known = self.ids.find(named.ids)
-        rows = zip(
-            named.ids.tolist(), named.labels.tolist(), named.positions.tolist(), known.tolist(), strict=True
-        )
-        for at, (name, label, position, vertex) in enumerate(rows):
-            if vertex >= 0:
-                before = self.vertex_labels.values[self.codes.of(vertex)]
-            elif name in labels:
-                before = labels[name]
-            elif first_mention.get(name, position) < position:
-                before = DEFAULT_LABEL
-            else:
-                labels[name] = label
-                continue
-            if before != label:
-                raise StreamError(
-                    f"vertex {name!r}: expected the label it has, {before!r}, found {label!r}; "
-                    "labels of vertices do not change",
-                    position,
-                    at,
-                )
-
-
-def _first_mentions(
-    mentioned: tuple[NDArray[Any], NDArray[Any]],
-    ends: Sequence[NDArray[np.int64]],
-    origin: NDArray[np.int64] | None,
-) -> dict[VertexId, int]:
-    """Return the unknown ids that updates mention, and the position of the first that does."""
-    found: dict[VertexId, int] = {}
-    unknown = np.flatnonzero((ends[0] < 0) | (ends[1] < 0))
-    for row in unknown.tolist():
-        position = row if origin is None else int(origin[row])
-        for column, end in zip(mentioned, ends, strict=True):
-            if end[row] < 0:
-                found.setdefault(column[row].item(), position)
-    return found
 
 
 def original(numbers: NDArray[np.uint64], origin: NDArray[np.int64] | None) -> NDArray[np.uint64]:

@@ -1,0 +1,314 @@
+// Bindings of the ids of vertices (csrc/dynamic/vertex_ids.hpp).
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bind_checks.hpp"
+#include "bind_numbering.hpp"
+#include "bindings.hpp"
+#include "common/arrays.hpp"
+#include "common/free_gil.hpp"
+#include "common/parallel.hpp"
+#include "common/watched.hpp"
+#include "dynamic/monitor.hpp"
+#include "dynamic/numbering.hpp"
+
+namespace motiflux {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using dynamic::IntegerIds;
+using dynamic::Label;
+using dynamic::Numbered;
+using dynamic::StringIds;
+using dynamic::Vertex;
+
+constexpr std::size_t kBrief = 1 << 10;  // ids numbered while the GIL is held
+constexpr std::size_t kFew = 1 << 16;    // ids numbered too fast for Ctrl-C to matter
+
+class IntegerColumn {
+ public:
+  using Input = InputArray<std::int64_t>;
+  static constexpr bool kIsCheap = true;
+
+  explicit IntegerColumn(const Input& values) : values_(values.data()), size_(values.size()) {}
+  std::size_t size() const { return size_; }
+  std::int64_t at(std::size_t row) const { return values_[row]; }
+  bool same(std::size_t row, const IntegerColumn& other) const { return values_[row] == other.values_[row]; }
+
+ private:
+  const std::int64_t* values_;
+  std::size_t size_;
+};
+
+// Strings as NumPy has them: code points, as many for each, with zeros at the end.
+class StringColumn {
+ public:
+  using Input = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  static constexpr bool kIsCheap = false;
+
+  explicit StringColumn(const Input& values)
+      : points_(values.data()), size_(values.shape(0)), width_(values.shape(1)) {}
+  std::size_t size() const { return size_; }
+  // Valid until the next call.
+  std::string_view at(std::size_t row) const {
+    const std::uint32_t* const first = points_ + row * width_;
+    const std::size_t length = length_of(row);
+    utf8_.resize(4 * length);
+    char* to = utf8_.data();
+    for (const std::uint32_t* point = first; point != first + length; ++point) to = put(*point, to);
+    return {utf8_.data(), static_cast<std::size_t>(to - utf8_.data())};
+  }
+  bool same(std::size_t row, const StringColumn& other) const {
+    const std::size_t length = length_of(row);
+    return length == other.length_of(row) &&
+           std::equal(points_ + row * width_, points_ + row * width_ + length,
+                      other.points_ + row * other.width_);
+  }
+
+ private:
+  std::size_t length_of(std::size_t row) const {
+    std::size_t length = width_;
+    while (length > 0 && points_[row * width_ + length - 1] == 0) --length;
+    return length;
+  }
+  static char* put(std::uint32_t point, char* to) {
+    if (point < 0x80) {
+      *to++ = static_cast<char>(point);
+    } else if (point < 0x800) {
+      *to++ = static_cast<char>(0xC0 | point >> 6);
+      *to++ = static_cast<char>(0x80 | (point & 0x3F));
+    } else if (point < 0x10000) {
+      *to++ = static_cast<char>(0xE0 | point >> 12);
+      *to++ = static_cast<char>(0x80 | (point >> 6 & 0x3F));
+      *to++ = static_cast<char>(0x80 | (point & 0x3F));
+    } else {
+      *to++ = static_cast<char>(0xF0 | point >> 18);
+      *to++ = static_cast<char>(0x80 | (point >> 12 & 0x3F));
+      *to++ = static_cast<char>(0x80 | (point >> 6 & 0x3F));
+      *to++ = static_cast<char>(0x80 | (point & 0x3F));
+    }
+    return to;
+  }
+
+  const std::uint32_t* points_;
+  std::size_t size_, width_;
+  mutable std::string utf8_;
+};
+
+// Writes UTF-8 as code points, with zeros up to `width`.
+void put_points(std::string_view text, std::uint32_t* to, std::size_t width) {
+  std::uint32_t* const end = to + width;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto byte = [&](std::size_t after) { return static_cast<unsigned char>(text[at + after]); };
+    const unsigned first = byte(0);
+    if (first < 0x80) {
+      *to++ = first;
+      at += 1;
+    } else if (first < 0xE0) {
+      *to++ = (first & 0x1F) << 6 | (byte(1) & 0x3F);
+      at += 2;
+    } else if (first < 0xF0) {
+      *to++ = (first & 0x0F) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3F);
+      at += 3;
+    } else {
+      *to++ = (first & 0x07) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3F);
+      at += 4;
+    }
+  }
+  std::fill(to, end, 0);
+}
+
+template <class Ids, class Column>
+using PyNamed = std::tuple<typename Column::Input, InputArray<Label>, InputArray<std::int64_t>>;
+
+// Takes the lock without the GIL if another thread has it.
+std::unique_lock<std::mutex> locked(std::mutex& mutex) {
+  std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock) {
+    const FreeGil free_gil;
+    lock.lock();
+  }
+  return lock;
+}
+
+template <class Column, class Ids>
+nb::object number(PyVertexIds& self, Ids& ids, nb::handle monitor, const typename Column::Input& sources,
+                  const typename Column::Input& targets, const std::optional<InputArray<std::uint8_t>>& kept,
+                  const std::optional<PyNamed<Ids, Column>>& named, Label unlabelled) {
+  const Column from(sources), to(targets);
+  require(from.size() == to.size() && (!kept || kept->size() == from.size()),
+          "columns of updates differ in length");
+  const dynamic::Graph& graph = native_monitor_of(monitor).graph();
+  const std::size_t before = self.ids.size();
+  Numbered found;
+  const auto work = [&](const std::atomic<bool>& stop) {
+    const std::lock_guard lock(self.mutex);
+    try {
+      dynamic::Numbering<Ids> numbering(ids, self.most, unlabelled);
+      const Workers workers{1, &stop};
+      numbering.number(from, to, as_span(kept), [&] { workers.check(); });
+      if (named) {
+        const auto& [names, codes, positions] = *named;
+        const dynamic::NamedVertices<Column> vertices{Column(names), as_span(codes), as_span(positions)};
+        numbering.name(vertices, [&](Vertex vertex) { return graph.label(vertex); });
+      }
+      found = numbering.take();
+      if (found.conflict) ids.keep(before);
+    } catch (...) {
+      ids.keep(before);
+      throw;
+    }
+  };
+  if (named) {
+    const auto& [names, codes, positions] = *named;
+    require(codes.size() == names.shape(0) && positions.size() == names.shape(0),
+            "columns of labels of vertices differ in length");
+  }
+  const std::size_t size = from.size() + (named ? std::get<1>(*named).size() : 0);
+  const std::atomic<bool> never{false};
+  try {
+    if (size <= kBrief && self.mutex.try_lock()) {
+      self.mutex.unlock();
+      work(never);
+    } else if (size <= kFew) {
+      const FreeGil free_gil;
+      work(never);
+    } else {
+      run_interruptible(work);
+    }
+  } catch (const dynamic::TooManyVertices&) {
+    return nb::none();
+  }
+  const bool all = found.sources.size() == from.size();
+  const nb::object conflict =
+      found.conflict ? nb::object(nb::make_tuple(found.conflict->at, found.conflict->before)) : nb::none();
+  return nb::make_tuple(to_numpy(std::move(found.sources)), to_numpy(std::move(found.targets)),
+                        all ? nb::none() : to_numpy(std::move(found.origins)), found.self_loops, found.added,
+                        to_numpy_or_none(std::move(found.codes)), conflict);
+}
+
+nb::object number_integers(PyVertexIds& self, nb::handle monitor, const IntegerColumn::Input& sources,
+                           const IntegerColumn::Input& targets,
+                           const std::optional<InputArray<std::uint8_t>>& kept,
+                           const std::optional<PyNamed<IntegerIds, IntegerColumn>>& named, Label unlabelled) {
+  return number<IntegerColumn>(self, self.ids.integers, monitor, sources, targets, kept, named, unlabelled);
+}
+
+nb::object number_strings(PyVertexIds& self, nb::handle monitor, const StringColumn::Input& sources,
+                          const StringColumn::Input& targets,
+                          const std::optional<InputArray<std::uint8_t>>& kept,
+                          const std::optional<PyNamed<StringIds, StringColumn>>& named, Label unlabelled) {
+  return number<StringColumn>(self, self.ids.strings, monitor, sources, targets, kept, named, unlabelled);
+}
+
+void load_integers(PyVertexIds& self, const IntegerColumn::Input& ids) {
+  require(self.ids.size() == 0, "there are ids already");
+  const FreeGil free_gil;
+  self.ids.integers.load(ids.data(), ids.size());
+}
+
+void load_strings(PyVertexIds& self, const StringColumn::Input& ids) {
+  require(self.ids.size() == 0, "there are ids already");
+  const FreeGil free_gil;
+  const StringColumn column(ids);
+  for (std::size_t row = 0; row < column.size(); ++row) self.ids.strings.add(column.at(row));
+}
+
+// The vertex of an id; None if there is no such vertex.
+nb::object vertex_of(PyVertexIds& self, nb::handle id) {
+  const auto lock = locked(self.mutex);
+  Vertex found = dynamic::kUnknown;
+  if (nb::isinstance<nb::str>(id)) {
+    const nb::object utf8 = id.attr("encode")("utf-8", "surrogatepass");
+    const nb::bytes bytes = nb::cast<nb::bytes>(utf8);
+    found = self.ids.strings.find({bytes.c_str(), bytes.size()});
+  } else if (std::int64_t value; nb::try_cast(id, value)) {
+    found = self.ids.integers.find(value);
+  }
+  return found == dynamic::kUnknown ? nb::none() : nb::object(nb::int_(found));
+}
+
+// Calls get(row), the number of a vertex, for each row.
+template <class Get>
+nb::object integers(const IntegerIds& ids, std::size_t count, Get&& get) {
+  std::vector<std::int64_t> values(count);
+  for (std::size_t row = 0; row < count; ++row) values[row] = ids.at(get(row));
+  return to_numpy(std::move(values));
+}
+
+template <class Get>
+nb::object points(const StringIds& ids, std::size_t count, Get&& get) {
+  const std::size_t width = std::max<std::size_t>(ids.widest(), 1);
+  std::vector<std::uint32_t> values(count * width);
+  for (std::size_t row = 0; row < count; ++row) put_points(ids.at(get(row)), &values[row * width], width);
+  return to_numpy(std::move(values), count, width);
+}
+
+// The ids of vertices: integers, or strings as code points.
+template <class Get>
+nb::object ids_of(PyVertexIds& self, std::size_t count, Get&& get) {
+  const auto lock = locked(self.mutex);
+  if (self.ids.strings.size() > 0) return points(self.ids.strings, count, get);
+  return integers(self.ids.integers, count, get);
+}
+
+nb::object names(PyVertexIds& self, const InputArray<Vertex>& vertices) {
+  for (const Vertex vertex : as_span(vertices)) require(vertex < self.ids.size(), "there is no such vertex");
+  return ids_of(self, vertices.size(), [&](std::size_t row) { return vertices.data()[row]; });
+}
+
+nb::object all(PyVertexIds& self) {
+  return ids_of(self, self.ids.size(), [](std::size_t row) { return static_cast<Vertex>(row); });
+}
+
+// The first letter of the type of ids in NumPy; None while there are none.
+nb::object kind(const PyVertexIds& self) {
+  if (self.ids.size() == 0) return nb::none();
+  return nb::str(self.ids.strings.size() > 0 ? "U" : "i");
+}
+
+// The codes of the labels of all vertices.
+nb::object vertex_codes(nb::handle monitor) {
+  const dynamic::Graph& graph = native_monitor_of(monitor).graph();
+  std::vector<Label> codes(graph.vertices());
+  for (Vertex vertex = 0; vertex < codes.size(); ++vertex) codes[vertex] = graph.label(vertex);
+  return to_numpy(std::move(codes));
+}
+
+}  // namespace
+
+void bind_numbering(nb::module_& module) {
+  nb::class_<PyVertexIds>(module, "VertexIds")
+      .def(nb::init<std::size_t, std::size_t>(), "fewest"_a, "most"_a)
+      .def("load_integers", &load_integers, "ids"_a)
+      .def("load_strings", &load_strings, "ids"_a)
+      .def("number_integers", &number_integers, "monitor"_a, "sources"_a, "targets"_a, "kept"_a.none(),
+           "named"_a.none(), "unlabelled"_a)
+      .def("number_strings", &number_strings, "monitor"_a, "sources"_a, "targets"_a, "kept"_a.none(),
+           "named"_a.none(), "unlabelled"_a)
+      .def("keep",
+           [](PyVertexIds& self, std::size_t count) {
+             const auto lock = locked(self.mutex);
+             self.ids.keep(count);
+           })
+      .def("vertex_of", &vertex_of, "name"_a)
+      .def("names", &names, "vertices"_a)
+      .def("all", &all)
+      .def("__len__", [](const PyVertexIds& self) { return self.ids.size(); })
+      .def_prop_ro("kind", &kind);
+  module.def("vertex_codes", &vertex_codes, "monitor"_a);
+}
+
+}  // namespace motiflux
