@@ -211,7 +211,7 @@ class PyMonitor {
     try {
       const FreeGil free_gil;
       if (batch)
-        monitor_.apply_batch(updates, switches, found, watch, full ? most : SIZE_MAX, flush);
+        monitor_.apply_batch(updates, threads, switches, found, watch, full ? most : SIZE_MAX, flush);
       else
         monitor_.apply_sequence(updates, threads, switches, found, watch, full ? most : SIZE_MAX, flush);
     } catch (const dynamic::Stopped&) {

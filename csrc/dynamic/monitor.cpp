@@ -265,7 +265,7 @@ void Monitor::one_by_one(std::span<const Update> updates, std::size_t first, std
     const Update& update = updates[number];
     const std::uint32_t gate = gates[number % kAhead];
     if (!put_off || watched(gate)) {
-      apply_one(update, number, pass);
+      apply_one(update, pass.number(number), pass);
       continue;
     }
     defer(update.edge, update.inserts, pass);
@@ -307,129 +307,6 @@ void Monitor::write_put_off(const Bulk::GoOn& go_on) {
   put_off_.write_earlier(go_on);
   edges_before_ += graph_.edges() - before;
   put_off_.write_current(go_on, done_);
-}
-
-// The net changes of the updates, one per edge, in the order of the first update of each.
-std::vector<Monitor::Net> Monitor::net_changes(std::span<const Update> updates, std::uint64_t& noops) const {
-  FlatMap<Edge, std::size_t> places;
-  std::vector<Net> net;
-  for (const auto& [edge, inserts] : updates) {
-    const std::size_t* known = places.find(edge);
-    if (known == nullptr) {
-      const std::uint64_t copies = graph_.copies(edge);
-      places[edge] = net.size();
-      net.push_back({edge, copies, copies});
-      known = places.find(edge);
-    }
-    std::uint64_t& copies = net[*known].after;
-    noops += (copies > 0) == inserts;
-    if (!inserts && copies == 0) continue;
-    if (inserts && copies > 0 && !count_copies_) continue;
-    copies = inserts ? copies + 1 : copies - 1;
-  }
-  return net;
-}
-
-std::vector<Edge> Monitor::between(Vertex a, Vertex b) const {
-  std::vector<Edge> found;
-  const auto add = [&](Vertex from, Vertex to) {
-    for (Class of : graph_.relations().classes_to(graph_.label(to))) {
-      const Edge edge = graph_.named(from, to, graph_.relations().classes()[of].edge);
-      if (graph_.has(edge)) found.push_back(edge);
-    }
-  };
-  add(std::min(a, b), std::max(a, b));
-  if (graph_.directed()) add(std::max(a, b), std::min(a, b));
-  return found;
-}
-
-// If a query edge has a witness before and after the batch but none throughout, its matches must not change:
-// an edge that only its relation accepts is inserted while the others change.
-std::vector<Edge> Monitor::stand_ins(std::span<const Net> net) const {
-  struct Change {
-    Vertex low, high;
-    const Net* net;
-  };
-  std::vector<Change> changes;
-  for (const Net& one : net)
-    if ((one.before > 0) != (one.after > 0))
-      changes.push_back(
-          {std::min(one.edge.source, one.edge.target), std::max(one.edge.source, one.edge.target), &one});
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return std::pair(a.low, a.high) < std::pair(b.low, b.high);
-  });
-  std::vector<Edge> needed;
-  const auto& relations = graph_.relations().all();
-  for (std::size_t first = 0, last; first < changes.size(); first = last) {
-    last = first + 1;
-    const auto [low, high, unused] = changes[first];
-    while (last < changes.size() && changes[last].low == low && changes[last].high == high) ++last;
-    if (last - first < 2) continue;
-    std::vector<Edge> kept = between(low, high), lost, gained;
-    for (std::size_t at = first; at < last; ++at) {
-      const Net& one = *changes[at].net;
-      (one.after > 0 ? gained : lost).push_back(one.edge);
-      std::erase(kept, one.edge);
-    }
-    for (std::uint32_t number = 0; number < relations.size(); ++number) {
-      const bool directions = graph_.directed() && !relations[number].either;
-      for (const bool forward : {true, false}) {
-        if (!forward && !directions) continue;
-        const Vertex from = forward ? low : high;
-        const auto serves = [&](const Edge& edge) {
-          return graph_.relations().accepts(number, edge.label) && (!directions || edge.source == from);
-        };
-        const auto any = [&](const std::vector<Edge>& edges) {
-          return std::any_of(edges.begin(), edges.end(), serves);
-        };
-        if (any(lost) && any(gained) && !any(kept))
-          needed.push_back(graph_.named(from, forward ? high : low, kStandIn + number));
-      }
-    }
-  }
-  return needed;
-}
-
-void Monitor::apply_batch(std::span<const Update> updates, Switches switches, Found& found, Watch& watch,
-                          std::size_t most, const std::function<void()>& full) {
-  found.patterns.resize(listed_.size());
-  Pass pass{found, watch, {allowed_, watch, &memory_}, most, full};
-  all_or_none([&] {
-    bulk_.start(1);
-    std::vector<Update> matched;
-    for (const Update& update : updates) {
-      if (!switches.put_off || watched(gate_of(update.edge)))
-        matched.push_back(update);
-      else
-        defer(update.edge, update.inserts, pass);
-    }
-    const std::vector<Net> net = net_changes(matched, found.noops);
-    const std::vector<Edge> standing = stand_ins(net);
-    for (const Edge& edge : standing) insert(edge);
-    std::size_t looked = 0;
-    const auto look = [&] {
-      if (++looked % 4096 == 0 && !watch.keep_going()) throw Stopped();
-    };
-    // First all deletions, then all insertions: a lost match is found with the first edge it loses, a gained
-    // match with the last edge it gains.
-    for (const auto& [edge, before, after] : net) {
-      look();
-      if (before == 0 || after > 0) continue;
-      set_more_copies(edge, 0);
-      match(edge, 0, false, pass);
-      erase(edge);
-    }
-    for (const auto& [edge, before, after] : net) {
-      look();
-      if (before == 0 && after > 0) {
-        insert(edge);
-        match(edge, 0, true, pass);
-      }
-      if (after > 0) set_more_copies(edge, after - 1);
-    }
-    for (const Edge& edge : standing) erase(edge);
-  });
-  found.put_off = put_off_.noops();
 }
 
 std::size_t Monitor::first_noop(std::span<const Update> updates) const {

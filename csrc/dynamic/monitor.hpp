@@ -75,8 +75,8 @@ class Monitor {
   void apply_sequence(std::span<const Update> updates, int threads, Switches switches, Found& found,
                       Watch& watch, std::size_t most, const std::function<void()>& full);
   // Applies updates as one change: only the difference between before and after is matched.
-  void apply_batch(std::span<const Update> updates, Switches switches, Found& found, Watch& watch,
-                   std::size_t most, const std::function<void()>& full);
+  void apply_batch(std::span<const Update> updates, int threads, Switches switches, Found& found,
+                   Watch& watch, std::size_t most, const std::function<void()>& full);
   // The first update that would change nothing, or updates.size() if there is none; another copy of an edge
   // is no change.
   std::size_t first_noop(std::span<const Update> updates) const;
@@ -102,7 +102,10 @@ class Monitor {
     Matcher<Now> matcher;
     std::size_t most;
     const std::function<void()>& full;
+    bool one_change = false;               // all updates are one change, which has number 0
     std::size_t words = 0, run_words = 0;  // words of rows since the last flush; in the last run
+
+    std::uint64_t number(std::uint64_t update) const { return one_change ? 0 : update; }
 
     void count_words(std::size_t more) {
       words += more;
@@ -149,13 +152,15 @@ class Monitor {
   void apply_one(const Update& update, std::uint64_t number, Pass& pass);
   void defer(const Edge& edge, bool inserts, Pass& pass);
   void write_put_off(const Bulk::GoOn& go_on);
+  void apply_in_order(std::span<const Update> updates, int threads, Switches switches, Pass& pass);
+  void forget_runs();
   // Applies and matches the updates of a run at once, on `threads` threads (dynamic/run.cpp).
   void run_at_once(std::span<const Update> run, std::size_t first, int threads, bool puts_off, Pass& pass);
   void write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_task(const Update& update, Moment number, Matcher<AtMoment>& matcher, Share& share) const;
   std::size_t next_length(std::size_t size, double each, const Pass& pass) const;
-  std::vector<Place> places_of_run(std::size_t first, Found& found) const;
+  std::vector<Place> places_of_run(std::size_t first, Pass& pass) const;
   void gather(std::size_t first, int threads, Pass& pass);
   void note_bulk();
   void find_needs();
@@ -167,12 +172,9 @@ class Monitor {
   void set_more_copies(const Edge& edge, std::uint64_t more);
   void undo();
   void all_or_none(const std::function<void()>& work);
-  struct Net {
-    Edge edge;
-    std::uint64_t before, after;  // copies
-  };
-  std::vector<Net> net_changes(std::span<const Update> updates, std::uint64_t& noops) const;
-  std::vector<Edge> stand_ins(std::span<const Net> net) const;
+  std::vector<Update> net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass);
+  bool may_replace(std::span<const Update> net) const;
+  std::vector<Edge> stand_ins(std::span<const Update> net) const;
   std::vector<Edge> between(Vertex a, Vertex b) const;
 
   Graph graph_;

@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 
 #include "common/parallel.hpp"
 #include "dynamic/monitor.hpp"
+#include "dynamic/threads.hpp"
 
 namespace motiflux::dynamic {
 namespace {
@@ -27,67 +26,6 @@ constexpr std::size_t kTaken = 8;
 constexpr std::size_t kFewUpdates = 1024;
 constexpr std::size_t kFewWords = std::size_t{1} << 16;
 
-// The time between two checks of the thread that handles signals while it waits for the others.
-constexpr std::chrono::milliseconds kLook{20};
-
-class ThreadWatch : public Watch {
- public:
-  ThreadWatch(Watch* inner, std::atomic<bool>& stop) : inner_(inner), stop_(stop) {}
-  bool keep_going() override {
-    if (inner_ != nullptr && !inner_->keep_going()) stop_.store(true);
-    return !stop_.load(std::memory_order_relaxed);
-  }
-
- private:
-  Watch* inner_;
-  std::atomic<bool>& stop_;
-};
-
-// Calls body(index, watch) on `threads` threads. This thread handles signals, also while it waits for the
-// others.
-template <class Body>
-void with_others(int threads, Watch& watch, Body&& body) {
-  std::atomic<bool> stop{false};
-  std::mutex counting;
-  std::condition_variable left;
-  int others = 0;  // other threads at work
-  const auto count = [&](int change) {
-    const std::lock_guard lock(counting);
-    others += change;
-    if (others == 0) left.notify_one();
-  };
-  const auto wait = [&] {
-    std::unique_lock lock(counting);
-    while (!left.wait_for(lock, kLook, [&] { return others == 0; })) {
-      lock.unlock();
-      if (!watch.keep_going()) throw Stopped();
-      lock.lock();
-    }
-  };
-  on_threads(threads, [&](int index) {
-    ThreadWatch guarded(index == 0 ? &watch : nullptr, stop);
-    if (index > 0) count(1);
-    try {
-      body(index, guarded);
-      if (index == 0) wait();
-    } catch (...) {
-      stop.store(true);
-      if (index > 0) count(-1);
-      throw;
-    }
-    if (index > 0) count(-1);
-  });
-}
-
-// Calls body(partition, watch) for each partition.
-template <class Body>
-void for_each_partition(int partitions, int threads, Watch& watch, Body&& body) {
-  std::atomic<int> next{0};
-  with_others(threads, watch, [&](int, Watch& guarded) {
-    for (int partition; (partition = next.fetch_add(1)) < partitions;) body(partition, guarded);
-  });
-}
-
 }  // namespace
 
 void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switches switches, Found& found,
@@ -95,28 +33,37 @@ void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switc
   found.patterns.resize(listed_.size());
   Pass pass{found, watch, {allowed_, watch, &memory_}, most, full};
   all_or_none([&] {
-    using Clock = std::chrono::steady_clock;
     bulk_.start(1);
-    const bool alone = threads == 1 || switches.at_once == AtOnce::kOff;
-    bool together = !alone && switches.at_once == AtOnce::kOn;
-    std::size_t length = kFirstRun;
-    for (std::size_t first = 0, size; first < updates.size(); first += size) {
-      const Clock::time_point start = Clock::now();
-      size = std::min(together ? length : alone ? updates.size() : kTrial, updates.size() - first);
-      if (together)
-        run_at_once(updates.subspan(first, size), first, threads, switches.put_off, pass);
-      else
-        one_by_one(updates, first, first + size, switches.put_off, pass);
-      if (alone) break;
-      const double taken = std::chrono::duration<double>(Clock::now() - start).count();
-      const double each = taken / static_cast<double>(size);
-      if (together) length = next_length(size, each, pass);
-      // About the time of one thread: matching at once must pay for its overhead.
-      if (switches.at_once != AtOnce::kOn)
-        together = (together ? threads : 1) * each > kWorthThreads && updates.size() - first > 2 * kLeastRun;
-    }
+    apply_in_order(updates, threads, switches, pass);
   });
   found.put_off = put_off_.noops();
+  forget_runs();
+}
+
+// Applies updates one after another, or runs of them at once.
+void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switches switches, Pass& pass) {
+  using Clock = std::chrono::steady_clock;
+  const bool alone = threads == 1 || switches.at_once == AtOnce::kOff;
+  bool together = !alone && switches.at_once == AtOnce::kOn;
+  std::size_t length = kFirstRun;
+  for (std::size_t first = 0, size; first < updates.size(); first += size) {
+    const Clock::time_point start = Clock::now();
+    size = std::min(together ? length : alone ? updates.size() : kTrial, updates.size() - first);
+    if (together)
+      run_at_once(updates.subspan(first, size), first, threads, switches.put_off, pass);
+    else
+      one_by_one(updates, first, first + size, switches.put_off, pass);
+    if (alone) break;
+    const double taken = std::chrono::duration<double>(Clock::now() - start).count();
+    const double each = taken / static_cast<double>(size);
+    if (together) length = next_length(size, each, pass);
+    // About the time of one thread: matching at once must pay for its overhead.
+    if (switches.at_once != AtOnce::kOn)
+      together = (together ? threads : 1) * each > kWorthThreads && updates.size() - first > 2 * kLeastRun;
+  }
+}
+
+void Monitor::forget_runs() {
   lifetimes_.clear();
   shares_.clear();
 }
@@ -227,7 +174,8 @@ void Monitor::match_task(const Update& update, Moment number, Matcher<AtMoment>&
 }
 
 // Puts the results of threads in the order of the updates, rows aside; returns the destinations of rows.
-std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Found& found) const {
+std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass) const {
+  Found& found = pass.found;
   struct Size {
     std::size_t words, rows;
   };
@@ -240,8 +188,8 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Found& fou
     std::size_t& at = next[takers_[taken]];
     for (; at < share.matched.size() && share.matched[at].task / kTaken == taken; ++at) {
       const Share::Matched& matched = share.matched[at];
-      found.patterns[matched.pattern].add(first + matched.task, bulk_.effect(matched.task) == Effect::kAppear,
-                                          matched.matches);
+      found.patterns[matched.pattern].add(pass.number(first + matched.task),
+                                          bulk_.effect(matched.task) == Effect::kAppear, matched.matches);
       if (matched.words == 0) continue;
       Size& size = sizes[matched.pattern];
       places.push_back({&share, &matched, size.words, size.rows});
@@ -253,7 +201,7 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Found& fou
 }
 
 void Monitor::gather(std::size_t first, int threads, Pass& pass) {
-  const std::vector<Place> places = places_of_run(first, pass.found);
+  const std::vector<Place> places = places_of_run(first, pass);
   pass.run_words = 0;
   for (const Place& place : places) {
     Found::OfPattern& found = pass.found.patterns[place.matched->pattern];
@@ -270,7 +218,7 @@ void Monitor::gather(std::size_t first, int threads, Pass& pass) {
       const auto rows = static_cast<std::size_t>(matched->matches);
       std::copy_n(share->rows[matched->pattern].data() + matched->first_word, matched->words,
                   found.rows.data() + first_word);
-      std::fill_n(found.updates.data() + first_row, rows, first + matched->task);
+      std::fill_n(found.updates.data() + first_row, rows, pass.number(first + matched->task));
       std::fill_n(found.positives.data() + first_row, rows, bulk_.effect(matched->task) == Effect::kAppear);
     }
   });

@@ -1,0 +1,136 @@
+// Batches: the multithreaded sequence of the net changes.
+#include <algorithm>
+#include <utility>
+
+#include "dynamic/monitor.hpp"
+#include "dynamic/net_changes.hpp"
+#include "dynamic/sort_by.hpp"
+#include "dynamic/threads.hpp"
+
+namespace motiflux::dynamic {
+namespace {
+
+// Fewer changes are sorted by comparison, or found by one thread.
+constexpr std::size_t kFew = 1024;
+
+// Updates whose labels are prefetched; and updates between checks for a stop.
+constexpr std::size_t kAhead = 16;
+constexpr std::size_t kLook = 4096;
+
+}  // namespace
+
+std::vector<Edge> Monitor::between(Vertex a, Vertex b) const {
+  std::vector<Edge> found;
+  const auto add = [&](Vertex from, Vertex to) {
+    for (Class of : graph_.relations().classes_to(graph_.label(to))) {
+      const Edge edge = graph_.named(from, to, graph_.relations().classes()[of].edge);
+      if (graph_.has(edge)) found.push_back(edge);
+    }
+  };
+  add(std::min(a, b), std::max(a, b));
+  if (graph_.directed()) add(std::max(a, b), std::min(a, b));
+  return found;
+}
+
+// Whether an edge may vanish while another one between the same vertices appears. `net`: first all deletions.
+bool Monitor::may_replace(std::span<const Update> net) const {
+  if (net.empty() || net.front().inserts || !net.back().inserts) return false;
+  const Label label = net.front().edge.label;
+  return graph_.directed() ||
+         std::ranges::any_of(net, [&](const Update& one) { return one.edge.label != label; });
+}
+
+// If a query edge has a witness before and after the batch but none throughout, its matches must not change:
+// an edge that only its relation accepts is inserted while the others change.
+std::vector<Edge> Monitor::stand_ins(std::span<const Update> net) const {
+  if (!may_replace(net)) return {};
+  struct Change {
+    Vertex low, high;
+    const Update* net;
+  };
+  std::vector<Change> changes, scratch;
+  changes.reserve(net.size());
+  for (const Update& one : net) {
+    const auto [low, high] = std::minmax(one.edge.source, one.edge.target);
+    changes.push_back({low, high, &one});
+  }
+  if (changes.size() < kFew) {
+    std::ranges::sort(changes, {}, [](const Change& one) { return std::pair(one.low, one.high); });
+  } else {
+    sort_by(changes, scratch, graph_.vertices() - 1, [](const Change& one) { return one.high; });
+    sort_by(changes, scratch, graph_.vertices() - 1, [](const Change& one) { return one.low; });
+  }
+  std::vector<Edge> needed;
+  const auto& relations = graph_.relations().all();
+  for (std::size_t first = 0, last; first < changes.size(); first = last) {
+    last = first + 1;
+    const auto [low, high, unused] = changes[first];
+    while (last < changes.size() && changes[last].low == low && changes[last].high == high) ++last;
+    if (last - first < 2) continue;
+    std::vector<Edge> kept = between(low, high), lost, gained;
+    for (std::size_t at = first; at < last; ++at) {
+      const auto& [edge, inserts] = *changes[at].net;
+      (inserts ? gained : lost).push_back(edge);
+      std::erase(kept, edge);
+    }
+    for (std::uint32_t number = 0; number < relations.size(); ++number) {
+      const bool directions = graph_.directed() && !relations[number].either;
+      for (const bool forward : {true, false}) {
+        if (!forward && !directions) continue;
+        const Vertex from = forward ? low : high;
+        const auto serves = [&](const Edge& edge) {
+          return graph_.relations().accepts(number, edge.label) && (!directions || edge.source == from);
+        };
+        const auto any = [&](const std::vector<Edge>& edges) {
+          return std::any_of(edges.begin(), edges.end(), serves);
+        };
+        if (any(lost) && any(gained) && !any(kept))
+          needed.push_back(graph_.named(from, forward ? high : low, kStandIn + number));
+      }
+    }
+  }
+  return needed;
+}
+
+// The edges that vanish, then those that appear; numbers of copies are set already. Updates that no plan can
+// match are put off.
+std::vector<Update> Monitor::net_changes(std::span<const Update> updates, int threads, bool put_off,
+                                         Pass& pass) {
+  NetChanges net(graph_, count_copies_);
+  net.start(threads);
+  for (std::size_t number = 0; number < updates.size(); ++number) {
+    if (number % kLook == kLook - 1 && !pass.watch.keep_going()) throw Stopped();
+    if (number + kAhead < updates.size()) graph_.prefetch_labels(updates[number + kAhead].edge);
+    const auto& [edge, inserts] = updates[number];
+    const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
+    if (!put_off || watched(gate_of(edge, to)))
+      net.add(static_cast<Moment>(number), edge, to, inserts);
+    else
+      defer(edge, inserts, pass);
+  }
+  for_each_partition(
+      threads, updates.size() < kFew ? 1 : threads, pass.watch,
+      [&](int partition, Watch& watch) { net.find(partition, [&] { return watch.keep_going(); }); });
+  pass.found.noops += net.noops();
+  net.for_each_copies([&](const Edge& edge, std::uint64_t more) { set_more_copies(edge, more); });
+  return net.changes(updates);
+}
+
+void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches switches, Found& found,
+                          Watch& watch, std::size_t most, const std::function<void()>& full) {
+  found.patterns.resize(listed_.size());
+  Pass pass{found, watch, {allowed_, watch, &memory_}, most, full, true};
+  all_or_none([&] {
+    bulk_.start(1);
+    const std::vector<Update> net = net_changes(updates, threads, switches.put_off, pass);
+    const std::vector<Edge> standing = stand_ins(net);
+    for (const Edge& edge : standing) insert(edge);
+    // A lost match is found with the first edge it loses, a gained match with the last edge it gains.
+    apply_in_order(net, threads, {switches.at_once, false}, pass);
+    for (const Edge& edge : standing) erase(edge);
+  });
+  found.put_off = put_off_.noops();
+  forget_runs();
+}
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,113 @@
+#include "dynamic/net_changes.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "dynamic/matcher.hpp"
+#include "dynamic/sort_by.hpp"
+
+namespace motiflux::dynamic {
+namespace {
+
+// Entries whose rows are prefetched; and entries between checks for a stop.
+constexpr std::size_t kAhead = 24;
+constexpr std::size_t kLook = 4096;
+
+// Fewer entries are sorted by comparison.
+constexpr std::size_t kFew = 1024;
+
+}  // namespace
+
+void NetChanges::start(int partitions) {
+  size_ = 0;
+  partitions_.resize(static_cast<std::size_t>(partitions));
+  for (Partition& partition : partitions_) {
+    partition.entries.clear();
+    partition.changed.clear();
+    partition.copies.clear();
+    partition.noops = 0;
+  }
+}
+
+// Sorts by row, class and neighbour; updates of one edge keep their order.
+void NetChanges::order(Partition& partition) const {
+  auto& [entries, scratch, changed, copies, noops] = partition;
+  if (entries.size() < kFew) {
+    const auto key = [](const Entry& one) { return std::tuple(one.row, one.of & kClass, one.neighbor); };
+    std::ranges::stable_sort(entries, {}, key);
+    return;
+  }
+  const std::uint32_t last = graph_.vertices() - 1;
+  const auto classes = static_cast<std::uint32_t>(graph_.relations().classes().size());
+  sort_by(entries, scratch, last, [](const Entry& one) { return one.neighbor; });
+  sort_by(entries, scratch, classes - 1, [](const Entry& one) { return one.of & kClass; });
+  sort_by(entries, scratch, last, [](const Entry& one) { return one.row; });
+}
+
+void NetChanges::find(int number, const std::function<bool()>& go_on) {
+  Partition& partition = partitions_[static_cast<std::size_t>(number)];
+  order(partition);
+  const Rows& rows = graph_.rows(Way::kOut);
+  const std::vector<Entry>& entries = partition.entries;
+  std::size_t looked = 0, place = 0;
+  for (std::size_t first = 0, last; first < entries.size(); first = last) {
+    const auto& [row, neighbor, of, unused] = entries[first];
+    last = first;
+    do {
+      if (++looked % kLook == 0 && !go_on()) throw Stopped();
+      if (last + kAhead < entries.size()) rows.prefetch(entries[last + kAhead].row);
+      if (last + kAhead / 2 < entries.size()) rows.prefetch_row(entries[last + kAhead / 2].row);
+      ++last;
+    } while (last < entries.size() && entries[last].row == row && entries[last].neighbor == neighbor &&
+             (entries[last].of & kClass) == (of & kClass));
+    if (first == 0 || entries[first - 1].row != row) place = 0;
+    place = rows.place(row, place, of & kClass, neighbor);
+    replay(partition, std::span(entries).subspan(first, last - first),
+           rows.is_at(row, place, of & kClass, neighbor));
+  }
+}
+
+// Applies the updates of one edge to the number of its copies; `there`: whether the edge exists before them.
+void NetChanges::replay(Partition& partition, std::span<const Entry> entries, bool there) const {
+  const Entry& first = entries.front();
+  const Edge edge{first.row, first.neighbor, graph_.relations().classes()[first.of & kClass].edge};
+  const std::uint64_t more_before = there ? graph_.more_copies(edge) : 0;
+  std::uint64_t copies = there ? 1 + more_before : 0;
+  for (const Entry& one : entries) {
+    const bool inserts = (one.of & kInserts) != 0;
+    partition.noops += (copies > 0) == inserts;
+    if (inserts)
+      copies = copies == 0 || count_copies_ ? copies + 1 : copies;
+    else if (copies > 0)
+      --copies;
+  }
+  if (there != (copies > 0)) partition.changed.push_back({first.number, copies > 0});
+  const std::uint64_t more = copies > 0 ? copies - 1 : 0;
+  if (more != more_before) partition.copies.emplace_back(edge, more);
+}
+
+std::vector<Update> NetChanges::changes(std::span<const Update> updates) const {
+  std::size_t vanish = 0, appear = 0;
+  enum : std::uint8_t { kNo, kVanishes, kAppears };
+  std::vector<std::uint8_t> effects(size_, kNo);  // of the first update of each edge
+  for (const Partition& partition : partitions_)
+    for (const auto& [number, appears] : partition.changed) {
+      effects[number] = appears ? kAppears : kVanishes;
+      ++(appears ? appear : vanish);
+    }
+  std::vector<Update> changes(vanish + appear);
+  std::size_t vanished = 0, appeared = vanish;
+  for (std::size_t number = 0; number < size_; ++number) {
+    if (effects[number] == kVanishes) changes[vanished++] = {updates[number].edge, false};
+    if (effects[number] == kAppears) changes[appeared++] = {updates[number].edge, true};
+  }
+  return changes;
+}
+
+std::uint64_t NetChanges::noops() const {
+  std::uint64_t all = 0;
+  for (const Partition& partition : partitions_) all += partition.noops;
+  return all;
+}
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,75 @@
+// The difference that a batch of updates makes: edges that vanish, edges that appear, and numbers of copies.
+//
+// As in dynamic/bulk.hpp, updates are sorted by the row of their source, so that each row is read once, in
+// ascending order (a hash map of edges and a search in the row for each take six times as long); threads work
+// on partitions of the rows. The changes are returned in the order of the first update of each edge.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dynamic/graph.hpp"
+#include "dynamic/lifetimes.hpp"
+#include "dynamic/update.hpp"
+
+namespace motiflux::dynamic {
+
+class NetChanges {
+ public:
+  NetChanges(const Graph& graph, bool count_copies) : graph_(graph), count_copies_(count_copies) {}
+
+  // Forgets all updates; the next ones are distributed over `partitions` partitions.
+  void start(int partitions);
+  // `number` ascends from call to call; `to` is the class of the edge, seen from its source.
+  void add(Moment number, const Edge& edge, Class to, bool inserts) {
+    partitions_[owner(edge.source, static_cast<int>(partitions_.size()))].entries.push_back(
+        {edge.source, edge.target, to | (inserts ? kInserts : 0), number});
+    size_ = number + std::size_t{1};
+  }
+  // Call it for each partition; threads may call it at once. It checks `go_on` every few thousand updates and
+  // may throw Stopped.
+  void find(int partition, const std::function<bool()>& go_on);
+
+  // The rest is known after find(). `updates` are those whose numbers were added.
+  //
+  // The edges that vanish, then the edges that appear, each as one update.
+  std::vector<Update> changes(std::span<const Update> updates) const;
+  // Calls visit(edge, more) for each edge whose number of copies beyond the first changes.
+  template <class Visit>
+  void for_each_copies(Visit&& visit) const {
+    for (const Partition& partition : partitions_)
+      for (const auto& [edge, more] : partition.copies) visit(edge, more);
+  }
+  std::uint64_t noops() const;
+
+ private:
+  struct Entry {
+    Vertex row, neighbor;
+    std::uint32_t of;  // the class, and kInserts
+    Moment number;
+  };
+  static constexpr std::uint32_t kInserts = std::uint32_t{1} << 31, kClass = kInserts - 1;
+  struct Changed {
+    Moment number;
+    bool appears;
+  };
+  struct Partition {
+    std::vector<Entry> entries, scratch;
+    std::vector<Changed> changed;
+    std::vector<std::pair<Edge, std::uint64_t>> copies;  // beyond the first, after all updates
+    std::uint64_t noops = 0;
+  };
+
+  void order(Partition& partition) const;
+  void replay(Partition& partition, std::span<const Entry> entries, bool there) const;
+
+  const Graph& graph_;
+  bool count_copies_;
+  std::size_t size_ = 0;
+  std::vector<Partition> partitions_;
+};
+
+}  // namespace motiflux::dynamic

@@ -1,0 +1,75 @@
+// Threads of one call, of which the calling one handles signals all the time.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "common/parallel.hpp"
+#include "dynamic/matcher.hpp"
+
+namespace motiflux::dynamic {
+
+// The time between two checks of the thread that handles signals while it waits for the others.
+inline constexpr std::chrono::milliseconds kWaitLook{20};
+
+class ThreadWatch : public Watch {
+ public:
+  ThreadWatch(Watch* inner, std::atomic<bool>& stop) : inner_(inner), stop_(stop) {}
+  bool keep_going() override {
+    if (inner_ != nullptr && !inner_->keep_going()) stop_.store(true);
+    return !stop_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  Watch* inner_;
+  std::atomic<bool>& stop_;
+};
+
+// Calls body(index, watch) on `threads` threads. This thread handles signals, also while it waits for the
+// others.
+template <class Body>
+void with_others(int threads, Watch& watch, Body&& body) {
+  std::atomic<bool> stop{false};
+  std::mutex counting;
+  std::condition_variable left;
+  int others = 0;  // other threads at work
+  const auto count = [&](int change) {
+    const std::lock_guard lock(counting);
+    others += change;
+    if (others == 0) left.notify_one();
+  };
+  const auto wait = [&] {
+    std::unique_lock lock(counting);
+    while (!left.wait_for(lock, kWaitLook, [&] { return others == 0; })) {
+      lock.unlock();
+      if (!watch.keep_going()) throw Stopped();
+      lock.lock();
+    }
+  };
+  on_threads(threads, [&](int index) {
+    ThreadWatch guarded(index == 0 ? &watch : nullptr, stop);
+    if (index > 0) count(1);
+    try {
+      body(index, guarded);
+      if (index == 0) wait();
+    } catch (...) {
+      stop.store(true);
+      if (index > 0) count(-1);
+      throw;
+    }
+    if (index > 0) count(-1);
+  });
+}
+
+// Calls body(partition, watch) for each partition.
+template <class Body>
+void for_each_partition(int partitions, int threads, Watch& watch, Body&& body) {
+  std::atomic<int> next{0};
+  with_others(threads, watch, [&](int, Watch& guarded) {
+    for (int partition; (partition = next.fetch_add(1)) < partitions;) body(partition, guarded);
+  });
+}
+
+}  // namespace motiflux::dynamic
