@@ -68,9 +68,12 @@ void Monitor::drop_pattern(std::uint32_t pattern) {
 }
 
 void Monitor::forget_gates() {
-  gates_.clear();
   gated_.clear();
-  std::fill(direct_gates_.begin(), direct_gates_.end(), kUnknown);
+  gate_rows_.clear();
+  gate_columns_.clear();
+  row_labels_.clear();
+  column_classes_.clear();
+  gate_table_.clear();
 }
 
 // Computes Plan::needs, required neighbours where these are of one class, and Plan::remembered.
@@ -161,23 +164,55 @@ std::uint32_t Monitor::number_of(std::vector<std::uint32_t> rows) {
   return static_cast<std::uint32_t>(remembered_.size() - 1);
 }
 
-// The gate of an edge with these labels: the plans whose matches may use it.
-std::uint32_t Monitor::find_gate(Label first, Class to, Label edge) {
-  const GateKey key{first, to};
-  if (const std::uint32_t* known = gates_.find(key)) return *known;
-  const Label second = graph_.relations().classes()[to].vertex;
+// The gate of an edge from a vertex of this label, of this class, one of which is new.
+std::uint32_t Monitor::find_gate(Label first, Class to) {
+  try {
+    add_to_gates(first, to);
+  } catch (...) {
+    forget_gates();
+    throw;
+  }
+  const std::uint32_t row = gate_rows_[first], column = gate_columns_[to];
+  return row == kNoPlan || column == kNoPlan ? 0 : gate_table_[row][column];
+}
+
+void Monitor::add_to_gates(Label first, Class to) {
+  if (gated_.empty()) gated_.emplace_back();
+  const auto& classes = graph_.relations().classes();
+  const std::size_t old_rows = row_labels_.size(), old_columns = column_classes_.size();
+  const auto number = [](std::vector<std::uint32_t>& numbers, std::uint32_t name, auto& names, bool in_plan) {
+    if (numbers.size() <= name) numbers.resize(name + std::size_t{1}, kUnknown);
+    if (numbers[name] != kUnknown) return;
+    numbers[name] = in_plan ? static_cast<std::uint32_t>(names.size()) : kNoPlan;
+    if (in_plan) names.push_back(name);
+  };
+  number(gate_rows_, first, row_labels_,
+         std::any_of(plans_.begin(), plans_.end(), [&](const Plan& plan) { return plan.first.has(first); }));
+  number(gate_columns_, to, column_classes_, std::any_of(plans_.begin(), plans_.end(), [&](const Plan& plan) {
+           return plan.second.has(classes[to].vertex);
+         }));
+  gate_table_.resize(row_labels_.size());
+  for (std::size_t row = 0; row < row_labels_.size(); ++row)
+    for (std::size_t column = row < old_rows ? old_columns : 0; column < column_classes_.size(); ++column)
+      gate_table_[row].push_back(gate_for(row_labels_[row], column_classes_[column]));
+}
+
+// The plans whose matches may use an edge from a vertex of this label, of this class.
+std::uint32_t Monitor::gate_for(Label first, Class to) {
+  const auto& [edge, second] = graph_.relations().classes()[to];
   std::vector<std::uint32_t> plans;
   for (std::uint32_t number = 0; number < plans_.size(); ++number) {
     const Plan& plan = plans_[number];
     if (!plan.first.has(first) || !plan.second.has(second)) continue;
-    if (std::any_of(plan.pair.begin(), plan.pair.end(), [&](const PairEdge& asked) {
+    if (std::any_of(plan.pair.begin(), plan.pair.end(), [&, label = edge](const PairEdge& asked) {
           return (asked.way != Way::kIn || !graph_.directed()) &&
-                 graph_.relations().accepts(asked.relation, edge);
+                 graph_.relations().accepts(asked.relation, label);
         }))
       plans.push_back(number);
   }
+  if (plans.empty()) return 0;
   gated_.push_back(std::move(plans));
-  return gates_[key] = static_cast<std::uint32_t>(gated_.size() - 1);
+  return static_cast<std::uint32_t>(gated_.size() - 1);
 }
 
 // Finds the matches that appear or vanish with an edge, which is in the graph.

@@ -89,12 +89,6 @@ class Monitor {
   void take_back() { undo(); }
 
  private:
-  struct GateKey {
-    Label first = 0;
-    Class to = 0;
-    bool operator==(const GateKey&) const = default;
-    std::uint64_t hash() const { return mixed(std::uint64_t{first} << 32 | to); }
-  };
   // The state of one call.
   struct Pass {
     Found& found;
@@ -138,11 +132,14 @@ class Monitor {
   std::uint32_t gate_of(const Edge& edge, Class to) {
     const Label first = graph_.label(edge.source);
     if (classes_seen_ != graph_.relations().classes().size()) find_needs();
-    if (first >= kDirect || to >= kDirect) return find_gate(first, to, edge.label);
-    std::uint32_t& known = direct_gates_[std::size_t{first} * kDirect + to];
-    return known != kUnknown ? known : known = find_gate(first, to, edge.label);
+    if (first >= gate_rows_.size() || to >= gate_columns_.size()) return find_gate(first, to);
+    const std::uint32_t row = gate_rows_[first], column = gate_columns_[to];
+    if (std::max(row, column) == kUnknown) return find_gate(first, to);
+    return row == kNoPlan || column == kNoPlan ? 0 : gate_table_[row][column];
   }
-  std::uint32_t find_gate(Label first, Class to, Label edge);
+  std::uint32_t find_gate(Label first, Class to);
+  void add_to_gates(Label first, Class to);
+  std::uint32_t gate_for(Label first, Class to);
   void forget_gates();
   bool watched(std::uint32_t gate) const { return !gated_[gate].empty(); }
 
@@ -185,10 +182,14 @@ class Monitor {
   Memory memory_;
   std::vector<std::vector<std::uint32_t>> remembered_;  // what the numbers of Remembered stand for
   std::vector<std::uint32_t> free_lists_;
-  // The gate of the label of a source and the class of an edge; small numbers are in a table.
-  static constexpr std::uint32_t kDirect = 64, kUnknown = ~std::uint32_t{0};
-  FlatMap<GateKey, std::uint32_t> gates_;
-  std::vector<std::uint32_t> direct_gates_ = std::vector<std::uint32_t>(kDirect * kDirect, kUnknown);
+  // The gate of an edge, by the label of its source and its class. Most of these are in no plan: only those
+  // that are have rows and columns. Gate 0 has no plans.
+  static constexpr std::uint32_t kUnknown = ~std::uint32_t{0}, kNoPlan = kUnknown - 1;
+  std::vector<std::uint32_t> gate_rows_;     // by label
+  std::vector<std::uint32_t> gate_columns_;  // by class
+  std::vector<Label> row_labels_;
+  std::vector<Class> column_classes_;
+  std::vector<std::vector<std::uint32_t>> gate_table_;
   std::vector<std::vector<std::uint32_t>> gated_;  // plans
   std::size_t classes_seen_ = 0;
 
