@@ -73,6 +73,7 @@ class Matcher {
   sets::Span whole_set(int level);
   sets::Span made_set(int level);
   sets::Span filtered_row(int level, std::uint32_t number);
+  Total count_leaves(int level);
   Total leaf_sum(int level);
   Total leaves_of(Vertex vertex, const Remembered& remembered);
   sets::Span copied(sets::Span set, int level);

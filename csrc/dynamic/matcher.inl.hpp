@@ -144,7 +144,35 @@ sets::Span Matcher<View>::filtered_row(int level, std::uint32_t number) {
   return memory_->span(known);
 }
 
-// The number of ways to take this level and its leaves, which are all later levels.
+// The number of ways to take this level, its leaves and the components that do not depend on it.
+template <class View>
+Total Matcher<View>::count_leaves(int level) {
+  const Remembered& remembered = plan_->remembered[static_cast<std::size_t>(level)];
+  Total product = 1;
+  const auto multiply = [&](Total factor) {
+    if (__builtin_mul_overflow(product, factor, &product))
+      throw std::overflow_error("the count exceeds 2^128 - 1");
+  };
+  for (std::size_t component : remembered.components) {
+    multiply(count_component(plan_->tail.blocks[0].components[component]));
+    if (product == 0) return 0;
+  }
+  if (remembered.sum != Remembered::kNot) {
+    multiply(leaf_sum(level));
+    return product;
+  }
+  const sets::Span candidates = clipped(level);
+  const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
+  spend(1 + candidates.size());
+  Total sum = 0;
+  for (Vertex vertex : candidates)
+    if (view_->serves(vertex, needs) && !excluded(level, vertex))
+      add_checked(sum, leaves_of(vertex, remembered));
+  multiply(sum);
+  return product;
+}
+
+// The number of ways to take this level, whose set is a row, and its leaves.
 template <class View>
 Total Matcher<View>::leaf_sum(int level) {
   const auto at = static_cast<std::size_t>(level);
@@ -292,8 +320,8 @@ Total Matcher<View>::count_from(int level) {
   if (level == plan_->tail.start) return count_tail();
   if (level + 1 == plan_->levels()) return count_level(level, ~std::uint32_t{0});
   if (!View::kHoles && memory_ != nullptr &&
-      plan_->remembered[static_cast<std::size_t>(level)].sum != Remembered::kNot)
-    return leaf_sum(level);
+      !plan_->remembered[static_cast<std::size_t>(level)].leaves.empty())
+    return count_leaves(level);
   const sets::Span candidates = clipped(level);
   const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());

@@ -94,66 +94,93 @@ void Monitor::find_needs() {
   }
 }
 
-// What a level may remember. Its row is a run of one class, of one vertex; the leaves are the tail.
+// What a level may remember.
 Remembered Monitor::what_to_remember(const Plan& plan, int level) {
   Remembered found;
-  const auto one_run = [&](const Source& source) {
-    return graph_.relations().target(source.target).classes.size() == 1 && !source.before_change &&
-           !(graph_.directed() && source.way == Way::kEither);
-  };
-  const auto row_of = [&](const Source& source) {
-    const bool incoming = graph_.directed() && source.way == Way::kIn;
-    return std::array{graph_.relations().target(source.target).classes[0], std::uint32_t{incoming}};
-  };
-  const auto alone = [&](const Step& step) {
-    return step.sources.size() == 1 && step.reuse == kNone && step.allowed == kNone &&
-           one_run(step.sources[0]);
-  };
+  if (level < 2) return found;
   const Step& step = plan.steps[static_cast<std::size_t>(level)];
-  if (level < 2 || !alone(step)) return found;
-  const auto [of, way] = row_of(step.sources[0]);
   const bool reused = std::any_of(plan.steps.begin(), plan.steps.end(),
                                   [&](const Step& other) { return other.reuse == level; });
   const Needs& needs = plan.needs[static_cast<std::size_t>(level)];
-  if (!reused && (needs.out | needs.in) != 0) {
-    const auto half = [](std::uint64_t word, int shift) { return static_cast<std::uint32_t>(word >> shift); };
-    found.row = number_of(
-        {0, of, way, half(needs.out, 32), half(needs.out, 0), half(needs.in, 32), half(needs.in, 0)});
-  }
-  if ((step.after | step.before) != 0) return found;
-  // All later levels are leaves of this one, which may be any vertices of their class but each other.
-  std::vector<std::uint32_t> rows{1, of, way};
-  const auto add_leaves = [&](std::span<const int> levels, std::span<const int> chains) {
-    for (int leaf : levels) {
-      const Step& its = plan.steps[static_cast<std::size_t>(leaf)];
-      if (!alone(its) || its.sources[0].level != level || (its.after | its.before) != 0 ||
-          (its.distinct & bits_below(static_cast<std::uint32_t>(level))) != 0)
-        return false;
+  std::vector<std::uint32_t> row;
+  if (is_row(step)) row = row_of(step.sources[0]);
+  if (!row.empty() && !reused && (needs.out | needs.in) != 0) {
+    std::vector<std::uint32_t> name{0};
+    name.insert(name.end(), row.begin(), row.end());
+    for (std::uint64_t word : {needs.out, needs.in}) {
+      name.push_back(static_cast<std::uint32_t>(word >> 32));
+      name.push_back(static_cast<std::uint32_t>(word));
     }
-    const Source& first = plan.steps[static_cast<std::size_t>(levels[0])].sources[0];
-    const auto [leaf_class, leaf_way] = row_of(first);
-    found.leaves.push_back(
-        {first.way, first.target, leaf_class, levels.size(), {chains.begin(), chains.end()}});
-    rows.insert(rows.end(), {leaf_class, leaf_way, static_cast<std::uint32_t>(levels.size())});
-    for (int chain : chains) rows.push_back(static_cast<std::uint32_t>(chain));
-    rows.push_back(0);
-    return true;
-  };
-  bool hang = false;
-  if (level + 1 == plan.tail.start) {
-    const auto& components = plan.tail.blocks[0].components;
-    hang = std::all_of(components.begin(), components.end(), [&](const search::TailComponent& one) {
-      return one.sets() == 1 && add_leaves(one.levels, one.chains);
-    });
-  } else if (level + 2 == plan.levels()) {
-    const std::array last{level + 1};
-    hang = add_leaves(last, {});
+    found.row = number_of(std::move(name));
   }
-  if (hang)
-    found.sum = number_of(std::move(rows));
-  else
-    found.leaves.clear();
+  if (!find_leaves(plan, level, found)) return found;
+  if (row.empty() || (step.after | step.before) != 0) return found;
+  std::vector<std::uint32_t> name{1};
+  name.insert(name.end(), row.begin(), row.end());
+  for (const Remembered::Leaves& leaves : found.leaves) {
+    name.insert(name.end(), {leaves.of, static_cast<std::uint32_t>(leaves.way),
+                             static_cast<std::uint32_t>(leaves.levels)});
+    for (int chain : leaves.chains) name.push_back(static_cast<std::uint32_t>(chain));
+    name.push_back(0);
+  }
+  found.sum = number_of(std::move(name));
   return found;
+}
+
+// Whether the later levels are leaves of a level and components that do not depend on it.
+bool Monitor::find_leaves(const Plan& plan, int level, Remembered& found) const {
+  const std::uint32_t self = std::uint32_t{1} << level;
+  const auto hangs = [&](int later) {
+    const Step& step = plan.steps[static_cast<std::size_t>(later)];
+    return is_row(step) && step.sources[0].level == level && (step.after | step.before) == 0 &&
+           (step.distinct & bits_below(static_cast<std::uint32_t>(level))) == 0;
+  };
+  const auto is_free = [&](int later) {
+    const Step& step = plan.steps[static_cast<std::size_t>(later)];
+    return ((step.after | step.before | step.distinct) & self) == 0 && step.reuse != level &&
+           std::none_of(step.sources.begin(), step.sources.end(),
+                        [&](const Source& source) { return source.level == level; });
+  };
+  const auto add_leaves = [&](std::span<const int> levels, std::span<const int> chains) {
+    const Source& first = plan.steps[static_cast<std::size_t>(levels[0])].sources[0];
+    found.leaves.push_back(
+        {first.way, first.target, row_of(first)[0], levels.size(), {chains.begin(), chains.end()}});
+  };
+  if (level + 2 == plan.levels() && plan.tail.start > level + 1) {
+    if (!hangs(level + 1)) return false;
+    add_leaves(std::array{level + 1}, {});
+    return true;
+  }
+  if (level + 1 != plan.tail.start) return false;
+  const auto& components = plan.tail.blocks[0].components;
+  for (std::size_t number = 0; number < components.size(); ++number) {
+    const search::TailComponent& one = components[number];
+    if (one.sets() == 1 && std::all_of(one.levels.begin(), one.levels.end(), hangs)) {
+      add_leaves(one.levels, one.chains);
+    } else if (std::all_of(one.levels.begin(), one.levels.end(), is_free)) {
+      found.components.push_back(number);
+    } else {
+      found.leaves.clear();
+      found.components.clear();
+      return false;
+    }
+  }
+  if (found.leaves.empty()) found.components.clear();
+  return !found.leaves.empty();
+}
+
+// Whether the set of a step is a row of one class.
+bool Monitor::is_row(const Step& step) const {
+  if (step.sources.size() != 1 || step.reuse != kNone || step.allowed != kNone) return false;
+  const Source& source = step.sources[0];
+  return graph_.relations().target(source.target).classes.size() == 1 && !source.before_change &&
+         !(graph_.directed() && source.way == Way::kEither);
+}
+
+// The class of a row, and whether it is one of incoming edges.
+std::vector<std::uint32_t> Monitor::row_of(const Source& source) const {
+  const bool incoming = graph_.directed() && source.way == Way::kIn;
+  return {graph_.relations().target(source.target).classes[0], incoming};
 }
 
 // The number of such rows or sums.

@@ -163,6 +163,9 @@ class Monitor {
   void find_needs();
   Remembered what_to_remember(const Plan& plan, int level);
   std::uint32_t number_of(std::vector<std::uint32_t> rows);
+  bool find_leaves(const Plan& plan, int level, Remembered& found) const;
+  bool is_row(const Step& step) const;
+  std::vector<std::uint32_t> row_of(const Source& source) const;
   void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);

@@ -65,8 +65,11 @@ struct Remembered {
   };
 
   std::uint32_t row = kNot;  // the number of its filtered rows
-  std::uint32_t sum = kNot;  // the number of its sums of leaves, which are all later levels
+  // If the later levels are leaves of this one and components of the tail that do not depend on it: its
+  // vertices are not assigned one after another, but their numbers of leaves added.
   std::vector<Leaves> leaves;
+  std::vector<std::size_t> components;
+  std::uint32_t sum = kNot;  // the number of its sums, if its set is a row
 };
 
 struct Plan {
