@@ -79,10 +79,12 @@ void Bulk::spend(std::size_t& looked, const GoOn& go_on) const {
   if (++looked % kLook == 0 && !go_on()) throw Stopped();
 }
 
-// Sorts by row, class and neighbour.
+// Sorts by row, order of classes in rows, and neighbour.
 void Bulk::order(Entries& entries, Entries& scratch, bool by_neighbor) const {
   if (entries.size() < kFew) {
-    const auto key = [](const Entry& one) { return std::tuple(one.row, one.of & kClass, one.neighbor); };
+    const auto key = [](const Entry& one) {
+      return std::tuple(one.row, Rows::order(one.of & kClass), one.neighbor);
+    };
     std::stable_sort(entries.begin(), entries.end(),
                      [&](const Entry& a, const Entry& b) { return key(a) < key(b); });
     return;
@@ -90,7 +92,11 @@ void Bulk::order(Entries& entries, Entries& scratch, bool by_neighbor) const {
   const std::uint32_t last = graph_.vertices() - 1;
   const auto classes = static_cast<std::uint32_t>(graph_.relations().classes().size());
   if (by_neighbor) sort_by(entries, scratch, last, [](const Entry& one) { return one.neighbor; });
-  if (classes > 1) sort_by(entries, scratch, classes - 1, [](const Entry& one) { return one.of & kClass; });
+  const auto by_class = [&](std::uint32_t most, auto&& part) {
+    sort_by(entries, scratch, most, [&](const Entry& one) { return part(one.of & kClass); });
+  };
+  if (classes > Rows::kRuns) by_class((classes - 1) / Rows::kRuns, [](Class of) { return of / Rows::kRuns; });
+  if (classes > 1) by_class(std::min(classes, Rows::kRuns) - 1, [](Class of) { return of % Rows::kRuns; });
   sort_by(entries, scratch, last, [](const Entry& one) { return one.row; });
 }
 

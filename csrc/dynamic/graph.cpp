@@ -70,10 +70,11 @@ void Graph::load(std::span<const std::uint64_t> offsets, std::span<const Vertex>
   struct Entry {
     Class of;
     Vertex neighbor;
-    auto operator<=>(const Entry&) const = default;
+    std::uint64_t order() const { return std::uint64_t{Rows::order(of)} << 32 | neighbor; }
   };
   const auto fill = [&](Rows& rows, Vertex vertex, std::vector<Entry>& entries) {
-    std::sort(entries.begin(), entries.end());
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.order() < b.order(); });
     std::vector<Vertex> ids;
     std::vector<Class> classes;
     for (const Entry& entry : entries) {
@@ -180,12 +181,11 @@ void Graph::take(const Edge& edge) {
 
 sets::Span Graph::neighbors(Vertex vertex, Way way, std::uint32_t target,
                             std::vector<Vertex>& scratch) const {
-  if (!in_one_run(vertex, way, target))
+  if (!in_one_run(way, target))
     return merged_neighbors(vertex, way, target, scratch, [](bool, Class, auto&, std::size_t) {});
   const Rows& from = rows(way);
   const Target& asked = relations_.target(target);
-  return from.classes(vertex) == nullptr && asked.everything ? from.all(vertex)
-                                                             : from.of_class(vertex, asked.classes[0]);
+  return !from.classed() && asked.everything ? from.all(vertex) : from.of_class(vertex, asked.classes[0]);
 }
 
 std::size_t Graph::bytes() const {

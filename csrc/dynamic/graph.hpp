@@ -91,10 +91,10 @@ class Graph {
   // The distinct neighbours of a target, ascending; in `scratch`, unless they are one run.
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const;
   // Whether they are one run of one row.
-  bool in_one_run(Vertex vertex, Way way, std::uint32_t target) const {
+  bool in_one_run(Way way, std::uint32_t target) const {
     if (directed_ && way == Way::kEither) return false;
     const Target& asked = relations_.target(target);
-    return (rows(way).classes(vertex) == nullptr && asked.everything) || asked.classes.size() == 1;
+    return (!rows(way).classed() && asked.everything) || asked.classes.size() == 1;
   }
   // The same if they are not, after thin(forward, class, list, first) removed elements of each run: of the
   // elements of `list` from `first` on, which are from the forward row if `forward`.
@@ -154,18 +154,10 @@ sets::Span Graph::merged_neighbors(Vertex vertex, Way way, std::uint32_t target,
     if (scratch.size() > first) starts.push_back(first);
   };
   const auto add_all = [&](const Rows& rows, bool forward) {
-    const Class* classes = rows.classes(vertex);
-    if (classes == nullptr || !asked.everything) {
+    if (asked.everything)
+      rows.for_each_class(vertex, [&](Class of, sets::Span run) { add(forward, of, run); });
+    else
       for (Class of : asked.classes) add(forward, of, rows.of_class(vertex, of));
-      return;
-    }
-    const sets::Span row = rows.all(vertex);
-    for (std::size_t at = 0; at < row.size();) {
-      std::size_t last = at + 1;
-      while (last < row.size() && classes[last] == classes[at]) ++last;
-      add(forward, classes[at], {row.first + at, row.first + last});
-      at = last;
-    }
   };
   add_all(rows(way), !directed_ || way != Way::kIn);
   if (directed_ && way == Way::kEither) add_all(in_, false);
@@ -177,13 +169,11 @@ sets::Span Graph::merged_neighbors(Vertex vertex, Way way, std::uint32_t target,
 template <class Visit>
 void Graph::for_each_edge(Visit&& visit) const {
   for (Vertex source = 0; source < vertices(); ++source) {
-    const sets::Span row = out_.all(source);
-    const Class* classes = out_.classes(source);
-    for (std::size_t at = 0; at < row.size(); ++at) {
-      const Vertex target = row.first[at];
-      if (!directed_ && target < source) continue;
-      visit(Edge{source, target, relations_.classes()[classes == nullptr ? 0 : classes[at]].edge});
-    }
+    out_.for_each_class(source, [&](Class of, sets::Span run) {
+      const Label label = relations_.classes()[of].edge;
+      for (Vertex target : run)
+        if (directed_ || source <= target) visit(Edge{source, target, label});
+    });
   }
 }
 

@@ -64,7 +64,7 @@ void Lifetimes::add_holes(Vertex vertex, bool forward, Class of, Moment moment,
 
 sets::Span AtMoment::neighbors(Vertex vertex, Way way, std::uint32_t target,
                                std::vector<Vertex>& scratch) const {
-  if (!lifetimes.touches(vertex) || graph.in_one_run(vertex, way, target))
+  if (!lifetimes.touches(vertex) || graph.in_one_run(way, target))
     return graph.neighbors(vertex, way, target, scratch);
   std::vector<Vertex> holes;
   return graph.merged_neighbors(
@@ -81,7 +81,7 @@ sets::Span AtMoment::neighbors(Vertex vertex, Way way, std::uint32_t target,
 }
 
 void AtMoment::add_holes(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& holes) const {
-  if (!lifetimes.touches(vertex) || !graph.in_one_run(vertex, way, target)) return;
+  if (!lifetimes.touches(vertex) || !graph.in_one_run(way, target)) return;
   const bool forward = !graph.directed() || way != Way::kIn;
   for (Class of : graph.relations().target(target).classes)
     lifetimes.add_holes(vertex, forward, of, moment, holes);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <type_traits>
 
 namespace motiflux::dynamic {
 namespace {
@@ -50,10 +51,10 @@ void put_in(std::uint32_t* column, std::size_t size, std::size_t comes, std::siz
   }
 }
 
-// Sizes of blocks: powers of two and 1.5 times these.
-std::size_t size_class(std::size_t words) {
-  const auto power = static_cast<std::size_t>(std::bit_width(words) - 1);
-  return 2 * power + (words == std::size_t{1} << power ? 0 : 1);
+// Capacities are powers of two and 1.5 times these.
+std::size_t size_class(std::uint32_t capacity) {
+  const auto power = static_cast<std::size_t>(std::bit_width(capacity) - 1);
+  return 2 * power + (capacity == std::size_t{1} << power ? 0 : 1);
 }
 
 }  // namespace
@@ -62,8 +63,8 @@ void Rows::Blocks::Free::operator()(std::uint32_t* block) const {
   std::free(block);
 }
 
-std::uint32_t* Rows::Blocks::take(std::size_t words) {
-  auto& free = free_[size_class(words)];
+std::uint32_t* Rows::Blocks::take(std::uint32_t capacity, std::size_t words) {
+  auto& free = free_[size_class(capacity)];
   if (!free.empty()) {
     std::uint32_t* block = free.back();
     free.pop_back();
@@ -91,9 +92,9 @@ std::uint32_t* Rows::Blocks::take(std::size_t words) {
   return block;
 }
 
-void Rows::Blocks::give_back(std::uint32_t* block, std::size_t words) {
+void Rows::Blocks::give_back(std::uint32_t* block, std::uint32_t capacity, std::size_t words) {
   if (words <= kLargeWords) {
-    free_[size_class(words)].push_back(block);
+    free_[size_class(capacity)].push_back(block);
     return;
   }
   std::free(block);
@@ -111,14 +112,16 @@ Rows::~Rows() {
 
 void Rows::add_vertices(std::uint32_t count) {
   rows_.resize(rows_.size() + count);
-  if (classed_) present_.resize(rows_.size(), 0);
+  if (classed()) present_.resize(rows_.size(), 0);
 }
 
 void Rows::keep_vertices(std::uint32_t count) {
-  for (std::size_t vertex = count; vertex < rows_.size(); ++vertex)
-    if (rows_[vertex].data != nullptr) blocks_.give_back(rows_[vertex].data, words(rows_[vertex].capacity));
+  for (std::size_t vertex = count; vertex < rows_.size(); ++vertex) {
+    const Row& row = rows_[vertex];
+    if (row.data != nullptr) blocks_.give_back(row.data, row.capacity, words(row.capacity));
+  }
   rows_.resize(count);
-  if (classed_) present_.resize(count);
+  if (classed()) present_.resize(count);
 }
 
 // The smallest block size that holds `size` neighbours.
@@ -134,83 +137,144 @@ std::uint32_t Rows::capacity_for(std::uint32_t size) {
 
 void Rows::fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<const Class> classes) {
   if (neighbors.empty()) return;
-  if (!classed_ && std::any_of(classes.begin(), classes.end(), [](Class of) { return of != 0; }))
-    become_classed();
-  Row& row = rows_[vertex];
+  Class most = 0;
+  for (Class of : classes) most = std::max(most, of);
+  admit(most);
   const std::size_t roomy = neighbors.size() + neighbors.size() / kSlack + 1;
-  resize(row, capacity_for(static_cast<std::uint32_t>(std::min<std::size_t>(roomy, UINT32_MAX))));
+  resize(vertex, capacity_for(static_cast<std::uint32_t>(std::min<std::size_t>(roomy, UINT32_MAX))));
+  Row& row = rows_[vertex];
   std::copy(neighbors.begin(), neighbors.end(), row.data);
-  if (classed_) {
-    std::copy(classes.begin(), classes.end(), row.data + row.capacity);
-    for (Class of : classes) present_[vertex] |= bit(of);
-  }
   row.size = static_cast<std::uint32_t>(neighbors.size());
+  if (wide()) std::copy(classes.begin(), classes.end(), this->classes(row));
+  if (classed()) set_runs(vertex, classes);
 }
 
-sets::Span Rows::of_class(Vertex vertex, Class of) const {
+// Calls work(starts of the row).
+template <class Work>
+void Rows::with_starts(const Row& row, Work&& work) {
+  if (row.has_short_starts())
+    work(row.short_starts());
+  else
+    work(row.starts());
+}
+
+// Notes the runs of a new row.
+void Rows::set_runs(Vertex vertex, std::span<const Class> classes) {
+  with_starts(rows_[vertex], [&](auto* starts) {
+    using Start = std::remove_reference_t<decltype(*starts)>;
+    std::uint64_t present = 0;
+    for (std::size_t at = 0; at < classes.size(); ++at) {
+      if ((present & bit(classes[at])) != 0) continue;
+      present |= bit(classes[at]);
+      *starts++ = static_cast<Start>(at);
+    }
+    present_[vertex] = present;
+  });
+}
+
+// Adds to the size of the run of a class, and so to the size of the row. A run exists if it is not empty.
+void Rows::grow_run(Vertex vertex, Class of, std::int64_t more) {
+  Row& row = rows_[vertex];
+  const Run before = run_of(vertex, of);
+  const bool comes = before.first == before.last;
+  const bool goes = static_cast<std::int64_t>(before.first - before.last) == more;
+  std::uint64_t& present = present_[vertex];
+  const auto number = std::popcount(present & (bit(of) - 1)), runs = std::popcount(present);
+  with_starts(row, [&](auto* starts) {
+    using Start = std::remove_reference_t<decltype(*starts)>;
+    Start* const next = starts + number + (comes ? 0 : 1);
+    for (Start* start = next; start < starts + runs; ++start) *start += static_cast<Start>(more);
+    if (comes) std::copy_backward(next, starts + runs, starts + runs + 1);
+    if (comes) starts[number] = static_cast<Start>(before.first);
+    if (goes) std::copy(next, starts + runs, next - 1);
+  });
+  if (comes || goes) present ^= bit(of);
+  row.size = static_cast<std::uint32_t>(row.size + more);
+}
+
+// Of the changes that insert, or of those that delete.
+void Rows::grow_runs(Vertex vertex, std::span<const Change> changes, bool comes) {
+  for (std::size_t at = 0; at < changes.size();) {
+    const Class of = changes[at].of;
+    std::int64_t more = 0;
+    for (; at < changes.size() && bit(changes[at].of) == bit(of); ++at) more += changes[at].comes == comes;
+    if (more > 0) grow_run(vertex, of, comes ? more : -more);
+  }
+}
+
+Rows::Run Rows::within(const Row& row, Run run, Class of) const {
+  const Class* classes = this->classes(row);
+  const sets::Span all{classes + run.first, classes + run.last};
+  const Class* first = sets::lower_bound(all, of);
+  return {static_cast<std::size_t>(first - classes),
+          static_cast<std::size_t>(std::upper_bound(first, all.last, of) - classes)};
+}
+
+std::size_t Rows::place(Vertex vertex, std::size_t from, Class of, Vertex neighbor) const {
   const Row& row = rows_[vertex];
-  if (!classed_) return of == 0 ? all(vertex) : sets::Span{};
-  const Class* classes = row.data + row.capacity;
-  const sets::Span run{classes, classes + row.size};
-  const auto first = static_cast<std::size_t>(sets::lower_bound(run, of) - classes);
-  const auto last =
-      static_cast<std::size_t>(std::upper_bound(classes + first, classes + row.size, of) - classes);
-  return {row.data + first, row.data + last};
+  Run run{from, row.size};
+  if (classed()) {
+    run = run_of(vertex, of);
+    if (of > most_) return run.last;  // in no row
+    if (wide()) run = within(row, run, of);
+    run.first = std::max(run.first, from);
+  }
+  return static_cast<std::size_t>(sets::lower_bound({row.data + run.first, row.data + run.last}, neighbor) -
+                                  row.data);
+}
+
+bool Rows::is_at(Vertex vertex, std::size_t at, Class of, Vertex neighbor) const {
+  const Row& row = rows_[vertex];
+  if (of > most_ || at >= row.size || row.data[at] != neighbor) return false;
+  if (wide()) return classes(row)[at] == of;
+  return !classed() || at < run_of(vertex, of).last;
 }
 
 bool Rows::contains(Vertex vertex, Class of, Vertex neighbor) const {
-  const Row& row = rows_[vertex];
-  return is_at(row, place(row, of, neighbor), of, neighbor);
+  return is_at(vertex, place(vertex, of, neighbor), of, neighbor);
 }
 
 void Rows::insert(Vertex vertex, std::size_t at, Class of, Vertex neighbor) {
   Row& row = rows_[vertex];
   if (row.size == row.capacity) {
     if (row.size == UINT32_MAX) throw std::bad_alloc();
-    resize(row, capacity_for(row.size + 1));
+    resize(vertex, capacity_for(row.size + 1));
   }
-  const std::size_t moved = (row.size - at) * sizeof(Vertex);
-  std::memmove(row.data + at + 1, row.data + at, moved);
-  row.data[at] = neighbor;
-  if (classed_) {
-    Class* classes = row.data + row.capacity;
-    std::memmove(classes + at + 1, classes + at, moved);
-    classes[at] = of;
-    present_[vertex] |= bit(of);
-  }
-  ++row.size;
+  const auto insert_into = [&](std::uint32_t* column, std::uint32_t value) {
+    move_words(column + at + 1, column + at, row.size - at);
+    column[at] = value;
+  };
+  insert_into(row.data, neighbor);
+  if (wide()) insert_into(classes(row), of);
+  if (classed())
+    grow_run(vertex, of, 1);
+  else
+    ++row.size;
 }
 
 bool Rows::erase(Vertex vertex, Class of, Vertex neighbor) {
   Row& row = rows_[vertex];
-  const std::size_t at = place(row, of, neighbor);
-  if (!is_at(row, at, of, neighbor)) return false;
-  const std::size_t moved = (row.size - at - 1) * sizeof(Vertex);
-  std::memmove(row.data + at, row.data + at + 1, moved);
-  --row.size;
-  if (classed_) {
-    Class* classes = row.data + row.capacity;
-    std::memmove(classes + at, classes + at + 1, moved);
-    const bool more = (at > 0 && classes[at - 1] == of) || (at < row.size && classes[at] == of);
-    if (!more) forget_absent(vertex, of);
-  }
-  shrink(row);
+  const std::size_t at = place(vertex, of, neighbor);
+  if (!is_at(vertex, at, of, neighbor)) return false;
+  const auto erase_from = [&](std::uint32_t* column) {
+    move_words(column + at, column + at + 1, row.size - at - 1);
+  };
+  erase_from(row.data);
+  if (wide()) erase_from(classes(row));
+  if (classed())
+    grow_run(vertex, of, -1);
+  else
+    --row.size;
+  shrink(vertex);
   return true;
 }
 
-// Clears the bit of a class after the deletion of a neighbour, if it was the last neighbour with that bit.
-void Rows::forget_absent(Vertex vertex, Class of) {
-  if (of_class(vertex, of).size() > 0) return;
-  const Class* classes = this->classes(vertex);
-  if (std::none_of(classes, classes + rows_[vertex].size, [&](Class other) { return bit(other) == bit(of); }))
-    present_[vertex] &= ~bit(of);
-}
-
 // At a quarter full or less, half the block is freed; the rest has room for as many insertions again.
-void Rows::shrink(Row& row) {
+void Rows::shrink(Vertex vertex) {
+  const Row& row = rows_[vertex];
   if (row.size > row.capacity / 4 || row.capacity <= 4 * kLeastCapacity) return;
   try {
-    resize(row, capacity_for(2 * std::max(row.size, kLeastCapacity)));
+    resize(vertex, capacity_for(2 * std::max(row.size, kLeastCapacity)));
   } catch (const std::bad_alloc&) {
     // Keep the larger block.
   }
@@ -222,64 +286,59 @@ void Rows::change(Vertex vertex, std::span<const Change> changes) {
   for (const Change& one : changes) comes += one.comes;
   const std::size_t goes = changes.size() - comes, size = row.size + comes - goes;
   if (size > UINT32_MAX) throw std::bad_alloc();
-  if (size > row.capacity) resize(row, capacity_for(static_cast<std::uint32_t>(size)));
+  if (size > row.capacity) resize(vertex, capacity_for(static_cast<std::uint32_t>(size)));
   const auto rewrite = [&](std::uint32_t* column, auto&& value_of) {
     if (goes > 0) take_out(column, row.size, changes);
     if (comes > 0) put_in(column, row.size - goes, comes, goes, changes, value_of);
   };
   rewrite(row.data, [](const Change& one) { return one.neighbor; });
-  if (classed_) rewrite(row.data + row.capacity, [](const Change& one) { return one.of; });
-  row.size = static_cast<std::uint32_t>(size);
-  if (!classed_) {
-    if (goes > 0) shrink(row);
-    return;
+  if (wide()) rewrite(classes(row), [](const Change& one) { return one.of; });
+  if (classed()) {
+    // Deletions first: the row has room for no more runs than it has before or afterwards.
+    if (goes > 0) grow_runs(vertex, changes, false);
+    if (comes > 0) grow_runs(vertex, changes, true);
+  } else {
+    row.size = static_cast<std::uint32_t>(size);
   }
-  for (const Change& one : changes)
-    if (one.comes) present_[vertex] |= bit(one.of);
-  const Change* before = nullptr;
-  for (const Change& one : changes) {
-    if (one.comes) continue;
-    if (before == nullptr || before->of != one.of) forget_absent(vertex, one.of);
-    before = &one;
-  }
-  if (goes > 0) shrink(row);
+  if (goes > 0) shrink(vertex);
 }
 
-void Rows::resize(Row& row, std::uint32_t capacity) {
+void Rows::resize(Vertex vertex, std::uint32_t capacity) {
   const auto locked = [&](auto&& work) {
     const std::lock_guard lock(taking_);
     return work();
   };
-  std::uint32_t* block = locked([&] { return blocks_.take(words(capacity)); });
+  Row& row = rows_[vertex];
+  Row moved{locked([&] { return blocks_.take(capacity, words(capacity)); }), row.size, capacity};
   if (row.data != nullptr) {
-    std::copy(row.data, row.data + row.size, block);
-    if (classed_) std::copy_n(row.data + row.capacity, row.size, block + capacity);
-    locked([&] { blocks_.give_back(row.data, words(row.capacity)); });
+    std::copy(row.begin(), row.end(), moved.data);
+    if (wide()) std::copy_n(classes(row), row.size, classes(moved));
+    if (classed())
+      with_starts(row, [&](const auto* from) {
+        with_starts(moved, [&](auto* to) { std::copy_n(from, std::popcount(present_[vertex]), to); });
+      });
+    locked([&] { blocks_.give_back(row.data, row.capacity, words(row.capacity)); });
   }
-  row.data = block;
-  row.capacity = capacity;
+  row = moved;
 }
 
-// A second class appeared: sets the class of all neighbours so far to 0.
-void Rows::become_classed() {
-  Rows classed;
-  classed.classed_ = true;
-  classed.rows_.resize(rows_.size());
-  for (std::size_t vertex = 0; vertex < rows_.size(); ++vertex) {
-    const Row& row = rows_[vertex];
-    if (row.size == 0) continue;
-    Row& copy = classed.rows_[vertex];
-    classed.resize(copy, capacity_for(row.size));
-    std::copy(row.begin(), row.end(), copy.data);
-    std::fill_n(copy.data + copy.capacity, row.size, Class{0});
-    copy.size = row.size;
+// Makes room for a class that rows have no room for yet.
+void Rows::widen(Class of) {
+  Rows wider;
+  wider.most_ = of < kRuns ? kRuns - 1 : UINT32_MAX;
+  wider.rows_.reserve(rows_.capacity());
+  wider.add_vertices(vertices());
+  std::vector<Class> classes;
+  for (Vertex vertex = 0; vertex < vertices(); ++vertex) {
+    classes.clear();
+    for_each_class(vertex,
+                   [&](Class number, sets::Span run) { classes.insert(classes.end(), run.size(), number); });
+    wider.fill(vertex, {rows_[vertex].begin(), rows_[vertex].end()}, classes);
   }
-  present_.resize(rows_.size());
-  for (std::size_t vertex = 0; vertex < rows_.size(); ++vertex)
-    present_[vertex] = rows_[vertex].size > 0 ? bit(0) : 0;
-  rows_.swap(classed.rows_);
-  std::swap(blocks_, classed.blocks_);
-  std::swap(classed_, classed.classed_);
+  rows_.swap(wider.rows_);
+  present_.swap(wider.present_);
+  std::swap(blocks_, wider.blocks_);
+  std::swap(most_, wider.most_);
 }
 
 std::size_t Rows::bytes() const {

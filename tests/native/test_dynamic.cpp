@@ -33,21 +33,76 @@ struct Tired : dynamic::Watch {
   int left;
 };
 
+// The neighbours that a row should have, in its order.
+using Neighbor = std::pair<Class, Vertex>;
+struct InOrder {
+  bool operator()(const Neighbor& a, const Neighbor& b) const {
+    const auto key = [](const Neighbor& one) { return std::tuple(one.first % 64, one.first, one.second); };
+    return key(a) < key(b);
+  }
+};
+using Expected = std::set<Neighbor, InOrder>;
+
+void check_row(const dynamic::Rows& rows, Vertex vertex, const Expected& expected, Class classes) {
+  CHECK(rows.degree(vertex) == expected.size());
+  auto at = expected.begin();
+  for (Vertex found : rows.all(vertex)) CHECK(found == at++->second);
+  at = expected.begin();
+  rows.for_each_class(vertex, [&](Class of, motiflux::sets::Span run) {
+    CHECK(run.size() > 0);
+    for (Vertex found : run) CHECK(*at++ == Neighbor(of, found));
+    CHECK(at == expected.end() || at->first != of);
+  });
+  CHECK(at == expected.end());
+  std::uint64_t present = 0;
+  std::map<Class, std::vector<Vertex>> by_class;
+  for (const auto& [of, id] : expected) {
+    by_class[of].push_back(id);
+    present |= dynamic::Rows::bit(of);
+  }
+  for (Class number = 0; number < classes + 2; ++number)  // two that no row was told of
+    CHECK(std::ranges::equal(rows.of_class(vertex, number), by_class[number]));
+  CHECK(rows.present(vertex) == (rows.classed() ? present : ~std::uint64_t{0}));
+}
+
+// Classes come to be known little by little, rows are changed one neighbour at a time or several at once.
 void rows_hold_what_was_put_there(Class classes) {
   constexpr Vertex kVertices = 5, kNeighbors = 400;
+  constexpr int kRounds = 40'000;
   std::mt19937 draw(classes);
   dynamic::Rows rows;
   rows.add_vertices(kVertices);
-  std::array<std::set<std::pair<Class, Vertex>>, kVertices> model;
-  for (int round = 0; round < 40'000; ++round) {
+  std::array<Expected, kVertices> model;
+  for (int round = 0; round < kRounds; ++round) {
     const Vertex vertex = draw() % kVertices, neighbor = draw() % kNeighbors;
-    const Class of = draw() % classes;
-    rows.admit(of);
+    const Class known = std::min<Class>(classes, 1 + static_cast<Class>(round) * 2 * classes / kRounds);
+    const Class of = draw() % known;
     auto& expected = model[vertex];
     const bool there = expected.contains({of, neighbor});
     CHECK(rows.contains(vertex, of, neighbor) == there);
     // Waves, so that rows grow and shrink.
-    if (draw() % 8 < (round / 5000 % 2 == 0 ? 6u : 2u)) {
+    const bool comes = draw() % 8 < (round / 5000 % 2 == 0 ? 6u : 2u);
+    if (comes) rows.admit(of);
+    if (round % 16 == 0) {
+      Expected changed;
+      for (std::size_t size = draw() % 40; changed.size() < size;)
+        changed.insert({draw() % known, draw() % kNeighbors});
+      rows.admit(known - 1);
+      std::vector<dynamic::Rows::Change> changes;
+      std::size_t place = 0;
+      for (const auto& [one, id] : changed) {
+        const bool had = expected.contains({one, id});
+        if (had && draw() % 4 == 0) continue;
+        place = rows.place(vertex, place, one, id);
+        CHECK(rows.is_at(vertex, place, one, id) == had);
+        changes.push_back({one, id, !had, place});
+        if (had)
+          expected.erase({one, id});
+        else
+          expected.insert({one, id});
+      }
+      if (!changes.empty()) rows.change(vertex, changes);
+    } else if (comes) {
       const std::size_t at = rows.place(vertex, of, neighbor);
       CHECK(rows.is_at(vertex, at, of, neighbor) == there);
       if (!there) rows.insert(vertex, at, of, neighbor);
@@ -56,19 +111,56 @@ void rows_hold_what_was_put_there(Class classes) {
       CHECK(rows.erase(vertex, of, neighbor) == there);
       expected.erase({of, neighbor});
     }
-    if (round % 97 != 0) continue;
-    CHECK(rows.degree(vertex) == expected.size());
-    auto at = expected.begin();
-    for (Vertex found : rows.all(vertex)) CHECK(found == at++->second);
-    for (Class number = 0; number < classes; ++number) {
-      std::set<Vertex> of_class;
-      for (const auto& [one, id] : expected)
-        if (one == number) of_class.insert(id);
-      const auto run = rows.of_class(vertex, number);
-      CHECK(std::set<Vertex>(run.begin(), run.end()) == of_class);
-      CHECK(of_class.empty() || (rows.present(vertex) & dynamic::Rows::bit(number)) != 0);
-    }
+    if (round % 97 == 0) check_row(rows, vertex, expected, classes);
   }
+}
+
+// Rows that are filled, and become so long that the starts of their runs need more bits, and short again.
+void long_rows_hold_what_was_put_there(Class classes) {
+  constexpr Vertex kNeighbors = 200'000;
+  std::mt19937 draw(classes);
+  Expected expected;
+  for (Vertex neighbor = 0; neighbor < 40'000; ++neighbor) expected.insert({draw() % classes, neighbor});
+  std::vector<Vertex> ids;
+  std::vector<Class> numbers;
+  for (const auto& [of, id] : expected) {
+    ids.push_back(id);
+    numbers.push_back(of);
+  }
+  dynamic::Rows rows;
+  rows.add_vertices(2);
+  rows.fill(1, ids, numbers);
+  check_row(rows, 1, expected, classes);
+  for (const bool grow : {true, false}) {
+    std::vector<dynamic::Rows::Change> changes;
+    Expected changed;
+    if (grow)
+      while (changed.size() < 60'000) changed.insert({draw() % classes, 40'000 + draw() % kNeighbors});
+    else
+      for (const Neighbor& one : expected)
+        if (draw() % 10 > 0) changed.insert(one);
+    for (const auto& [of, id] : changed) {
+      changes.push_back({of, id, grow, rows.place(1, of, id)});
+      if (grow)
+        expected.insert({of, id});
+      else
+        expected.erase({of, id});
+    }
+    rows.change(1, changes);
+    check_row(rows, 1, expected, classes);
+    for (int round = 0; round < 200; ++round) {
+      const Neighbor one{draw() % classes, draw() % kNeighbors};
+      if (expected.contains(one)) {
+        CHECK(rows.erase(1, one.first, one.second));
+        expected.erase(one);
+      } else {
+        rows.insert(1, rows.place(1, one.first, one.second), one.first, one.second);
+        expected.insert(one);
+      }
+    }
+    check_row(rows, 1, expected, classes);
+  }
+  CHECK(rows.degree(0) == 0 && rows.degree(1) < 20'000);
 }
 
 struct Key {
@@ -169,22 +261,21 @@ std::vector<Vertex> sorted(motiflux::sets::Span row) {
 
 // Ascends by class and neighbour, and the bits say which classes there are.
 bool is_sound(const dynamic::Rows& rows, Vertex vertex) {
-  const auto row = rows.all(vertex);
-  const Class* classes = rows.classes(vertex);
-  if (classes == nullptr) return std::is_sorted(row.begin(), row.end());
+  std::vector<Neighbor> row;
   std::uint64_t present = 0;
-  for (std::size_t at = 0; at < row.size(); ++at) {
-    present |= dynamic::Rows::bit(classes[at]);
-    if (at > 0 && std::pair(classes[at - 1], row.first[at - 1]) >= std::pair(classes[at], row.first[at])) return false;
-  }
-  return present == rows.present(vertex);
+  rows.for_each_class(vertex, [&](Class of, motiflux::sets::Span run) {
+    present |= dynamic::Rows::bit(of);
+    for (Vertex found : run) row.emplace_back(of, found);
+  });
+  if (!std::ranges::is_sorted(row, InOrder{}) || row.size() != rows.degree(vertex)) return false;
+  return !rows.classed() || present == rows.present(vertex);
 }
 
 // A hub and many others, with labels of which the pattern concerns a few edges only.
 struct World {
   static constexpr Vertex kVertices = 3000;
 
-  explicit World(bool directed) : monitor(directed, true) {
+  explicit World(bool directed, dynamic::Label edge_labels = 3) : monitor(directed, true), edge_labels(edge_labels) {
     for (Vertex vertex = 0; vertex < kVertices; ++vertex) monitor.graph().add_vertex(vertex % 3);
     dynamic::Plan plan = triangles(monitor.graph());
     plan.pair[0].way = Way::kOut;
@@ -203,18 +294,19 @@ struct World {
       const Vertex a = draw() % 2 == 0 ? 7 : draw() % kVertices, b = draw() % kVertices;
       if (a == b) continue;
       const bool turned = draw() % 2 == 0;
-      updates.push_back({monitor.graph().named(turned ? b : a, turned ? a : b, draw() % 3), draw() % 8 < 5});
+      updates.push_back({monitor.graph().named(turned ? b : a, turned ? a : b, draw() % edge_labels), draw() % 8 < 5});
     }
     const auto at_once = threads > 1 ? dynamic::AtOnce::kOn : dynamic::AtOnce::kOff;
     monitor.apply_sequence(updates, threads, {at_once, put_off}, found, watch, SIZE_MAX, [] {});
   }
 
   dynamic::Monitor monitor;
+  dynamic::Label edge_labels;
   Found found;
 };
 
-void what_is_put_off_comes_to_the_same(bool directed, int threads) {
-  World in_turn(directed), put_off(directed);
+void what_is_put_off_comes_to_the_same(bool directed, int threads, dynamic::Label edge_labels) {
+  World in_turn(directed, edge_labels), put_off(directed, edge_labels);
   Always watch;
   for (const int size : {500, 20'000, 40'000}) {
     in_turn.apply(size, static_cast<unsigned>(size), 1, false, watch);
@@ -277,11 +369,16 @@ void what_is_cut_short_leaves_the_graph_as_it_was(int threads) {
 }  // namespace
 
 int main() {
-  for (const Class classes : {1u, 3u, 70u}) rows_hold_what_was_put_there(classes);
+  for (const Class classes : {1u, 5u, 70u, 200u}) {
+    rows_hold_what_was_put_there(classes);
+    long_rows_hold_what_was_put_there(classes);
+  }
   a_map_forgets_only_what_is_erased();
   for (const bool listed : {false, true}) threads_find_what_one_finds(listed);
   for (const bool directed : {false, true}) {
-    for (const int threads : {1, 3}) what_is_put_off_comes_to_the_same(directed, threads);
+    for (const int threads : {1, 3})
+      for (const dynamic::Label edge_labels : {3u, 50u})  // so that there are 150 classes
+        what_is_put_off_comes_to_the_same(directed, threads, edge_labels);
     what_is_put_off_is_taken_back(directed);
   }
   for (const int threads : {1, 4}) what_is_cut_short_leaves_the_graph_as_it_was(threads);
