@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "common/parallel.hpp"
 #include "dynamic/flat_map.hpp"
 #include "dynamic/monitor.hpp"
 
@@ -388,6 +389,18 @@ void a_column_keeps_what_it_holds() {
   }
 }
 
+// Threads that reuse each other's memory do not share it.
+void columns_of_threads_are_apart() {
+  motiflux::on_threads(4, [](int index) {
+    for (Vertex round = 0; round < 40; ++round) {
+      motiflux::Column<Vertex> column;
+      const Vertex value = static_cast<Vertex>(index) * 100 + round;
+      for (int part = 0; part < 4; ++part) std::fill_n(column.extend(400'000), 400'000, value);
+      CHECK(std::ranges::all_of(column.all(), [&](Vertex one) { return one == value; }));
+    }
+  });
+}
+
 void what_is_cut_short_leaves_the_graph_as_it_was(int threads) {
   dynamic::Monitor monitor(false, true);
   matched(monitor, 1, false);
@@ -422,4 +435,5 @@ int main() {
   many_rows_of_an_update_come_in_parts();
   an_update_with_many_rows_can_be_stopped();
   a_column_keeps_what_it_holds();
+  columns_of_threads_are_apart();
 }
