@@ -409,20 +409,28 @@ class PyMonitor {
     return updates;
   }
 
-  // By pattern: rows, the update and the sign of each; the rows are moved out of `found`.
+  // By pattern: rows, and of their runs the updates, the signs and the ends; rows and runs are moved out of
+  // `found`.
   nb::list rows_of(Found& found) const {
     nb::list patterns;
     for (std::size_t number = 0; number < found.patterns.size(); ++number) {
       Found::OfPattern& one = found.patterns[number];
-      if (one.updates.empty()) {
+      if (one.runs.empty()) {
         patterns.append(nb::none());
         continue;
       }
-      const std::size_t rows = one.updates.size();
-      nb::object table = to_numpy(std::exchange(one.rows, {}), rows, widths_[number]);
-      nb::object of_rows = to_numpy(std::exchange(one.updates, {}));
-      nb::object positives = to_numpy(std::exchange(one.positives, {}));
-      patterns.append(nb::make_tuple(table, of_rows, positives));
+      std::vector<std::uint64_t> updates;
+      std::vector<std::uint8_t> positives;
+      std::vector<std::int64_t> ends;
+      for (const Found::Run& run : std::exchange(one.runs, {})) {
+        updates.push_back(run.update);
+        positives.push_back(run.positive);
+        ends.push_back((ends.empty() ? 0 : ends.back()) + static_cast<std::int64_t>(run.rows));
+      }
+      const std::size_t rows = ends.back();
+      patterns.append(nb::make_tuple(to_numpy(std::exchange(one.rows, {}), rows, widths_[number]),
+                                     to_numpy(std::move(updates)), to_numpy(std::move(positives)),
+                                     to_numpy(std::move(ends))));
     }
     return patterns;
   }

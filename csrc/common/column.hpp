@@ -1,14 +1,14 @@
-// A growing column of plain values; where the system can move pages, growth does not copy it.
+// A growing column of plain values.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
+
+#include "common/growing_memory.hpp"
 
 namespace motiflux {
 
@@ -18,7 +18,6 @@ class Column {
 
  public:
   Column() = default;
-  ~Column() { std::free(data_); }
   Column(Column&& other) noexcept { swap(other); }
   Column& operator=(Column&& other) noexcept {
     Column taken(std::move(other));
@@ -26,17 +25,17 @@ class Column {
     return *this;
   }
 
-  T* data() { return data_; }
-  const T* data() const { return data_; }
+  T* data() { return static_cast<T*>(memory_.data()); }
+  const T* data() const { return static_cast<const T*>(memory_.data()); }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  std::span<const T> all() const { return {data_, size_}; }
+  std::span<const T> all() const { return {data(), size_}; }
   void clear() { size_ = 0; }
 
   // Makes room for `count` more elements and returns a pointer to the first.
   T* extend(std::size_t count) {
     if (count > capacity_ - size_) grow(count);
-    T* first = data_ + size_;
+    T* first = data() + size_;
     size_ += count;
     return first;
   }
@@ -49,19 +48,17 @@ class Column {
   static constexpr std::size_t kFewest = 64;
 
   void swap(Column& other) {
-    std::swap(data_, other.data_);
+    memory_.swap(other.memory_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
   }
   void grow(std::size_t count) {
     const std::size_t wanted = std::max({kFewest, capacity_ + capacity_ / 2, size_ + count});
-    void* larger = std::realloc(static_cast<void*>(data_), wanted * sizeof(T));
-    if (larger == nullptr) throw std::bad_alloc();
-    data_ = static_cast<T*>(larger);
-    capacity_ = wanted;
+    memory_.grow(wanted * sizeof(T));
+    capacity_ = memory_.bytes() / sizeof(T);
   }
 
-  T* data_ = nullptr;
+  GrowingMemory memory_;
   std::size_t size_ = 0, capacity_ = 0;
 };
 

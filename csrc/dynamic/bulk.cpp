@@ -92,11 +92,7 @@ void Bulk::order(Entries& entries, Entries& scratch, bool by_neighbor) const {
   const std::uint32_t last = graph_.vertices() - 1;
   const auto classes = static_cast<std::uint32_t>(graph_.relations().classes().size());
   if (by_neighbor) sort_by(entries, scratch, last, [](const Entry& one) { return one.neighbor; });
-  const auto by_class = [&](std::uint32_t most, auto&& part) {
-    sort_by(entries, scratch, most, [&](const Entry& one) { return part(one.of & kClass); });
-  };
-  if (classes > Rows::kRuns) by_class((classes - 1) / Rows::kRuns, [](Class of) { return of / Rows::kRuns; });
-  if (classes > 1) by_class(std::min(classes, Rows::kRuns) - 1, [](Class of) { return of % Rows::kRuns; });
+  sort_by_class(entries, scratch, classes, [](const Entry& one) { return one.of & kClass; });
   sort_by(entries, scratch, last, [](const Entry& one) { return one.row; });
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "common/column.hpp"
 #include "common/total.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/memory.hpp"
@@ -46,14 +47,17 @@ class Matcher {
   // multiplier. The edge exists.
   Total count(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
 
-  // Calls emit(row) with the data vertex of each query vertex.
-  template <class Emit>
-  void list(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second, Emit&& emit);
+  // Appends the matches to `rows`, the data vertex of each query vertex, and calls wrote(count) after each
+  // block of them; it may take the rows away.
+  template <class Wrote>
+  void list(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second,
+            Column<Vertex>& rows, Wrote&& wrote);
 
  private:
   static constexpr std::int64_t kBudget = 1 << 14;
   // Shorter rows are not worth remembering what of them serves.
   static constexpr std::size_t kWorthFiltering = 8;
+  static constexpr std::size_t kBlockRows = 1 << 12;
   using Buffers = std::array<std::vector<Vertex>, view::kMaxLevels>;
 
   bool begin(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
@@ -90,9 +94,12 @@ class Matcher {
   Total count_from(int level);
   Total count_tail();
   Total count_component(const search::TailComponent& component);
-  void make_canonical();
-  template <class Emit>
-  void list_from(int level, Emit& emit);
+  void make_canonical(std::span<Vertex> row);
+  sets::Span last_vertices();
+  template <class Wrote>
+  void list_from(int level, Column<Vertex>& rows, Wrote& wrote);
+  template <class Wrote>
+  void write(sets::Span last, Column<Vertex>& rows, Wrote& wrote);
 
   const Allowed& allowed_;
   Watch& watch_;
@@ -112,7 +119,7 @@ class Matcher {
   std::vector<sets::Span> spans_;
   std::array<std::vector<Vertex>, search::kMostTailSets> tail_sets_;
   std::array<std::vector<Vertex>, std::size_t{1} << search::kMostTailSets> intersections_;
-  std::vector<Vertex> row_, moved_;
+  std::vector<Vertex> last_, moved_;
   sets::Policy policy_;
 };
 

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "dynamic/matcher.hpp"
+#include "dynamic/write_rows.hpp"
 #include "motiflux/bits.hpp"
 
 namespace motiflux::dynamic {
@@ -20,12 +21,15 @@ Total Matcher<View>::count(const Plan& plan, const View& view, const Edge& edge,
 }
 
 template <class View>
-template <class Emit>
+template <class Wrote>
 void Matcher<View>::list(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second,
-                         Emit&& emit) {
+                         Column<Vertex>& rows, Wrote&& wrote) {
   if (!begin(plan, view, edge, first, second)) return;
   if (!View::kHoles && memory_ != nullptr) memory_->make_room();
-  list_from(2, emit);
+  if (plan.levels() == 2)
+    write({&second, &second + 1}, rows, wrote);
+  else
+    list_from(2, rows, wrote);
 }
 
 template <class View>
@@ -387,29 +391,39 @@ Total Matcher<View>::count_component(const search::TailComponent& component) {
 }
 
 template <class View>
-void Matcher<View>::make_canonical() {
+void Matcher<View>::make_canonical(std::span<Vertex> row) {
   for (const Orbit& orbit : plan_->orbits) {
     const auto least = std::min_element(
         orbit.images.begin(), orbit.images.end(),
-        [&](const Orbit::Image& a, const Orbit::Image& b) { return row_[a.vertex] < row_[b.vertex]; });
+        [&](const Orbit::Image& a, const Orbit::Image& b) { return row[a.vertex] < row[b.vertex]; });
     if (least->vertex == orbit.point) continue;
-    moved_.resize(row_.size());
-    for (std::size_t query = 0; query < row_.size(); ++query) moved_[query] = row_[least->moves[query]];
-    row_.swap(moved_);
+    moved_.resize(row.size());
+    for (std::size_t query = 0; query < row.size(); ++query) moved_[query] = row[least->moves[query]];
+    std::copy(moved_.begin(), moved_.end(), row.begin());
   }
 }
 
+// The vertices that the last level may take.
 template <class View>
-template <class Emit>
-void Matcher<View>::list_from(int level, Emit& emit) {
-  if (level == plan_->levels()) {
-    for (const auto& image : plan_->images) {
-      row_.resize(image.size());
-      for (std::size_t query = 0; query < image.size(); ++query) row_[query] = value_[image[query]];
-      make_canonical();
-      emit(std::span<const Vertex>(row_));
-    }
-    spend(plan_->images.size());
+sets::Span Matcher<View>::last_vertices() {
+  const int level = plan_->levels() - 1;
+  const sets::Span set = clipped(level);
+  bool all = !View::kHoles || holes_[static_cast<std::size_t>(level)].empty();
+  for_each_bit(plan_->steps[static_cast<std::size_t>(level)].distinct,
+               [&](std::uint32_t other) { all = all && !sets::contains(set, value_[other]); });
+  if (all) return set;
+  fill(level, ~std::uint32_t{0}, last_);
+  return {last_.data(), last_.data() + last_.size()};
+}
+
+template <class View>
+template <class Wrote>
+void Matcher<View>::list_from(int level, Column<Vertex>& rows, Wrote& wrote) {
+  if (level + 1 == plan_->levels()) {
+    const sets::Span last = last_vertices();
+    spend(1);
+    for (const Vertex* first = last.first; first < last.last; first += kBlockRows)
+      write({first, std::min(first + kBlockRows, last.last)}, rows, wrote);
     return;
   }
   const sets::Span candidates = clipped(level);
@@ -418,7 +432,26 @@ void Matcher<View>::list_from(int level, Emit& emit) {
   for (Vertex vertex : candidates) {
     if (!view_->serves(vertex, needs) || is_hole(level, vertex) || excluded(level, vertex)) continue;
     assign(level, vertex);
-    list_from(level + 1, emit);
+    list_from(level + 1, rows, wrote);
+  }
+}
+
+// Writes the matches with each of at most kBlockRows vertices at the last level, image after image.
+template <class View>
+template <class Wrote>
+void Matcher<View>::write(sets::Span last, Column<Vertex>& rows, Wrote& wrote) {
+  const auto width = static_cast<std::size_t>(plan_->levels());
+  const std::span images(plan_->images);
+  const std::size_t most = std::max<std::size_t>(1, kBlockRows / last.size());
+  for (std::size_t first = 0, size; first < images.size(); first += size) {
+    size = std::min(most, images.size() - first);
+    const std::size_t count = size * last.size();
+    Vertex* const block = rows.extend(count * width);
+    write_rows(value_.data(), width, images.subspan(first, size), last, block);
+    if (!plan_->orbits.empty())
+      for (std::size_t row = 0; row < count; ++row) make_canonical({block + row * width, width});
+    wrote(count);
+    spend(count);
   }
 }
 

@@ -249,13 +249,13 @@ void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass&
     Found::OfPattern& found = pass.found.patterns[plan.pattern];
     Total matches = 0;
     if (listed_[plan.pattern]) {
-      pass.matcher.list(plan, Now{graph_}, edge, edge.source, edge.target, [&](std::span<const Vertex> row) {
-        found.rows.append(row);
-        found.updates.push_back(update);
-        found.positives.push_back(positive);
-        ++matches;
-        pass.count_words(row.size());
-      });
+      const auto width = static_cast<std::size_t>(plan.levels());
+      pass.matcher.list(plan, Now{graph_}, edge, edge.source, edge.target, found.rows,
+                        [&](std::size_t count) {
+                          found.add_rows(update, positive, count);
+                          matches += count;
+                          pass.count_words(count * width);
+                        });
     } else {
       matches = pass.matcher.count(plan, Now{graph_}, edge, edge.source, edge.target);
     }

@@ -25,14 +25,25 @@ struct Found {
     std::uint64_t update;
     Total matches;
   };
+  // Rows of one update, all of which appear or vanish.
+  struct Run {
+    std::uint64_t update, rows;
+    bool positive;
+    bool operator==(const Run&) const = default;
+  };
   struct OfPattern {
     Total positive = 0, negative = 0;
-    std::vector<Changed> changes;    // updates with matches, in order; a batch has number 0
-    Column<Vertex> rows;             // matches, if requested, row after row
-    Column<std::uint64_t> updates;   // of each row
-    Column<std::uint8_t> positives;  // of each row
+    std::vector<Changed> changes;  // updates with matches, in order; a batch has number 0
+    Column<Vertex> rows;           // matches, if requested, row after row
+    std::vector<Run> runs;         // of these rows, in order
 
     void add(std::uint64_t update, bool positive, Total matches);
+    // Notes that the next `count` rows are of an update.
+    void add_rows(std::uint64_t update, bool positive, std::uint64_t count) {
+      if (runs.empty() || runs.back().update != update || runs.back().positive != positive)
+        runs.push_back({update, 0, positive});
+      runs.back().rows += count;
+    }
   };
   std::vector<OfPattern> patterns;
   std::uint64_t noops = 0;
@@ -123,7 +134,7 @@ class Monitor {
   struct Place {
     const Share* share;
     const Share::Matched* matched;
-    std::size_t first_word, first_row;
+    std::size_t first_word;
   };
 
   std::uint32_t gate_of(const Edge& edge) {

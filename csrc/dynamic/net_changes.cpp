@@ -29,18 +29,20 @@ void NetChanges::start(int partitions) {
   }
 }
 
-// Sorts by row, class and neighbour; updates of one edge keep their order.
+// Sorts by row, as rows are sorted; updates of one edge keep their order.
 void NetChanges::order(Partition& partition) const {
   auto& [entries, scratch, changed, copies, noops] = partition;
   if (entries.size() < kFew) {
-    const auto key = [](const Entry& one) { return std::tuple(one.row, one.of & kClass, one.neighbor); };
+    const auto key = [](const Entry& one) {
+      return std::tuple(one.row, Rows::order(one.of & kClass), one.neighbor);
+    };
     std::ranges::stable_sort(entries, {}, key);
     return;
   }
   const std::uint32_t last = graph_.vertices() - 1;
   const auto classes = static_cast<std::uint32_t>(graph_.relations().classes().size());
   sort_by(entries, scratch, last, [](const Entry& one) { return one.neighbor; });
-  sort_by(entries, scratch, classes - 1, [](const Entry& one) { return one.of & kClass; });
+  sort_by_class(entries, scratch, classes, [](const Entry& one) { return one.of & kClass; });
   sort_by(entries, scratch, last, [](const Entry& one) { return one.row; });
 }
 

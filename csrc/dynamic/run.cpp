@@ -161,10 +161,8 @@ void Monitor::match_task(const Update& update, Moment number, Matcher<AtMoment>&
     const std::size_t first_word = rows.size();
     Total matches = 0;
     if (listed_[plan.pattern]) {
-      matcher.list(plan, view, edge, edge.source, edge.target, [&](std::span<const Vertex> row) {
-        rows.append(row);
-        ++matches;
-      });
+      matcher.list(plan, view, edge, edge.source, edge.target, rows,
+                   [&](std::size_t count) { matches += count; });
     } else {
       matches = matcher.count(plan, view, edge, edge.source, edge.target);
     }
@@ -176,11 +174,8 @@ void Monitor::match_task(const Update& update, Moment number, Matcher<AtMoment>&
 // Puts the results of threads in the order of the updates, rows aside; returns the destinations of rows.
 std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass) const {
   Found& found = pass.found;
-  struct Size {
-    std::size_t words, rows;
-  };
-  std::vector<Size> sizes;
-  for (const Found::OfPattern& one : found.patterns) sizes.push_back({one.rows.size(), one.updates.size()});
+  std::vector<std::size_t> words;
+  for (const Found::OfPattern& one : found.patterns) words.push_back(one.rows.size());
   std::vector<Place> places;
   std::vector<std::size_t> next(shares_.size());
   for (std::size_t taken = 0; taken < takers_.size(); ++taken) {
@@ -188,13 +183,13 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass
     std::size_t& at = next[takers_[taken]];
     for (; at < share.matched.size() && share.matched[at].task / kTaken == taken; ++at) {
       const Share::Matched& matched = share.matched[at];
-      found.patterns[matched.pattern].add(pass.number(first + matched.task),
-                                          bulk_.effect(matched.task) == Effect::kAppear, matched.matches);
+      Found::OfPattern& one = found.patterns[matched.pattern];
+      const bool positive = bulk_.effect(matched.task) == Effect::kAppear;
+      one.add(pass.number(first + matched.task), positive, matched.matches);
       if (matched.words == 0) continue;
-      Size& size = sizes[matched.pattern];
-      places.push_back({&share, &matched, size.words, size.rows});
-      size.words += matched.words;
-      size.rows += static_cast<std::size_t>(matched.matches);
+      one.add_rows(pass.number(first + matched.task), positive, static_cast<std::uint64_t>(matched.matches));
+      places.push_back({&share, &matched, words[matched.pattern]});
+      words[matched.pattern] += matched.words;
     }
   }
   return places;
@@ -204,22 +199,15 @@ void Monitor::gather(std::size_t first, int threads, Pass& pass) {
   const std::vector<Place> places = places_of_run(first, pass);
   pass.run_words = 0;
   for (const Place& place : places) {
-    Found::OfPattern& found = pass.found.patterns[place.matched->pattern];
-    found.rows.extend(place.matched->words);
-    found.updates.extend(static_cast<std::size_t>(place.matched->matches));
-    found.positives.extend(static_cast<std::size_t>(place.matched->matches));
+    pass.found.patterns[place.matched->pattern].rows.extend(place.matched->words);
     pass.run_words += place.matched->words;
   }
   const Workers workers{pass.run_words < kFewWords ? 1 : threads, nullptr};
   parallel_for(workers, places.size(), kTaken, [&](std::size_t begin, std::size_t end) {
     for (std::size_t at = begin; at < end; ++at) {
-      const auto& [share, matched, first_word, first_row] = places[at];
-      Found::OfPattern& found = pass.found.patterns[matched->pattern];
-      const auto rows = static_cast<std::size_t>(matched->matches);
+      const auto& [share, matched, first_word] = places[at];
       std::copy_n(share->rows[matched->pattern].data() + matched->first_word, matched->words,
-                  found.rows.data() + first_word);
-      std::fill_n(found.updates.data() + first_row, rows, pass.number(first + matched->task));
-      std::fill_n(found.positives.data() + first_row, rows, bulk_.effect(matched->task) == Effect::kAppear);
+                  pass.found.patterns[matched->pattern].rows.data() + first_word);
     }
   });
   pass.count_words(pass.run_words);

@@ -1,11 +1,14 @@
 // Sorting by small numbers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "dynamic/rows.hpp"
 
 namespace motiflux::dynamic {
 
@@ -33,6 +36,17 @@ void sort_by(std::vector<Item>& items, std::vector<Item>& scratch, std::uint32_t
     for (const Item& item : items) scratch[first[digit(item)]++] = item;
     items.swap(scratch);
   }
+}
+
+// Sorts by class_of(item), one of `classes` classes, in the order that rows have (Rows::order).
+template <class Item, class ClassOf>
+void sort_by_class(std::vector<Item>& items, std::vector<Item>& scratch, std::uint32_t classes,
+                   ClassOf&& class_of) {
+  const auto by = [&](std::uint32_t most, auto&& part) {
+    sort_by(items, scratch, most, [&](const Item& item) { return part(class_of(item)); });
+  };
+  if (classes > Rows::kRuns) by((classes - 1) / Rows::kRuns, [](Class of) { return of / Rows::kRuns; });
+  if (classes > 1) by(std::min(classes, Rows::kRuns) - 1, [](Class of) { return of % Rows::kRuns; });
 }
 
 }  // namespace motiflux::dynamic

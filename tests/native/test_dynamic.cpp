@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "common/parallel.hpp"
 #include "dynamic/flat_map.hpp"
 #include "dynamic/monitor.hpp"
 
@@ -198,7 +199,8 @@ dynamic::Plan triangles(dynamic::Graph& graph) {
   dynamic::Plan plan;
   plan.pair = {{Way::kEither, relation}};
   plan.steps.resize(3);
-  plan.steps[2].sources = {{0, Way::kEither, target, relation, false}, {1, Way::kEither, target, relation, false}};
+  plan.steps[2].sources = {{0, Way::kEither, target, relation, false},
+                           {1, Way::kEither, target, relation, false}};
   plan.steps[2].anchor = 1;
   plan.tail.start = 3;
   plan.tail.blocks.emplace_back();
@@ -225,7 +227,8 @@ Found matched(dynamic::Monitor& monitor, int threads, bool listed) {
   Found found;
   Always watch;
   for (const int size : {300, 5000})  // the second in several runs
-    monitor.apply_sequence(stream(kVertices, size, 2), threads, {dynamic::AtOnce::kOn}, found, watch, SIZE_MAX, [] {});
+    monitor.apply_sequence(stream(kVertices, size, 2), threads, {dynamic::AtOnce::kOn}, found, watch,
+                           SIZE_MAX, [] {});
   return found;
 }
 
@@ -235,8 +238,10 @@ void threads_find_what_one_finds(bool listed) {
   const auto &a = expected.patterns[0], &b = found.patterns[0];
   CHECK(a.positive > 0 && a.negative > 0);
   CHECK(a.positive == b.positive && a.negative == b.negative && expected.noops == found.noops);
-  const auto alike = [](const auto& one, const auto& other) { return std::ranges::equal(one.all(), other.all()); };
-  CHECK(alike(a.rows, b.rows) && alike(a.updates, b.updates) && alike(a.positives, b.positives));
+  const auto alike = [](const auto& one, const auto& other) {
+    return std::ranges::equal(one.all(), other.all());
+  };
+  CHECK(alike(a.rows, b.rows) && a.runs == b.runs);
   CHECK(a.changes.size() == b.changes.size());
   for (std::size_t at = 0; at < a.changes.size(); ++at)
     CHECK(a.changes[at].update == b.changes[at].update && a.changes[at].matches == b.changes[at].matches);
@@ -275,7 +280,8 @@ bool is_sound(const dynamic::Rows& rows, Vertex vertex) {
 struct World {
   static constexpr Vertex kVertices = 3000;
 
-  explicit World(bool directed, dynamic::Label edge_labels = 3) : monitor(directed, true), edge_labels(edge_labels) {
+  explicit World(bool directed, dynamic::Label edge_labels = 3)
+      : monitor(directed, true), edge_labels(edge_labels) {
     for (Vertex vertex = 0; vertex < kVertices; ++vertex) monitor.graph().add_vertex(vertex % 3);
     dynamic::Plan plan = triangles(monitor.graph());
     plan.pair[0].way = Way::kOut;
@@ -294,7 +300,8 @@ struct World {
       const Vertex a = draw() % 2 == 0 ? 7 : draw() % kVertices, b = draw() % kVertices;
       if (a == b) continue;
       const bool turned = draw() % 2 == 0;
-      updates.push_back({monitor.graph().named(turned ? b : a, turned ? a : b, draw() % edge_labels), draw() % 8 < 5});
+      updates.push_back(
+          {monitor.graph().named(turned ? b : a, turned ? a : b, draw() % edge_labels), draw() % 8 < 5});
     }
     const auto at_once = threads > 1 ? dynamic::AtOnce::kOn : dynamic::AtOnce::kOff;
     monitor.apply_sequence(updates, threads, {at_once, put_off}, found, watch, SIZE_MAX, [] {});
@@ -348,6 +355,145 @@ void what_is_put_off_is_taken_back(bool directed) {
   CHECK(stopped > 4 && stopped < 13);
 }
 
+// A path of two edges over a hub: each edge of the hub is in a match with each earlier one, in two orders.
+dynamic::Plan paths(dynamic::Graph& graph) {
+  const auto relation = graph.relations().relation({{}, false});
+  dynamic::Plan plan;
+  plan.pair = {{Way::kEither, relation}};
+  plan.steps.resize(3);
+  plan.steps[2].sources = {{0, Way::kEither, graph.relations().target(relation, {}), relation, false}};
+  plan.steps[2].distinct = 1 << 1;
+  plan.tail.start = 3;
+  plan.tail.blocks.emplace_back();
+  plan.images = {{1, 0, 2}, {2, 0, 1}};
+  return plan;
+}
+
+struct Star {
+  explicit Star(Vertex leaves) : monitor(false, false) {
+    for (Vertex vertex = 0; vertex < leaves + 2; ++vertex) monitor.graph().add_vertex(0);
+    monitor.add_pattern(0, {paths(monitor.graph())}, false);
+    std::vector<dynamic::Update> updates;
+    for (Vertex leaf = 1; leaf <= leaves; ++leaf) updates.push_back({{0, leaf, 0}, true});
+    Found none;
+    Always watch;
+    monitor.apply_sequence(updates, 1, {}, none, watch, SIZE_MAX, [] {});
+    monitor.drop_pattern(0);
+    monitor.add_pattern(0, {paths(monitor.graph())}, true);
+  }
+  dynamic::Monitor monitor;
+};
+
+// Rows of one update are handed over in parts of about the size asked for, and are all there.
+void many_rows_of_an_update_come_in_parts() {
+  constexpr Vertex kLeaves = 20'000;
+  constexpr std::size_t kMost = 30'000, kBlockWords = 3 * 4096;
+  Star star(kLeaves);
+  Found found;
+  Always watch;
+  std::set<std::vector<Vertex>> rows;
+  std::size_t calls = 0;
+  const auto take = [&] {
+    const auto words = found.patterns[0].rows.all();
+    CHECK(words.size() < kMost + kBlockWords);
+    std::uint64_t counted = 0;
+    for (const Found::Run& run : found.patterns[0].runs) {
+      CHECK(run.update == 0 && run.positive);
+      counted += run.rows;
+    }
+    CHECK(counted * 3 == words.size());
+    for (std::size_t at = 0; at < words.size(); at += 3)
+      rows.insert({words[at], words[at + 1], words[at + 2]});
+    found.patterns[0].rows.clear();
+    found.patterns[0].runs.clear();
+    ++calls;
+  };
+  const std::vector<dynamic::Update> update{{{0, kLeaves + 1, 0}, true}};
+  star.monitor.apply_sequence(update, 1, {}, found, watch, kMost, take);
+  take();
+  CHECK(calls > 2);
+  CHECK(rows.size() == 2 * kLeaves && found.patterns[0].positive == 2 * kLeaves);
+  for (Vertex leaf = 1; leaf <= kLeaves; ++leaf)
+    CHECK(rows.contains({kLeaves + 1, 0, leaf}) && rows.contains({leaf, 0, kLeaves + 1}));
+}
+
+// Looked at every few thousand rows, also while the rows of one update are written.
+void an_update_with_many_rows_can_be_stopped() {
+  Star star(300'000);
+  const std::vector<Edge> before = edges_of(star.monitor.graph());
+  const std::vector<dynamic::Update> update{{{0, 300'001, 0}, true}};
+  for (const int looks : {0, 1, 10, 20}) {
+    Found found;
+    Tired watch(looks);
+    bool stopped = false;
+    try {
+      star.monitor.apply_sequence(update, 1, {}, found, watch, SIZE_MAX, [] {});
+    } catch (const dynamic::Stopped&) {
+      stopped = true;
+    }
+    CHECK(stopped && found.patterns[0].rows.size() <= 3u * 20'480 * (static_cast<unsigned>(looks) + 1));
+    CHECK(edges_of(star.monitor.graph()) == before);
+  }
+}
+
+// Each width, the varied vertex at each place, few rows and many.
+void rows_are_written_as_images() {
+  std::mt19937 draw(3);
+  for (std::size_t width = 2; width <= 12; ++width)
+    for (std::size_t size : {1, 2, 7, 100}) {
+      std::vector<Vertex> value(width), last(size);
+      for (Vertex& one : value) one = draw();
+      for (Vertex& one : last) one = draw();
+      std::vector<dynamic::Image> images;
+      for (std::size_t turn = 0; turn < width; ++turn) {
+        dynamic::Image image(width);
+        for (std::size_t query = 0; query < width; ++query)
+          image[query] = static_cast<std::uint8_t>((query + turn) % width);
+        images.push_back(image);
+      }
+      std::vector<Vertex> expected;
+      for (const dynamic::Image& image : images)
+        for (Vertex vertex : last)
+          for (std::uint8_t level : image) expected.push_back(level + 1u == width ? vertex : value[level]);
+      constexpr Vertex kGuard = 77;
+      std::vector<Vertex> found(expected.size() + 16, kGuard);
+      dynamic::write_rows(value.data(), width, images, {last.data(), last.data() + size}, found.data());
+      expected.resize(found.size(), kGuard);
+      CHECK(found == expected);
+    }
+}
+
+// From a few bytes to several large pages, several columns at once so that they are in each other's way.
+void a_column_keeps_what_it_holds() {
+  std::mt19937 draw(9);
+  std::array<motiflux::Column<Vertex>, 3> columns;
+  std::array<Vertex, 3> sizes{};
+  while (sizes[0] < 6'000'000) {
+    const std::size_t at = draw() % columns.size();
+    const std::size_t more = 1 + draw() % (1 + sizes[at] / 2);
+    Vertex* first = columns[at].extend(more);
+    for (std::size_t one = 0; one < more; ++one) first[one] = sizes[at]++;
+    if (draw() % 16 == 0) columns[at] = motiflux::Column<Vertex>(std::move(columns[at]));
+  }
+  for (std::size_t at = 0; at < columns.size(); ++at) {
+    CHECK(columns[at].size() == sizes[at]);
+    Vertex expected = 0;
+    for (Vertex value : columns[at].all()) CHECK(value == expected++);
+  }
+}
+
+// Threads that reuse each other's memory do not share it.
+void columns_of_threads_are_apart() {
+  motiflux::on_threads(4, [](int index) {
+    for (Vertex round = 0; round < 40; ++round) {
+      motiflux::Column<Vertex> column;
+      const Vertex value = static_cast<Vertex>(index) * 100 + round;
+      for (int part = 0; part < 4; ++part) std::fill_n(column.extend(400'000), 400'000, value);
+      CHECK(std::ranges::all_of(column.all(), [&](Vertex one) { return one == value; }));
+    }
+  });
+}
+
 void what_is_cut_short_leaves_the_graph_as_it_was(int threads) {
   dynamic::Monitor monitor(false, true);
   matched(monitor, 1, false);
@@ -357,7 +503,8 @@ void what_is_cut_short_leaves_the_graph_as_it_was(int threads) {
   Tired watch(1);
   bool stopped = false;
   try {
-    monitor.apply_sequence(stream(40, 20'000, 3), threads, {dynamic::AtOnce::kOn}, found, watch, SIZE_MAX, [] {});
+    monitor.apply_sequence(stream(40, 20'000, 3), threads, {dynamic::AtOnce::kOn}, found, watch, SIZE_MAX,
+                           [] {});
   } catch (const dynamic::Stopped&) {
     stopped = true;
   }
@@ -382,4 +529,9 @@ int main() {
     what_is_put_off_is_taken_back(directed);
   }
   for (const int threads : {1, 4}) what_is_cut_short_leaves_the_graph_as_it_was(threads);
+  rows_are_written_as_images();
+  many_rows_of_an_update_come_in_parts();
+  an_update_with_many_rows_can_be_stopped();
+  a_column_keeps_what_it_holds();
+  columns_of_threads_are_apart();
 }

@@ -1,6 +1,7 @@
 """Patterns watched on graphs that change."""
 
-from motiflux.stream.matching.delta import Delta, MatchRows, PatternDelta
+from motiflux.stream.matching.delta import Delta, PatternDelta
+from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.monitor import Monitor
 from motiflux.stream.run.totals import Latency, PatternTotal, Totals
 from motiflux.stream.sinks.file_sink import FileSink, as_sink

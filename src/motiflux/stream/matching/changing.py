@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from motiflux.errors import CountOverflowError, MotifluxError, StreamError
 from motiflux.pattern import Pattern
 from motiflux.stream.matching.core import Call, Core, Watched
-from motiflux.stream.matching.delta import NO_NUMBERS, Delta, MatchRows, PatternDelta
+from motiflux.stream.matching.delta import NO_NUMBERS, Delta, PatternDelta
+from motiflux.stream.matching.match_rows import NO_RUNS, MatchRows, Runs
 from motiflux.stream.matching.noops import Noops
 from motiflux.stream.matching.numbering import NativeUpdates, original
 from motiflux.stream.sources.source import Batch
@@ -209,12 +210,11 @@ class Changing(Core):
     def _blocks(self, rows: list[Any], applied: NativeUpdates) -> list[tuple[Pattern, MatchRows]]:
         """Return blocks of rows by pattern, in the order of the native monitor."""
         origin = applied.origin if self.mode == "sequence" else None
-        blocks = []
-        for pattern, watched in self._watched.items():
-            if rows[watched.slot] is not None:
-                table, updates, signs = rows[watched.slot]
-                blocks.append((pattern, MatchRows(table, original(updates, origin), signs.view(bool))))
-        return blocks
+        return [
+            (pattern, _match_rows(rows[watched.slot], origin))
+            for pattern, watched in self._watched.items()
+            if rows[watched.slot] is not None
+        ]
 
     def _pattern_delta(
         self,
@@ -230,12 +230,8 @@ class Changing(Core):
         listed = None
         origin = applied.origin if self.mode == "sequence" else None
         if watched.listed:
-            table, updates, signs = rows[watched.slot] or (
-                np.empty((0, len(pattern.vertices)), dtype=np.uint32),
-                NO_NUMBERS,
-                np.empty(0, dtype=np.uint8),
-            )
-            listed = MatchRows(table, original(updates, origin), signs.view(bool))
+            none = MatchRows.of_runs(np.empty((0, len(pattern.vertices)), dtype=np.uint32), NO_RUNS)
+            listed = none if rows[watched.slot] is None else _match_rows(rows[watched.slot], origin)
         if self.mode == "batch":
             numbers = matches = NO_NUMBERS
         net_signs: NDArray[np.int8] = np.where(applied.inserts[numbers], np.int8(1), np.int8(-1))
@@ -261,3 +257,9 @@ class Changing(Core):
                 f"updates, row {row}: expected an edge that is not there to insert, found {edge}", row
             )
         raise StreamError(f"updates, row {row}: expected an edge that is there to delete, found {edge}", row)
+
+
+def _match_rows(found: tuple[Any, ...], origin: NDArray[np.int64] | None) -> MatchRows:
+    """Return the rows of a pattern from the native monitor."""
+    vertices, updates, positives, ends = found
+    return MatchRows.of_runs(vertices, Runs(original(updates, origin), positives.view(bool), ends))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, PatternLike, as_pattern
+from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.matching.names import GrowingIds
 from motiflux.stream.matching.noops import Noops
 from motiflux.units import grouped, quantity, seconds_text
@@ -19,28 +20,6 @@ from motiflux.units import grouped, quantity, seconds_text
 _MOST_PATTERNS = 12
 _MOST_ROWS = 5
 """Patterns, and matches of each, that notebooks show."""
-
-
-@dataclass(frozen=True, eq=False)
-class MatchRows:
-    """Matches that appeared or vanished, in the order in which they were found.
-
-    Parameters
-    ----------
-    vertices
-        uint32 [rows, k]: internal numbers, by query vertex.
-    updates
-        uint64 [rows]: the position of the update among the applied ones; 0 in batch mode.
-    positive
-        bool [rows]: whether the match appeared.
-    """
-
-    vertices: NDArray[np.uint32]
-    updates: NDArray[np.uint64]
-    positive: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.updates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +75,7 @@ class PatternDelta:
         rows = check_integer("rows", rows, 1)
         found = self._rows()
         for first in range(0, len(found), rows):
-            part = slice(first, first + rows)
-            piece = MatchRows(found.vertices[part], found.updates[part], found.positive[part])
+            piece = found.part(first, first + rows)
             yield self._ids.names(piece.vertices), piece
 
     def _rows(self) -> MatchRows:
@@ -106,8 +84,7 @@ class PatternDelta:
         return self.rows
 
     def _named(self, *, positive: bool) -> NDArray[Any]:
-        found = self._rows()
-        return self._ids.names(found.vertices[found.positive == positive])
+        return self._ids.names(self._rows().of_sign(positive=positive))
 
 
 @dataclass(frozen=True, eq=False)

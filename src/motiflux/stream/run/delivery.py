@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from motiflux.pattern import Pattern
 from motiflux.stream.matching.core import Core
-from motiflux.stream.matching.delta import MatchRows
+from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.run.held import Held
 from motiflux.stream.sinks.sink import FoundMatches, Sink
 from motiflux.stream.sources.source import Batch
@@ -68,7 +68,7 @@ class Delivery:
             number = self._numbers[pattern]
             self._held.put(number, rows)
             if self.most is not None:
-                self._tallies.append((number, *np.unique(rows.updates, return_counts=True)))
+                self._tallies.append((number, *rows.by_update()))
         if not last:
             return
         if self.most is not None:
@@ -88,9 +88,9 @@ class Delivery:
             self._left[number] -= min(left, len(rows))
             if left == 0:
                 return
-            rows = MatchRows(rows.vertices[:left], rows.updates[:left], rows.positive[:left])
+            rows = rows.part(0, left)
         self._sink.write(self._found(number, rows))
-        positive = int(np.count_nonzero(rows.positive))
+        positive = int(rows.runs.sizes[rows.runs.positive].sum())
         self.given[number, 1] += positive
         self.given[number, -1] += len(rows) - positive
 
@@ -122,7 +122,7 @@ class Delivery:
         self._held.drop()
 
     def _found(self, number: int, rows: MatchRows) -> FoundMatches:
-        updates = rows.updates.astype(np.int64)
+        updates = rows.by_row(rows.runs.updates.astype(np.int64))
         changes = attributes = None
         if self._causes is not None:
             changes = self._causes.updates.rows(updates)
@@ -131,7 +131,7 @@ class Delivery:
         return FoundMatches(
             self._patterns[number],
             number,
-            np.where(rows.positive, 1, -1).astype(np.int8),
+            rows.by_row(np.where(rows.runs.positive, 1, -1).astype(np.int8)),
             updates + self._first_update,
             None if self._times is None else self._times[updates],
             self._monitor.names(rows.vertices),

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
 
-from motiflux.stream.matching.delta import MatchRows
+from motiflux.stream.matching.match_rows import MatchRows
 
 _MOST_BYTES = 64 << 20
 
@@ -23,7 +23,7 @@ class Held:
     def put(self, number: int, rows: MatchRows) -> None:
         """Keep a block; when there are too many, all go to a file without a name."""
         self._blocks.append((number, rows))
-        self._bytes += rows.vertices.nbytes + rows.updates.nbytes + rows.positive.nbytes
+        self._bytes += rows.nbytes
         if self._bytes > _MOST_BYTES:
             if self._file is None:
                 self._file = tempfile.TemporaryFile()  # noqa: SIM115

@@ -1,0 +1,73 @@
+// Writes matches as rows: the vertex of each query vertex.
+//
+//   image [0 3 1 2], last level 3      row   value[0]  last[0]  value[1]  value[2]
+//                                            value[0]  last[1]  value[1]  value[2]
+//                                            ...
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "dynamic/graph.hpp"
+#include "sets/intersect.hpp"
+
+namespace motiflux::dynamic {
+
+using Image = std::vector<std::uint8_t>;  // the level of each query vertex
+
+// The width is a constant, so that a row is copied by one or two moves from registers and takes about 1 ns.
+template <std::size_t kWidth>
+void write_rows(const Vertex* value, std::span<const Image> images, sets::Span last, Vertex* out) {
+  for (const Image& image : images) {
+    std::array<Vertex, kWidth> row;
+    std::size_t varied = 0;
+    for (std::size_t query = 0; query < kWidth; ++query) {
+      row[query] = value[image[query]];
+      if (image[query] == kWidth - 1) varied = query;
+    }
+    for (Vertex vertex : last) {
+      std::memcpy(out, row.data(), sizeof row);
+      out[varied] = vertex;
+      out += kWidth;
+    }
+  }
+}
+
+inline void write_wide_rows(const Vertex* value, std::size_t width, std::span<const Image> images,
+                            sets::Span last, Vertex* out) {
+  for (const Image& image : images)
+    for (Vertex vertex : last) {
+      for (std::size_t query = 0; query < width; ++query)
+        out[query] = image[query] == width - 1 ? vertex : value[image[query]];
+      out += width;
+    }
+}
+
+// Writes images.size() * last.size() rows: for each image, the levels before the last with the vertices
+// `value`, and the last with each of `last`.
+inline void write_rows(const Vertex* value, std::size_t width, std::span<const Image> images, sets::Span last,
+                       Vertex* out) {
+  switch (width) {
+    case 2:
+      return write_rows<2>(value, images, last, out);
+    case 3:
+      return write_rows<3>(value, images, last, out);
+    case 4:
+      return write_rows<4>(value, images, last, out);
+    case 5:
+      return write_rows<5>(value, images, last, out);
+    case 6:
+      return write_rows<6>(value, images, last, out);
+    case 7:
+      return write_rows<7>(value, images, last, out);
+    case 8:
+      return write_rows<8>(value, images, last, out);
+    default:
+      return write_wide_rows(value, width, images, last, out);
+  }
+}
+
+}  // namespace motiflux::dynamic
