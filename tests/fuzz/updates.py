@@ -1,0 +1,161 @@
+"""What `scripts/fuzz_streams.py` does: stream after stream through a Monitor, recounted at intervals."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import count, pairwise
+from typing import Any
+
+import numpy as np
+
+import motiflux as mf
+from motiflux.config import private_tuning
+from tests.update_streams import Edge, Stream
+
+UPDATES = 1_000_000
+OF_A_STREAM = 20_000
+LARGEST_CALL = 2_000
+RECOUNTED = 250
+"""Updates after which all patterns are counted again, at the end of a call."""
+STATUS_UPDATES = 100_000
+INTERRUPTED = 130
+
+
+class DifferenceError(Exception):
+    """What differed, and after which update of the stream."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run streams until the number of updates is reached; return the exit code."""
+    parser = argparse.ArgumentParser(description="Compare a Monitor with counts of the graph.")
+    parser.add_argument("--updates", type=int, default=UPDATES, help="end after so many")
+    parser.add_argument("--seed", type=int, default=None, help="of what is drawn; default: from the clock")
+    parser.add_argument("--stream", type=int, default=None, help="run this stream of the seed alone")
+    given = parser.parse_args(arguments)
+    seed = int(time.time()) if given.seed is None else given.seed
+    print(f"fuzz of streams: seed={seed}", flush=True)
+    done = recounts = 0
+    try:
+        for number in count() if given.stream is None else [given.stream]:
+            updates = OF_A_STREAM if given.stream is not None else min(OF_A_STREAM, given.updates - done)
+            recounts += run_stream(seed, number, updates)
+            done += updates
+            if done % STATUS_UPDATES == 0:
+                print(f"{done:,} updates, {recounts:,} counts compared", flush=True)
+            if done >= given.updates:
+                break
+    except DifferenceError as difference:
+        again = f"scripts/fuzz_streams.py --seed {seed} --stream {number}"
+        print(f"differs: {difference}; again: {again}", flush=True)
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    print(f"fuzz of streams: {done:,} updates in {number + 1:,} streams, none differs", flush=True)
+    return 0
+
+
+def run_stream(seed: int, number: int, updates: int) -> int:
+    """Apply one stream; return how many counts were compared.
+
+    Raises
+    ------
+    DifferenceError
+        At the first count, row or edge that is wrong.
+    """
+    random = np.random.default_rng([seed, number])
+    stream = drawn_stream(random, updates)
+    options = drawn_options(random)
+    states = stream.states()
+    edges = next(states)
+    known = counts(stream, edges)
+    compared, recounted = 0, 0
+    with mf.Monitor(
+        stream.graph(+edges), stream.patterns, duplicates=stream.duplicates, **stream.options(), **options
+    ) as monitor:
+        columns = stream.columns()
+        for first, end in pairwise(calls(random, updates)):
+            delta = monitor.apply(columns.rows(np.arange(first, end)))
+            for _ in range(first, end):
+                edges = next(states)
+            for at, pattern in enumerate(stream.patterns):
+                known[at] += delta[pattern].net
+                check_rows(delta[pattern], listed=options["matches"])
+            if end - recounted >= RECOUNTED or end == updates:
+                recounted = end
+                compared += len(known)
+                anew = counts(stream, edges)
+                if anew != known:
+                    raise DifferenceError(f"{known} is {anew} after {end:,} updates ({stream}, {options})")
+        if edges_of(monitor.snapshot()) != +edges:
+            raise DifferenceError(f"the graph after {updates:,} updates ({stream}, {options})")
+    return compared
+
+
+def drawn_stream(random: np.random.Generator, updates: int) -> Stream:
+    """Draw a stream whose updates are quick."""
+    homomorphism = bool(random.random() < 0.2)
+    symmetry = "embeddings" if homomorphism or random.random() < 0.5 else "subgraphs"
+    most = 4 if homomorphism else 6
+    return Stream(
+        seed=int(random.integers(2**32)),
+        vertices=int(random.choice([40, 200, 1000])),
+        directed=bool(random.random() < 0.5),
+        vertex_kinds=int(random.choice([2, 4, 8])),
+        edge_kinds=int(random.choice([1, 1, 3])),
+        sizes=tuple(random.integers(2, most, int(random.integers(1, 5))).tolist()),
+        updates=updates,
+        symmetry=symmetry,
+        semantics="homomorphism" if homomorphism else "isomorphism",
+        duplicates=str(random.choice(["count", "ignore"])),
+    )
+
+
+def drawn_options(random: np.random.Generator) -> dict[str, Any]:
+    """Draw how a monitor works."""
+    return {
+        "mode": str(random.choice(["sequence", "sequence", "batch"])),
+        "matches": bool(random.random() < 0.4),
+        "threads": int(random.choice([1, 2])),
+        "tuning": private_tuning(
+            {
+                "put_off": str(random.choice(["on", "on", "off"])),
+                "at_once": str(random.choice(["auto", "on", "off"])),
+            }
+        ),
+    }
+
+
+def calls(random: np.random.Generator, updates: int) -> Iterator[int]:
+    """Give the places where calls begin, and the end; many are short, some of one update."""
+    at = 0
+    while at < updates:
+        yield at
+        at = min(updates, at + 1 + int(LARGEST_CALL * random.random() ** 4))
+    yield updates
+
+
+def counts(stream: Stream, edges: Counter[Edge]) -> list[int]:
+    graph = stream.graph(+edges)
+    return [int(mf.count(graph, pattern, **stream.options())) for pattern in stream.patterns]
+
+
+def check_rows(found: mf.PatternDelta, *, listed: bool) -> None:
+    """Check that there are as many rows as were counted."""
+    if listed:
+        rows = len(found.appeared()), len(found.vanished())
+        if rows != (found.positive, found.negative):
+            raise DifferenceError(f"rows {rows}, counted {found.positive, found.negative}")
+
+
+def edges_of(graph: mf.Graph) -> Counter[Edge]:
+    """Return the copies of each edge."""
+    edges = graph.to_edges()
+    labels = np.zeros(len(edges.src), np.int64) if edges.labels is None else edges.labels
+    columns = (column.tolist() for column in (edges.src, edges.dst, labels, edges.multiplicity))
+    found: Counter[Edge] = Counter()
+    for u, v, label, copies in zip(*columns, strict=True):
+        found[(u, v, label) if graph.directed or u < v else (v, u, label)] += copies
+    return found
