@@ -92,13 +92,14 @@ class Stream:
         one, other = self.random.integers(0, kinds, 2).tolist()
         return (one, one, one, None, {one, other})[int(self.random.integers(5))]
 
-    def graph(self, edges: Counter[Edge]) -> mf.Graph:
+    def graph(self, edges: Counter[Edge], *, vertices: int | None = None) -> mf.Graph:
+        """Make the graph of these edges, by default with all vertices."""
         rows = np.array(sorted(edges.elements()), dtype=np.int64).reshape(-1, 3)
         return mf.Graph.from_edges(
             rows[:, :2],
             directed=self.directed,
-            num_vertices=self.vertices,
-            vertex_labels=self.labels,
+            num_vertices=vertices or self.vertices,
+            vertex_labels=self.labels[:vertices],
             edge_labels=rows[:, 2],
         )
 

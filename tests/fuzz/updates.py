@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import motiflux as mf
 from motiflux.config import private_tuning
+from motiflux.stream import VertexLabels
 from tests.update_streams import Edge, Stream
 
 UPDATES = 1_000_000
@@ -68,30 +72,64 @@ def run_stream(seed: int, number: int, updates: int) -> int:
     random = np.random.default_rng([seed, number])
     stream = drawn_stream(random, updates)
     options = drawn_options(random)
+    fed = [applied, from_text][int(random.random() < 0.4)]
+    drawn = f"({fed.__name__}, {stream}, {options})"
     states = stream.states()
     edges = next(states)
     known = counts(stream, edges)
-    compared, recounted = 0, 0
+    compared = done = recounted = 0
     with mf.Monitor(
-        stream.graph(+edges), stream.patterns, duplicates=stream.duplicates, **stream.options(), **options
+        stream.graph(+edges, vertices=present(stream)),
+        stream.patterns,
+        duplicates=stream.duplicates,
+        **stream.options(),
+        **options,
     ) as monitor:
-        columns = stream.columns()
-        for first, end in pairwise(calls(random, updates)):
-            delta = monitor.apply(columns.rows(np.arange(first, end)))
-            for _ in range(first, end):
+        for delta in fed(monitor, stream, random):
+            done += delta.updates
+            for _ in range(delta.updates):
                 edges = next(states)
             for at, pattern in enumerate(stream.patterns):
                 known[at] += delta[pattern].net
-                check_rows(delta[pattern], listed=options["matches"])
-            if end - recounted >= RECOUNTED or end == updates:
-                recounted = end
+                check_rows(delta[pattern], drawn, listed=options["matches"])
+            if done - recounted >= RECOUNTED or done == updates:
+                recounted = done
                 compared += len(known)
                 anew = counts(stream, edges)
                 if anew != known:
-                    raise DifferenceError(f"{known} is {anew} after {end:,} updates ({stream}, {options})")
-        if edges_of(monitor.snapshot()) != +edges:
-            raise DifferenceError(f"the graph after {updates:,} updates ({stream}, {options})")
+                    raise DifferenceError(f"{known} is {anew} after {done:,} updates {drawn}")
+        if done != updates or edges_of(monitor.snapshot()) != +edges:
+            raise DifferenceError(f"the graph after {done:,} updates {drawn}")
     return compared
+
+
+def present(stream: Stream) -> int:
+    """Return how many vertices are there at the start: those after the last with an edge come later."""
+    return 1 + max(max(u, v) for u, v, _ in stream.first)
+
+
+def applied(monitor: mf.Monitor, stream: Stream, random: np.random.Generator) -> Iterator[mf.Delta]:
+    """Apply the updates by calls of any size."""
+    columns = stream.columns()
+    labels = {vertex: stream.labels[vertex] for vertex in range(present(stream), stream.vertices)}
+    for first, end in pairwise(calls(random, stream.updates)):
+        part = columns.rows(np.arange(first, end))
+        ends = {*part.sources.tolist(), *part.targets.tolist()}
+        new = {vertex: labels.pop(vertex) for vertex in ends & labels.keys()}
+        yield monitor.apply(replace(part, vertex_labels=VertexLabels.of(new) if new else None))
+
+
+def from_text(monitor: mf.Monitor, stream: Stream, random: np.random.Generator) -> Iterator[mf.Delta]:
+    """Write the updates to a file and let the monitor read it."""
+    labels = {vertex: stream.labels[vertex] for vertex in range(present(stream), stream.vertices)}
+    lines = []
+    for inserts, (u, v, label) in stream.changes:
+        lines += [f"v {vertex} {labels.pop(vertex)}" for vertex in (u, v) if vertex in labels]
+        lines.append(f"{'e' if inserts else '-e'} {u} {v} {label}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "updates.stream")
+        path.write_text("\n".join(lines) + "\n")
+        yield from monitor.run(path, batch_size=int(random.choice([1, 7, 300, 5_000])))
 
 
 def drawn_stream(random: np.random.Generator, updates: int) -> Stream:
@@ -142,12 +180,12 @@ def counts(stream: Stream, edges: Counter[Edge]) -> list[int]:
     return [int(mf.count(graph, pattern, **stream.options())) for pattern in stream.patterns]
 
 
-def check_rows(found: mf.PatternDelta, *, listed: bool) -> None:
+def check_rows(found: mf.PatternDelta, drawn: str, *, listed: bool) -> None:
     """Check that there are as many rows as were counted."""
     if listed:
         rows = len(found.appeared()), len(found.vanished())
         if rows != (found.positive, found.negative):
-            raise DifferenceError(f"rows {rows}, counted {found.positive, found.negative}")
+            raise DifferenceError(f"rows {rows}, counted {found.positive, found.negative} {drawn}")
 
 
 def edges_of(graph: mf.Graph) -> Counter[Edge]:
