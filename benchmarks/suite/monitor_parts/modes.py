@@ -84,7 +84,7 @@ class Modes:
 
 @dataclass(frozen=True)
 class Latency:
-    """A call for each update, by the wall clock: the seconds of all, and percentiles of one."""
+    """A call for each update, by the wall clock: the seconds of all, percentiles of each one's least."""
 
     case: cases.StreamCase
     quick: bool = False
@@ -102,8 +102,8 @@ class Latency:
         for _ in range(settings.runs):
             with mf.Monitor(loaded.graph, loaded.pattern, threads=1) as monitor:
                 runs.append([timed(monitor, single) for single in singles])
-        taken = min(runs, key=sum)
-        half, most = np.percentile(taken, [50, 99]) * 1e6
+        least = np.min(runs, axis=0)  # of each update: what else runs on the machine takes whole milliseconds
+        half, most = np.percentile(least, [50, 99]) * 1e6
         figures = {"p50_microseconds": float(half), "p99_microseconds": float(most)}
         seconds = Timing.of([sum(run) for run in runs])
         yield CaseResult(self.name, ENGINE, size, None, seconds, figures=figures)
