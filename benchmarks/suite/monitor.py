@@ -1,10 +1,18 @@
-"""Continuous matching on the CPU: recorded streams, streams that concern no pattern, memory.
+"""Continuous matching on the CPU: streams, modes, threads, latency, many patterns, memory.
 
 ``motiflux bench monitor``. Needs the shared graphs and oracles (``MOTIFLUX_SHARED``). Times are process CPU
-time of the update loop on one thread, the updates being there as arrays; with more threads, wall clock. What
-a case is named for:
+time of applying all updates by one call on one thread, the updates being there as arrays; with "wall", by
+the wall clock. If ``MOTIFLUX_RAPIDFLOW`` names the program of RapidFlow, it is run on the same streams, in
+turns with ours on the same core, and is the baseline (`benchmarks/peer/by_rapidflow.py`); streams where it
+crashes or is wrong are named in its row and are in no ratio. Streams are the recorded ones (``c01`` ...) and
+those that `monitor_parts/streams.py` draws. What a case is named for:
 
-``count``, ``list``  a recorded stream, its matches counted or listed; the baseline is another system's time
+``count``, ``list``  a stream, its matches counted or listed into memory; making the Monitor is in its figures
+``batch``            the same as one batch; its count is the net change
+``apply``            a call for each of the first updates: latency; its count is the updates
+``50 patterns``      different patterns over the same labels, against the mean of each alone
+``delete``           the insertions of a stream undone, against inserting
+``window``           a window of edges that slides, against deleting the oldest edge by hand
 ``pass``             updates that touch no labels of the pattern; its count is the updates
 ``stream``           a random stream on an R-MAT graph, triangles counted; its count is those gained
 ``bytes``            what the changing graph holds; its count is the bytes
@@ -12,242 +20,143 @@ a case is named for:
 
 from __future__ import annotations
 
-import gzip
 import json
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 import motiflux as mf
-from motiflux.bench.measure import Timing, repeat, wall_clock
-from motiflux.bench.results import Bar, BaselineTime, CaseResult
-from motiflux.bench.suite import Probe, Settings, Suite
-from motiflux.generate import rmat
+from motiflux.bench.results import Bar, CaseResult
+from motiflux.bench.suite import Probe, Suite, load_part
 
-ENGINE = "cpu"
-RAPIDFLOW = {"c01": 0.0055, "c03": 0.0012, "c04": 0.036, "c06": 0.030, "c08": 0.124, "c10": 0.081}
-"""Seconds of RapidFlow, which counts, on the machine where it was measured."""
-GRAPHFLOW = {"c01": 1.34, "c03": 0.082, "c04": 0.707, "c06": 0.162, "c08": 3.31, "c10": 0.306}
-"""Seconds of Graphflow, which lists."""
-COUNT_SECONDS = {"c01": 0.006, "c03": 0.0012, "c04": 0.035, "c06": 0.030, "c08": 0.12, "c10": 0.08}
-LIST_TIMES_FASTER = 5.0
-PASSED = 1_000_000
-SCALE = 20
-LABELLED = "(a:1000001)--(b:1000002)--(c:1000003)--(a)"
-"""A pattern whose labels no vertex of the graphs has."""
-EDGE_BYTES, VERTEX_BYTES = 24, 32
+PARTS = Path(__file__).resolve().parent / "monitor_parts"
+cases = load_part(PARTS / "cases.py")
+beside = load_part(PARTS / "beside.py")
+modes = load_part(PARTS / "modes.py")
+passing = load_part(PARTS / "passing.py")
+several = load_part(PARTS / "several.py")
+streams = cases.streams
+
+SCALE = passing.SCALE
+RECORDED = ("c01", "c03", "c04", "c06", "c08", "c10")
+LONG = ("human sparse 6", "enron cycle 4, no labels", "votes cycle 4")
+"""Drawn streams whose updates take long enough to share them among threads."""
+COUNTED, WORST, LISTED = 0.7, 1.0, 1.5
+"""Times RapidFlow's time: the geometric mean and the greatest of counting, and the mean of listing."""
+SYMMETRIC = 1.2
+CREATION_SECONDS = 0.005
 
 
 def build(shared: Path) -> Suite:
-    folder = shared / "oracle" / "csm"
+    folder, data = shared / "oracle/csm", shared / "data"
     expected = json.loads((folder / "expected.json").read_text())
-    probes: list[Probe] = [
-        Recorded(folder / name, name, expected[name]["positive"], expected[name]["negative"], listed)
-        for name in COUNT_SECONDS
-        for listed in (False, True)
+    recorded = [
+        cases.Recorded(folder / name, expected[name]["positive"], expected[name]["negative"])
+        for name in RECORDED
     ]
-    probes += [Recorded(folder / "c08", "c08", 10_438_416, 0, True, threads) for threads in (1, 2)]
-    probes += [Passed("c04 graph", lambda: mf.read_graph(folder / "c04" / "data.graph.gz"))]
-    probes += [Passed(f"R-MAT {SCALE}", random_graph)]
-    probes += [Streamed(threads) for threads in (1, 2)]
-    probes += [Held()]
+    drawn = [cases.Drawn(stream, data) for stream in streams.STREAMS]
+    every = [*recorded, *drawn]
+    long = [one for one in drawn if one.name in LONG]
+    probes: list[Probe] = [beside.Beside(one, quick=one in recorded) for one in every]
+    probes += [modes.Modes(one) for one in (*recorded, *long)]
+    probes += [modes.Latency(one, quick=one in recorded) for one in every]
+    probes += [several.Several(data)]
+    inserting = [one for one in every if not one.deletes]
+    probes += [several.Deleted(one) for one in inserting]
+    probes += [several.Windowed(one) for one in inserting]
+    probes += [passing.Passed("c04 graph", lambda: mf.read_graph(folder / "c04" / "data.graph.gz"))]
+    probes += [passing.Passed(f"R-MAT {SCALE}", passing.random_graph)]
+    probes += [passing.Streamed(threads) for threads in dict.fromkeys((1, modes.all_threads()))]
+    probes += [modes.LargeBatch(passing.random_graph)]
+    probes += [passing.Held()]
     return Suite("monitor", (), bars, probes=probes)
 
 
-@lru_cache(maxsize=1)
-def random_graph() -> mf.Graph:
-    return rmat(SCALE, 16 << (SCALE - 1), directed=False, duplicates="drop", seed=1)
-
-
-@lru_cache(maxsize=1)
-def read_case(folder: Path) -> tuple[mf.Graph, mf.Pattern, mf.Updates]:
-    columns: list[tuple[bool, int, int, int]] = []
-    with gzip.open(folder / "updates.stream.gz", "rt") as lines:
-        for line in lines:
-            op, *numbers = line.split()
-            if op != "v":
-                source, target, *label = map(int, numbers)
-                columns.append((op == "e", source, target, label[0] if label else 0))
-    inserts, sources, targets, labels = (np.array(column) for column in zip(*columns, strict=True))
-    graph = mf.read_graph(folder / "data.graph.gz")
-    updates = mf.Updates(inserts.astype(bool), sources, targets, labels)
-    return graph, mf.read_pattern(folder / "query.graph"), updates
-
-
-def random_updates(graph: mf.Graph, size: int) -> mf.Updates:
-    """Return insertions and deletions between vertices drawn by degree, or alike where there are labels."""
-    draw = np.random.default_rng(7)
-    edges = graph.to_edges()
-    ids = graph.vertex_ids if len(graph.vertex_label_table) > 1 else np.concatenate([edges.src, edges.dst])
-    sources, targets = draw.choice(ids, size), draw.choice(ids, size)
-    kept = sources != targets
-    return mf.Updates(draw.random(size)[kept] < 0.7, sources[kept], targets[kept])
-
-
-def applied(
-    graph: mf.Graph,
-    pattern: mf.Pattern | str,
-    updates: mf.Updates,
-    runs: int,
-    *,
-    threads: int = 1,
-    listed: bool = False,
-) -> tuple[mf.Delta, Timing]:
-    """Apply updates to a fresh monitor, each time."""
-    fresh: list[mf.Monitor] = []
-
-    def before() -> None:
-        fresh[:] = [mf.Monitor(graph, pattern, matches=listed, threads=threads)]
-
-    clock: dict[str, Any] = {} if threads == 1 else {"clock": wall_clock}
-    return repeat(lambda: fresh[0].apply(updates), runs=runs, before=before, **clock)
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A recorded stream; with a number of threads, by the wall clock."""
-
-    folder: Path
-    case: str
-    positive: int
-    negative: int
-    listed: bool
-    threads: int | None = None
-
-    @property
-    def name(self) -> str:
-        name = f"{'list' if self.listed else 'count'} {self.case}"
-        return name if self.threads is None else f"{name}, wall, {self.threads} threads"
-
-    @property
-    def quick(self) -> bool:
-        return True
-
-    def run(self, settings: Settings) -> Iterator[CaseResult]:
-        graph, pattern, updates = read_case(self.folder)
-        delta, seconds = applied(
-            graph, pattern, updates, settings.runs, threads=self.threads or 1, listed=self.listed
-        )
-        found = delta[pattern]
-        disagrees = (found.positive, found.negative) != (self.positive, self.negative)
-        known = f"{self.positive} gained, {self.negative} lost (several systems)"
-        baseline = None
-        if self.threads is None:
-            name, times = ("Graphflow", GRAPHFLOW) if self.listed else ("RapidFlow", RAPIDFLOW)
-            baseline = BaselineTime(name, times[self.case])
-        yield CaseResult(
-            self.name,
-            ENGINE,
-            found.positive + found.negative,
-            known,
-            seconds,
-            baseline,
-            None if baseline is None else baseline.seconds / seconds.min,
-            disagrees,
-        )
-
-
-@dataclass(frozen=True)
-class Passed:
-    """Updates that no pattern is concerned by."""
-
-    graph: str
-    read: Callable[[], mf.Graph]
-
-    @property
-    def name(self) -> str:
-        return f"pass {self.graph}"
-
-    @property
-    def quick(self) -> bool:
-        return False
-
-    def run(self, settings: Settings) -> Iterator[CaseResult]:
-        graph = self.read()
-        updates = random_updates(graph, PASSED)
-        delta, seconds = applied(graph, LABELLED, updates, settings.runs)
-        yield CaseResult(self.name, ENGINE, delta.updates, None, seconds)
-
-
-@dataclass(frozen=True)
-class Streamed:
-    """Triangles of a random stream on the R-MAT graph, by the wall clock."""
-
-    threads: int
-
-    @property
-    def name(self) -> str:
-        return f"stream R-MAT {SCALE} triangle, wall, {self.threads} threads"
-
-    @property
-    def quick(self) -> bool:
-        return False
-
-    def run(self, settings: Settings) -> Iterator[CaseResult]:
-        graph = random_graph()
-        fresh = mf.Monitor(graph, "(a)--(b)--(c)--(a)", threads=self.threads)
-        updates = random_updates(graph, PASSED)
-        delta, seconds = repeat(lambda: fresh.apply(updates), wall_clock, 1)
-        yield CaseResult(self.name, ENGINE, delta[0].positive, None, seconds)
-
-
-@dataclass(frozen=True)
-class Held:
-    """What the changing R-MAT graph takes."""
-
-    name: str = f"bytes R-MAT {SCALE}"
-    quick: bool = False
-
-    def run(self, settings: Settings) -> Iterator[CaseResult]:
-        graph = random_graph()
-        yield CaseResult(self.name, ENGINE, mf.Monitor(graph).nbytes, None, None)
-
-
 def bars(results: Sequence[CaseResult]) -> list[Bar]:
-    seconds = {one.case: one.seconds.min for one in results if one.seconds is not None}
-    counts = {one.case: one.count for one in results}
-    listed = [one.ratio for one in results if one.case.startswith("list ") and one.ratio is not None]
     return [
-        Bar("streams that disagree with the oracle", sum(one.disagrees for one in results), 0, "lower"),
-        *(
-            Bar(f"{name}, counted: s", seconds.get(f"count {name}"), target, "lower")
-            for name, target in COUNT_SECONDS.items()
-        ),
-        Bar("listed, against Graphflow: least ratio", min(listed, default=None), LIST_TIMES_FASTER, "higher"),
-        *(
-            Bar(
-                f"updates of no concern, {graph}: per second",
-                _rate(counts, seconds, f"pass {graph}"),
-                least,
-                "higher",
-            )
-            for graph, least in (("c04 graph", 8e6), (f"R-MAT {SCALE}", 2e6))
-        ),
-        *(
-            Bar(f"2 threads over 1, {case}", _speedup(seconds, case), 1.7, "higher")
-            for case in ("list c08", f"stream R-MAT {SCALE} triangle")
-        ),
-        Bar("bytes over 24 an edge and 32 a vertex", _share(counts), 1.0, "lower"),
+        Bar("streams that disagree with what is known", sum(one.disagrees for one in results), 0, "lower"),
+        *against_rapidflow(results),
+        *creation(results),
+        *parallel(results),
+        *symmetric(results),
+        *passed(results),
     ]
 
 
-def _rate(counts: dict[str, int | None], seconds: dict[str, float], case: str) -> float | None:
-    count = counts.get(case)
-    return None if count is None or case not in seconds else count / seconds[case]
+@dataclass(frozen=True)
+class Named:
+    """The results of one kind, by the name of the stream."""
+
+    results: Sequence[CaseResult]
+
+    def ratios(self, kind: str, names: Sequence[str]) -> list[float]:
+        """Return how many times the baseline's time each took, of those that have a baseline."""
+        wanted = {f"{kind} {name}" for name in names}
+        return [1 / one.ratio for one in self.results if one.case in wanted and one.ratio]
+
+    def figure(self, case: str, name: str) -> float | None:
+        found = (one.figures[name] for one in self.results if one.case == case and name in one.figures)
+        return next(found, None)
 
 
-def _speedup(seconds: dict[str, float], case: str) -> float | None:
-    one, two = (seconds.get(f"{case}, wall, {threads} threads") for threads in (1, 2))
-    return None if one is None or two is None else one / two
+def geometric_mean(values: Sequence[float]) -> float | None:
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
-def _share(counts: dict[str, int | None]) -> float | None:
-    count = counts.get(f"bytes R-MAT {SCALE}")
-    if count is None:
-        return None
-    graph = random_graph()
-    return count / (EDGE_BYTES * graph.num_edges + VERTEX_BYTES * graph.num_vertices)
+def against_rapidflow(results: Sequence[CaseResult]) -> Iterator[Bar]:
+    """Yield bars of the recorded streams and of our own, if RapidFlow was run."""
+    named = Named(results)
+    own = [stream.name for stream in streams.STREAMS]
+    for which, names in (("recorded streams", RECORDED), ("own streams", own)):
+        counted, listed = named.ratios("count", names), named.ratios("list", names)
+        if counted:
+            text = f"{len(counted)} {which}, times RapidFlow's time"
+            yield Bar(f"{text}: counted, geometric mean", geometric_mean(counted), COUNTED, "lower")
+            yield Bar(f"{text}: counted, the greatest", max(counted), WORST, "lower")
+            yield Bar(f"{text}: listed, geometric mean", geometric_mean(listed), LISTED, "lower")
+
+
+def creation(results: Sequence[CaseResult]) -> Iterator[Bar]:
+    named = Named(results)
+    made = [named.figure(f"count {name}", "create_seconds") for name in RECORDED]
+    known = [seconds for seconds in made if seconds is not None]
+    text = "making a Monitor of a recorded graph: s, the greatest"
+    yield Bar(text, max(known, default=None), CREATION_SECONDS, "lower")
+
+
+def parallel(results: Sequence[CaseResult]) -> Iterator[Bar]:
+    """Yield bars of two threads or more against one."""
+    threads = modes.all_threads()
+    if threads == 1:
+        return
+    speedup = {one.case: one.ratio for one in results}
+    for case, target in (
+        ("count enron cycle 4, no labels", 1.8),
+        ("list c08", 1.7),
+        ("batch count enron cycle 4, no labels", 1.7),
+        ("batch list c08", 1.7),
+        (f"batch R-MAT {SCALE} triangle", 1 / 0.55),
+    ):
+        text = f"{threads} threads over 1, {case}"
+        yield Bar(text, speedup.get(modes.on_threads(case, threads)), target, "higher")
+
+
+def symmetric(results: Sequence[CaseResult]) -> Iterator[Bar]:
+    for kind, text in (
+        ("delete", "deletions, times the time of insertions"),
+        ("window", "a sliding window, times the time of deletions by hand"),
+    ):
+        ratios = [1 / one.ratio for one in results if one.case.startswith(f"{kind} ") and one.ratio]
+        yield Bar(f"{text}: the greatest", max(ratios, default=None), SYMMETRIC, "lower")
+    times = Named(results).figure(several.Several.name, "times_one")
+    yield Bar(f"{several.PATTERNS} patterns, times the time of one", times, 10, "lower")
+
+
+def passed(results: Sequence[CaseResult]) -> Iterator[Bar]:
+    named = Named(results)
+    for graph in ("c04 graph", f"R-MAT {SCALE}"):
+        found = named.figure(f"pass {graph}", "nanoseconds_per_update")
+        yield Bar(f"updates of no concern, {graph}: ns", found, 60, "lower")
+    share = named.figure(f"bytes R-MAT {SCALE}", "share")
+    yield Bar("bytes over 24 an edge and 32 a vertex", share, 1.0, "lower")
