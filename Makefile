@@ -140,6 +140,6 @@ $(STAMPS)/tools: groups := test lint nvrtc
 $(STAMPS)/docs: groups := docs
 $(STAMPS)/peers: groups := peers interop
 $(STAMPS)/tools $(STAMPS)/docs $(STAMPS)/peers: pyproject.toml | $(STAMPS)/build
-	@$(IN_TURN) echo "==> installing packages: $(groups)"
+	@echo "==> installing packages: $(groups)"
 	@$(IN_TURN) $(INSTALL) $(addprefix --group ,$(groups))
 	@touch $@
