@@ -18,19 +18,29 @@ PROCESSES ?= 1
 # Recipes call everything by a path relative to this folder, so that its name may hold spaces.
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+# Modules are compiled when they are first imported: most never are, and compiling all takes most of an installation.
+INSTALL := $(PIP) install --no-compile
+# One installation into .venv waits for another; the extension, which needs none of them, is built meanwhile.
+IN_TURN := flock .venv/pip.lock
 # The stamps carry the folder's name: a .venv that was copied or moved here has none of ours and is made again.
 STAMPS := .venv/stamps-$(shell pwd -P | cksum | cut -d ' ' -f 1)
 
 cxx_sources := $(shell find csrc src/motiflux/include -name '*.cpp' -o -name '*.hpp' -o -name '*.cuh')
 
+# Under a make that has jobs of its own, these are used.
+side_by_side = $(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=4)
 fuzz_options = --seconds $(SECONDS) --processes $(PROCESSES) $(if $(SEED),--seed $(SEED))
 
-.PHONY: help setup demo test test-changed test-all test-gpu test-gpu-all racecheck fuzz fuzz-gpu lint format bench wheels docs clean
+.PHONY: help setup setup-docs demo test test-changed test-all test-gpu test-gpu-all racecheck fuzz fuzz-gpu lint format bench wheels docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-setup: $(STAMPS)/package $(STAMPS)/tools $(STAMPS)/peers ## install motiflux and its tools into .venv
+setup: ## install motiflux and its tools into .venv
+	@$(MAKE) $(side_by_side) $(STAMPS)/package $(STAMPS)/tools $(STAMPS)/peers
+
+setup-docs: ## install what builds the documentation too
+	@$(MAKE) $(side_by_side) $(STAMPS)/package $(STAMPS)/tools $(STAMPS)/peers $(STAMPS)/docs
 
 demo: $(STAMPS)/package ## search WordNet and a million transfers, play them live; or make demo GRAPH=file PATTERN=file [DIRECTED=1]
 	@$(BIN)/python demo/run.py $(if $(GRAPH),--graph "$(GRAPH)") $(if $(PATTERN),--pattern "$(PATTERN)") \
@@ -105,19 +115,20 @@ $(STAMPS)/venv:
 	@if compgen -G '.venv/stamps-*' > /dev/null; then rm -rf .venv build; fi
 	@echo "==> making .venv with $$("$(PYTHON)" -V)"
 	@[ -x $(BIN)/python ] || "$(PYTHON)" -m venv .venv
-	@$(PIP) install --upgrade "pip>=25.1"
+	@$(INSTALL) --upgrade "pip>=25.1"
 	@mkdir -p $(STAMPS) && touch $@
 
+dependencies := import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'])
 $(STAMPS)/build: pyproject.toml | $(STAMPS)/venv
-	@echo "==> installing what the build needs"
-	@$(PIP) install --group build
+	@echo "==> installing what motiflux and its build need"
+	@$(INSTALL) --group build $$($(BIN)/python -c "$(dependencies)")
 	@touch $@
 
 $(STAMPS)/package: CMakeLists.txt pyproject.toml $(cxx_sources) | $(STAMPS)/build
 	@scripts/check-tools.sh $(BIN)/python
 	@echo "==> building the extension (about a minute the first time)"
 	@headers=$$(scripts/python-headers.sh $(BIN)/python build/headers); mapfile -t flags <<< "$$headers"; \
-	  $(PIP) install --no-build-isolation --editable . $${headers:+"$${flags[@]}"}
+	  $(INSTALL) --no-build-isolation --no-deps --editable . $${headers:+"$${flags[@]}"}
 	@touch $@
 
 $(STAMPS)/gpu: pyproject.toml | $(STAMPS)/package
@@ -128,7 +139,7 @@ $(STAMPS)/gpu: pyproject.toml | $(STAMPS)/package
 $(STAMPS)/tools: groups := test lint nvrtc
 $(STAMPS)/docs: groups := docs
 $(STAMPS)/peers: groups := peers interop
-$(STAMPS)/tools $(STAMPS)/docs $(STAMPS)/peers: pyproject.toml | $(STAMPS)/venv
+$(STAMPS)/tools $(STAMPS)/docs $(STAMPS)/peers: pyproject.toml | $(STAMPS)/build
 	@echo "==> installing packages: $(groups)"
-	@$(PIP) install $(addprefix --group ,$(groups))
+	@$(IN_TURN) $(INSTALL) $(addprefix --group ,$(groups))
 	@touch $@

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from tests.rotating import in_turn
 FIVE_CLIQUE = mf.Pattern.from_edges(clique(5))
 """Its search reads the graph's rows whole and cut, and keeps candidate lists."""
 LISTS = "candidate lists of the search"
-SHARES = in_turn(4, [at / 40 for at in range(40)])
+SHARES = in_turn(2, [at / 40 for at in range(40)])
 """How much more than the least a budget is, as a share of what else is held."""
 
 
@@ -218,8 +219,9 @@ class TestBudgets:
         assert count(graph, bench, gpu_memory=budget) == on_cpu(graph)
         assert bench.held() <= budget
 
-    @pytest.mark.parametrize("short", [1, 2500, 20_000])
-    @pytest.mark.parametrize("pattern", [EDGE, FIVE_CLIQUE], ids=["edge", "5-clique"])
+    @pytest.mark.parametrize(
+        ("pattern", "short"), in_turn(3, list(product([EDGE, FIVE_CLIQUE], [1, 2500, 20_000])))
+    )
     def test_whoever_handles_a_refusal_has_the_whole_budget_for_another_graph(
         self, bench: Bench, graph: mf.Graph, other: mf.Graph, pattern: mf.Pattern, short: int
     ) -> None:
@@ -240,8 +242,9 @@ class TestFullDevice:
     def bench(self, connect: Connect, shared: SharedDevice) -> Bench:
         return connect(shared)
 
-    @pytest.mark.parametrize("budget", [None, "1GiB"])
-    @pytest.mark.parametrize("left", [0, 1000, 15_000, 36_500])
+    @pytest.mark.parametrize(
+        ("left", "budget"), in_turn(4, list(product([0, 1000, 15_000, 36_500], [None, "1GiB"])))
+    )
     def test_a_device_that_others_fill_is_said_whatever_the_budget_and_serves_once_they_leave(
         self, bench: Bench, shared: SharedDevice, graph: mf.Graph, left: int, budget: str | None
     ) -> None:

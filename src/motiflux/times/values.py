@@ -151,7 +151,16 @@ def in_nanoseconds(numbers: NDArray[np.int64], unit: str, count: int = 1) -> NDA
 def _refuse_far(shown: NDArray[Any], near: NDArray[np.bool_]) -> None:
     if not near.all():
         row = int(np.argmin(near))
-        raise MomentError(row, f"expected datetimes {RANGE}, found {shown[row]}")
+        raise MomentError(row, f"expected datetimes {RANGE}, found {_text_of(shown[row])}")
+
+
+def _text_of(moment: np.datetime64) -> str:
+    """Return a datetime as text; the number of its units where NumPy, from 2.5 on, has no text for it."""
+    try:
+        return str(moment)
+    except OverflowError:
+        unit, count = np.datetime_data(moment.dtype)
+        return f"{moment.astype(np.int64)} times {count} {unit} from 1970 on"
 
 
 def python_moment(nanoseconds: int, *, utc: bool) -> dt.datetime:
