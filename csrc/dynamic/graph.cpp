@@ -131,8 +131,8 @@ bool Graph::insert(const Edge& edge) {
   const Class from = relations_.class_of(edge.label, labels_[edge.source]);
   Rows& back = directed_ ? in_ : out_;
   class_changed_.resize(relations_.classes().size());
-  out_.admit(std::max(to, from));
-  back.admit(std::max(to, from));
+  if (out_.admit(std::max(to, from))) change_all();  // rows are elsewhere now
+  if (back.admit(std::max(to, from))) change_all();
   // Both places are found before either row is changed, so that their cache misses overlap.
   const std::size_t at = out_.place(edge.source, to, edge.target);
   const std::size_t back_at = back.place(edge.target, from, edge.source);

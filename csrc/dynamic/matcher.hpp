@@ -41,7 +41,12 @@ template <class View>
 class Matcher {
  public:
   Matcher(const Allowed& allowed, Watch& watch, Memory* memory = nullptr)
-      : allowed_(allowed), watch_(watch), memory_(memory) {}
+      : allowed_(allowed), watch_(watch), memory_(memory), clock_(memory == nullptr ? 0 : memory->stamps) {}
+  ~Matcher() {
+    if (memory_ != nullptr) memory_->stamps = clock_;
+  }
+  Matcher(const Matcher&) = delete;
+  Matcher& operator=(const Matcher&) = delete;
 
   // The number of matches that map the pair of the plan to `edge` from `first` to `second`, times the plan's
   // multiplier. The edge exists.
@@ -66,6 +71,7 @@ class Matcher {
   void assign(int level, Vertex vertex) {
     value_[static_cast<std::size_t>(level)] = vertex;
     stamp_[static_cast<std::size_t>(level)] = ++clock_;
+    latest_ = level;
   }
   void spend(std::size_t work) {
     budget_ -= static_cast<std::int64_t>(work);
@@ -90,6 +96,9 @@ class Matcher {
   }
   bool excluded(int level, Vertex vertex) const;
   std::uint64_t count_level(int level, std::uint32_t distinct);
+  bool is_counted_at_once(int level) const;
+  std::uint64_t count_common(int level, std::uint32_t distinct);
+  std::pair<std::uint64_t, std::uint64_t> bounds(int level) const;
   void fill(int level, std::uint32_t distinct, std::vector<Vertex>& list);
   Total count_from(int level);
   Total count_tail();
@@ -108,7 +117,8 @@ class Matcher {
   const View* view_ = nullptr;
   Edge edge_{};
   std::int64_t budget_ = kBudget;
-  std::uint64_t clock_ = 0;
+  std::uint64_t clock_;  // of stamps
+  int latest_ = 0;       // the level assigned last
   std::array<Vertex, view::kMaxLevels> value_{};
   std::array<std::uint64_t, view::kMaxLevels> stamp_{},
       made_{};  // made_: the anchor's stamp when the set was computed

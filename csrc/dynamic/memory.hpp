@@ -13,11 +13,14 @@
 // (Graph::changed).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "common/total.hpp"
 #include "dynamic/rows.hpp"
+#include "motiflux/view/plan.hpp"
+#include "sets/marks.hpp"
 #include "sets/span.hpp"
 
 namespace motiflux::dynamic {
@@ -34,8 +37,13 @@ class Memory {
     std::uint64_t time = 0;
     std::uint32_t view = 0;
     Vertex vertex = 0;
+    sets::Span row{};
     Total sum = 0;
   };
+
+  // Sets as bits, by level; stamps of all searches differ (Matcher::assign).
+  sets::Marks& marks(int level) { return marks_[static_cast<std::size_t>(level)]; }
+  std::uint64_t stamps = 0;
 
   // Call it between searches: rows that are in use stay.
   void make_room() {
@@ -73,6 +81,7 @@ class Memory {
     return entries[word >> 51];
   }
 
+  std::array<sets::Marks, view::kMaxLevels> marks_;
   std::vector<FilteredRow> rows_;
   std::vector<LeafSum> sums_;
   std::vector<Vertex> words_;

@@ -285,6 +285,7 @@ void Monitor::set_more_copies(const Edge& edge, std::uint64_t more) {
 void Monitor::undo() {
   note_bulk();
   take_back_changes(graph_, done_);
+  graph_.change_all();
   put_off_.take_back();
   graph_.count_edges(edges_before_);
 }

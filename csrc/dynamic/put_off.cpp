@@ -64,6 +64,7 @@ std::vector<Done> PutOff::write(std::size_t count, const Bulk::GoOn& go_on) {
     done.clear();
     writing_.for_each_done([&](const Done& one) { done.push_back(one); });
     take_back_changes(graph_, done);
+    graph_.change_all();
     graph_.count_edges(edges);
     writing_.start(1);
     throw;

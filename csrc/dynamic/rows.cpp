@@ -179,7 +179,7 @@ void Rows::grow_run(Vertex vertex, Class of, std::int64_t more) {
   const bool comes = before.first == before.last;
   const bool goes = static_cast<std::int64_t>(before.first - before.last) == more;
   std::uint64_t& present = present_[vertex];
-  const auto number = std::popcount(present & (bit(of) - 1)), runs = std::popcount(present);
+  const auto number = ones(present & (bit(of) - 1)), runs = ones(present);
   with_starts(row, [&](auto* starts) {
     using Start = std::remove_reference_t<decltype(*starts)>;
     Start* const next = starts + number + (comes ? 0 : 1);
@@ -315,7 +315,7 @@ void Rows::resize(Vertex vertex, std::uint32_t capacity) {
     if (wide()) std::copy_n(classes(row), row.size, classes(moved));
     if (classed())
       with_starts(row, [&](const auto* from) {
-        with_starts(moved, [&](auto* to) { std::copy_n(from, std::popcount(present_[vertex]), to); });
+        with_starts(moved, [&](auto* to) { std::copy_n(from, ones(present_[vertex]), to); });
       });
     locked([&] { blocks_.give_back(row.data, row.capacity, words(row.capacity)); });
   }

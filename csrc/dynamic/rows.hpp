@@ -51,9 +51,11 @@ class Rows {
   // Fills an empty row; neighbours are sorted by order(class), then by id.
   void fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<const Class> classes);
 
-  // Prepares for a class; call it before place().
-  void admit(Class of) {
-    if (of > most_) widen(of);
+  // Prepares for a class; call it before place(). Returns whether all rows were moved.
+  bool admit(Class of) {
+    if (of <= most_) return false;
+    widen(of);
+    return true;
   }
   // The place of the neighbour in the row, or the place to insert it; is_at() tells which.
   std::size_t place(Vertex vertex, Class of, Vertex neighbor) const { return place(vertex, 0, of, neighbor); }
@@ -174,11 +176,19 @@ class Rows {
   Class most_ = 0;  // that rows have room for: 0, kRuns - 1 or all
 };
 
+// The number of bits: without the instruction, which the oldest processors lack, a call otherwise.
+inline std::uint32_t ones(std::uint64_t word) {
+  word -= word >> 1 & 0x5555555555555555u;
+  word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+  word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+  return static_cast<std::uint32_t>(word * 0x0101010101010101u >> 56);
+}
+
 // Of neighbours whose classes are equal modulo 64; if there are none, empty at the place where they belong.
 inline Rows::Run Rows::run_of(Vertex vertex, Class of) const {
   const Row& row = rows_[vertex];
   const std::uint64_t present = present_[vertex], own = bit(of);
-  const auto number = static_cast<std::uint32_t>(std::popcount(present & (own - 1)));
+  const auto number = ones(present & (own - 1));
   const bool more = (present & (0 - 2 * own)) != 0, there = (present & own) != 0;
   const std::size_t first = there || more ? row.start(number) : row.size;
   return {first, !there ? first : more ? row.start(number + 1) : row.size};

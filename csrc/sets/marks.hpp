@@ -28,7 +28,7 @@ class Marks {
 
   // Marks `set`, whose elements are below `vertices`, and clears the set before.
   void mark(std::uint64_t stamp, Span set, std::uint32_t vertices) {
-    if (words_.empty()) words_.resize(vertices / 32 + 1, 0);
+    if (words_.size() <= vertices / 32) words_.resize(vertices / 32 + 1, 0);
     for (std::uint32_t vertex : elements_) words_[vertex / 32] = 0;
     elements_.assign(set.begin(), set.end());
     for (std::uint32_t vertex : elements_) words_[vertex / 32] |= std::uint32_t{1} << (vertex % 32);
