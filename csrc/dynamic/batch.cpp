@@ -1,5 +1,6 @@
 // Batches: the multithreaded sequence of the net changes.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "dynamic/monitor.hpp"
@@ -119,7 +120,8 @@ std::vector<Update> Monitor::net_changes(std::span<const Update> updates, int th
 void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches switches, Found& found,
                           Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found, watch, {allowed_, watch}, most, full, true};
+  Pass pass{
+      found, watch, {allowed_, watch}, most, full, true, std::ranges::none_of(listed_, std::identity())};
   all_or_none([&] {
     bulk_.start(1);
     const std::vector<Update> net = net_changes(updates, threads, switches.put_off, pass);
