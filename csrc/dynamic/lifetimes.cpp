@@ -18,11 +18,11 @@ void Lifetimes::fill(int partition, std::vector<End>& ends) {
   own.swap(ends);
   for (std::size_t at = 0; at < own.size();) {
     const Vertex vertex = own[at].vertex;
-    const auto first = static_cast<std::uint32_t>(at);
+    const std::size_t first = at;
     bool repeats = false;
     while (++at < own.size() && own[at].vertex == vertex)
       repeats |= own[at].of == own[at - 1].of && own[at].neighbor == own[at - 1].neighbor;
-    ranges_[vertex] = {first, static_cast<std::uint32_t>(at), repeats};
+    ranges_[vertex] = {&own[first], static_cast<std::uint32_t>(at - first), repeats};
     touched_[vertex / 64] |= std::uint64_t{1} << (vertex % 64);
   }
 }
@@ -67,6 +67,12 @@ void Lifetimes::add_holes(Vertex vertex, bool forward, Class of, Moment moment, 
       }
       if (known && !there) holes.push_back(neighbor);
     }
+    return;
+  }
+  constexpr std::size_t kFew = 4;
+  if (ends.size() <= kFew && !ranges_[vertex].repeats) {
+    for (; at != last; ++at)
+      if (!at->has(moment) && sets::contains(set, at->neighbor)) holes.push_back(at->neighbor);
     return;
   }
   // First all that are absent, without a branch that depends on the moment.

@@ -89,14 +89,11 @@ class Lifetimes {
 
  private:
   struct Range {
-    std::uint32_t first = 0, last = 0;
+    const End* first = nullptr;
+    std::uint32_t size = 0;
     bool repeats = false;  // some edge has several lifetimes
   };
-  std::span<const End> of(Vertex vertex) const {
-    const Range range = ranges_[vertex];
-    return std::span(partitions_[owner(vertex, static_cast<int>(partitions_.size()))])
-        .subspan(range.first, range.last - range.first);
-  }
+  std::span<const End> of(Vertex vertex) const { return {ranges_[vertex].first, ranges_[vertex].size}; }
   std::span<const End> of(Vertex vertex, bool forward, Class of) const;
 
   const Graph& graph_;

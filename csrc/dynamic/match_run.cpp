@@ -146,9 +146,18 @@ void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& ma
 std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass) const {
   std::vector<Place> places, scratch;
   bool split = false;
+  const auto add = [&](const Share::Matched& matched) {
+    const bool appear = bulk_.effect(matched.key.task) == Effect::kAppear;
+    pass.found.patterns[matched.pattern].add(pass.number(first + matched.key.task), appear, matched.matches);
+  };
   for (const Share& share : shares_) {
     split |= !share.put_off.empty();
-    for (const Share::Matched& matched : share.matched) places.push_back({matched.key, &share, &matched});
+    for (const Share::Matched& matched : share.matched) {
+      if (pass.one_change && matched.words == 0)
+        add(matched);  // a sum has no order
+      else
+        places.push_back({matched.key, &share, &matched});
+    }
   }
   if (split) {
     sort_by(places, scratch, UINT32_MAX, [](const Place& one) { return one.key.block; });
@@ -165,9 +174,7 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass
     sizes.push_back({one.rows.size(), one.updates.size()});
   for (Place& place : places) {
     const Share::Matched& matched = *place.matched;
-    pass.found.patterns[matched.pattern].add(pass.number(first + matched.key.task),
-                                             bulk_.effect(matched.key.task) == Effect::kAppear,
-                                             matched.matches);
+    add(matched);
     if (matched.words == 0) continue;
     Size& size = sizes[matched.pattern];
     place.first_word = size.words;
