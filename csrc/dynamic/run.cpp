@@ -15,6 +15,10 @@ namespace {
 constexpr double kWorthThreads = 6e-7;
 constexpr std::size_t kTrial = 64;
 
+// A first update that takes as long needs no further trial. Few updates are matched at once if they will take
+// this long: on a graph of a million vertices, preparing for lifetimes takes 3 ms.
+constexpr double kLongUpdate = 1e-4, kLongRest = 1e-2;
+
 // The intended seconds of a run per thread and its words of rows; the least, the first and the greatest
 // number of updates of a run, in a sequence and in a batch. In a long run, rows are written less often, but
 // more neighbours in them are absent at the moment of a search: a tenth of the edges of R-MAT 20 inserted as
@@ -52,7 +56,8 @@ void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switc
   std::size_t length = pass.one_change && pass.counts_only ? kMostBatchRun : kFirstRun;
   for (std::size_t first = 0, size; first < updates.size(); first += size) {
     const Clock::time_point start = Clock::now();
-    size = std::min(together ? length : alone ? updates.size() : kTrial, updates.size() - first);
+    size = together ? length : alone ? updates.size() : first == 0 ? 1 : kTrial;
+    size = std::min(size, updates.size() - first);
     if (together)
       run_at_once(updates.subspan(first, size), first, threads, pass);
     else
@@ -61,9 +66,12 @@ void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switc
     const double taken = std::chrono::duration<double>(Clock::now() - start).count();
     const double each = taken / static_cast<double>(size);
     if (together) length = next_length(size, each, pass);
+    if (switches.at_once == AtOnce::kOn) continue;
     // About the time of one thread: matching at once must pay for its overhead.
-    if (switches.at_once != AtOnce::kOn)
-      together = (together ? threads : 1) * each > kWorthThreads && updates.size() - first > 2 * kLeastRun;
+    const double alone_each = (together ? threads : 1) * each;
+    const std::size_t left = updates.size() - first - size;
+    const bool many = left > 2 * kLeastRun || static_cast<double>(left) * alone_each > kLongRest;
+    together = many && alone_each > (first == 0 ? kLongUpdate : kWorthThreads);
   }
 }
 
