@@ -1,5 +1,6 @@
 // Batches: the multithreaded sequence of the net changes.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "dynamic/monitor.hpp"
@@ -97,7 +98,7 @@ std::vector<Edge> Monitor::stand_ins(std::span<const Update> net) const {
 std::vector<Update> Monitor::net_changes(std::span<const Update> updates, int threads, bool put_off,
                                          Pass& pass) {
   NetChanges net(graph_, count_copies_);
-  net.start(threads);
+  net.start(updates.size(), threads);
   for (std::size_t number = 0; number < updates.size(); ++number) {
     if (number % kLook == kLook - 1 && !pass.watch.keep_going()) throw Stopped();
     if (number + kAhead < updates.size()) graph_.prefetch_labels(updates[number + kAhead].edge);
@@ -109,17 +110,27 @@ std::vector<Update> Monitor::net_changes(std::span<const Update> updates, int th
       defer(edge, inserts, pass);
   }
   for_each_partition(
-      threads, updates.size() < kFew ? 1 : threads, pass.watch,
+      net.partitions(), updates.size() < kFew ? 1 : threads, pass.watch,
       [&](int partition, Watch& watch) { net.find(partition, [&] { return watch.keep_going(); }); });
   pass.found.noops += net.noops();
-  net.for_each_copies([&](const Edge& edge, std::uint64_t more) { set_more_copies(edge, more); });
-  return net.changes(updates);
+  std::size_t looked = 0;
+  net.for_each_copies([&](const Edge& edge, std::uint64_t more) {
+    if (++looked % kLook == 0 && !pass.watch.keep_going()) throw Stopped();
+    set_more_copies(edge, more);
+  });
+  return net.changes(updates, [&] { return pass.watch.keep_going(); });
 }
 
 void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches switches, Found& found,
                           Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found, watch, {allowed_, watch, &memory_}, most, full, true};
+  Pass pass{found,
+            watch,
+            {allowed_, watch, &memory_},
+            most,
+            full,
+            true,
+            std::ranges::none_of(listed_, std::identity())};
   all_or_none([&] {
     bulk_.start(1);
     const std::vector<Update> net = net_changes(updates, threads, switches.put_off, pass);

@@ -12,6 +12,7 @@
 
 #include "dynamic/graph.hpp"
 #include "dynamic/plan.hpp"
+#include "sets/intersect.hpp"
 #include "sets/span.hpp"
 
 namespace motiflux::dynamic {
@@ -47,6 +48,8 @@ struct End {
   std::uint32_t of;  // the class; with kBack in rows of incoming edges
   Vertex neighbor;
   Moment first, last;
+
+  bool has(Moment moment) const { return (first <= moment) & (moment <= last); }
 };
 
 // The partition that the row of a vertex belongs to. 64 consecutive rows share a partition, since threads
@@ -73,25 +76,31 @@ class Lifetimes {
     __builtin_prefetch(&ranges_[edge.source]);
     __builtin_prefetch(&ranges_[edge.target]);
   }
+  void prefetch_ends(const Edge& edge) const {
+    for (Vertex vertex : {edge.source, edge.target})
+      if (touches(vertex)) __builtin_prefetch(of(vertex).data());
+  }
   bool there_at(const Edge& edge, Moment moment) const;
   bool touches(Vertex vertex) const { return touched_[vertex / 64] >> (vertex % 64) & 1; }
-  // Adds the neighbours of one class that are in the row of a vertex but absent at the moment, ascending.
-  void add_holes(Vertex vertex, bool forward, Class of, Moment moment, std::vector<Vertex>& holes) const;
+  // Adds the members of `set` that are neighbours of one class in the row of a vertex but absent at the
+  // moment, ascending.
+  void add_holes(Vertex vertex, bool forward, Class of, Moment moment, sets::Span set,
+                 std::vector<Vertex>& holes) const;
 
  private:
   struct Range {
-    std::uint32_t first = 0, last = 0;
+    const End* first = nullptr;
+    std::uint32_t size = 0;
+    bool repeats = false;  // some edge has several lifetimes
   };
-  std::span<const End> of(Vertex vertex) const {
-    const Range range = ranges_[vertex];
-    return std::span(partitions_[owner(vertex, static_cast<int>(partitions_.size()))])
-        .subspan(range.first, range.last - range.first);
-  }
+  std::span<const End> of(Vertex vertex) const { return {ranges_[vertex].first, ranges_[vertex].size}; }
+  std::span<const End> of(Vertex vertex, bool forward, Class of) const;
 
   const Graph& graph_;
   std::vector<std::vector<End>> partitions_;
   std::vector<Range> ranges_;  // by vertex; valid for touched vertices
   std::vector<std::uint64_t> touched_;
+  sets::Policy policy_;
 };
 
 struct AtMoment {
@@ -102,7 +111,8 @@ struct AtMoment {
   Moment moment;
 
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const;
-  void add_holes(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& holes) const;
+  void add_holes(Vertex vertex, Way way, std::uint32_t target, sets::Span set,
+                 std::vector<Vertex>& holes) const;
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const;
   bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
   bool serves(Vertex vertex, const Needs& needs) const { return Now{graph}.serves(vertex, needs); }

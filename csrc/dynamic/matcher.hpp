@@ -33,8 +33,9 @@ using Allowed = std::vector<std::vector<Vertex>>;
 //   sets::Span neighbors(Vertex, Way, std::uint32_t target, std::vector<Vertex>& scratch)
 //   bool witnessed(Vertex from, Vertex to, Way, std::uint32_t relation, const Edge* ignored)
 //   bool one_witness(std::uint32_t relation)
-//   void add_holes(Vertex, Way, std::uint32_t target, std::vector<Vertex>& holes)
-//                                       vertices of neighbors() absent at that moment, if kHoles
+//   void add_holes(Vertex, Way, std::uint32_t target, sets::Span set, std::vector<Vertex>& holes)
+//                                       members of a part of neighbors() absent at that moment, ascending,
+//                                       for each class; if kHoles
 //   bool serves(Vertex, const Needs&)   false only if a later level has no candidate
 //   const Graph& graph, whose changes are noted, if it has no holes
 template <class View>
@@ -57,6 +58,18 @@ class Matcher {
   template <class Wrote>
   void list(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second,
             Column<Vertex>& rows, Wrote&& wrote);
+
+  // A search in parts: open() returns the number of candidates of level 2, which is not in a tail and not
+  // the last level; the other two search for a range of them.
+  std::size_t open(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second) {
+    return begin(plan, view, edge, first, second) ? clipped(2).size() : 0;
+  }
+  Total count_part(std::size_t first, std::size_t last);
+  template <class Wrote>
+  void list_part(std::size_t first, std::size_t last, Column<Vertex>& rows, Wrote&& wrote) {
+    const sets::Span all = clipped(2);
+    list_over(2, {all.first + first, all.first + last}, rows, wrote);
+  }
 
  private:
   static constexpr std::int64_t kBudget = 1 << 14;
@@ -90,6 +103,7 @@ class Matcher {
   sets::Span without_change(sets::Span set, int level);
   sets::Span clipped(int level);
   void find_holes(int level, sets::Span set);
+  std::size_t holes_within(int level, sets::Span part) const;
   bool is_hole(int level, Vertex vertex) const {
     const auto& holes = holes_[static_cast<std::size_t>(level)];
     return View::kHoles && !holes.empty() && std::binary_search(holes.begin(), holes.end(), vertex);
@@ -101,6 +115,8 @@ class Matcher {
   std::pair<std::uint64_t, std::uint64_t> bounds(int level) const;
   void fill(int level, std::uint32_t distinct, std::vector<Vertex>& list);
   Total count_from(int level);
+  Total count_over(int level, sets::Span candidates);
+  Total multiplied(Total found) const;
   Total count_tail();
   Total count_component(const search::TailComponent& component);
   void make_canonical(std::span<Vertex> row);
@@ -109,6 +125,8 @@ class Matcher {
   void list_from(int level, Column<Vertex>& rows, Wrote& wrote);
   template <class Wrote>
   void write(sets::Span last, Column<Vertex>& rows, Wrote& wrote);
+  template <class Wrote>
+  void list_over(int level, sets::Span candidates, Column<Vertex>& rows, Wrote& wrote);
 
   const Allowed& allowed_;
   Watch& watch_;

@@ -14,8 +14,18 @@ Total Matcher<View>::count(const Plan& plan, const View& view, const Edge& edge,
                            Vertex second) {
   if (!begin(plan, view, edge, first, second)) return 0;
   if (!View::kHoles && memory_ != nullptr) memory_->make_room();
-  Total found = plan.levels() == 2 ? 1 : count_from(2);
-  if (__builtin_mul_overflow(found, Total{plan.multiplier}, &found))
+  return multiplied(plan.levels() == 2 ? 1 : count_from(2));
+}
+
+template <class View>
+Total Matcher<View>::count_part(std::size_t first, std::size_t last) {
+  const sets::Span all = clipped(2);
+  return multiplied(count_over(2, {all.first + first, all.first + last}));
+}
+
+template <class View>
+Total Matcher<View>::multiplied(Total found) const {
+  if (__builtin_mul_overflow(found, Total{plan_->multiplier}, &found))
     throw std::overflow_error("the count exceeds 2^128 - 1");
   return found;
 }
@@ -226,23 +236,28 @@ Total Matcher<View>::leaves_of(Vertex vertex, const Remembered& remembered) {
   return ways;
 }
 
-// Rows may have neighbours absent at this moment; few enough to test one by one.
+// Rows may have neighbours absent at this moment: the holes of the set.
 template <class View>
 void Matcher<View>::find_holes(int level, sets::Span set) {
   const Step& step = plan_->steps[static_cast<std::size_t>(level)];
   auto& holes = holes_[static_cast<std::size_t>(level)];
   holes.clear();
-  for (const Source& from : step.sources)
-    view_->add_holes(value_[static_cast<std::size_t>(from.level)], from.way, from.target, holes);
-  if (step.reuse != kNone) {
-    const auto& reused = holes_[static_cast<std::size_t>(step.reuse)];
-    holes.insert(holes.end(), reused.begin(), reused.end());
+  const auto merge = [&](std::size_t before) {
+    if (before == 0 || before == holes.size()) return;
+    std::inplace_merge(holes.begin(), holes.begin() + static_cast<std::ptrdiff_t>(before), holes.end());
+    holes.erase(std::unique(holes.begin(), holes.end()), holes.end());
+  };
+  if (set.size() == 0) return;
+  for (const Source& from : step.sources) {
+    const std::size_t before = holes.size();
+    view_->add_holes(value_[static_cast<std::size_t>(from.level)], from.way, from.target, set, holes);
+    merge(before);
   }
-  if (holes.empty()) return;
-  std::erase_if(holes, [&](Vertex vertex) { return !sets::contains(set, vertex); });
-  if (holes.size() < 2) return;
-  std::sort(holes.begin(), holes.end());
-  holes.erase(std::unique(holes.begin(), holes.end()), holes.end());
+  if (step.reuse == kNone) return;
+  const std::size_t before = holes.size();
+  for (Vertex vertex : holes_[static_cast<std::size_t>(step.reuse)])
+    if (sets::contains(set, vertex)) holes.push_back(vertex);
+  merge(before);
 }
 
 template <class View>
@@ -290,6 +305,15 @@ sets::Span Matcher<View>::clipped(int level) {
   return first < end ? sets::clip(set, first, end) : sets::Span{set.first, set.first};
 }
 
+// The number of holes of a level in a part of its set.
+template <class View>
+std::size_t Matcher<View>::holes_within(int level, sets::Span part) const {
+  const auto& holes = holes_[static_cast<std::size_t>(level)];
+  if (holes.empty() || part.size() == 0) return 0;
+  const sets::Span all{holes.data(), holes.data() + holes.size()};
+  return sets::clip(all, *part.first, std::uint64_t{part.last[-1]} + 1).size();
+}
+
 template <class View>
 bool Matcher<View>::excluded(int level, Vertex vertex) const {
   bool found = false;
@@ -304,8 +328,7 @@ std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
   if (is_counted_at_once(level)) return count_common(level, distinct);
   const sets::Span set = clipped(level);
   std::uint64_t size = set.size();
-  if constexpr (View::kHoles)
-    for (Vertex hole : holes_[static_cast<std::size_t>(level)]) size -= sets::contains(set, hole);
+  if constexpr (View::kHoles) size -= holes_within(level, set);
   std::uint32_t counted = 0;
   for_each_bit(plan_->steps[static_cast<std::size_t>(level)].distinct & distinct, [&](std::uint32_t other) {
     bool repeated = false;  // two levels that need not differ may have the same vertex
@@ -386,7 +409,11 @@ Total Matcher<View>::count_from(int level) {
   if (!View::kHoles && memory_ != nullptr &&
       !plan_->remembered[static_cast<std::size_t>(level)].leaves.empty())
     return count_leaves(level);
-  const sets::Span candidates = clipped(level);
+  return count_over(level, clipped(level));
+}
+
+template <class View>
+Total Matcher<View>::count_over(int level, sets::Span candidates) {
   const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());
   Total total = 0;
@@ -486,7 +513,12 @@ void Matcher<View>::list_from(int level, Column<Vertex>& rows, Wrote& wrote) {
       write({first, std::min(first + kBlockRows, last.last)}, rows, wrote);
     return;
   }
-  const sets::Span candidates = clipped(level);
+  list_over(level, clipped(level), rows, wrote);
+}
+
+template <class View>
+template <class Wrote>
+void Matcher<View>::list_over(int level, sets::Span candidates, Column<Vertex>& rows, Wrote& wrote) {
   const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());
   for (Vertex vertex : candidates) {

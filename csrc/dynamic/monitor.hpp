@@ -108,6 +108,7 @@ class Monitor {
     std::size_t most;
     const std::function<void()>& full;
     bool one_change = false;               // all updates are one change, which has number 0
+    bool counts_only = false;              // of one change: no pattern is listed
     std::size_t words = 0, run_words = 0;  // words of rows since the last flush; in the last run
 
     std::uint64_t number(std::uint64_t update) const { return one_change ? 0 : update; }
@@ -121,21 +122,48 @@ class Monitor {
   };
   // The matches of a run that one thread found.
   struct Share {
-    struct Matched {
+    // The order of results: by update, plan of its gate, and block of candidates of level 2.
+    struct Key {
       Moment task;
+      std::uint32_t ordinal, block = 0;
+    };
+    struct Matched {
+      Key key;
       std::uint32_t pattern;
       Total matches;
       std::size_t first_word, words;  // of rows[pattern]
     };
     std::vector<Matched> matched;
     std::vector<Column<Vertex>> rows;
+    std::vector<std::pair<Moment, std::uint32_t>> put_off;  // searches to split: task, plan of its gate
+
+    void start(std::size_t patterns) {
+      matched.clear();
+      rows.resize(patterns);
+      for (Column<Vertex>& one : rows) one.clear();
+      put_off.clear();
+    }
+    void count(const Plan& plan, Key key, Total matches) {
+      if (matches > 0) matched.push_back({key, plan.pattern, matches, 0, 0});
+    }
+    // search(rows, wrote) appends rows, and calls wrote(count) for each block of them.
+    template <class Search>
+    void list(const Plan& plan, Key key, Search&& search) {
+      Column<Vertex>& all = rows[plan.pattern];
+      const std::size_t first_word = all.size();
+      Total matches = 0;
+      search(all, [&](std::size_t count) { matches += count; });
+      if (matches > 0) matched.push_back({key, plan.pattern, matches, first_word, all.size() - first_word});
+    }
   };
-  // The destination of the matches of one update.
+  // The destination of matches.
   struct Place {
+    Share::Key key;
     const Share* share;
     const Share::Matched* matched;
-    std::size_t first_word;
+    std::size_t first_word = 0;
   };
+  struct Split;
 
   std::uint32_t gate_of(const Edge& edge) {
     return gate_of(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)));
@@ -162,11 +190,14 @@ class Monitor {
   void write_put_off(const Bulk::GoOn& go_on);
   void apply_in_order(std::span<const Update> updates, int threads, Switches switches, Pass& pass);
   void forget_runs();
-  // Applies and matches the updates of a run at once, on `threads` threads (dynamic/run.cpp).
+  // Applies and matches the updates of a run at once, on `threads` threads (dynamic/run.cpp, match_run.cpp).
   void run_at_once(std::span<const Update> run, std::size_t first, int threads, bool puts_off, Pass& pass);
   void write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
-  void match_task(const Update& update, Moment number, Matcher<AtMoment>& matcher, Share& share) const;
+  void match_task(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, Share& share) const;
+  bool may_be_long(const Plan& plan, const Edge& edge) const;
+  void match_splits(std::span<const Update> run, int threads, Pass& pass);
+  void match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& matcher, Share& share) const;
   std::size_t next_length(std::size_t size, double each, const Pass& pass) const;
   std::vector<Place> places_of_run(std::size_t first, Pass& pass) const;
   void gather(std::size_t first, int threads, Pass& pass);
@@ -212,9 +243,8 @@ class Monitor {
   Bulk bulk_{graph_, count_copies_};
   PutOff put_off_{graph_, count_copies_};
   Lifetimes lifetimes_{graph_};
-  // Of a run: the gate of each update, the thread that matched it, and the matches of threads.
+  // Of a run: the gate of each update, and the matches of threads.
   std::vector<std::uint32_t> run_gates_;
-  std::vector<std::uint16_t> takers_;
   std::vector<Share> shares_;
 };
 

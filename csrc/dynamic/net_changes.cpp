@@ -13,14 +13,17 @@ namespace {
 constexpr std::size_t kAhead = 24;
 constexpr std::size_t kLook = 4096;
 
+// About the greatest number of entries of a partition: they are sorted between two checks for a stop.
+constexpr std::size_t kMost = std::size_t{1} << 18;
+
 // Fewer entries are sorted by comparison.
 constexpr std::size_t kFew = 1024;
 
 }  // namespace
 
-void NetChanges::start(int partitions) {
+void NetChanges::start(std::size_t updates, int threads) {
   size_ = 0;
-  partitions_.resize(static_cast<std::size_t>(partitions));
+  partitions_.resize(static_cast<std::size_t>(threads) + updates / kMost);
   for (Partition& partition : partitions_) {
     partition.entries.clear();
     partition.changed.clear();
@@ -88,10 +91,11 @@ void NetChanges::replay(Partition& partition, std::span<const Entry> entries, bo
   if (more != more_before) partition.copies.emplace_back(edge, more);
 }
 
-std::vector<Update> NetChanges::changes(std::span<const Update> updates) const {
+std::vector<Update> NetChanges::changes(std::span<const Update> updates,
+                                        const std::function<bool()>& go_on) const {
   std::size_t vanish = 0, appear = 0;
-  enum : std::uint8_t { kNo, kVanishes, kAppears };
-  std::vector<std::uint8_t> effects(size_, kNo);  // of the first update of each edge
+  enum : std::uint8_t { kStays, kVanishes, kAppears };
+  std::vector<std::uint8_t> effects(size_, kStays);  // of the first update of each edge
   for (const Partition& partition : partitions_)
     for (const auto& [number, appears] : partition.changed) {
       effects[number] = appears ? kAppears : kVanishes;
@@ -100,6 +104,7 @@ std::vector<Update> NetChanges::changes(std::span<const Update> updates) const {
   std::vector<Update> changes(vanish + appear);
   std::size_t vanished = 0, appeared = vanish;
   for (std::size_t number = 0; number < size_; ++number) {
+    if (number % kLook == kLook - 1 && !go_on()) throw Stopped();
     if (effects[number] == kVanishes) changes[vanished++] = {updates[number].edge, false};
     if (effects[number] == kAppears) changes[appeared++] = {updates[number].edge, true};
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -208,6 +209,24 @@ dynamic::Plan triangles(dynamic::Graph& graph) {
   return plan;
 }
 
+// Cliques, each as often as it has orders of vertices that begin with the edge.
+dynamic::Plan cliques(dynamic::Graph& graph, int size) {
+  dynamic::Plan plan = triangles(graph);
+  plan.steps.resize(static_cast<std::size_t>(size));
+  plan.images.assign(1, {});
+  for (int level = 0; level < size; ++level) {
+    dynamic::Step& step = plan.steps[static_cast<std::size_t>(level)];
+    plan.images[0].push_back(static_cast<std::uint8_t>(level));
+    if (level < 2) continue;
+    step.sources.clear();
+    for (int from = 0; from < level; ++from)
+      step.sources.push_back({from, Way::kEither, triangles(graph).steps[2].sources[0].target, 0, false});
+    step.anchor = level - 1;
+  }
+  plan.tail.start = size;
+  return plan;
+}
+
 std::vector<dynamic::Update> stream(std::uint32_t vertices, int size, std::uint32_t labels) {
   std::mt19937 draw(11);
   std::vector<dynamic::Update> updates;
@@ -232,9 +251,7 @@ Found matched(dynamic::Monitor& monitor, int threads, bool listed) {
   return found;
 }
 
-void threads_find_what_one_finds(bool listed) {
-  dynamic::Monitor alone(false, true), together(false, true);
-  const Found expected = matched(alone, 1, listed), found = matched(together, 4, listed);
+void check_same(const Found& expected, const Found& found) {
   const auto &a = expected.patterns[0], &b = found.patterns[0];
   CHECK(a.positive > 0 && a.negative > 0);
   CHECK(a.positive == b.positive && a.negative == b.negative && expected.noops == found.noops);
@@ -245,10 +262,73 @@ void threads_find_what_one_finds(bool listed) {
   CHECK(a.changes.size() == b.changes.size());
   for (std::size_t at = 0; at < a.changes.size(); ++at)
     CHECK(a.changes[at].update == b.changes[at].update && a.changes[at].matches == b.changes[at].matches);
+}
+
+void threads_find_what_one_finds(bool listed) {
+  dynamic::Monitor alone(false, true), together(false, true);
+  check_same(matched(alone, 1, listed), matched(together, 4, listed));
   std::vector<Edge> edges, others;
   alone.graph().for_each_edge([&](const Edge& edge) { edges.push_back(edge); });
   together.graph().for_each_edge([&](const Edge& edge) { others.push_back(edge); });
   CHECK(edges == others);
+}
+
+// Batches of insertions and deletions, with labels: edges are replaced, so stand-ins are needed.
+Found matched_in_batches(dynamic::Monitor& monitor, int threads, bool listed) {
+  constexpr std::uint32_t kVertices = 40;
+  for (Vertex vertex = 0; vertex < kVertices; ++vertex) monitor.graph().add_vertex(0);
+  monitor.add_pattern(0, {triangles(monitor.graph())}, listed);
+  Found found;
+  Always watch;
+  const auto updates = stream(kVertices, 9000, 3);
+  for (const auto& [first, size] :
+       {std::pair<std::size_t, std::size_t>{0, 400}, {400, 600}, {1000, 3000}, {4000, 5000}})
+    monitor.apply_batch(std::span(updates).subspan(first, size), threads, {dynamic::AtOnce::kOn}, found,
+                        watch, SIZE_MAX, [] {});
+  return found;
+}
+
+void threads_find_in_batches_what_one_finds(bool listed) {
+  dynamic::Monitor alone(false, true), together(false, true), in_turn(false, true);
+  const Found expected = matched_in_batches(alone, 1, listed);
+  check_same(expected, matched_in_batches(together, 4, listed));
+  Found sequence;
+  Always watch;
+  for (Vertex vertex = 0; vertex < 40; ++vertex) in_turn.graph().add_vertex(0);
+  in_turn.add_pattern(0, {triangles(in_turn.graph())}, false);
+  in_turn.apply_sequence(stream(40, 9000, 3), 1, {}, sequence, watch, SIZE_MAX, [] {});
+  CHECK(sequence.patterns[0].positive - sequence.patterns[0].negative ==
+        expected.patterns[0].positive - expected.patterns[0].negative);
+  for (const dynamic::Monitor* other : {&together, &in_turn}) {
+    std::vector<Edge> edges;
+    other->graph().for_each_edge([&](const Edge& edge) { edges.push_back(edge); });
+    std::size_t at = 0;
+    alone.graph().for_each_edge([&](const Edge& edge) {
+      CHECK(at < edges.size() && edges[at++] == edge &&
+            alone.graph().copies(edge) == other->graph().copies(edge));
+    });
+    CHECK(at == edges.size());
+  }
+}
+
+// A search of so many vertices that threads share it.
+void threads_split_long_searches(bool listed) {
+  constexpr std::uint32_t kVertices = 100;  // of degree 60: a search is estimated to visit 60^3 vertices
+  std::vector<Found> all;
+  for (const int threads : {1, 3}) {
+    dynamic::Monitor monitor(false, true);
+    for (Vertex vertex = 0; vertex < kVertices; ++vertex) monitor.graph().add_vertex(0);
+    Found& found = all.emplace_back();
+    Always watch;
+    const auto updates = stream(kVertices, 12'000, 1);
+    monitor.apply_sequence(std::span(updates).first(11'950), 1, {}, found, watch, SIZE_MAX, [] {});
+    monitor.add_pattern(0, {cliques(monitor.graph(), listed ? 5 : 6)}, listed);
+    monitor.apply_sequence(std::span(updates).last(50), threads, {dynamic::AtOnce::kOn}, found, watch,
+                           SIZE_MAX, [] {});
+    monitor.apply_batch(std::span(updates).first(50), threads, {dynamic::AtOnce::kOn}, found, watch, SIZE_MAX,
+                        [] {});
+  }
+  check_same(all[0], all[1]);
 }
 
 std::vector<Edge> edges_of(const dynamic::Graph& graph) {
@@ -494,23 +574,28 @@ void columns_of_threads_are_apart() {
   });
 }
 
-void what_is_cut_short_leaves_the_graph_as_it_was(int threads) {
-  dynamic::Monitor monitor(false, true);
-  matched(monitor, 1, false);
-  std::vector<Edge> before, after;
-  monitor.graph().for_each_edge([&](const Edge& edge) { before.push_back(edge); });
-  Found found;
-  Tired watch(1);
-  bool stopped = false;
-  try {
-    monitor.apply_sequence(stream(40, 20'000, 3), threads, {dynamic::AtOnce::kOn}, found, watch, SIZE_MAX,
-                           [] {});
-  } catch (const dynamic::Stopped&) {
-    stopped = true;
+void what_is_cut_short_leaves_the_graph_as_it_was(int threads, bool batch) {
+  int stopped = 0, done = 0;
+  for (int looks = 1; done == 0; looks += looks < 20 ? 1 : 200) {
+    dynamic::Monitor monitor(false, true);
+    matched(monitor, 1, false);
+    const std::vector<Edge> before = edges_of(monitor.graph());
+    Found found;
+    Tired watch(looks);
+    try {
+      const auto updates = stream(40, 20'000, 3);
+      if (batch)
+        monitor.apply_batch(updates, threads, {dynamic::AtOnce::kOn}, found, watch, SIZE_MAX, [] {});
+      else
+        monitor.apply_sequence(updates, threads, {dynamic::AtOnce::kOn}, found, watch, SIZE_MAX, [] {});
+      ++done;
+      monitor.take_back();
+    } catch (const dynamic::Stopped&) {
+      ++stopped;
+    }
+    CHECK(edges_of(monitor.graph()) == before);
   }
-  CHECK(stopped);
-  monitor.graph().for_each_edge([&](const Edge& edge) { after.push_back(edge); });
-  CHECK(before == after);
+  CHECK(stopped > 0);
 }
 
 }  // namespace
@@ -521,14 +606,19 @@ int main() {
     long_rows_hold_what_was_put_there(classes);
   }
   a_map_forgets_only_what_is_erased();
-  for (const bool listed : {false, true}) threads_find_what_one_finds(listed);
+  for (const bool listed : {false, true}) {
+    threads_find_what_one_finds(listed);
+    threads_find_in_batches_what_one_finds(listed);
+    threads_split_long_searches(listed);
+  }
   for (const bool directed : {false, true}) {
     for (const int threads : {1, 3})
       for (const dynamic::Label edge_labels : {3u, 50u})  // so that there are 150 classes
         what_is_put_off_comes_to_the_same(directed, threads, edge_labels);
     what_is_put_off_is_taken_back(directed);
   }
-  for (const int threads : {1, 4}) what_is_cut_short_leaves_the_graph_as_it_was(threads);
+  for (const int threads : {1, 4})
+    for (const bool batch : {false, true}) what_is_cut_short_leaves_the_graph_as_it_was(threads, batch);
   rows_are_written_as_images();
   many_rows_of_an_update_come_in_parts();
   an_update_with_many_rows_can_be_stopped();

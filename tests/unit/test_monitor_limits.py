@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import signal
+import threading
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,24 @@ class TestTimeouts:
         monitor.drop(0)
         delta = monitor.apply([("+", at, 80 + at) for at in range(4)], timeout=600)
         assert (delta.complete, delta.updates, delta.expired) == (True, 4, 1)
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_ctrl_c_while_threads_match_changes_nothing(self, mode: str) -> None:
+        monitor = mf.Monitor(
+            clique(60),
+            LONG_PATH,
+            mode=mode,
+            threads=2,
+            tuning=private_tuning({"at_once": "on", "tail": "off"}),
+        )
+        before = graph_of(monitor)
+        main = threading.get_ident()
+        interrupt = threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT))
+        interrupt.start()
+        with pytest.raises(KeyboardInterrupt):
+            monitor.apply([("+", at, 80) for at in range(20)], timeout=60)
+        interrupt.join()
+        assert graph_of(monitor) == before
 
     def test_what_a_run_had_no_time_for_is_left_to_the_caller(self) -> None:
         items: queue.Queue[Any] = queue.Queue()

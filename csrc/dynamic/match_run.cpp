@@ -1,0 +1,206 @@
+// The search of a run: all its updates, each at its moment, by several threads.
+//
+// Threads take updates, by source, a few at a time: rows of one source stay in the cache. Searches that may
+// be long are left for later and split: the candidates of level 2 are taken in blocks, first by the thread
+// that took the search, then by all that have nothing left to take. Results are put in the order of the
+// updates.
+#include <algorithm>
+#include <atomic>
+#include <deque>
+
+#include "common/parallel.hpp"
+#include "dynamic/monitor.hpp"
+#include "dynamic/sort_by.hpp"
+#include "dynamic/threads.hpp"
+
+namespace motiflux::dynamic {
+namespace {
+
+// The number of updates that a thread takes at a time.
+constexpr std::size_t kTaken = 8;
+
+// Up to this number of words to copy, one thread is as fast as several.
+constexpr std::size_t kFewWords = std::size_t{1} << 16;
+
+// A search is split if it may visit this number of vertices, into this number of blocks for each thread.
+constexpr double kLong = 1 << 16;
+constexpr std::size_t kBlocks = 16, kMostBlock = 64;
+
+}  // namespace
+
+// A search that threads do together.
+struct Monitor::Split {
+  Moment task;
+  std::uint32_t ordinal;  // of the plan among those of the gate
+  // Candidates of level 2: all, known once a thread has found them, and those taken.
+  static constexpr std::size_t kUnknown = SIZE_MAX;
+  std::atomic<std::size_t> size{kUnknown}, taken{0};
+
+  Split(Moment task, std::uint32_t ordinal) : task(task), ordinal(ordinal) {}
+  bool left() const { return taken.load(std::memory_order_relaxed) < size.load(std::memory_order_relaxed); }
+};
+
+// Matches all updates of the run on `threads` threads.
+void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
+  struct Task {
+    Vertex source;
+    Moment number;
+  };
+  std::vector<Task> tasks, scratch;
+  tasks.reserve(run.size());
+  for (std::size_t number = 0; number < run.size(); ++number)
+    if (watched(run_gates_[number]) && bulk_.effect(static_cast<Moment>(number)) != Effect::kNone)
+      tasks.push_back({run[number].edge.source, static_cast<Moment>(number)});
+  sort_by(tasks, scratch, graph_.vertices() - 1, [](const Task& one) { return one.source; });
+  shares_.resize(static_cast<std::size_t>(threads));
+  for (Share& share : shares_) share.start(listed_.size());
+  std::atomic<std::size_t> next{0};
+  with_others(threads, pass.watch, [&](int index, Watch& watch) {
+    Matcher<AtMoment> matcher(allowed_, watch);
+    Share& share = shares_[static_cast<std::size_t>(index)];
+    for (std::size_t first; (first = next.fetch_add(kTaken, std::memory_order_relaxed)) < tasks.size();) {
+      const auto taken = std::span(tasks).subspan(first, std::min(kTaken, tasks.size() - first));
+      for (const Task& one : taken) {
+        graph_.prefetch(run[one.number].edge);
+        lifetimes_.prefetch(run[one.number].edge);
+      }
+      for (const Task& one : taken) {
+        graph_.prefetch_rows(run[one.number].edge);
+        lifetimes_.prefetch_ends(run[one.number].edge);
+      }
+      for (const Task& one : taken) match_task(run[one.number].edge, one.number, matcher, share);
+      if (!watch.keep_going()) throw Stopped();
+    }
+  });
+  match_splits(run, threads, pass);
+}
+
+void Monitor::match_task(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, Share& share) const {
+  const AtMoment view{graph_, lifetimes_, number};
+  const auto& plans = gated_[run_gates_[number]];
+  for (std::uint32_t ordinal = 0; ordinal < plans.size(); ++ordinal) {
+    const Plan& plan = plans_[plans[ordinal]];
+    if (shares_.size() > 1 && may_be_long(plan, edge)) {
+      share.put_off.emplace_back(number, ordinal);
+    } else if (listed_[plan.pattern]) {
+      share.list(plan, {number, ordinal}, [&](auto& rows, auto&& wrote) {
+        matcher.list(plan, view, edge, edge.source, edge.target, rows, wrote);
+      });
+    } else {
+      share.count(plan, {number, ordinal}, matcher.count(plan, view, edge, edge.source, edge.target));
+    }
+  }
+}
+
+// Whether the search may visit so many vertices that threads should share it.
+bool Monitor::may_be_long(const Plan& plan, const Edge& edge) const {
+  const int visited =
+      listed_[plan.pattern] ? plan.levels() - 1 : std::min(plan.tail.start, plan.levels() - 1);
+  if (visited <= 2) return false;
+  std::size_t candidates = SIZE_MAX;
+  for (const Source& from : plan.steps[2].sources) {
+    const Vertex vertex = from.level == 0 ? edge.source : edge.target;
+    const std::size_t out = from.way == Way::kIn ? 0 : graph_.rows(Way::kOut).degree(vertex);
+    const bool in = from.way == Way::kIn || (from.way == Way::kEither && graph_.directed());
+    candidates = std::min(candidates, out + (in ? graph_.rows(Way::kIn).degree(vertex) : 0));
+  }
+  double vertices = 1;
+  for (int level = 2; level < visited && vertices < kLong; ++level)
+    vertices *= static_cast<double>(candidates);
+  return vertices >= kLong;
+}
+
+// Does the searches that were put off.
+void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass) {
+  std::deque<Split> splits;
+  for (const Share& share : shares_)
+    for (const auto& [task, ordinal] : share.put_off) splits.emplace_back(task, ordinal);
+  if (splits.empty()) return;
+  std::atomic<std::size_t> next{0};
+  with_others(threads, pass.watch, [&](int index, Watch& watch) {
+    Matcher<AtMoment> matcher(allowed_, watch);
+    Share& share = shares_[static_cast<std::size_t>(index)];
+    for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < splits.size();)
+      match_blocks(splits[at], run[splits[at].task].edge, matcher, share);
+    for (Split& split : splits)
+      if (split.left()) match_blocks(split, run[split.task].edge, matcher, share);
+  });
+}
+
+// Takes blocks of a search until there are none left.
+void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& matcher, Share& share) const {
+  const AtMoment view{graph_, lifetimes_, split.task};
+  const Plan& plan = plans_[gated_[run_gates_[split.task]][split.ordinal]];
+  const std::size_t size = matcher.open(plan, view, edge, edge.source, edge.target);
+  split.size.store(size, std::memory_order_relaxed);
+  const std::size_t most = std::clamp<std::size_t>(size / (kBlocks * shares_.size()), 1, kMostBlock);
+  for (std::size_t first; (first = split.taken.fetch_add(most, std::memory_order_relaxed)) < size;) {
+    const std::size_t last = std::min(first + most, size);
+    const Share::Key key{split.task, split.ordinal, static_cast<std::uint32_t>(first)};
+    if (listed_[plan.pattern])
+      share.list(plan, key, [&](auto& rows, auto&& wrote) { matcher.list_part(first, last, rows, wrote); });
+    else
+      share.count(plan, key, matcher.count_part(first, last));
+  }
+}
+
+// Puts the results of threads in the order of the updates, rows aside; returns the destinations of rows.
+std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass) const {
+  std::vector<Place> places, scratch;
+  bool split = false;
+  const auto add = [&](const Share::Matched& matched) {
+    const bool appear = bulk_.effect(matched.key.task) == Effect::kAppear;
+    pass.found.patterns[matched.pattern].add(pass.number(first + matched.key.task), appear, matched.matches);
+  };
+  for (const Share& share : shares_) {
+    split |= !share.put_off.empty();
+    for (const Share::Matched& matched : share.matched) {
+      if (pass.one_change && matched.words == 0)
+        add(matched);  // a sum has no order
+      else
+        places.push_back({matched.key, &share, &matched});
+    }
+  }
+  if (split) {
+    sort_by(places, scratch, UINT32_MAX, [](const Place& one) { return one.key.block; });
+    sort_by(places, scratch, static_cast<std::uint32_t>(plans_.size()),
+            [](const Place& one) { return one.key.ordinal; });
+  }
+  sort_by(places, scratch, static_cast<std::uint32_t>(run_gates_.size()),
+          [](const Place& one) { return one.key.task; });
+  std::vector<std::size_t> words;
+  for (const Found::OfPattern& one : pass.found.patterns) words.push_back(one.rows.size());
+  for (Place& place : places) {
+    const Share::Matched& matched = *place.matched;
+    add(matched);
+    if (matched.words == 0) continue;
+    pass.found.patterns[matched.pattern].add_rows(pass.number(first + matched.key.task),
+                                                  bulk_.effect(matched.key.task) == Effect::kAppear,
+                                                  static_cast<std::uint64_t>(matched.matches));
+    place.first_word = words[matched.pattern];
+    words[matched.pattern] += matched.words;
+  }
+  std::erase_if(places, [](const Place& place) { return place.matched->words == 0; });
+  return places;
+}
+
+void Monitor::gather(std::size_t first, int threads, Pass& pass) {
+  const std::vector<Place> places = places_of_run(first, pass);
+  pass.run_words = 0;
+  for (const Place& place : places) {
+    Found::OfPattern& found = pass.found.patterns[place.matched->pattern];
+    found.rows.extend(place.matched->words);
+    pass.run_words += place.matched->words;
+  }
+  const Workers workers{pass.run_words < kFewWords ? 1 : threads, nullptr};
+  parallel_for(workers, places.size(), kTaken, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end; ++at) {
+      const auto& [key, share, matched, first_word] = places[at];
+      std::copy_n(share->rows[matched->pattern].data() + matched->first_word, matched->words,
+                  pass.found.patterns[matched->pattern].rows.data() + first_word);
+    }
+  });
+  pass.count_words(pass.run_words);
+}
+
+}  // namespace motiflux::dynamic
