@@ -31,12 +31,24 @@ class Rows {
   Rows& operator=(const Rows&) = delete;
 
   std::uint32_t vertices() const { return static_cast<std::uint32_t>(rows_.size()); }
-  void reserve(std::uint32_t vertices) { rows_.reserve(vertices); }
   void add_vertices(std::uint32_t count);
   void keep_vertices(std::uint32_t count);
 
-  // Fills an empty row; neighbours are sorted by class, then by id.
-  void fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<const Class> classes);
+  // Makes rows for vertices [0, offsets.size() - 1), row v with offsets[v + 1] - offsets[v] neighbours, which
+  // are to be written next. There were no vertices before. `classed`: whether there are several classes.
+  void make(std::span<const std::uint64_t> offsets, bool classed);
+  // A row to be written: neighbours sorted by class, then by id, and their classes (null if not classed).
+  // Threads may write different rows at once.
+  struct Columns {
+    Vertex* neighbors;
+    Class* classes;
+  };
+  Columns columns(Vertex vertex) {
+    const Row& row = rows_[vertex];
+    return {row.data, classed_ ? row.data + row.capacity : nullptr};
+  }
+  // The bits of the classes that were written to a row.
+  void set_present(Vertex vertex, std::uint64_t bits) { present_[vertex] = bits; }
 
   // Prepares for a class; call it before place().
   void admit(Class of) {
@@ -104,6 +116,9 @@ class Rows {
   class Blocks {
    public:
     std::uint32_t* take(std::size_t words);
+    // Makes sure that the next blocks, `words` together, are taken from one piece of memory.
+    void expect(std::size_t words);
+    static bool is_large(std::size_t words);
     void give_back(std::uint32_t* block, std::size_t words);
     // Frees a large block at the end, after which no block is taken.
     void drop_large(std::uint32_t* block, std::size_t words);

@@ -525,10 +525,10 @@ class Monitor:
     def load(
         self,
         vertex_labels: NDArray[np.uint32],
-        offsets: NDArray[np.uint64],
-        neighbors: NDArray[np.uint32],
-        edge_labels: NDArray[np.uint32] | None,
+        out: tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None],
+        into: tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None] | None,
         copies: NDArray[np.uint32] | None,
+        threads: int,
     ) -> None: ...
     def add_vertices(self, labels: NDArray[np.uint32]) -> None: ...
     def keep_vertices(self, count: int) -> None: ...

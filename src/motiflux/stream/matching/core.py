@@ -74,7 +74,7 @@ class Core:
         self._call: Call | None = None
         self._base = graph
         self._numbering = Numbering(graph, options.clock())
-        self._native = loaded(graph, count_copies=options.count_copies)
+        self._native = loaded(graph, count_copies=options.count_copies, threads=threads)
         self._watched: dict[Pattern, Watched] = {}
         self._snapshot: Graph | None = graph
         self._fill_window(edge_times)

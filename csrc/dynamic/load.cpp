@@ -1,0 +1,234 @@
+// Loading of a graph that changes from then on. Its rows ascend by neighbour already, so sorting a row by
+// class takes no comparisons: its arcs are counted by class, and then written to their places in turn.
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "dynamic/graph.hpp"
+
+namespace motiflux::dynamic {
+namespace {
+
+// Arcs for each piece of work: some 50 us.
+constexpr std::size_t kGrain = std::size_t{1} << 14;
+
+// Pairs of labels that are numbered in a table even if the graph has fewer arcs.
+constexpr std::size_t kLeastTable = std::size_t{1} << 12;
+
+// The classes of arcs by the labels of edge and neighbour: in a table, unless most pairs of labels do not
+// occur.
+class Classes {
+ public:
+  // `turned` are the arcs by their neighbours, whose labels are `vertex_labels`.
+  Classes(Relations& relations, std::span<const Label> vertex_labels, const Arcs& turned,
+          const Workers& workers)
+      : relations_(relations), vertex_labels_(vertex_labels) {
+    const auto more_than_all = [](std::span<const Label> labels) {
+      return labels.empty() ? 1 : *std::max_element(labels.begin(), labels.end()) + std::size_t{1};
+    };
+    width_ = more_than_all(vertex_labels);
+    const std::size_t pairs = width_ * more_than_all(turned.labels);
+    workers.check();
+    if (pairs <= std::max(kLeastTable, turned.neighbors.size()))
+      number_in_table(pairs, turned, workers);
+    else
+      number_in_turn(turned, workers);
+  }
+
+  Class of(Label edge, Vertex neighbor) const {
+    const Label vertex = vertex_labels_[neighbor];
+    return table_.empty() ? *relations_.known_class(edge, vertex) : table_[edge * width_ + vertex];
+  }
+  bool several() const { return several_; }
+
+ private:
+  void number_in_table(std::size_t pairs, const Arcs& turned, const Workers& workers) {
+    std::vector<std::atomic<bool>> occurs(pairs);
+    const auto note = [&](std::size_t pair) {
+      if (!occurs[pair].load(std::memory_order_relaxed)) occurs[pair].store(true, std::memory_order_relaxed);
+    };
+    parallel_rows(workers, turned.offsets, kGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t vertex = begin; vertex < end; ++vertex) {
+        const std::uint64_t first = turned.offsets[vertex];
+        // Without labels of edges, one arc is as good as all.
+        const std::uint64_t last = turned.labels.empty() ? std::min(first + 1, turned.offsets[vertex + 1])
+                                                         : turned.offsets[vertex + 1];
+        for (std::uint64_t arc = first; arc < last; ++arc)
+          note(turned.label(arc) * width_ + vertex_labels_[vertex]);
+      }
+    });
+    table_.resize(pairs);
+    for (std::size_t pair = 0; pair < pairs; ++pair)
+      if (occurs[pair].load(std::memory_order_relaxed))
+        table_[pair] = number(static_cast<Label>(pair / width_), static_cast<Label>(pair % width_));
+  }
+
+  void number_in_turn(const Arcs& turned, const Workers& workers) {
+    parallel_rows({1, workers.stop}, turned.offsets, kGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t vertex = begin; vertex < end; ++vertex)
+        for (std::uint64_t arc = turned.offsets[vertex]; arc < turned.offsets[vertex + 1]; ++arc)
+          number(turned.label(arc), vertex_labels_[vertex]);
+    });
+  }
+
+  Class number(Label edge, Label vertex) {
+    const Class of = relations_.class_of(edge, vertex);
+    several_ |= of != 0;
+    return of;
+  }
+
+  Relations& relations_;
+  std::span<const Label> vertex_labels_;
+  std::size_t width_ = 0;  // of the table: labels of vertices
+  std::vector<Class> table_;
+  bool several_ = false;
+};
+
+// Writes rows sorted by class.
+class Sorter {
+ public:
+  explicit Sorter(std::size_t classes) : words_((classes + kWord - 1) / kWord), next_(words_ * kWord) {}
+
+  // Returns the bits of the classes; class_of(at) is the class of neighbors[at].
+  template <class ClassOf>
+  std::uint64_t write(std::span<const Vertex> neighbors, Rows::Columns to, ClassOf&& class_of) {
+    const std::size_t size = neighbors.size();
+    if (classes_.size() < size) classes_.resize(std::max(size, 2 * classes_.size()));
+    Class* classes = classes_.data();
+    std::uint64_t bits = 0;
+    if (words_ > kManyWords && size < kFewArcs * words_) return write_few(neighbors, to, class_of);
+    std::uint32_t* next = next_.data();
+    for (std::size_t at = 0; at < size; ++at) {
+      const Class of = classes[at] = class_of(at);
+      ++next[of];
+      bits |= Rows::bit(of);
+    }
+    std::uint32_t before = 0;
+    for_each_class(bits, [&](Class of) {
+      const std::uint32_t count = next[of];
+      next[of] = before;
+      before += count;
+    });
+    for (std::size_t at = 0; at < size; ++at) {
+      const Class of = classes[at];
+      const std::uint32_t place = next[of]++;
+      to.neighbors[place] = neighbors[at];
+      to.classes[place] = of;
+    }
+    for_each_class(bits, [&](Class of) { next[of] = 0; });
+    return bits;
+  }
+
+ private:
+  static constexpr std::size_t kWord = 64;
+  // With more classes than 512, rows of fewer arcs than a sixteenth of the classes are sorted by comparison:
+  // the counts of all classes would have to be looked through.
+  static constexpr std::size_t kManyWords = 8, kFewArcs = 4;
+
+  // The classes that have one of the bits, ascending.
+  template <class Visit>
+  void for_each_class(std::uint64_t bits, Visit&& visit) const {
+    for (std::size_t word = 0; word < words_; ++word)
+      for (std::uint64_t left = bits; left != 0; left &= left - 1)
+        visit(static_cast<Class>(word * kWord + static_cast<std::size_t>(std::countr_zero(left))));
+  }
+
+  template <class ClassOf>
+  std::uint64_t write_few(std::span<const Vertex> neighbors, Rows::Columns to, ClassOf&& class_of) {
+    keys_.clear();
+    for (std::size_t at = 0; at < neighbors.size(); ++at)
+      keys_.push_back(std::uint64_t{class_of(at)} << 32 | neighbors[at]);
+    std::sort(keys_.begin(), keys_.end());
+    std::uint64_t bits = 0;
+    for (std::size_t at = 0; at < keys_.size(); ++at) {
+      to.neighbors[at] = static_cast<Vertex>(keys_[at]);
+      to.classes[at] = static_cast<Class>(keys_[at] >> 32);
+      bits |= Rows::bit(to.classes[at]);
+    }
+    return bits;
+  }
+
+  std::size_t words_;
+  std::vector<std::uint32_t> next_;  // by class: the number of arcs, then the place of the next; otherwise 0
+  std::vector<Class> classes_;       // of the arcs of a row
+  std::vector<std::uint64_t> keys_;
+};
+
+void fill(Rows& rows, const Arcs& arcs, const Classes& classes, std::size_t classes_known,
+          const Workers& workers) {
+  rows.make(arcs.offsets, classes.several());
+  const auto row = [&](std::size_t vertex) {
+    return arcs.neighbors.subspan(arcs.offsets[vertex], arcs.offsets[vertex + 1] - arcs.offsets[vertex]);
+  };
+  parallel_rows(workers, arcs.offsets, kGrain, [&](std::size_t begin, std::size_t end) {
+    if (!classes.several()) {
+      for (std::size_t vertex = begin; vertex < end; ++vertex)
+        std::ranges::copy(row(vertex), rows.columns(static_cast<Vertex>(vertex)).neighbors);
+      return;
+    }
+    Sorter sorter(classes_known);
+    for (std::size_t at = begin; at < end; ++at) {
+      const auto vertex = static_cast<Vertex>(at);
+      const auto neighbors = row(at);
+      const std::uint64_t first = arcs.offsets[at];
+      rows.set_present(vertex, sorter.write(neighbors, rows.columns(vertex), [&](std::size_t arc) {
+        return classes.of(arcs.label(first + arc), neighbors[arc]);
+      }));
+    }
+  });
+}
+
+// Arcs by their last vertex.
+struct TurnedArcs {
+  std::vector<std::uint64_t> offsets;
+  std::vector<Vertex> neighbors;
+  std::vector<Label> labels;
+
+  TurnedArcs(const Arcs& arcs, const Workers& workers)
+      : offsets(arcs.offsets.size()), neighbors(arcs.neighbors.size()), labels(arcs.labels.size()) {
+    for (Vertex target : arcs.neighbors) ++offsets[target + std::size_t{1}];
+    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+    std::vector<std::uint64_t> next(offsets);
+    for (std::size_t source = 0; source + 1 < arcs.offsets.size(); ++source) {
+      if (source % kGrain == 0) workers.check();
+      for (std::uint64_t arc = arcs.offsets[source]; arc < arcs.offsets[source + 1]; ++arc) {
+        const std::uint64_t place = next[arcs.neighbors[arc]]++;
+        neighbors[place] = static_cast<Vertex>(source);
+        if (!labels.empty()) labels[place] = arcs.labels[arc];
+      }
+    }
+  }
+  Arcs view() const { return {offsets, neighbors, labels}; }
+};
+
+}  // namespace
+
+void Graph::load(std::span<const Label> vertex_labels, const Arcs& out, const Arcs& in,
+                 std::span<const std::uint32_t> copies, const Workers& workers) {
+  if (directed_ && in.offsets.empty()) {
+    const TurnedArcs turned(out, workers);
+    load(vertex_labels, out, turned.view(), copies, workers);
+    return;
+  }
+  const auto fill_rows = [&](Rows& rows, const Arcs& arcs, const Arcs& turned) {
+    const Classes classes(relations_, vertex_labels, turned, workers);
+    fill(rows, arcs, classes, relations_.classes().size(), workers);
+  };
+  fill_rows(out_, out, directed_ ? in : out);
+  if (directed_) fill_rows(in_, in, out);
+  labels_.assign(vertex_labels.begin(), vertex_labels.end());
+  edges_ = out.neighbors.size() / (directed_ ? 1 : 2);
+  for (Vertex source = 0; source < vertices() && !copies.empty(); ++source) {
+    if (source % kGrain == 0) workers.check();
+    for (std::uint64_t arc = out.offsets[source]; arc < out.offsets[source + 1]; ++arc)
+      if (copies[arc] > 1 && (directed_ || source < out.neighbors[arc]))
+        set_more_copies({source, out.neighbors[arc], out.label(arc)}, copies[arc] - std::uint64_t{1});
+  }
+}
+
+}  // namespace motiflux::dynamic
