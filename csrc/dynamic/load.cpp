@@ -1,6 +1,7 @@
 // Loading of a graph that changes from then on. Its rows ascend by neighbour already, so sorting a row by
 // class takes no comparisons: its arcs are counted by class, and then written to their places in turn.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -29,7 +30,9 @@ class Classes {
           const Workers& workers)
       : relations_(relations), vertex_labels_(vertex_labels) {
     const auto more_than_all = [](std::span<const Label> labels) {
-      return labels.empty() ? 1 : *std::max_element(labels.begin(), labels.end()) + std::size_t{1};
+      Label most = 0;
+      for (Label label : labels) most = std::max(most, label);
+      return most + std::size_t{1};
     };
     width_ = more_than_all(vertex_labels);
     const std::size_t pairs = width_ * more_than_all(turned.labels);
@@ -40,11 +43,22 @@ class Classes {
       number_in_turn(turned, workers);
   }
 
-  Class of(Label edge, Vertex neighbor) const {
-    const Label vertex = vertex_labels_[neighbor];
-    return table_.empty() ? *relations_.known_class(edge, vertex) : table_[edge * width_ + vertex];
-  }
   bool several() const { return several_; }
+
+  // Calls visit(class_of), where class_of(arc) is the class of an arc of `arcs`.
+  template <class Visit>
+  void with(const Arcs& arcs, Visit&& visit) const {
+    if (table_.empty())
+      visit([&](std::uint64_t arc) {
+        return *relations_.known_class(arcs.label(arc), vertex_labels_[arcs.neighbors[arc]]);
+      });
+    else if (arcs.labels.empty())
+      visit([&](std::uint64_t arc) { return by_vertex_[arcs.neighbors[arc]]; });
+    else
+      visit([&](std::uint64_t arc) {
+        return table_[arcs.labels[arc] * width_ + vertex_labels_[arcs.neighbors[arc]]];
+      });
+  }
 
  private:
   void number_in_table(std::size_t pairs, const Arcs& turned, const Workers& workers) {
@@ -54,18 +68,20 @@ class Classes {
     };
     parallel_rows(workers, turned.offsets, kGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t vertex = begin; vertex < end; ++vertex) {
-        const std::uint64_t first = turned.offsets[vertex];
-        // Without labels of edges, one arc is as good as all.
-        const std::uint64_t last = turned.labels.empty() ? std::min(first + 1, turned.offsets[vertex + 1])
-                                                         : turned.offsets[vertex + 1];
-        for (std::uint64_t arc = first; arc < last; ++arc)
-          note(turned.label(arc) * width_ + vertex_labels_[vertex]);
+        const std::uint64_t first = turned.offsets[vertex], last = turned.offsets[vertex + 1];
+        const Label label = vertex_labels_[vertex];
+        if (turned.labels.empty() && first < last) note(label);
+        if (turned.labels.empty()) continue;
+        for (Label edge : turned.labels.subspan(first, last - first)) note(edge * width_ + label);
       }
     });
     table_.resize(pairs);
     for (std::size_t pair = 0; pair < pairs; ++pair)
       if (occurs[pair].load(std::memory_order_relaxed))
         table_[pair] = number(static_cast<Label>(pair / width_), static_cast<Label>(pair % width_));
+    if (!turned.labels.empty()) return;
+    by_vertex_.reserve(vertex_labels_.size());
+    for (Label label : vertex_labels_) by_vertex_.push_back(table_[label]);
   }
 
   void number_in_turn(const Arcs& turned, const Workers& workers) {
@@ -86,18 +102,23 @@ class Classes {
   std::span<const Label> vertex_labels_;
   std::size_t width_ = 0;  // of the table: labels of vertices
   std::vector<Class> table_;
+  std::vector<Class> by_vertex_;  // of arcs to it, if edges have no labels
   bool several_ = false;
 };
 
 // Writes rows sorted by class.
 class Sorter {
  public:
-  explicit Sorter(std::size_t classes) : words_((classes + kWord - 1) / kWord), next_(words_ * kWord) {}
+  explicit Sorter(std::size_t classes)
+      : classes_known_(classes), words_((classes + kWord - 1) / kWord), next_(words_ * kWord) {}
 
   // Returns the bits of the classes; class_of(at) is the class of neighbors[at].
   template <class ClassOf>
   std::uint64_t write(std::span<const Vertex> neighbors, Rows::Columns to, ClassOf&& class_of) {
     const std::size_t size = neighbors.size();
+    if (size <= kShort && words_ <= kShortWords)
+      return size <= kShort / 2 ? write_short<kShort / 2>(neighbors, to, class_of)
+                                : write_short<kShort>(neighbors, to, class_of);
     if (classes_.size() < size) classes_.resize(std::max(size, 2 * classes_.size()));
     Class* classes = classes_.data();
     std::uint64_t bits = 0;
@@ -126,16 +147,47 @@ class Sorter {
 
  private:
   static constexpr std::size_t kWord = 64;
+  // Up to this size, comparing all arcs of a row takes less than counting; classes must fit into keys.
+  static constexpr std::size_t kShort = 16, kShortWords = UINT32_MAX / kShort / kWord;
   // With more classes than 512, rows of fewer arcs than a sixteenth of the classes are sorted by comparison:
   // the counts of all classes would have to be looked through.
   static constexpr std::size_t kManyWords = 8, kFewArcs = 4;
 
-  // The classes that have one of the bits, ascending.
+  // So few classes are all gone through, which a processor predicts.
+  static constexpr std::size_t kFewClasses = 24;
+
+  // The classes that have one of the bits, ascending, and maybe others.
   template <class Visit>
   void for_each_class(std::uint64_t bits, Visit&& visit) const {
+    if (classes_known_ <= kFewClasses) {
+      for (Class of = 0; of < classes_known_; ++of) visit(of);
+      return;
+    }
     for (std::size_t word = 0; word < words_; ++word)
       for (std::uint64_t left = bits; left != 0; left &= left - 1)
         visit(static_cast<Class>(word * kWord + static_cast<std::size_t>(std::countr_zero(left))));
+  }
+
+  // Finds the place of each arc by comparing it with all others: no branch depends on classes, and
+  // consecutive rows often have the same size.
+  template <std::size_t kMost, class ClassOf>
+  static std::uint64_t write_short(std::span<const Vertex> neighbors, Rows::Columns to, ClassOf&& class_of) {
+    std::array<std::uint32_t, kMost> keys, places{};  // a key is unique: the class, then the place in the row
+    keys.fill(UINT32_MAX);
+    std::uint64_t bits = 0;
+    const std::size_t size = neighbors.size();
+    for (std::size_t at = 0; at < size; ++at) {
+      const Class of = class_of(at);
+      bits |= Rows::bit(of);
+      keys[at] = static_cast<std::uint32_t>(of * kMost + at);
+    }
+    for (std::size_t other = 0; other < size; ++other)
+      for (std::size_t at = 0; at < kMost; ++at) places[at] += keys[other] < keys[at];
+    for (std::size_t at = 0; at < size; ++at) {
+      to.neighbors[places[at]] = neighbors[at];
+      to.classes[places[at]] = static_cast<Class>(keys[at] / kMost);
+    }
+    return bits;
   }
 
   template <class ClassOf>
@@ -153,7 +205,7 @@ class Sorter {
     return bits;
   }
 
-  std::size_t words_;
+  std::size_t classes_known_, words_;
   std::vector<std::uint32_t> next_;  // by class: the number of arcs, then the place of the next; otherwise 0
   std::vector<Class> classes_;       // of the arcs of a row
   std::vector<std::uint64_t> keys_;
@@ -172,14 +224,14 @@ void fill(Rows& rows, const Arcs& arcs, const Classes& classes, std::size_t clas
       return;
     }
     Sorter sorter(classes_known);
-    for (std::size_t at = begin; at < end; ++at) {
-      const auto vertex = static_cast<Vertex>(at);
-      const auto neighbors = row(at);
-      const std::uint64_t first = arcs.offsets[at];
-      rows.set_present(vertex, sorter.write(neighbors, rows.columns(vertex), [&](std::size_t arc) {
-        return classes.of(arcs.label(first + arc), neighbors[arc]);
-      }));
-    }
+    classes.with(arcs, [&](auto&& class_of) {
+      for (std::size_t at = begin; at < end; ++at) {
+        const auto vertex = static_cast<Vertex>(at);
+        const std::uint64_t first = arcs.offsets[at];
+        const auto of_row = [&](std::size_t arc) { return class_of(first + arc); };
+        rows.set_present(vertex, sorter.write(row(at), rows.columns(vertex), of_row));
+      }
+    });
   });
 }
 

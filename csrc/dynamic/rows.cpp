@@ -68,13 +68,11 @@ bool Rows::Blocks::is_large(std::size_t words) {
   return words > kLargeWords;
 }
 
-// A chunk of that size, in large pages where it is large: fewer page faults, fewer TLB misses.
-void Rows::Blocks::expect(std::size_t words) {
-  if (words <= left_) return;
+// In large pages if it is large: fewer page faults, fewer TLB misses.
+std::uint32_t* Rows::Blocks::take_many(std::size_t words) {
   chunks_.emplace_back(LargePages<std::uint32_t>().allocate(words));
   bytes_ += words * sizeof(std::uint32_t);
-  next_ = chunks_.back().get();
-  left_ = words;
+  return chunks_.back().get();
 }
 
 std::uint32_t* Rows::Blocks::take(std::size_t words) {
@@ -157,16 +155,20 @@ void Rows::make(std::span<const std::uint64_t> offsets, bool classed) {
     const std::size_t size = offsets[vertex + 1] - offsets[vertex];
     if (size == 0) continue;
     const std::size_t roomy = std::min<std::size_t>(size + size / kSlack + 1, UINT32_MAX);
-    rows_[vertex].capacity = capacity_for(static_cast<std::uint32_t>(roomy));
-    const std::size_t block = words(rows_[vertex].capacity);
-    if (!Blocks::is_large(block)) small += block;
-  }
-  blocks_.expect(small);
-  for (std::size_t vertex = 0; vertex < vertices; ++vertex) {
     Row& row = rows_[vertex];
-    if (row.capacity == 0) continue;
-    row.data = blocks_.take(words(row.capacity));
-    row.size = static_cast<std::uint32_t>(offsets[vertex + 1] - offsets[vertex]);
+    row.capacity = capacity_for(static_cast<std::uint32_t>(roomy));
+    row.size = static_cast<std::uint32_t>(size);
+    const std::size_t block = words(row.capacity);
+    if (Blocks::is_large(block))
+      row.data = blocks_.take(block);
+    else
+      small += block;
+  }
+  std::uint32_t* next = small == 0 ? nullptr : blocks_.take_many(small);
+  for (Row& row : rows_) {
+    if (row.size == 0 || row.data != nullptr) continue;
+    row.data = next;
+    next += words(row.capacity);
   }
 }
 

@@ -116,8 +116,8 @@ class Rows {
   class Blocks {
    public:
     std::uint32_t* take(std::size_t words);
-    // Makes sure that the next blocks, `words` together, are taken from one piece of memory.
-    void expect(std::size_t words);
+    // Memory for many blocks, `words` together, none of them large.
+    std::uint32_t* take_many(std::size_t words);
     static bool is_large(std::size_t words);
     void give_back(std::uint32_t* block, std::size_t words);
     // Frees a large block at the end, after which no block is taken.
