@@ -135,9 +135,9 @@ class BoundPattern:
             edge.labels,
             self.labels[start],
             self.labels[end],
-            edge_where=edge.where,
-            source_where=self.filters[start],
-            target_where=self.filters[end],
+            edge.where,
+            self.filters[start],
+            self.filters[end],
         )
 
     @property

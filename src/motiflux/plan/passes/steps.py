@@ -39,7 +39,7 @@ def build_steps(
         Whether to bound the degrees of candidates. There are no bounds under homomorphism, as query vertices
         may share an image.
     """
-    compared = closure(restrictions)
+    compared = closure(restrictions) if restrictions else ()
     injective = semantics is not Semantics.HOMOMORPHISM
     induced = semantics is Semantics.INDUCED
     shapes, args = [], []
@@ -54,22 +54,26 @@ def build_steps(
         adjacencies = tuple([approach.adjacency for _, approach in found])
         edges = tuple([approach.edge for _, approach in found])
         bounds = degree_bounds(pattern, vertex, set(level_of)) if degrees and injective else (0, 0)
-        smaller = {u for u, v in restrictions if v == vertex}
-        greater = {v for u, v in restrictions if u == vertex}
         rivals = pattern.rivals[vertex] if injective else ()
-        if rivals and compared:
-            rivals = rivals.difference(*[pair for pair in compared if vertex in pair])
+        after: tuple[int, ...] = ()
+        before: tuple[int, ...] = ()
+        if restrictions:
+            after = _levels(level_of, [u for u, v in restrictions if v == vertex])
+            before = _levels(level_of, [v for u, v in restrictions if u == vertex])
+            if rivals:
+                rivals = rivals.difference(*[pair for pair in compared if vertex in pair])
         shapes.append(
-            StepShape(
-                sources=tuple([_source(at, approach.adjacency.direction) for at, approach in found]),
-                anchor=found[-1][0] if found else 0,
-                after=_levels(level_of, smaller),
-                before=_levels(level_of, greater),
-                distinct=_levels(level_of, rivals),
-                not_out=_forbidden(pattern, vertex, order[:level], outward=True) if induced else (),
-                not_in=_forbidden(pattern, vertex, order[:level], outward=False) if induced else (),
-                bounds_out=bounds[0] > 0,
-                bounds_in=bounds[1] > 0,
+            StepShape(  # by position: keywords would take 2 us more
+                tuple([_source(at, approach.adjacency.direction) for at, approach in found]),
+                None,
+                found[-1][0] if found else 0,
+                after,
+                before,
+                _levels(level_of, rivals) if rivals else (),
+                _forbidden(pattern, vertex, order[:level], outward=True) if induced else (),
+                _forbidden(pattern, vertex, order[:level], outward=False) if induced else (),
+                bounds[0] > 0,
+                bounds[1] > 0,
             )
         )
         args.append(StepArgs(adjacencies, edges, *bounds))
@@ -85,8 +89,6 @@ def _source(level: int, direction: Direction) -> Source:
 
 def _levels(level_of: Mapping[int, int], vertices: Collection[int]) -> tuple[int, ...]:
     """Return the levels of those of `vertices` that are matched."""
-    if not vertices:
-        return ()
     return tuple(sorted([level_of[vertex] for vertex in vertices if vertex in level_of]))
 
 

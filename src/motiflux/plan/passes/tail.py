@@ -89,8 +89,13 @@ class Comparisons:
     implied: frozenset[tuple[int, int]]
 
 
+_NO_COMPARISONS = Comparisons(frozenset(), frozenset())
+
+
 def comparisons(shape: PlanShape) -> Comparisons:
     """Return the comparisons between the levels of a plan."""
+    if not any(step.after or step.before for step in shape.steps):
+        return _NO_COMPARISONS
     stated = {(other, level) for level, step in enumerate(shape.steps) for other in step.after}
     stated |= {(level, other) for level, step in enumerate(shape.steps) for other in step.before}
     return Comparisons(frozenset(stated), closure(tuple(stated)))

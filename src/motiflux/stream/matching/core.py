@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -234,7 +235,8 @@ class Core:
             vertex_labels=self._numbering.vertex_labels,
             edge_labels=self._numbering.edge_labels,
         )
-        plans = delta_plans(
+        make = partial(
+            delta_plans,
             self._base,
             added,
             bound,
@@ -245,6 +247,8 @@ class Core:
             tail=self._options.switches["tail"] == "on",
             reuse=self._options.switches["reuse"] == "on",
         )
+        # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
+        plans = self._base.memo.get(("delta plans", added, bound, *make.keywords.items()), make)
         canonical: tuple[Transversal, ...] = ()
         if listed and self._options.symmetry is Symmetry.SUBGRAPHS:
             canonical = transversals(added, directed=self._base.directed)

@@ -137,8 +137,9 @@ class GrowingIds:
             self._late = {name: number for number, name in enumerate(ids.tolist())}
             self._table = None
             return
-        table: NDArray[Any] = np.full(most + 1, _UNKNOWN, dtype=np.int32 if self._size < 2**31 else np.int64)
-        table[ids] = np.arange(self._size)
+        number_type = np.int32 if self._size < 2**31 else np.int64
+        table: NDArray[Any] = np.full(most + 1, _UNKNOWN, dtype=number_type)
+        table[ids] = np.arange(self._size, dtype=number_type)
         self._table = table
         self._late = {}
 
