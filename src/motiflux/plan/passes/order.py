@@ -170,7 +170,7 @@ def rooted_orders(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...
         growing = _PartialOrder(pattern, model)
         for root in roots:
             growing.place(root)
-        while len(growing.order) < pattern.size:
+        for _ in range(pattern.size - len(roots)):
             growing.place_cheapest(first)
         orders.append(Order(tuple(growing.order), tuple(growing.sizes)))
     return list({order.vertices: order for order in orders}.values())
