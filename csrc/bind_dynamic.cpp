@@ -164,6 +164,8 @@ class PyMonitor {
     };
     const dynamic::Arcs arcs = of(out), turned = in ? of(*in) : dynamic::Arcs{};
     const std::size_t size = arcs.neighbors.size();
+    require(!in || (turned.neighbors.size() == size && turned.labels.size() == arcs.labels.size()),
+            "the same arcs expected both ways");
     require(!copies || copies->size() == size, "one number of copies per arc expected");
     const auto work = [&](const Workers& workers) {
       graph().load(as_span(vertex_labels), arcs, turned, as_span(copies), workers);

@@ -119,11 +119,11 @@ class Sorter {
     if (size <= kShort && words_ <= kShortWords)
       return size <= kShort / 2 ? write_short<kShort / 2>(neighbors, to, class_of)
                                 : write_short<kShort>(neighbors, to, class_of);
+    if (words_ > kManyWords && size < kFewArcs * words_) return write_few(neighbors, to, class_of);
     if (classes_.size() < size) classes_.resize(std::max(size, 2 * classes_.size()));
     Class* classes = classes_.data();
-    std::uint64_t bits = 0;
-    if (words_ > kManyWords && size < kFewArcs * words_) return write_few(neighbors, to, class_of);
     std::uint32_t* next = next_.data();
+    std::uint64_t bits = 0;
     for (std::size_t at = 0; at < size; ++at) {
       const Class of = classes[at] = class_of(at);
       ++next[of];
