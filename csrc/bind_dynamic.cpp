@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
 #include "common/parallel.hpp"
+#include "common/watched.hpp"
 #include "dynamic/monitor.hpp"
 #include "dynamic/window.hpp"
 #include "python_int.hpp"
@@ -36,6 +38,7 @@ using dynamic::Way;
 using Labels = InputArray<Label>;
 using Codes = std::optional<std::vector<Label>>;
 using Levels = std::vector<int>;
+using PyArcs = std::tuple<InputArray<std::uint64_t>, InputArray<Vertex>, std::optional<Labels>>;
 using PyPair = std::tuple<int, std::uint32_t>;  // way, relation
 using PySource =
     std::tuple<int, int, std::uint32_t, std::uint32_t, bool>;  // level, way, target, relation, before
@@ -47,7 +50,11 @@ using PyOrbit = std::tuple<std::uint8_t, std::vector<PyImage>>;       // point, 
 using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>, PyTail,
                           std::vector<std::vector<std::uint8_t>>, std::uint64_t, std::vector<PyOrbit>>;
 
-constexpr std::chrono::milliseconds kSignalPeriod{20};
+// Arcs of graphs that are loaded on several threads: fewer take less than a millisecond.
+constexpr std::size_t kManyArcs = 200'000;
+
+// Arcs of graphs whose loading may be interrupted: fewer take at most 50 ms.
+constexpr std::size_t kLongArcs = 4'000'000;
 
 Way way_of(int number) {
   require(number >= 0 && number <= 2, "unknown way");
@@ -144,18 +151,32 @@ class PyMonitor {
   PyMonitor(bool directed, bool count_copies)
       : monitor_(directed, count_copies), count_copies_(count_copies) {}
 
-  void load(const Labels& vertex_labels, const InputArray<std::uint64_t>& offsets,
-            const InputArray<Vertex>& neighbors, const std::optional<Labels>& edge_labels,
-            const std::optional<InputArray<std::uint32_t>>& copies) {
+  void load(const Labels& vertex_labels, const PyArcs& out, const std::optional<PyArcs>& in,
+            const std::optional<InputArray<std::uint32_t>>& copies, int threads) {
     require(graph().vertices() == 0, "the graph is not empty");
-    require(offsets.size() == vertex_labels.size() + 1, "one row per vertex expected");
-    require(offsets.data()[vertex_labels.size()] == neighbors.size(), "offsets do not end at the last arc");
-    require(!edge_labels || edge_labels->size() == neighbors.size(), "one label per arc expected");
-    require(!copies || copies->size() == neighbors.size(), "one number of copies per arc expected");
-    const FreeGil free_gil;
-    graph().reserve(static_cast<std::uint32_t>(vertex_labels.size()));
-    for (Label label : as_span(vertex_labels)) graph().add_vertex(label);
-    graph().load(as_span(offsets), as_span(neighbors), as_span(edge_labels), as_span(copies));
+    require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+    const auto of = [&](const PyArcs& given) {
+      const auto& [offsets, neighbors, labels] = given;
+      const dynamic::Arcs arcs{as_span(offsets), as_span(neighbors), as_span(labels)};
+      require(arcs.offsets.size() == vertex_labels.size() + 1, "one row per vertex expected");
+      require(arcs.offsets.back() == arcs.neighbors.size(), "offsets do not end at the last arc");
+      require(!labels || labels->size() == neighbors.size(), "one label per arc expected");
+      return arcs;
+    };
+    const dynamic::Arcs arcs = of(out), turned = in ? of(*in) : dynamic::Arcs{};
+    const std::size_t size = arcs.neighbors.size();
+    require(!in || (turned.neighbors.size() == size && turned.labels.size() == arcs.labels.size()),
+            "the same arcs expected both ways");
+    require(!copies || copies->size() == size, "one number of copies per arc expected");
+    const auto work = [&](const Workers& workers) {
+      graph().load(as_span(vertex_labels), arcs, turned, as_span(copies), workers);
+    };
+    if (size < kManyArcs || (threads == 1 && size < kLongArcs)) {
+      const FreeGil free_gil;
+      work({});
+    } else {
+      run_interruptible([&](const std::atomic<bool>& stop) { work({threads, &stop}); });
+    }
   }
 
   void add_vertices(const Labels& labels) {
@@ -453,8 +474,8 @@ void bind_dynamic(nb::module_& module) {
       .def_prop_ro("count", [](const dynamic::PutOffNoops& noops) { return noops.count; });
   nb::class_<PyMonitor>(module, "Monitor")
       .def(nb::init<bool, bool>(), "directed"_a, "count_copies"_a)
-      .def("load", &PyMonitor::load, "vertex_labels"_a, "offsets"_a, "neighbors"_a, "edge_labels"_a.none(),
-           "copies"_a.none())
+      .def("load", &PyMonitor::load, "vertex_labels"_a, "out"_a, "into"_a.none(), "copies"_a.none(),
+           "threads"_a)
       .def("add_vertices", &PyMonitor::add_vertices, "labels"_a)
       .def("keep_vertices", &PyMonitor::keep_vertices, "count"_a)
       .def("relation", &PyMonitor::relation, "labels"_a.none(), "either"_a)

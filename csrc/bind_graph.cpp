@@ -10,9 +10,11 @@
 
 #include "bindings.hpp"
 #include "common/arrays.hpp"
+#include "common/free_gil.hpp"
 #include "common/watched.hpp"
 #include "graph/build.hpp"
 #include "graph/check.hpp"
+#include "graph/count_labels.hpp"
 #include "graph/filter.hpp"
 #include "graph/number.hpp"
 
@@ -162,6 +164,27 @@ nb::tuple number_rows(const std::vector<RowsOfBytes>& columns, int threads) {
   return nb::make_tuple(to_numpy(std::move(result.values)), codes_to_python(std::move(result.codes)));
 }
 
+nb::object count_label_triples(const InputArray<std::uint64_t>& offsets,
+                               const InputArray<std::uint32_t>& neighbors,
+                               const std::optional<InputArray<std::uint32_t>>& edge_labels,
+                               const std::optional<InputArray<std::uint32_t>>& vertex_labels,
+                               std::uint64_t first, std::uint64_t last, std::size_t num_edge_labels,
+                               std::size_t num_vertex_labels) {
+  if (first > last || last > neighbors.size() || offsets.size() == 0 ||
+      offsets.data()[offsets.size() - 1] != neighbors.size() ||
+      (edge_labels && edge_labels->size() != neighbors.size()) ||
+      (vertex_labels && vertex_labels->size() + 1 != offsets.size()))
+    throw nb::value_error("columns of arcs differ in length");
+  const graph::LabelledArcs arcs{as_span(offsets), as_span(neighbors), as_span(edge_labels),
+                                 as_span(vertex_labels)};
+  std::vector<std::int64_t> counts;
+  {
+    const FreeGil free_gil;
+    counts = graph::count_triples(arcs, first, last, num_vertex_labels, num_edge_labels);
+  }
+  return to_numpy(std::move(counts));
+}
+
 }  // namespace
 
 void bind_graph(nb::module_& module) {
@@ -175,6 +198,9 @@ void bind_graph(nb::module_& module) {
              nb::arg("source_labels").none(), nb::arg("target_labels").none(),
              nb::arg("vertex_labels").none(), nb::arg("sources").none(), nb::arg("targets").none(),
              nb::arg("threads"));
+  module.def("count_label_triples", &count_label_triples, nb::arg("offsets"), nb::arg("neighbors"),
+             nb::arg("edge_labels").none(), nb::arg("vertex_labels").none(), nb::arg("first"),
+             nb::arg("last"), nb::arg("num_edge_labels"), nb::arg("num_vertex_labels"));
   module.def("describe_fault", &describe_fault, nb::arg("offsets"), nb::arg("neighbors"),
              nb::arg("labels").none(), nb::arg("copies").none(), nb::arg("edge_labels"), nb::arg("edge_rows"),
              nb::arg("threads"));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 namespace motiflux::dynamic {
 
@@ -16,13 +15,6 @@ void merge_runs(std::vector<Vertex>& values, std::vector<std::size_t>& starts) {
       std::inplace_merge(at(starts[run]), at(starts[run + width]),
                          at(starts[std::min(run + 2 * width, starts.size() - 1)]));
   values.erase(std::unique(values.begin(), values.end()), values.end());
-}
-
-void Graph::reserve(std::uint32_t vertices) {
-  labels_.reserve(vertices);
-  changed_.reserve(vertices);
-  out_.reserve(vertices);
-  if (directed_) in_.reserve(vertices);
 }
 
 void Graph::keep_vertices(std::uint32_t count) {
@@ -63,55 +55,6 @@ std::uint64_t Graph::gained(Way way, std::uint64_t bits) const {
 Edge Graph::named(Vertex source, Vertex target, Label label) const {
   if (!directed_ && source > target) std::swap(source, target);
   return {source, target, label};
-}
-
-void Graph::load(std::span<const std::uint64_t> offsets, std::span<const Vertex> neighbors,
-                 std::span<const Label> labels, std::span<const std::uint32_t> copies) {
-  struct Entry {
-    Class of;
-    Vertex neighbor;
-    std::uint64_t order() const { return std::uint64_t{Rows::order(of)} << 32 | neighbor; }
-  };
-  const auto fill = [&](Rows& rows, Vertex vertex, std::vector<Entry>& entries) {
-    std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return a.order() < b.order(); });
-    std::vector<Vertex> ids;
-    std::vector<Class> classes;
-    for (const Entry& entry : entries) {
-      ids.push_back(entry.neighbor);
-      classes.push_back(entry.of);
-    }
-    rows.fill(vertex, ids, classes);
-  };
-  std::vector<std::uint32_t> in_degrees(directed_ ? vertices() : 0);
-  std::vector<Entry> entries;
-  for (Vertex source = 0; source < vertices(); ++source) {
-    entries.clear();
-    for (std::uint64_t arc = offsets[source]; arc < offsets[source + 1]; ++arc) {
-      const Label label = labels.empty() ? 0 : labels[arc];
-      const Vertex target = neighbors[arc];
-      entries.push_back({relations_.class_of(label, labels_[target]), target});
-      if (directed_) ++in_degrees[target];
-      if (!copies.empty() && copies[arc] > 1)
-        more_copies_[named(source, target, label)] = copies[arc] - std::uint64_t{1};
-    }
-    fill(out_, source, entries);
-  }
-  edges_ = offsets.empty() ? 0 : offsets[vertices()] / (directed_ ? 1 : 2);
-  if (!directed_) return;
-  std::vector<std::uint64_t> starts(vertices() + std::size_t{1}, 0);
-  std::partial_sum(in_degrees.begin(), in_degrees.end(), starts.begin() + 1);
-  std::vector<Entry> into(edges_);
-  std::vector<std::uint64_t> next(starts.begin(), starts.end() - 1);
-  for (Vertex source = 0; source < vertices(); ++source)
-    for (std::uint64_t arc = offsets[source]; arc < offsets[source + 1]; ++arc)
-      into[next[neighbors[arc]]++] = {relations_.class_of(labels.empty() ? 0 : labels[arc], labels_[source]),
-                                      source};
-  for (Vertex target = 0; target < vertices(); ++target) {
-    entries.assign(into.begin() + static_cast<std::ptrdiff_t>(starts[target]),
-                   into.begin() + static_cast<std::ptrdiff_t>(starts[target + 1]));
-    fill(in_, target, entries);
-  }
 }
 
 bool Graph::has(const Edge& edge) const {

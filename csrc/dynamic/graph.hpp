@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "common/parallel.hpp"
 #include "dynamic/flat_map.hpp"
 #include "dynamic/relations.hpp"
 #include "dynamic/rows.hpp"
@@ -20,6 +22,16 @@ struct Edge {
   std::uint64_t hash() const { return mixed(mixed(std::uint64_t{source} << 32 | target) + label); }
 };
 
+// Arcs by their first vertex, each row ascending by (neighbour, label), each arc once; an undirected edge is
+// two arcs. `labels` is empty if all are 0.
+struct Arcs {
+  std::span<const std::uint64_t> offsets;
+  std::span<const Vertex> neighbors;
+  std::span<const Label> labels;
+
+  Label label(std::uint64_t arc) const { return labels.empty() ? 0 : labels[arc]; }
+};
+
 class Graph {
  public:
   explicit Graph(bool directed) : directed_(directed) {}
@@ -31,13 +43,14 @@ class Graph {
   Relations& relations() { return relations_; }
   const Relations& relations() const { return relations_; }
 
-  void reserve(std::uint32_t vertices);
   void add_vertex(Label label);
   // Removes the last vertices, which have no edges, so that `count` remain.
   void keep_vertices(std::uint32_t count);
-  // Fills the rows of a graph that has no edges yet; each distinct edge once, with its number of `copies`.
-  void load(std::span<const std::uint64_t> offsets, std::span<const Vertex> neighbors,
-            std::span<const Label> labels, std::span<const std::uint32_t> copies);
+  // Adds the vertices and edges of a graph to one that has none. `copies` has the number of copies of each
+  // arc of `out`; empty: one each. `in`, for a directed graph, are the same arcs turned; with empty offsets
+  // they are found here. Throws Cancelled if `workers` say so; the graph cannot be used then.
+  void load(std::span<const Label> vertex_labels, const Arcs& out, const Arcs& in,
+            std::span<const std::uint32_t> copies, const Workers& workers);
 
   Edge named(Vertex source, Vertex target, Label label) const;
   bool has(const Edge& edge) const;

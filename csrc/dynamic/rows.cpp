@@ -7,6 +7,8 @@
 #include <new>
 #include <type_traits>
 
+#include "common/large_pages.hpp"
+
 namespace motiflux::dynamic {
 namespace {
 
@@ -63,6 +65,17 @@ void Rows::Blocks::Free::operator()(std::uint32_t* block) const {
   std::free(block);
 }
 
+bool Rows::Blocks::is_large(std::size_t words) {
+  return words > kLargeWords;
+}
+
+// In large pages if it is large: fewer page faults, fewer TLB misses.
+std::uint32_t* Rows::Blocks::take_many(std::size_t words) {
+  chunks_.emplace_back(LargePages<std::uint32_t>().allocate(words));
+  bytes_ += words * sizeof(std::uint32_t);
+  return chunks_.back().get();
+}
+
 std::uint32_t* Rows::Blocks::take(std::uint32_t capacity, std::size_t words) {
   auto& free = free_[size_class(capacity)];
   if (!free.empty()) {
@@ -75,7 +88,7 @@ std::uint32_t* Rows::Blocks::take(std::uint32_t capacity, std::size_t words) {
     if (block == nullptr) throw std::bad_alloc();
     return block;
   };
-  if (words > kLargeWords) {
+  if (is_large(words)) {
     std::uint32_t* block = allocate(words);
     bytes_ += words * sizeof(std::uint32_t);
     return block;
@@ -93,7 +106,7 @@ std::uint32_t* Rows::Blocks::take(std::uint32_t capacity, std::size_t words) {
 }
 
 void Rows::Blocks::give_back(std::uint32_t* block, std::uint32_t capacity, std::size_t words) {
-  if (words <= kLargeWords) {
+  if (!is_large(words)) {
     free_[size_class(capacity)].push_back(block);
     return;
   }
@@ -102,7 +115,7 @@ void Rows::Blocks::give_back(std::uint32_t* block, std::uint32_t capacity, std::
 }
 
 void Rows::Blocks::drop_large(std::uint32_t* block, std::size_t words) {
-  if (words > kLargeWords) std::free(block);
+  if (is_large(words)) std::free(block);
 }
 
 Rows::~Rows() {
@@ -145,8 +158,39 @@ void Rows::fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<cons
   Row& row = rows_[vertex];
   std::copy(neighbors.begin(), neighbors.end(), row.data);
   row.size = static_cast<std::uint32_t>(neighbors.size());
-  if (wide()) std::copy(classes.begin(), classes.end(), this->classes(row));
-  if (classed()) set_runs(vertex, classes);
+  if (classed()) set_classes(vertex, classes);
+}
+
+void Rows::set_classes(Vertex vertex, std::span<const Class> classes) {
+  if (wide()) std::copy(classes.begin(), classes.end(), this->classes(rows_[vertex]));
+  set_runs(vertex, classes);
+}
+
+void Rows::make(std::span<const std::uint64_t> offsets, Class most) {
+  most_ = most == 0 ? 0 : most < kRuns ? kRuns - 1 : UINT32_MAX;
+  const std::size_t vertices = offsets.size() - 1;
+  rows_.resize(vertices);
+  if (classed()) present_.resize(vertices);
+  std::size_t small = 0;
+  for (std::size_t vertex = 0; vertex < vertices; ++vertex) {
+    const std::size_t size = offsets[vertex + 1] - offsets[vertex];
+    if (size == 0) continue;
+    const std::size_t roomy = std::min<std::size_t>(size + size / kSlack + 1, UINT32_MAX);
+    Row& row = rows_[vertex];
+    row.capacity = capacity_for(static_cast<std::uint32_t>(roomy));
+    row.size = static_cast<std::uint32_t>(size);
+    const std::size_t block = words(row.capacity);
+    if (Blocks::is_large(block))
+      row.data = blocks_.take(row.capacity, block);
+    else
+      small += block;
+  }
+  std::uint32_t* next = small == 0 ? nullptr : blocks_.take_many(small);
+  for (Row& row : rows_) {
+    if (row.size == 0 || row.data != nullptr) continue;
+    row.data = next;
+    next += words(row.capacity);
+  }
 }
 
 // Calls work(starts of the row).

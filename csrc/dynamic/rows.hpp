@@ -39,7 +39,6 @@ class Rows {
   Rows& operator=(const Rows&) = delete;
 
   std::uint32_t vertices() const { return static_cast<std::uint32_t>(rows_.size()); }
-  void reserve(std::uint32_t vertices) { rows_.reserve(vertices); }
   void add_vertices(std::uint32_t count);
   void keep_vertices(std::uint32_t count);
 
@@ -47,9 +46,15 @@ class Rows {
   static constexpr int kRunBits = 6;
   static constexpr std::uint32_t kRuns = 1 << kRunBits;
   static std::uint32_t order(Class of) { return std::rotr(of, kRunBits); }
+  static Class class_at(std::uint32_t order) { return std::rotl(order, kRunBits); }
 
-  // Fills an empty row; neighbours are sorted by order(class), then by id.
-  void fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<const Class> classes);
+  // Makes rows for vertices [0, offsets.size() - 1), row v with offsets[v + 1] - offsets[v] neighbours, which
+  // are to be written next. There were no vertices before. `most`: the greatest class.
+  void make(std::span<const std::uint64_t> offsets, Class most);
+  // A row to be written: neighbours sorted by order(class), then by id. Threads may write different rows.
+  Vertex* neighbors(Vertex vertex) { return rows_[vertex].data; }
+  // The classes of the neighbours that were written; call it if there are several.
+  void set_classes(Vertex vertex, std::span<const Class> classes);
 
   // Prepares for a class; call it before place(). Returns whether all rows were moved.
   bool admit(Class of) {
@@ -128,6 +133,9 @@ class Rows {
    public:
     std::uint32_t* take(std::uint32_t capacity, std::size_t words);
     void give_back(std::uint32_t* block, std::uint32_t capacity, std::size_t words);
+    // Memory for many blocks, `words` together, none of them large.
+    std::uint32_t* take_many(std::size_t words);
+    static bool is_large(std::size_t words);
     // Frees a large block at the end, after which no block is taken.
     void drop_large(std::uint32_t* block, std::size_t words);
     std::size_t bytes() const { return bytes_; }
@@ -168,6 +176,8 @@ class Rows {
   void grow_runs(Vertex vertex, std::span<const Change> changes, bool comes);
   void set_runs(Vertex vertex, std::span<const Class> classes);
   void widen(Class of);
+  // Fills an empty row.
+  void fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<const Class> classes);
 
   std::vector<Row> rows_;
   std::vector<std::uint64_t> present_;  // by vertex, once there are several classes

@@ -45,6 +45,16 @@ def filter_rows(
     targets: NDArray[np.uint8] | None,
     threads: int,
 ) -> _Adjacency: ...
+def count_label_triples(
+    offsets: NDArray[np.uint64],
+    neighbors: NDArray[np.uint32],
+    edge_labels: NDArray[np.uint32] | None,
+    vertex_labels: NDArray[np.uint32] | None,
+    first: int,
+    last: int,
+    num_edge_labels: int,
+    num_vertex_labels: int,
+) -> NDArray[np.int64]: ...
 def describe_fault(
     offsets: NDArray[np.uint64],
     neighbors: NDArray[np.uint32],
@@ -573,10 +583,10 @@ class Monitor:
     def load(
         self,
         vertex_labels: NDArray[np.uint32],
-        offsets: NDArray[np.uint64],
-        neighbors: NDArray[np.uint32],
-        edge_labels: NDArray[np.uint32] | None,
+        out: tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None],
+        into: tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None] | None,
         copies: NDArray[np.uint32] | None,
+        threads: int,
     ) -> None: ...
     def add_vertices(self, labels: NDArray[np.uint32]) -> None: ...
     def keep_vertices(self, count: int) -> None: ...

@@ -1,6 +1,7 @@
 // Rows that change hold what they should, and a stream matched by several threads gives what one gives.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -598,9 +599,119 @@ void what_is_cut_short_leaves_the_graph_as_it_was(int threads, bool batch) {
   CHECK(stopped > 0);
 }
 
+// A graph that is loaded, and the same graph built edge by edge.
+struct Loaded {
+  bool directed;
+  std::uint32_t vertex_labels, edge_labels;
+  int threads;
+  bool turned;  // whether its arcs are given by their last vertices too
+};
+
+using Rows =
+    std::vector<std::vector<std::tuple<Vertex, dynamic::Label, std::uint32_t>>>;  // neighbour, label, copies
+
+// Arcs in the form in which they are loaded.
+struct Columns {
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<Vertex> neighbors;
+  std::vector<dynamic::Label> labels;
+  std::vector<std::uint32_t> copies;
+
+  Columns(Rows rows, bool labelled) {
+    for (auto& row : rows) {
+      std::ranges::sort(row);
+      for (const auto& [neighbor, label, more] : row) {
+        neighbors.push_back(neighbor);
+        if (labelled) labels.push_back(label);
+        copies.push_back(more);
+      }
+      offsets.push_back(neighbors.size());
+    }
+  }
+  dynamic::Arcs arcs() const { return {offsets, neighbors, labels}; }
+};
+
+void a_loaded_graph_is_as_if_built_edge_by_edge(const Loaded& how) {
+  constexpr Vertex kVertices = 700, kArcs = 25'000, kHub = 5;
+  std::mt19937 draw(how.vertex_labels + how.edge_labels);
+  dynamic::Graph built(how.directed), loaded(how.directed);
+  std::vector<dynamic::Label> labels;
+  for (Vertex vertex = 0; vertex < kVertices; ++vertex) {
+    labels.push_back(draw() % how.vertex_labels);
+    built.add_vertex(labels.back());
+  }
+  std::map<std::tuple<Vertex, Vertex, dynamic::Label>, std::uint32_t> copies;
+  for (Vertex at = 0; at < kArcs; ++at) {
+    // Some vertices have no edges, one has most neighbours.
+    const Vertex a = at % 3 == 0 ? kHub : draw() % (kVertices - 50), b = draw() % (kVertices - 50);
+    if (a == b) continue;
+    const Edge edge = built.named(a, b, draw() % how.edge_labels);
+    const std::uint32_t more = copies[{edge.source, edge.target, edge.label}]++;
+    built.insert(edge);
+    built.set_more_copies(edge, more);
+  }
+  Rows forward(kVertices), backward(kVertices);
+  for (const auto& [edge, number] : copies) {
+    const auto [source, target, label] = edge;
+    forward[source].emplace_back(target, label, number);
+    (how.directed ? backward : forward)[target].emplace_back(source, label, number);
+  }
+  const bool labelled = how.edge_labels > 1;
+  const Columns out(forward, labelled), in(backward, labelled);
+  loaded.load(labels, out.arcs(), how.turned ? in.arcs() : dynamic::Arcs{}, out.copies, {how.threads});
+  const auto same = [&] {
+    CHECK(edges_of(loaded) == edges_of(built) && loaded.edges() == built.edges());
+    for (const Edge& edge : edges_of(built)) CHECK(loaded.copies(edge) == built.copies(edge));
+    for (Vertex vertex = 0; vertex < kVertices; ++vertex)
+      for (const Way way : {Way::kOut, Way::kIn}) {
+        CHECK(sorted(loaded.rows(way).all(vertex)) == sorted(built.rows(way).all(vertex)));
+        CHECK(is_sound(loaded.rows(way), vertex));
+      }
+  };
+  CHECK(loaded.vertices() == kVertices && loaded.label(kHub) == built.label(kHub));
+  CHECK((loaded.rows(Way::kOut).classes(kHub) == nullptr) == (how.vertex_labels * how.edge_labels == 1));
+  same();
+  for (int round = 0; round < 4'000; ++round) {
+    const Vertex a = draw() % kVertices, b = draw() % 3 == 0 ? kHub : draw() % kVertices;
+    if (a == b) continue;
+    const Edge edge = built.named(a, b, draw() % (how.edge_labels + 1));
+    if (draw() % 2 == 0)
+      CHECK(built.insert(edge) == loaded.insert(edge));
+    else
+      CHECK(built.erase(edge) == loaded.erase(edge));
+  }
+  same();
+}
+
+void graphs_are_loaded() {
+  for (const int threads : {1, 3})
+    for (const bool directed : {false, true})
+      for (const bool turned : {false, true}) {
+        if (turned && !directed) continue;
+        for (const auto& [vertex_labels, edge_labels] :
+             {std::pair{1u, 1u}, {2u, 1u}, {90u, 1u}, {1u, 7u}, {60u, 20u}, {700u, 300u}})
+          a_loaded_graph_is_as_if_built_edge_by_edge({directed, vertex_labels, edge_labels, threads, turned});
+      }
+}
+
+void loading_stops_when_asked_to() {
+  const Columns columns(Rows{{{1, 0, 1}}, {{0, 0, 1}}}, false);
+  const std::atomic<bool> stop{true};
+  dynamic::Graph graph(false);
+  bool stopped = false;
+  try {
+    graph.load(std::vector<dynamic::Label>{0, 0}, columns.arcs(), {}, {}, {2, &stop});
+  } catch (const motiflux::Cancelled&) {
+    stopped = true;
+  }
+  CHECK(stopped);
+}
+
 }  // namespace
 
 int main() {
+  graphs_are_loaded();
+  loading_stops_when_asked_to();
   for (const Class classes : {1u, 5u, 70u, 200u}) {
     rows_hold_what_was_put_there(classes);
     long_rows_hold_what_was_put_there(classes);

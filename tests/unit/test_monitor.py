@@ -15,6 +15,7 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.stream import VertexLabels
+from motiflux.stream.matching import core
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 MODES = ("sequence", "batch")
@@ -337,6 +338,50 @@ def test_several_threads_find_what_one_does(pattern: str, window: int | None, mo
         found.append((rows, delta.updates.tolist(), delta.matches.tolist(), state(monitor)))
     assert len(found[0][0]) > (1000 if mode == "sequence" else 300)
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("labels", [1, 30])
+@pytest.mark.parametrize(("directed", "edges"), [(False, 230_000), (True, 450_000)])
+def test_a_graph_is_loaded_as_if_its_edges_were_inserted(directed: bool, edges: int, labels: int) -> None:
+    """The graphs are large enough that several threads load them."""
+    drawn, vertices = np.random.default_rng(5), 2000
+    ends = drawn.integers(vertices, size=(edges, 2)) * drawn.integers(
+        2, size=(edges, 1)
+    )  # half are copies of one edge
+    ends[:, 1] = np.where(ends[:, 0] == ends[:, 1], (ends[:, 1] + 1) % vertices, ends[:, 1])
+    of_edges, of_vertices = drawn.integers((labels + 4) // 5, size=edges), np.arange(vertices) % labels
+    given: dict[str, Any] = {"directed": directed, "vertex_labels": of_vertices}
+    graph = mf.Graph.from_edges(ends, edge_labels=of_edges, num_vertices=vertices, **given)
+    edge = f"(a:{labels - 1})-[:0]-{'>' if directed else ''}(b:0)"
+    columns = (*ends.T, of_edges)
+    inserted = mf.Monitor(empty(vertices, **given), edge, mode="batch")
+    assert inserted.apply(inserts=columns)[0].positive > 0
+    expected = state(inserted)[:3]
+    negative = inserted.apply(deletes=columns)[0].negative
+    sizes = []
+    for threads in (1, 2):
+        monitor = mf.Monitor(graph, edge, mode="batch", threads=threads)
+        sizes.append(monitor.nbytes)
+        monitor.apply([("+", 1999, 1998, 0)])
+        monitor.apply([("-", 1999, 1998, 0)])  # so that the snapshot is taken from the loaded rows
+        assert state(monitor)[:3] == expected
+        assert monitor.apply(deletes=columns)[0].negative == negative
+        assert monitor.num_edges == 0
+    assert sizes[0] == sizes[1]
+
+
+def test_the_plans_of_a_pattern_are_made_once_for_all_monitors_on_a_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = []
+    plans = core.delta_plans
+    monkeypatch.setattr(
+        core, "delta_plans", lambda *args, **given: made.append(given) or plans(*args, **given)
+    )
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)])
+    for options in ({}, {}, {"matches": True}, {"symmetry": "subgraphs"}, {"symmetry": "subgraphs"}):
+        assert mf.Monitor(graph, TRIANGLE, **options).apply(inserts=[(0, 2)])[0].positive > 0
+    assert len(made) == 3
 
 
 def test_a_call_during_another_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.graph.arrays import GraphArrays
 from motiflux.graph.csr import Csr
 from motiflux.types import LabelArray
 
 _PIECE = 1 << 20
-"""Arcs that are counted between checks of the deadline: about 10 ms."""
+"""Arcs that are counted between checks of the deadline: 2 ms, and 10 ms if they are sorted."""
 # Count label triples in a table of at most this many cells; beyond it by sorting.
 _LARGEST_TABLE = 1 << 22
 
@@ -177,11 +178,21 @@ def _count_triples(
     for first in range(0, len(forward.neighbors), _PIECE):
         if first > 0 and deadline is not None and time.perf_counter() >= deadline:
             raise TimeoutError("time was up while labels were counted")
-        codes = _codes(forward, vertex_labels, num_vertex_labels, num_edge_labels, first, first + _PIECE)
+        last = min(first + _PIECE, len(forward.neighbors))
         if table is None:
+            codes = _codes(forward, vertex_labels, num_vertex_labels, num_edge_labels, first, last)
             parts.append(np.unique(codes, return_counts=True))
         else:
-            table += np.bincount(codes, minlength=cells)
+            table += _native.count_label_triples(
+                forward.offsets,
+                forward.neighbors,
+                forward.labels,
+                vertex_labels,
+                first,
+                last,
+                num_edge_labels,
+                num_vertex_labels,
+            )
     if table is not None:
         triples = np.flatnonzero(table)
         arcs = table[triples]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from motiflux.pattern.pattern import Pattern
@@ -15,6 +16,8 @@ from motiflux.pattern.pattern import Pattern
 Permutation = tuple[int, ...]
 
 _NO_RELATION = 0
+
+_MOST_STRUCTURES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,9 @@ def automorphisms(
     True
     """
     chosen = tuple(range(pattern.num_vertices)) if base is None else tuple(base)
-    structure = _Structure(pattern, directed)
+    structure = _structure(pattern, directed)
+    if structure.is_rigid:
+        return Automorphisms(1, (), chosen, tuple(frozenset((point,)) for point in chosen))
     fixed = [structure.domains]
     for point in chosen[:-1]:
         fixed.append(structure.assign(fixed[-1], point, point) or fixed[-1])
@@ -86,6 +91,12 @@ def automorphisms(
         orbits.append(_stabilizer_orbit(structure, fixed[depth], chosen[depth], generators))
     orbits.reverse()
     return Automorphisms(prod(map(len, orbits)), tuple(generators), chosen, tuple(orbits))
+
+
+@lru_cache(_MOST_STRUCTURES)
+def _structure(pattern: Pattern, directed: bool) -> _Structure:
+    """Return the structure of a pattern, for which groups with several bases are asked in turn."""
+    return _Structure(pattern, directed)
 
 
 def _stabilizer_orbit(
@@ -145,6 +156,8 @@ class _Structure:
                 alike[number] = alike.get(number, 0) | 1 << w
             self._alike.append(alike)
         self.domains = self._refined_domains(pattern)
+        self.is_rigid = all(domain.bit_count() == 1 for domain in self.domains)
+        """Whether there is no automorphism but the identity, as each vertex has one image."""
 
     def _refined_domains(self, pattern: Pattern) -> list[int]:
         """Return the possible images of each vertex, by colour refinement from labels and conditions.

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from motiflux.conditions import Condition
 from motiflux.errors import PatternError
-from motiflux.graph import Graph, LabelTable, VertexFilter
+from motiflux.graph import AdjacencyKey, Direction, Graph, LabelTable, VertexFilter
 from motiflux.pattern import Pattern, QueryEdge, QueryVertex
 from motiflux.types import Label
 
@@ -33,6 +33,25 @@ class BoundEdge:
     def other(self, end: int) -> int:
         """Return the end that is not `end`."""
         return self.target if self.source == end else self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Approach:
+    """A query edge as it leads to one of its ends.
+
+    Parameters
+    ----------
+    start
+        The other end.
+    adjacency
+        The arcs of the graph by which it leads from there.
+    edge
+        Its position in the bound pattern, and whether it is followed from its source.
+    """
+
+    start: int
+    adjacency: AdjacencyKey
+    edge: tuple[int, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +80,16 @@ class BoundPattern:
     filters: tuple[VertexFilter | None, ...] = ()
     incident: tuple[tuple[BoundEdge, ...], ...] = field(init=False, compare=False, repr=False)
     """The edges at each query vertex."""
+    approaches: tuple[tuple[Approach, ...], ...] = field(init=False, compare=False, repr=False)
+    """The same edges as they lead to the vertex."""
     neighbors: tuple[frozenset[int], ...] = field(init=False, compare=False, repr=False)
     """The query vertices joined to each query vertex."""
+    rivals: tuple[frozenset[int], ...] = field(init=False, compare=False, repr=False)
+    """The query vertices that an embedding might map to the same data vertex as each query vertex.
+
+    It could not do so with neighbours, as there are no self-loops, or with vertices of disjoint labels.
+    Vertices that may coincide are not rivals either.
+    """
     position: Mapping[BoundEdge, int] = field(init=False, compare=False, repr=False)
     """The position of each edge in `edges`."""
 
@@ -73,10 +100,45 @@ class BoundPattern:
         for edge in self.edges:
             incident[edge.source].append(edge)
             incident[edge.target].append(edge)
-        neighbors = (frozenset(edge.other(v) for edge in edges) for v, edges in enumerate(incident))
+        neighbors = tuple(frozenset(edge.other(v) for edge in edges) for v, edges in enumerate(incident))
         object.__setattr__(self, "incident", tuple(map(tuple, incident)))
-        object.__setattr__(self, "neighbors", tuple(neighbors))
+        object.__setattr__(self, "neighbors", neighbors)
+        object.__setattr__(self, "rivals", self._rivals())
         object.__setattr__(self, "position", {edge: at for at, edge in enumerate(self.edges)})
+        approaches: list[list[Approach]] = [[] for _ in self.labels]
+        for at, edge in enumerate(self.edges):
+            for start, end in ((edge.source, edge.target), (edge.target, edge.source)):
+                key = self._adjacency(edge, start, end)
+                approaches[end].append(Approach(start, key, (at, edge.source == start)))
+        object.__setattr__(self, "approaches", tuple(map(tuple, approaches)))
+
+    def _rivals(self) -> tuple[frozenset[int], ...]:
+        label_sets = [None if labels is None else frozenset(labels) for labels in self.labels]
+        rivals: list[set[int]] = [set() for _ in self.labels]
+        for u, labels in enumerate(label_sets):
+            for v, others in enumerate(label_sets[:u]):
+                if labels is None or others is None or not labels.isdisjoint(others):
+                    rivals[u].add(v)
+                    rivals[v].add(u)
+        for u, v in self.may_coincide:
+            rivals[u].discard(v)
+        return tuple(frozenset(found - near) for found, near in zip(rivals, self.neighbors, strict=True))
+
+    def _adjacency(self, edge: BoundEdge, start: int, end: int) -> AdjacencyKey:
+        """Return the arcs by which `edge` leads from `start` to `end`."""
+        if edge.either:
+            direction = Direction.EITHER
+        else:
+            direction = Direction.OUT if edge.source == start else Direction.IN
+        return AdjacencyKey(
+            direction,
+            edge.labels,
+            self.labels[start],
+            self.labels[end],
+            edge.where,
+            self.filters[start],
+            self.filters[end],
+        )
 
     @property
     def size(self) -> int:

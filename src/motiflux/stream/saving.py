@@ -77,7 +77,8 @@ class Kept(Core):
         codes = vertex_codes[saved.arrays["vertex_labels"]]
         self._numbering.ids = GrowingIds(saved.arrays["vertex_ids"])
         native = _native.Monitor(saved.directed, self._options.count_copies)
-        native.load(codes, *saved.rows(edge_codes))
+        offsets, neighbors, labels, copies = saved.rows(edge_codes)
+        native.load(codes, (offsets, neighbors, labels), None, copies, self._threads)
         if self._options.span is not None:
             open_window(native, self._options.span)
             sources, targets, labels, since = (saved.arrays[name] for name in _WINDOW_ARRAYS)

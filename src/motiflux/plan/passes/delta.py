@@ -10,7 +10,7 @@ the changed edge (the position rule).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -127,7 +127,17 @@ def _with_images(plan: DeltaPlan, images: Sequence[Permutation], multiplier: int
     """Return the plan for all places to which the automorphisms `images` map its place."""
     level_of = {vertex: level for level, vertex in enumerate(plan.order)}
     levels = tuple(tuple(level_of[image.index(q)] for q in range(len(plan.order))) for image in images)
-    return replace(plan, images=levels, multiplier=multiplier)
+    return DeltaPlan(  # `replace` takes 10 us
+        plan.place,
+        plan.edges,
+        plan.order,
+        plan.shape,
+        plan.args,
+        plan.tail,
+        plan.before_change,
+        levels,
+        multiplier,
+    )
 
 
 def places(bound: BoundPattern) -> list[Place]:
@@ -207,9 +217,11 @@ def _draft(
 
 def _fixing_two(group: Automorphisms) -> Automorphisms:
     """Return the automorphisms that fix the first two points of the base."""
+    if group.order == 1:
+        return group
     orbits = (*(frozenset((point,)) for point in group.base[:2]), *group.orbits[2:])
     order = group.order // (len(group.orbits[0]) * len(group.orbits[1]))
-    return replace(group, orbits=orbits, order=order)
+    return Automorphisms(order, group.generators, group.base, orbits)
 
 
 def _before_change(

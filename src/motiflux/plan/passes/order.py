@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import ceil
 
 from motiflux.graph import Graph, VertexFilter
@@ -35,6 +35,12 @@ class CostModel:
             chance = min(1.0, number / (self.candidates[edge.source] * self.candidates[edge.target]))
             self.chances[edge.source].append((edge.target, chance))
             self.chances[edge.target].append((edge.source, chance))
+        self._pattern = pattern
+
+    @cached_property
+    def connected_cover(self) -> frozenset[int]:
+        """A connected vertex cover of the pattern, without vertices of few neighbours if possible."""
+        return _connected_cover(self._pattern)
 
 
 def frequencies(
@@ -82,6 +88,7 @@ class _PartialOrder:
         self._growth = [float(number) for number in model.candidates]
         self._backward = [0] * pattern.size
         self._reachable: set[int] = set()
+        self._placed: set[int] = set()
         self.order: list[int] = []
         self.sizes: list[float] = []
 
@@ -92,15 +99,20 @@ class _PartialOrder:
         for other, chance in self._model.chances[vertex]:
             self._growth[other] *= chance
             self._backward[other] += 1
+        self._placed.add(vertex)
         self._reachable |= self._pattern.neighbors[vertex]
-        self._reachable.difference_update(self.order)
+        self._reachable -= self._placed
 
     def place_cheapest(self, first: frozenset[int] = frozenset()) -> None:
         """Append the reachable vertex with the least growth; a vertex of `first` if one is reachable."""
+        reachable = self._reachable & first or self._reachable
+        if len(reachable) == 1:
+            self.place(*reachable)
+            return
         neighbors = self._pattern.neighbors
         self.place(
             min(
-                self._reachable & first or self._reachable,
+                reachable,
                 key=lambda v: (self._growth[v], -self._backward[v], -len(neighbors[v]), v),
             )
         )
@@ -133,7 +145,7 @@ def promising_orders(pattern: BoundPattern, model: CostModel, *, tails: bool) ->
     ]
     preferred = [core_of(pattern)]
     if tails:
-        preferred += [_without_leaves(pattern), _connected_cover(pattern)]
+        preferred += [_without_leaves(pattern), model.connected_cover]
     for first in preferred:
         if 0 < len(first) < pattern.size:
             starts = [vertex for vertex in by_promise if vertex in first][:_PREFERRED_STARTS]
@@ -154,11 +166,11 @@ def core_first(pattern: BoundPattern, orders: Sequence[Order]) -> Order | None:
 def rooted_orders(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...]) -> list[Order]:
     """Return orders that begin with `roots`, as `promising_orders` does."""
     orders = []
-    for first in (frozenset[int](), _connected_cover(pattern)):
+    for first in (frozenset[int](), model.connected_cover):
         growing = _PartialOrder(pattern, model)
         for root in roots:
             growing.place(root)
-        while len(growing.order) < pattern.size:
+        for _ in range(pattern.size - len(roots)):
             growing.place_cheapest(first)
         orders.append(Order(tuple(growing.order), tuple(growing.sizes)))
     return list({order.vertices: order for order in orders}.values())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
+from operator import itemgetter
 
 from motiflux.graph import AdjacencyKey, Direction
-from motiflux.plan.bind import BoundEdge, BoundPattern, Codes
+from motiflux.plan.bind import BoundPattern
 from motiflux.plan.passes.symmetry import Restriction, closure
 from motiflux.plan.shape import PlanArgs, PlanShape, Source, StepArgs, StepShape
 from motiflux.types import Semantics
@@ -36,119 +39,74 @@ def build_steps(
         Whether to bound the degrees of candidates. There are no bounds under homomorphism, as query vertices
         may share an image.
     """
-    compared = closure(restrictions)
+    compared = closure(restrictions) if restrictions else ()
+    injective = semantics is not Semantics.HOMOMORPHISM
+    induced = semantics is Semantics.INDUCED
     shapes, args = [], []
+    level_of: dict[int, int] = {}
     for level, vertex in enumerate(order):
-        earlier = order[:level]
-        sources = _sources(pattern, vertex, earlier)
-        bounds = (0, 0)
-        if degrees and semantics is not Semantics.HOMOMORPHISM:
-            bounds = degree_bounds(pattern, vertex, set(earlier))
+        found = [
+            (level_of[approach.start], approach)
+            for approach in pattern.approaches[vertex]
+            if approach.start in level_of
+        ]
+        found.sort(key=itemgetter(0))
+        adjacencies = tuple([approach.adjacency for _, approach in found])
+        edges = tuple([approach.edge for _, approach in found])
+        bounds = degree_bounds(pattern, vertex, set(level_of)) if degrees and injective else (0, 0)
+        rivals = pattern.rivals[vertex] if injective else ()
+        after: tuple[int, ...] = ()
+        before: tuple[int, ...] = ()
+        if restrictions:
+            after = _levels(level_of, [u for u, v in restrictions if v == vertex])
+            before = _levels(level_of, [v for u, v in restrictions if u == vertex])
+            if rivals:
+                rivals = rivals.difference(*[pair for pair in compared if vertex in pair])
         shapes.append(
-            StepShape(
-                sources=tuple(found.source for found in sources),
-                anchor=max((found.source.level for found in sources), default=0),
-                after=tuple(e for e, other in enumerate(earlier) if (other, vertex) in restrictions),
-                before=tuple(e for e, other in enumerate(earlier) if (vertex, other) in restrictions),
-                distinct=_distinct(pattern, vertex, earlier, compared, semantics),
-                not_out=_forbidden(pattern, vertex, earlier, semantics, outward=True),
-                not_in=_forbidden(pattern, vertex, earlier, semantics, outward=False),
-                bounds_out=bounds[0] > 0,
-                bounds_in=bounds[1] > 0,
+            StepShape(  # by position: keywords would take 2 us more
+                tuple([_source(at, approach.adjacency.direction) for at, approach in found]),
+                None,
+                found[-1][0] if found else 0,
+                after,
+                before,
+                _levels(level_of, rivals) if rivals else (),
+                _forbidden(pattern, vertex, order[:level], outward=True) if induced else (),
+                _forbidden(pattern, vertex, order[:level], outward=False) if induced else (),
+                bounds[0] > 0,
+                bounds[1] > 0,
             )
         )
-        args.append(
-            StepArgs(
-                tuple(found.adjacency for found in sources), tuple(found.edge for found in sources), *bounds
-            )
-        )
+        args.append(StepArgs(adjacencies, edges, *bounds))
+        level_of[vertex] = level
     return PlanShape(tuple(shapes)), PlanArgs(tuple(args))
 
 
-@dataclass(frozen=True, slots=True)
-class _FoundSource:
-    """A source, and the rows that it reads in the graph and in a candidate space."""
-
-    source: Source
-    adjacency: AdjacencyKey
-    edge: tuple[int, bool]
+@cache
+def _source(level: int, direction: Direction) -> Source:
+    """Return the one object of equal sources: a pattern has 32 levels at most."""
+    return Source(level, direction)
 
 
-def _sources(pattern: BoundPattern, vertex: int, earlier: tuple[int, ...]) -> list[_FoundSource]:
-    """Return a source for each query edge from `vertex` to an earlier level."""
-    level_of = {other: level for level, other in enumerate(earlier)}
-    found = []
-    for edge in pattern.incident[vertex]:
-        other = edge.other(vertex)
-        if other in level_of:
-            key = _adjacency(pattern, edge, other, vertex)
-            source = Source(level_of[other], key.direction)
-            found.append(_FoundSource(source, key, (pattern.position[edge], edge.source == other)))
-    return sorted(found, key=lambda one: one.source.level)
-
-
-def _adjacency(pattern: BoundPattern, edge: BoundEdge, matched: int, vertex: int) -> AdjacencyKey:
-    """Return the arcs by which `edge` leads from `matched` to `vertex`."""
-    if edge.either:
-        direction = Direction.EITHER
-    else:
-        direction = Direction.OUT if edge.source == matched else Direction.IN
-    return AdjacencyKey(
-        direction,
-        edge.labels,
-        pattern.labels[matched],
-        pattern.labels[vertex],
-        edge_where=edge.where,
-        source_where=pattern.filters[matched],
-        target_where=pattern.filters[vertex],
-    )
+def _levels(level_of: Mapping[int, int], vertices: Collection[int]) -> tuple[int, ...]:
+    """Return the levels of those of `vertices` that are matched."""
+    return tuple(sorted([level_of[vertex] for vertex in vertices if vertex in level_of]))
 
 
 def adjacency_of(pattern: BoundPattern, start: int, end: int) -> AdjacencyKey:
     """Return the arcs by which the only query edge between two vertices leads from `start` to `end`."""
-    (edge,) = (edge for edge in pattern.incident[start] if edge.other(start) == end)
-    return _adjacency(pattern, edge, start, end)
-
-
-def _distinct(
-    pattern: BoundPattern,
-    vertex: int,
-    earlier: tuple[int, ...],
-    compared: frozenset[Restriction],
-    semantics: Semantics,
-) -> tuple[int, ...]:
-    """Return the levels whose vertex must be compared with the candidate, as it could be the same.
-
-    Neighbours differ, as there are no self-loops; so do vertices with an order restriction or with disjoint
-    labels. Vertices that may coincide are not compared.
-    """
-    if semantics is Semantics.HOMOMORPHISM:
-        return ()
-    adjacent = pattern.neighbors[vertex]
-    return tuple(
-        level
-        for level, other in enumerate(earlier)
-        if other not in adjacent
-        and (other, vertex) not in pattern.may_coincide
-        and (other, vertex) not in compared
-        and (vertex, other) not in compared
-        and _share(pattern.labels[other], pattern.labels[vertex])
-    )
-
-
-def _share(a: Codes, b: Codes) -> bool:
-    return a is None or b is None or not set(a).isdisjoint(b)
+    (approach,) = (approach for approach in pattern.approaches[end] if approach.start == start)
+    return approach.adjacency
 
 
 def _forbidden(
-    pattern: BoundPattern, vertex: int, earlier: tuple[int, ...], semantics: Semantics, *, outward: bool
+    pattern: BoundPattern, vertex: int, earlier: tuple[int, ...], *, outward: bool
 ) -> tuple[int, ...]:
     """Return the levels whose vertex must have no arc to the candidate (`outward`) or from it.
 
     An arc is forbidden if the pattern has none in its direction; a query edge of either direction allows
     both. In an undirected graph, the outward test is enough.
     """
-    if semantics is not Semantics.INDUCED or not (outward or pattern.directed):
+    if not (outward or pattern.directed):
         return ()
     levels = []
     for level, other in enumerate(earlier):

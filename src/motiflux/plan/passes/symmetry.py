@@ -51,6 +51,8 @@ def restrictions(group: Automorphisms) -> tuple[Restriction, ...]:
 
     No restriction is implied by others.
     """
+    if group.order == 1:
+        return ()
     pairs = {
         (point, image)
         for point, orbit in zip(group.base, group.orbits, strict=True)

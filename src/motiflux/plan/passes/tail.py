@@ -54,20 +54,27 @@ def close_tail(
     kinds = [
         (
             None if classes is None else classes[level],
-            frozenset(m for other, m in coinciding if other == level),
+            frozenset(m for other, m in coinciding if other == level) if coinciding else coinciding,
         )
         for level in range(levels)
     ]
-    best = None
-    for start in range(levels - 1, first - 1, -1):
-        if not _depends_on_earlier(shape, start):
-            break
-        if levels - start < _LEAST_LEVELS:
-            continue
+    for start in range(_least_start(shape, first), levels - _LEAST_LEVELS + 1):
         found = _tail_from(shape, args, kinds, before, start)
         if found is not None and not _has_pair(found[1], coinciding):
-            best = found
-    return best if best is not None else (shape, None)
+            return found
+    return shape, None
+
+
+def _least_start(shape: PlanShape, first: int) -> int:
+    """Return the first level from `first` on from which on no set depends on a level of the tail."""
+    last = len(shape.steps)
+    anchor = 0
+    for start in range(last - 1, first - 1, -1):
+        step = shape.steps[start]
+        anchor = max(anchor, step.anchor)
+        if anchor >= start or step.not_out or step.not_in or step.bounds_out or step.bounds_in:
+            return start + 1
+    return min(first, last)
 
 
 def _has_pair(tail: Tail, pairs: frozenset[tuple[int, int]]) -> bool:
@@ -82,18 +89,16 @@ class Comparisons:
     implied: frozenset[tuple[int, int]]
 
 
+_NO_COMPARISONS = Comparisons(frozenset(), frozenset())
+
+
 def comparisons(shape: PlanShape) -> Comparisons:
     """Return the comparisons between the levels of a plan."""
+    if not any(step.after or step.before for step in shape.steps):
+        return _NO_COMPARISONS
     stated = {(other, level) for level, step in enumerate(shape.steps) for other in step.after}
     stated |= {(level, other) for level, step in enumerate(shape.steps) for other in step.before}
     return Comparisons(frozenset(stated), closure(tuple(stated)))
-
-
-def _depends_on_earlier(shape: PlanShape, start: int) -> bool:
-    return all(
-        step.anchor < start and not (step.not_out or step.not_in or step.bounds_out or step.bounds_in)
-        for step in shape.steps[start:]
-    )
 
 
 def _tail_from(
@@ -104,14 +109,16 @@ def _tail_from(
     start: int,
 ) -> tuple[PlanShape, Tail] | None:
     steps = list(shape.steps)
-    for level in range(start, len(steps)):
-        steps[level] = replace(
-            steps[level],
-            after=tuple(e for e in range(start) if (e, level) in before.implied),
-            before=tuple(e for e in range(start) if (level, e) in before.implied),
-        )
+    for level in range(start, len(steps)) if before.stated else ():
+        after = tuple(e for e in range(start) if (e, level) in before.implied)
+        bound = tuple(e for e in range(start) if (level, e) in before.implied)
+        if (after, bound) != (steps[level].after, steps[level].before):
+            steps[level] = replace(steps[level], after=after, before=bound)
     components = []
     for members in _components(shape, before, start):
+        if len(members) == 1:
+            components.append(TailComponent((members[0],), (0,)))
+            continue
         component = _component(
             members,
             [LevelSet.of(steps[m], args.steps[m], kinds[m]) for m in members],
@@ -128,10 +135,11 @@ def _components(shape: PlanShape, before: Comparisons, start: int) -> list[list[
     groups: list[list[int]] = []
     for level in range(start, len(shape.steps)):
         compared = set(shape.steps[level].distinct)
-        compared |= {
-            other for other in range(start, level) if {(other, level), (level, other)} & before.stated
-        }
-        joined = [group for group in groups if compared.intersection(group)]
+        if before.stated:
+            compared |= {
+                other for other in range(start, level) if {(other, level), (level, other)} & before.stated
+            }
+        joined = [group for group in groups if not compared.isdisjoint(group)]
         groups = [group for group in groups if group not in joined]
         groups.append(sorted([level, *(member for group in joined for member in group)]))
     return sorted(groups)

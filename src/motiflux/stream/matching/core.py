@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -74,7 +75,7 @@ class Core:
         self._call: Call | None = None
         self._base = graph
         self._numbering = Numbering(graph, options.clock())
-        self._native = loaded(graph, count_copies=options.count_copies)
+        self._native = loaded(graph, count_copies=options.count_copies, threads=threads)
         self._watched: dict[Pattern, Watched] = {}
         self._snapshot: Graph | None = graph
         self._fill_window(edge_times)
@@ -236,7 +237,8 @@ class Core:
             vertex_labels=self._numbering.vertex_labels,
             edge_labels=self._numbering.edge_labels,
         )
-        plans = delta_plans(
+        make = partial(
+            delta_plans,
             self._base,
             added,
             bound,
@@ -247,6 +249,8 @@ class Core:
             tail=self._options.switches["tail"] == "on",
             reuse=self._options.switches["reuse"] == "on",
         )
+        # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
+        plans = self._base.memo.get(("delta plans", added, bound, *make.keywords.items()), make)
         canonical: tuple[Transversal, ...] = ()
         if listed and self._options.symmetry is Symmetry.SUBGRAPHS:
             canonical = transversals(added, directed=self._base.directed)

@@ -46,16 +46,18 @@ def bind_growing(
     return BoundPattern(directed, vertices, tuple(edges), None, coinciding)
 
 
-def loaded(graph: Graph, *, count_copies: bool) -> _native.Monitor:
+def loaded(graph: Graph, *, count_copies: bool, threads: int) -> _native.Monitor:
     """Return a native monitor with the edges of a graph."""
     native = _native.Monitor(graph.directed, count_copies)
     labels = graph.vertex_labels
+    rows = graph.forward
+    turned = graph.reverse if graph.directed else None
     native.load(
         np.zeros(graph.num_vertices, dtype=np.uint32) if labels is None else labels,
-        graph.forward.offsets,
-        graph.forward.neighbors,
-        graph.forward.labels,
-        graph.forward.copies if count_copies else None,
+        (rows.offsets, rows.neighbors, rows.labels),
+        None if turned is None else (turned.offsets, turned.neighbors, turned.labels),
+        rows.copies if count_copies else None,
+        threads,
     )
     return native
 
@@ -85,6 +87,7 @@ class PlanWriter:
         self.lists: list[int] = []
         """All lists that were made."""
         self._list_of: list[int] = []
+        self._targets: dict[tuple[int, bool], tuple[int, int, int]] = {}  # by query edge and its direction
 
     def find_vertices(self, vertex_of: Callable[[VertexId], int | None]) -> None:
         """Make the lists of the vertices that the pattern names, before plans are written.
@@ -143,10 +146,14 @@ class PlanWriter:
         shape = plan.shape.steps[level]
         sources = []
         if level >= len(plan.place):
-            keys = plan.args.steps[level].adjacencies
+            step = plan.args.steps[level]
             hidden = plan.before_change[level]
-            for source, key, before in zip(shape.sources, keys, hidden, strict=True):
-                sources.append((source.level, *self._target(key), before))
+            for source, key, edge, before in zip(
+                shape.sources, step.adjacencies, step.edges, hidden, strict=True
+            ):
+                if edge not in self._targets:
+                    self._targets[edge] = self._target(key)
+                sources.append((source.level, *self._targets[edge], before))
         return (
             sources,
             _NONE if shape.reuse is None else shape.reuse,
@@ -173,4 +180,4 @@ def _tail(tail: Tail | None, levels: int) -> tuple[int, list[tuple[list[int], li
 
 
 def _bits(levels: Sequence[int]) -> int:
-    return sum(1 << level for level in levels)
+    return sum([1 << level for level in levels]) if levels else 0
