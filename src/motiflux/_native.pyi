@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -520,6 +520,24 @@ def count_arcs(
     native_plan: NativePlan, threads: int, timeout: float | None
 ) -> tuple[NDArray[np.uint64], int]: ...
 
+class Terms:
+    def __init__(self, batch: bool, threads: int, at_once: int, put_off: bool, most: int) -> None: ...
+
+class Found:
+    @property
+    def noops(self) -> int: ...
+    @property
+    def any(self) -> bool: ...
+    @property
+    def applied(self) -> int: ...
+    @property
+    def self_loops(self) -> int: ...
+    def counts(self, pattern: int) -> tuple[int, int]: ...
+    def changes(self, pattern: int) -> tuple[NDArray[np.uint64], Any, NDArray[np.int8]]: ...
+    def rows(
+        self, pattern: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8]] | None: ...
+
 _NamedVertices: TypeAlias = tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]
 _Numbered: TypeAlias = tuple[
     NDArray[np.uint32],
@@ -553,6 +571,30 @@ class VertexIds:
         named: _NamedVertices | None,
         unlabelled: int,
     ) -> _Numbered | None: ...
+    def apply_integers(
+        self,
+        monitor: Monitor,
+        inserts: NDArray[np.bool_],
+        sources: NDArray[Any],
+        targets: NDArray[Any],
+        labels: NDArray[np.uint32] | None,
+        unlabelled: int,
+        terms: Terms,
+        full: Callable[[Found], None] | None,
+        timeout: float | None,
+    ) -> Found | Literal[False] | None: ...
+    def apply_strings(
+        self,
+        monitor: Monitor,
+        inserts: NDArray[np.bool_],
+        sources: NDArray[Any],
+        targets: NDArray[Any],
+        labels: NDArray[np.uint32] | None,
+        unlabelled: int,
+        terms: Terms,
+        full: Callable[[Found], None] | None,
+        timeout: float | None,
+    ) -> Found | Literal[False] | None: ...
     def keep(self, count: int) -> None: ...
     def vertex_of(self, name: int | str) -> int | None: ...
     def names(self, vertices: NDArray[np.uint32]) -> NDArray[Any]: ...
@@ -588,14 +630,11 @@ class Monitor:
         sources: NDArray[np.uint32],
         targets: NDArray[np.uint32],
         labels: NDArray[np.uint32] | None,
-        batch: bool,
-        threads: int,
-        at_once: int,
-        put_off: bool,
-        most: int,
-        full: Callable[[list[Any]], None] | None,
+        origins: NDArray[np.int64] | None,
+        terms: Terms,
+        full: Callable[[Found], None] | None,
         timeout: float | None,
-    ) -> tuple[list[Any], int, list[Any]] | None: ...
+    ) -> Found | None: ...
     def first_noop(
         self,
         inserts: NDArray[np.uint8],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, PatternLike, as_pattern
@@ -107,6 +108,90 @@ class PatternDelta:
     def _named(self, *, positive: bool) -> NDArray[Any]:
         found = self._rows()
         return self._ids.names(found.vertices[found.positive == positive])
+
+
+class Changes(Mapping[Pattern, PatternDelta]):
+    """The changes of patterns, read from the native result when they are asked for.
+
+    Parameters
+    ----------
+    found
+        The native result; None: nothing was applied.
+    watched
+        The patterns, each with its number there, and whether its matches are given.
+    ids
+        The ids of vertices.
+    """
+
+    def __init__(
+        self,
+        found: _native.Found | None,
+        watched: Sequence[tuple[Pattern, int, bool]],
+        ids: GrowingIds,
+    ) -> None:
+        self.found = found
+        self._watched = watched
+        self._ids = ids
+        self._rows: dict[int, MatchRows | None] = {}
+        self._made: dict[Pattern, PatternDelta] | None = None
+
+    def __getitem__(self, pattern: Pattern) -> PatternDelta:
+        return self._all()[pattern]
+
+    def __iter__(self) -> Iterator[Pattern]:
+        return (pattern for pattern, *_ in self._watched)
+
+    def __len__(self) -> int:
+        return len(self._watched)
+
+    def any(self) -> bool:
+        """Return whether a pattern has changes."""
+        return self.found is not None and self.found.any
+
+    def counts(self) -> list[tuple[int, int]]:
+        """Return how many matches of each pattern appeared and vanished."""
+        if self.found is None:
+            return [(0, 0)] * len(self)
+        return [self.found.counts(slot) for _, slot, _ in self._watched]
+
+    def blocks(self) -> list[tuple[Pattern, MatchRows]]:
+        """Return the matches by pattern, where there are any."""
+        rows = [(pattern, self._rows_of(slot)) for pattern, slot, listed in self._watched if listed]
+        return [(pattern, block) for pattern, block in rows if block is not None]
+
+    def _rows_of(self, slot: int) -> MatchRows | None:
+        if slot not in self._rows:
+            self._rows[slot] = None if self.found is None else rows_of(self.found, slot)
+        return self._rows[slot]
+
+    def _all(self) -> dict[Pattern, PatternDelta]:
+        if self._made is None:
+            self._made = {one[0]: self._one(*one) for one in self._watched}
+        return self._made
+
+    def _one(self, pattern: Pattern, slot: int, listed: bool) -> PatternDelta:
+        positive = negative = 0
+        updates: NDArray[np.uint64] = NO_NUMBERS
+        matches: Any = NO_NUMBERS
+        signs: NDArray[np.int8] = _NO_SIGNS
+        if self.found is not None:
+            positive, negative = self.found.counts(slot)
+            updates, matches, signs = self.found.changes(slot)
+        if isinstance(matches, list):
+            matches = np.array(matches, dtype=object)
+        rows = None
+        if listed:
+            rows = self._rows_of(slot)
+            if rows is None:
+                table = np.empty((0, len(pattern.vertices)), dtype=np.uint32)
+                rows = MatchRows(table, NO_NUMBERS, np.empty(0, dtype=bool))
+        return PatternDelta(pattern, positive, negative, updates, matches, signs, rows, self._ids)
+
+
+def rows_of(found: _native.Found, slot: int) -> MatchRows | None:
+    """Return the matches of a pattern, which are taken out; None if there are none."""
+    taken = found.rows(slot)
+    return None if taken is None else MatchRows(taken[0], taken[1], taken[2].view(bool))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,3 +298,4 @@ def chosen_pattern(wanted: PatternLike | int, patterns: Sequence[Pattern]) -> Pa
 
 
 NO_NUMBERS = np.empty(0, dtype=np.uint64)
+_NO_SIGNS = np.empty(0, dtype=np.int8)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from motiflux.stream.time_kinds import TimeKind
 from motiflux.stream.updates import Updates, VertexLabels
 from motiflux.stream.window import Clock
 from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, VertexId
+
+_BRIEF = 1 << 12
+"""Updates that are numbered so fast that Ctrl-C need not wait for it."""
 
 _NO_CODE = 2**32 - 1
 """The code of vertices without a label, where no element has that label."""
@@ -141,6 +144,42 @@ class Numbering:
         inserted = inserts.view(np.uint8)
         return NativeUpdates(inserted, sources, targets, codes, origin, moments, self_loops + loops, late)
 
+    def apply_brief(
+        self,
+        updates: Updates,
+        native: _native.Monitor,
+        terms: _native.Terms,
+        full: Callable[[_native.Found], None] | None,
+        timeout: float | None,
+    ) -> _native.Found | Literal[False] | None:
+        """Apply updates with external ids in one call, if they are few and need nothing else.
+
+        Returns
+        -------
+        Found, False or None
+            False if nothing was done: `columns` has to be used. None after the timeout; undo the call.
+        """
+        sources, targets = updates.sources, updates.targets
+        kind = sources.dtype.kind
+        if kind != self.ids.native.kind or targets.dtype.kind != kind or not 0 < len(sources) <= _BRIEF:
+            return False
+        labels = updates.labels
+        self.edge_labels.admit("i" if labels is None else labels.dtype.kind, "updates, labels")
+        if labels is not None:
+            labels = self.edge_labels.codes_of(labels)
+        elif self.edge_labels.find(DEFAULT_LABEL) != 0:
+            return False
+        unlabelled = _NO_CODE
+        if self.vertex_labels.kind_in_use == "i" and not self.awaited:
+            default = self.vertex_labels.find(DEFAULT_LABEL)
+            unlabelled = _NO_CODE if default is None else default
+        if kind == "U":
+            apply = self.ids.native.apply_strings
+            sources, targets = code_points(sources), code_points(targets)
+        else:
+            apply = self.ids.native.apply_integers
+        return apply(native, updates.inserts, sources, targets, labels, unlabelled, terms, full, timeout)
+
     def _kind_of(self, updates: Updates) -> str:
         """Return the kind of the ids; refuse others than those of the graph."""
         kind = updates.sources.dtype.kind
@@ -233,8 +272,3 @@ class Numbering:
         if kind != self.vertex_labels.kind_in_use:
             name = self.ids.names(np.array([vertex]))[0].item()
             self.vertex_labels.admit(kind, f"vertex {name!r}, label")
-
-
-def original(numbers: NDArray[np.uint64], origin: NDArray[np.int64] | None) -> NDArray[np.uint64]:
-    """Return positions among the applied updates as positions among the given ones."""
-    return numbers if origin is None else origin[numbers.astype(np.int64)].astype(np.uint64)
