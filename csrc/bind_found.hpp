@@ -42,7 +42,7 @@ class PyFound {
   nanobind::object counts(std::size_t pattern) const;
   // (updates, matches, signs) of a pattern.
   nanobind::object changes(std::size_t pattern) const;
-  // (rows, updates, signs) of a pattern, which are taken out; None if there are none.
+  // (rows, updates, whether they appeared) of a pattern, which are taken out; None if there are none.
   nanobind::object rows(std::size_t pattern);
 
   std::size_t self_loops = 0;

@@ -302,9 +302,9 @@ class Monitor(Changing, Kept):
         Parameters
         ----------
         source
-            A file (see `motiflux.open_source`, also for files that need options), a `queue.Queue`
-            (None ends it), a table with the Arrow capsule, `Updates`, or an iterable of rows, `Updates` or
-            tables.
+            A file, a pipe or a socket (see `motiflux.open_source`, also for files that need options), a
+            `queue.Queue` (None ends it), a table with the Arrow capsule, `Updates`, or an iterable of rows,
+            `Updates` or tables.
         sink
             Receiver of the matches: a file (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``, ``.arrow``; ``"-"``
             and ``"-.jsonl"`` are standard output), a `queue.Queue`, a function called with `FoundMatches`, a

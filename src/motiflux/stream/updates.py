@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from motiflux import _native
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, GraphError, StreamError
 from motiflux.graph.labels import as_column
@@ -142,6 +143,30 @@ class Updates:
         return len(self.inserts)
 
     @classmethod
+    def of_checked(
+        cls,
+        inserts: NDArray[np.bool_],
+        sources: NDArray[Any],
+        targets: NDArray[Any],
+        labels: NDArray[Any] | None = None,
+        times: NDArray[Any] | None = None,
+        vertex_labels: VertexLabels | None = None,
+        zoned: Zoned | None = None,
+    ) -> Updates:
+        """Return updates in columns that are known to be as `Updates` has them."""
+        made = object.__new__(cls)
+        made.__dict__.update(
+            inserts=inserts,
+            sources=sources,
+            targets=targets,
+            labels=labels,
+            times=times,
+            vertex_labels=vertex_labels,
+            zoned=zoned,
+        )
+        return made
+
+    @classmethod
     def of(cls, rows: Iterable[Row]) -> Updates:
         """Return updates given one by one: ``(op, source, target[, label])``, op ``"+"`` or ``"-"``.
 
@@ -151,6 +176,8 @@ class Updates:
             Names the row.
         """
         listed = _listed(rows, "updates")
+        if (columns := _native.plain_rows(listed)) is not None:
+            return cls.of_checked(columns[0].view(bool), *columns[1:])
         for number, row in enumerate(listed):
             if not isinstance(row, Sequence) or isinstance(row, str) or len(row) not in (3, 4):
                 raise StreamError(
@@ -195,6 +222,8 @@ class Updates:
         ArgumentError, StreamError
             The labels or the times are invalid.
         """
+        if vertex_labels is None and times is None:
+            return self
         named = self.vertex_labels if vertex_labels is None else VertexLabels.of(vertex_labels)
         column, zoned = self.times, self.zoned
         if times is not None:
@@ -272,6 +301,8 @@ def _edge_columns(edges: object, what: str) -> _Edges:
 
 
 def _listed(rows: object, what: str) -> list[Any]:
+    if isinstance(rows, list):
+        return rows
     if isinstance(rows, str) or not isinstance(rows, Iterable):
         raise StreamError(f"{what}: expected rows, found {rows!r}")
     return list(rows)

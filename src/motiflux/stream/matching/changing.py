@@ -141,7 +141,7 @@ class Changing(Core):
 
     def _applied(self, updates: Updates, give: Give | None, end: float | None) -> _Outcome:
         """Apply and match updates."""
-        if self._is_plain and updates.times is None and updates.vertex_labels is None:
+        if self.takes_plain_updates and updates.times is None and updates.vertex_labels is None:
             full = None if give is None else self._full(give)
             found = self._numbering.apply_brief(updates, self._native, self._terms(), full, _left(end))
             if found is None:

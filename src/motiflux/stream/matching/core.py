@@ -77,7 +77,7 @@ class Core:
         self._native = loaded(graph, count_copies=options.count_copies)
         self._native_terms: _native.Terms | None = None
         # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.
-        self._is_plain = options.span is None and not options.strict
+        self.takes_plain_updates = options.span is None and not options.strict
         self._watched: dict[Pattern, Watched] = {}
         self._snapshot: Graph | None = graph
         self._fill_window(edge_times)

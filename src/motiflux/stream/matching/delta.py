@@ -242,6 +242,13 @@ class Delta:
         return len(self.patterns)
 
 
+def counts_of(delta: Delta) -> list[tuple[int, int]]:
+    """Return how many matches of each pattern appeared and vanished."""
+    if isinstance(delta.patterns, Changes):
+        return delta.patterns.counts()
+    return [(one.positive, one.negative) for one in delta]
+
+
 def _page(delta: Delta) -> str:
     """Return the changes by pattern, and the first matches of the first patterns that have any."""
     from motiflux.draw.page import facts_table, rows_table  # needed in notebooks only

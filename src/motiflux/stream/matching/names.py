@@ -93,6 +93,10 @@ class GrowingLabels:
             known = [self.code(label) for label in listed]
         return np.array(known, dtype=np.uint32)
 
+    def table(self) -> NDArray[np.int32] | None:
+        """Return the codes of small integers, -1 where one is unknown; None if labels are not integers."""
+        return self._table if self.kind_in_use == "i" else None
+
     def keep(self, count: int) -> None:
         """Drop the labels after the first `count`."""
         for label in self.values[count:]:
@@ -136,8 +140,8 @@ class GrowingIds:
 
     def names(self, vertices: VertexArray | NDArray[np.int64]) -> NDArray[Any]:
         """Return the ids of vertices, in the shape given."""
-        wanted = np.ascontiguousarray(vertices, dtype=np.uint32)
-        return _as_ids(self.native.names(wanted.reshape(-1))).reshape(wanted.shape)
+        wanted = vertices.astype(np.uint32, copy=False)
+        return _as_ids(self.native.names(wanted.reshape(-1))).reshape(vertices.shape)
 
     def all(self) -> NDArray[Any]:
         """Return the ids of all vertices."""

@@ -21,7 +21,7 @@ from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, VertexId
 _BRIEF = 1 << 12
 """Updates that are numbered so fast that Ctrl-C need not wait for it."""
 
-_NO_CODE = 2**32 - 1
+NO_CODE = 2**32 - 1
 """The code of vertices without a label, where no element has that label."""
 
 
@@ -169,16 +169,24 @@ class Numbering:
             labels = self.edge_labels.codes_of(labels)
         elif self.edge_labels.find(DEFAULT_LABEL) != 0:
             return False
-        unlabelled = _NO_CODE
-        if self.vertex_labels.kind_in_use == "i" and not self.awaited:
-            default = self.vertex_labels.find(DEFAULT_LABEL)
-            unlabelled = _NO_CODE if default is None else default
+        unlabelled = self.plain_code()
         if kind == "U":
             apply = self.ids.native.apply_strings
             sources, targets = code_points(sources), code_points(targets)
         else:
             apply = self.ids.native.apply_integers
         return apply(native, updates.inserts, sources, targets, labels, unlabelled, terms, full, timeout)
+
+    def plain_code(self) -> int:
+        """Return the code of new vertices without a label, `NO_CODE` if adding them takes more than that."""
+        if self.vertex_labels.kind_in_use != "i" or self.awaited:
+            return NO_CODE
+        default = self.vertex_labels.find(DEFAULT_LABEL)
+        return NO_CODE if default is None else default
+
+    def may_lack_labels(self) -> bool:
+        """Return whether edges without a label have the code 0."""
+        return self.edge_labels.kind_in_use == "i" and self.edge_labels.find(DEFAULT_LABEL) == 0
 
     def _kind_of(self, updates: Updates) -> str:
         """Return the kind of the ids; refuse others than those of the graph."""
@@ -213,7 +221,7 @@ class Numbering:
             places = np.ascontiguousarray(names.positions, dtype=np.int64)
             named = (ids, self.vertex_labels.codes_of(names.labels), places)
         default = self.vertex_labels.find(DEFAULT_LABEL)
-        unlabelled = _NO_CODE if default is None else default
+        unlabelled = NO_CODE if default is None else default
         ends: tuple[NDArray[Any], NDArray[Any]] = (updates.sources, updates.targets)
         if not len(updates):  # columns of no ids may have any type
             ends = (np.empty(0, dtype="<U1" if of_strings else np.int64),) * 2
@@ -235,7 +243,7 @@ class Numbering:
     def _changed_label(self, named: VertexLabels | None, at: int, before: int) -> StreamError:
         assert named is not None
         name, label, position = (column[at].item() for column in (named.ids, named.labels, named.positions))
-        had = DEFAULT_LABEL if before == _NO_CODE else self.vertex_labels.values[before]
+        had = DEFAULT_LABEL if before == NO_CODE else self.vertex_labels.values[before]
         return StreamError(
             f"vertex {name!r}: expected the label it has, {had!r}, found {label!r}; "
             "labels of vertices do not change",

@@ -16,6 +16,7 @@ from motiflux.pattern import Pattern
 from motiflux.stream.matching.core import Core
 from motiflux.stream.matching.delta import MatchRows
 from motiflux.stream.run.held import Held
+from motiflux.stream.run.totals import PatternNumbers
 from motiflux.stream.sinks.sink import FoundMatches, Sink
 from motiflux.stream.sources.source import Batch
 
@@ -42,8 +43,9 @@ class Delivery:
         self._times: NDArray[Any] | None = None
         self._causes: Batch | None = None
         self._first_update = 0
-        self._patterns: list[Pattern] = list(monitor.patterns)
-        self._numbers = {pattern: number for number, pattern in enumerate(self._patterns)}
+        self._numbers = PatternNumbers()
+        for pattern in monitor.patterns:
+            self._numbers.of(pattern)
         self.there = 0.0
         """When the last batch's matches were there."""
 
@@ -52,9 +54,7 @@ class Delivery:
         self.given.clear()
         self._tallies.clear()
         for pattern in self._monitor.patterns:
-            if pattern not in self._numbers:
-                self._numbers[pattern] = len(self._patterns)
-                self._patterns.append(pattern)
+            self._numbers.of(pattern)
         in_batches = self._monitor.mode == "batch"
         self._causes = batch if self._sink.wants_changes and not in_batches else None
         self._times = batch.updates.times
@@ -65,7 +65,7 @@ class Delivery:
     def give(self, blocks: list[tuple[Pattern, MatchRows]], last: bool) -> None:
         """Take blocks of matches by pattern; when they are the last, all go to the sink."""
         for pattern, rows in blocks:
-            number = self._numbers[pattern]
+            number = self._numbers.of(pattern)
             self._held.put(number, rows)
             if self.most is not None:
                 self._tallies.append((number, *np.unique(rows.updates, return_counts=True)))
@@ -110,7 +110,7 @@ class Delivery:
 
     def given_of(self, pattern: Pattern) -> tuple[int, int]:
         """Return how many matches of a pattern it got of the last batch: appeared, vanished."""
-        number = self._numbers[pattern]
+        number = self._numbers.of(pattern)
         return self.given[number, 1], self.given[number, -1]
 
     def acknowledge(self) -> None:
@@ -122,16 +122,16 @@ class Delivery:
         self._held.drop()
 
     def _found(self, number: int, rows: MatchRows) -> FoundMatches:
-        updates = rows.updates.astype(np.int64)
+        updates = rows.updates.view(np.int64)
         changes = attributes = None
         if self._causes is not None:
             changes = self._causes.updates.rows(updates)
             if self._causes.attributes is not None and self._causes.lines is not None:
                 attributes = self._causes.attributes(self._causes.lines[updates])
         return FoundMatches(
-            self._patterns[number],
+            self._numbers.patterns[number],
             number,
-            np.where(rows.positive, 1, -1).astype(np.int8),
+            rows.positive.view(np.int8) * np.int8(2) - np.int8(1),
             updates + self._first_update,
             None if self._times is None else self._times[updates],
             self._monitor.names(rows.vertices),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.errors import FormatError, StreamError
 from motiflux.stream.sources.attributes import Attributes
 from motiflux.stream.updates import Updates
@@ -40,6 +41,9 @@ BEGIN = Position()
 """Where a source begins."""
 
 
+Quiet = Callable[[_native.UpdateParser, str, Sequence[str], int, bool], bool]
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A request to a source.
@@ -60,6 +64,10 @@ class Request:
         Whether batches should have `Batch.attributes`.
     times
         Whether updates need times, because of a window.
+    quiet
+        Applies batches of text that change no match. Its arguments: a parser, the name of the source, words
+        that are no ids, a descriptor to read on from or -1, and whether a batch need not be full. It returns
+        whether the run goes on. None: every batch is yielded.
     """
 
     size: int | None
@@ -71,6 +79,7 @@ class Request:
     idle: Callable[[], None] | None = None
     attributes: bool = False
     times: bool = False
+    quiet: Quiet | None = None
 
     @property
     def rows(self) -> int:
