@@ -44,9 +44,8 @@ constexpr std::size_t kPipeBytes = 1 << 16;
 constexpr Label kNoCode = ~Label{0};  // of vertices without a label, where no element has one yet
 // A quiet batch may take this long; Python looks for signals that often.
 constexpr std::chrono::milliseconds kTurn{20}, kLongest{5};
-// Batches that follow on some with matches are left to Python for a while: up to kMostLeft of them. A search
-// is given up at kManyWords of rows, not at the first: throwing takes longer than most batches.
-constexpr std::size_t kMostLeft = 64, kManyWords = 1 << 10;
+// Batches that follow on some that could not be applied are left to Python for a while: up to kMostLeft.
+constexpr std::size_t kMostLeft = 64;
 constexpr double kLatencySteps = 64, kLeastMicroseconds = 1e-3;
 
 // Whether a descriptor can be read: polls for `spin` before it sleeps. False after `timeout`, or on a signal.
@@ -109,8 +108,9 @@ class TurnWatch : public dynamic::Watch {
   Clock::time_point end_ = Clock::now() + kLongest;
 };
 
-// Applies batches of text that change no match: Python need not know of each. A batch that does, or that
-// needs anything else, stays in the parser, and the graph is as before it.
+// Applies batches of text of which Python need not know: they change no match. A batch that does is left
+// open, applied but still in the parser, until Python has delivered its matches and commits it, or takes it
+// back. A batch that needs anything else stays in the parser, and the graph is as before it.
 class QuietFeed {
  public:
   // `words` are names that may mean that there is none: Python looks at them.
@@ -121,6 +121,9 @@ class QuietFeed {
     }
   }
 
+  QuietFeed(const QuietFeed&) = delete;
+  QuietFeed& operator=(const QuietFeed&) = delete;
+
   // What Python knows of the monitor.
   struct Known {
     Label unlabelled;  // code of vertices without a label; kNoCode: none yet
@@ -129,10 +132,12 @@ class QuietFeed {
   };
 
   // Goes on until a batch is not quiet, no text is left, or a turn is over. `partial`: batches may have fewer
-  // updates than `most`. Text is read from `descriptor` if there is one.
+  // updates than `most`. `opens`: a batch with matches is left open, else it is undone. Text is read from
+  // `descriptor` if there is one. The parser, ids and monitor stay until an open batch is closed.
   void run(text::UpdateParser& parser, PyVertexIds& ids, nb::handle monitor, std::size_t most, bool partial,
            Label unlabelled, bool zero, const std::optional<InputArray<std::int32_t>>& label_codes,
-           const Terms& terms, int descriptor, double spin) {
+           const Terms& terms, bool opens, int descriptor, double spin) {
+    require(!open_, "a batch is open");
     dynamic::Monitor& changing = native_monitor_of(monitor);
     const Known known{unlabelled, zero, label_codes};
     const std::chrono::microseconds spinning(static_cast<std::int64_t>(1e6 * spin));
@@ -149,7 +154,7 @@ class QuietFeed {
         --left_;
         return;
       }
-      if (!passes(parser, ids, changing, known, terms)) return;
+      if (!passes(parser, ids, changing, known, terms, opens)) return;
     } while (Clock::now() < end);
   }
 
@@ -167,7 +172,52 @@ class QuietFeed {
   }
   std::size_t batches() const { return batches_; }
 
+  bool is_open() const { return open_.has_value(); }
+  // The matches of the open batch; once.
+  nb::object found() {
+    require(open_.has_value(), "no batch is open");
+    open_->there = Clock::now();
+    return nb::cast(PyFound(std::move(open_->found), std::move(open_->applied), open_->in_batches));
+  }
+  void commit() {
+    require(open_.has_value(), "no batch is open");
+    count(open_->parser->filled().size(), open_->updates, open_->self_loops, open_->noops);
+    note(open_->there - open_->start, open_->parser->filled().size());
+    open_->parser->drop();
+    open_.reset();
+  }
+  void take_back() {
+    if (!open_) return;
+    undo(*open_->monitor, *open_->ids, open_->before);
+    open_.reset();
+  }
+
  private:
+  struct Open {
+    text::UpdateParser* parser;
+    PyVertexIds* ids;
+    dynamic::Monitor* monitor;
+    std::size_t before;  // vertices
+    Clock::time_point start, there;
+    dynamic::Found found;
+    Applied applied;
+    bool in_batches;
+    std::size_t updates, self_loops, noops;
+  };
+
+  static void undo(dynamic::Monitor& monitor, PyVertexIds& ids, std::size_t before) {
+    monitor.take_back();
+    ids.ids.keep(before);
+    if (monitor.graph().vertices() > before) monitor.keep_vertices(static_cast<std::uint32_t>(before));
+  }
+  void count(std::size_t given, std::size_t applied, std::size_t self_loops, std::size_t noops) {
+    given_ += given;
+    applied_ += applied;
+    self_loops_ += self_loops;
+    noops_ += noops;
+    ++batches_;
+  }
+
   bool read_more(text::UpdateParser& parser, int descriptor, std::chrono::microseconds spin) {
     if (!comes(descriptor, spin, std::chrono::milliseconds(0))) return false;
     buffer_.resize(kPipeBytes);
@@ -199,49 +249,61 @@ class QuietFeed {
     });
   }
 
+  // Whether the batch was quiet; if not, it is open, or undone.
   bool passes(text::UpdateParser& parser, PyVertexIds& ids, dynamic::Monitor& monitor, const Known& known,
-              const Terms& terms) {
+              const Terms& terms, bool opens) {
     const Clock::time_point start = Clock::now();
     const text::UpdateBatch& batch = parser.filled();
     if (!is_plain(parser, ids, known)) return false;
     const std::lock_guard lock(ids.mutex);
     const std::size_t before = ids.ids.size();
+    dynamic::Found found;
+    std::optional<dynamic::Numbered> numbers;
     monitor.begin();
-    bool quiet = false;
     try {
-      quiet = parser.form(0) == text::Form::kNames
-                  ? changes_nothing(NameSpan{batch.source, parser.names(0)},
-                                    NameSpan{batch.target, parser.names(0)}, ids.ids.strings, ids.most, batch,
-                                    monitor, known, terms)
-                  : changes_nothing(IntegerSpan{batch.source}, IntegerSpan{batch.target}, ids.ids.integers,
-                                    ids.most, batch, monitor, known, terms);
+      numbers = parser.form(0) == text::Form::kNames
+                    ? apply(NameSpan{batch.source, parser.names(0)}, NameSpan{batch.target, parser.names(0)},
+                            ids.ids.strings, ids.most, batch, monitor, known, terms, found)
+                    : apply(IntegerSpan{batch.source}, IntegerSpan{batch.target}, ids.ids.integers, ids.most,
+                            batch, monitor, known, terms, found);
     } catch (const std::exception&) {
+      numbers.reset();
     } catch (const dynamic::Stopped&) {
+      numbers.reset();
     }
-    if (!quiet) {
+    const bool quiet = std::all_of(found.patterns.begin(), found.patterns.end(),
+                                   [](const auto& one) { return one.changes.empty(); });
+    if (!numbers || (!quiet && !opens)) {
       // An error is raised where Python applies the batch.
-      monitor.take_back();
-      ids.ids.keep(before);
-      if (monitor.graph().vertices() > before) monitor.keep_vertices(static_cast<std::uint32_t>(before));
+      undo(monitor, ids, before);
       left_ = next_left_;
       next_left_ = std::min(kMostLeft, 2 * next_left_ + 1);
       return false;
     }
     left_ = next_left_ = 0;
-    given_ += batch.size();
+    if (!quiet) {
+      Applied applied{updates_, std::move(numbers->origins)};
+      const std::size_t noops = found.noops;
+      open_.emplace(Open{&parser, &ids, &monitor, before, start, start, std::move(found), std::move(applied),
+                         terms.batch, updates_.size(), numbers->self_loops, noops});
+      return false;
+    }
+    count(batch.size(), updates_.size(), numbers->self_loops, found.noops);
     note(Clock::now() - start, batch.size());
     parser.drop();
     return true;
   }
 
+  // Nothing if new vertices need more than a number.
   template <class Column, class Ids>
-  bool changes_nothing(const Column& sources, const Column& targets, Ids& ids, std::size_t most,
-                       const text::UpdateBatch& batch, dynamic::Monitor& monitor, const Known& known,
-                       const Terms& terms) {
+  std::optional<dynamic::Numbered> apply(const Column& sources, const Column& targets, Ids& ids,
+                                         std::size_t most, const text::UpdateBatch& batch,
+                                         dynamic::Monitor& monitor, const Known& known, const Terms& terms,
+                                         dynamic::Found& found) {
     dynamic::Numbering<Ids> numbering(ids, most, known.unlabelled);
     numbering.number(sources, targets, {}, [] {});
-    const dynamic::Numbered numbers = numbering.take();
-    if (numbers.added > 0 && known.unlabelled == kNoCode) return false;
+    dynamic::Numbered numbers = numbering.take();
+    if (numbers.added > 0 && known.unlabelled == kNoCode) return std::nullopt;
     for (std::size_t more = 0; more < numbers.added; ++more) monitor.graph().add_vertex(known.unlabelled);
     updates_.resize(numbers.sources.size());
     for (std::size_t at = 0; at < updates_.size(); ++at) {
@@ -252,20 +314,13 @@ class QuietFeed {
       updates_[at] = {monitor.graph().named(numbers.sources[at], numbers.targets[at], label),
                       batch.inserts[row] != 0};
     }
-    dynamic::Found found;
     TurnWatch watch;
     const std::function<void()> full = [] { throw dynamic::Stopped(); };
     if (terms.batch)
-      monitor.apply_batch(updates_, terms.switches, found, watch, kManyWords, full);
+      monitor.apply_batch(updates_, terms.switches, found, watch, terms.most, full);
     else
-      monitor.apply_sequence(updates_, terms.threads, terms.switches, found, watch, kManyWords, full);
-    for (const dynamic::Found::OfPattern& one : found.patterns)
-      if (!one.changes.empty()) return false;
-    applied_ += updates_.size();
-    ++batches_;
-    self_loops_ += numbers.self_loops;
-    noops_ += found.noops;
-    return true;
+      monitor.apply_sequence(updates_, terms.threads, terms.switches, found, watch, terms.most, full);
+    return numbers;
   }
 
   void note(Clock::duration taken, std::size_t updates) {
@@ -282,6 +337,7 @@ class QuietFeed {
   std::vector<dynamic::Update> updates_;
   std::size_t left_ = 0, next_left_ = 0;  // batches to be left to Python, now and after the next match
   std::size_t given_ = 0, applied_ = 0, batches_ = 0, self_loops_ = 0, noops_ = 0;
+  std::optional<Open> open_;
   std::map<long, std::size_t> latencies_;
   double longest_latency_ = 0;
 };
@@ -319,8 +375,12 @@ void bind_feed(nb::module_& module) {
   nb::class_<QuietFeed>(module, "QuietFeed")
       .def(nb::init<std::vector<std::string>>(), "words"_a)
       .def("run", &QuietFeed::run, "parser"_a, "ids"_a, "monitor"_a, "most"_a, "partial"_a, "unlabelled"_a,
-           "zero"_a, "label_codes"_a.none(), "terms"_a, "descriptor"_a, "spin"_a)
+           "zero"_a, "label_codes"_a.none(), "terms"_a, "opens"_a, "descriptor"_a, "spin"_a)
       .def("take", &QuietFeed::take)
+      .def_prop_ro("is_open", &QuietFeed::is_open)
+      .def("found", &QuietFeed::found)
+      .def("commit", &QuietFeed::commit)
+      .def("take_back", &QuietFeed::take_back)
       .def_prop_ro("batches", &QuietFeed::batches);
   module.def("read_soon", &read_soon, "descriptor"_a, "spin"_a, "timeout"_a);
   module.def("plain_rows", &plain_rows, "rows"_a);

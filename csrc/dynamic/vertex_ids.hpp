@@ -94,7 +94,7 @@ class StringIds {
 
   Vertex find(Value id) const {
     if (ends_.empty()) return kUnknown;
-    return slots_[slot_of(id, hash_of(id))];
+    return slots_[slot_of(id, hash_of(id))].number;
   }
   void prefetch(Value) const {}
   Vertex add(Value id);
@@ -103,12 +103,17 @@ class StringIds {
  private:
   static constexpr std::size_t kSmallest = 64;
 
+  struct Slot {
+    std::uint32_t hash = 0;
+    Vertex number = kUnknown;
+  };
+
   static std::uint32_t hash_of(Value id) {
     return static_cast<std::uint32_t>(mixed(std::hash<std::string_view>()(id)));
   }
   std::size_t slot_of(Value id, std::uint32_t hash) const {
     std::size_t at = hash & (slots_.size() - 1);
-    while (slots_[at] != kUnknown && (hashes_[slots_[at]] != hash || this->at(slots_[at]) != id))
+    while (slots_[at].number != kUnknown && (slots_[at].hash != hash || this->at(slots_[at].number) != id))
       at = (at + 1) & (slots_.size() - 1);
     return at;
   }
@@ -116,7 +121,7 @@ class StringIds {
   std::vector<char> text_;
   std::vector<std::size_t> ends_;
   std::vector<std::uint32_t> hashes_;
-  std::vector<Vertex> slots_;  // a power of two, or empty; at most half full
+  std::vector<Slot> slots_;  // a power of two, or empty; at most half full
   std::size_t widest_ = 0;
 };
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,9 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+import motiflux.stream.run
 from motiflux.stream import FoundMatches, Sink
 from tests.unit.test_monitor import state
 
+RUN = Path(motiflux.stream.run.__file__).parent
 TRIANGLE = "(a)--(b)--(c)--(a)"
 
 
@@ -107,6 +112,43 @@ def test_both_ways_have_one_outcome(
     same(mf.Graph.from_edges(edges), path, mode=mode, batch_size=size, **options)
 
 
+def saved(monitor: mf.Monitor, folder: Path) -> Path:
+    """Save a monitor and return the file."""
+    monitor.save(folder / "saved.mfg")
+    return folder / "saved.mfg"
+
+
+def interrupted_in_run(point: int, work: Callable[[], Any]) -> bool:
+    """Press Ctrl-C at that line of those that `work` goes through in the package of runs; False if fewer.
+
+    Signals wait where the run lets them: the handler is called, as the interpreter does.
+    """
+    passed = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal passed
+        path = Path(frame.f_code.co_filename)
+        if not path.is_relative_to(RUN) or frame.f_code.co_name in ("_note", "up", "down", "__exit__"):
+            return None
+        if event == "line":
+            passed += 1
+            if passed == point:
+                handler = signal.getsignal(signal.SIGINT)
+                assert callable(handler)
+                handler(signal.SIGINT, frame)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return passed >= point
+
+
 def test_new_vertices_come_without_python(tmp_path: Path) -> None:
     path = tmp_path / "a.stream"
     path.write_text("".join(f"e {at} {at + 1}\n" for at in range(2, 5000)) + "e 2 4\n")
@@ -145,6 +187,62 @@ def test_a_run_goes_on_where_ctrl_c_ended_it(tmp_path: Path) -> None:
         found = state(monitor)
     assert found == outcome(graph, path, Every(), batch_size=4)[4]
     assert len(sink.rows) == 12
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt, ZeroDivisionError])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_batch_that_a_sink_refuses_is_not_applied(tmp_path: Path, problem: Any, named: bool) -> None:
+    letter = "u" if named else ""
+    path = tmp_path / "a.stream"
+    pairs = [(1, 2), (2, 3), (20, 21), (30, 30), (3, 1), (31, 40), (5, 6)]
+    path.write_text("".join(f"e {letter}{a} {letter}{b}\n" for a, b in pairs))
+    graph = mf.Graph.from_edges([(f"{letter}0", f"{letter}1")] if named else [(0, 1)])
+
+    class Refusing(Some):
+        def flush(self) -> None:
+            raise problem
+
+    with mf.Monitor(graph, TRIANGLE, matches=True, threads=1) as monitor:
+        sink = Refusing()
+        if problem is KeyboardInterrupt:
+            assert not monitor.run(path, sink, batch_size=3).complete
+        else:
+            with pytest.raises(problem):
+                monitor.run(path, sink, batch_size=3)
+        assert len(sink.rows) == 6
+        assert monitor.updates_applied == monitor.source_position.line == 3
+        assert monitor.num_edges == 4
+        assert monitor.num_vertices == 6
+        refused = monitor.unapplied
+        assert refused is not None
+        assert refused.sources.tolist() == ([f"u{at}" for at in (30, 3, 31)] if named else [30, 3, 31])
+        assert monitor.apply(refused)[0].positive == 6
+        assert monitor.num_vertices == 8
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_ctrl_c_anywhere_leaves_whole_batches(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "a.stream"
+    pairs = np.random.default_rng(5).integers(0, 6, (16, 2)).tolist()
+    path.write_text("".join(f"e {a} {a + b + 1}\n" for a, b in pairs))
+    graph = mf.Graph.from_edges([(0, 1)])
+    expected = outcome(graph, path, Every(), batch_size=size)
+    for point in range(1, 10_000, 5):
+        sink = Some()
+        with mf.Monitor(graph, TRIANGLE, matches=True, threads=1) as monitor:
+            stopped = interrupted_in_run(point, lambda: monitor.run(path, sink, batch_size=size))  # noqa: B023
+            done = monitor.updates_applied
+            position = monitor.source_position or (0, 0)
+            assert position[0] == done
+            applied = [row for row in sink.rows if row[0] < done]
+            rest = Some()
+            with mf.Monitor.load(saved(monitor, tmp_path)) as again:
+                again.run(mf.open_source(path, start=position), rest, batch_size=size)
+                assert state(again) == expected[4]
+            assert applied + rest.rows == expected[2]
+        if not stopped:
+            break
+    assert point > 50
 
 
 def test_a_time_limit_ends_a_run_without_matches(tmp_path: Path) -> None:

@@ -43,19 +43,34 @@ class Delivery:
         self._times: NDArray[Any] | None = None
         self._causes: Batch | None = None
         self._first_update = 0
+        self._in_batches = monitor.mode == "batch"
         self._numbers = PatternNumbers()
-        for pattern in monitor.patterns:
-            self._numbers.of(pattern)
+        self._number_patterns()
+        self.is_begun = False
+        """Whether a batch is being delivered."""
         self.there = 0.0
         """When the last batch's matches were there."""
 
-    def begin(self, batch: Batch) -> None:
-        """Take matches of this batch from now on."""
-        self.given.clear()
-        self._tallies.clear()
+    def begin_plain(self) -> None:
+        """Take matches of a batch of which only the matches are wanted, and all of them."""
+        self.is_begun = True
+        self._first_update = (
+            self._monitor.batches_applied if self._in_batches else self._monitor.updates_applied
+        )
+        self.most = self._causes = self._times = None
+        self._number_patterns()
+
+    def _number_patterns(self) -> None:
         for pattern in self._monitor.patterns:
             self._numbers.of(pattern)
-        in_batches = self._monitor.mode == "batch"
+
+    def begin(self, batch: Batch) -> None:
+        """Take matches of this batch from now on."""
+        self.is_begun = True
+        self.given.clear()
+        self._tallies.clear()
+        self._number_patterns()
+        in_batches = self._in_batches
         self._causes = batch if self._sink.wants_changes and not in_batches else None
         self._times = batch.updates.times
         if in_batches and self._times is not None:
@@ -90,6 +105,8 @@ class Delivery:
                 return
             rows = MatchRows(rows.vertices[:left], rows.updates[:left], rows.positive[:left])
         self._sink.write(self._found(number, rows))
+        if self.most is None:
+            return
         positive = int(np.count_nonzero(rows.positive))
         self.given[number, 1] += positive
         self.given[number, -1] += len(rows) - positive
@@ -119,6 +136,7 @@ class Delivery:
 
     def end(self) -> None:
         """Forget what was not delivered: the batch is applied, or taken back."""
+        self.is_begun = False
         self._held.drop()
 
     def _found(self, number: int, rows: MatchRows) -> FoundMatches:
@@ -147,7 +165,7 @@ class Shield:
     """
 
     def __init__(self) -> None:
-        self._is_up = False
+        self.is_up = False
         self._arrived: list[tuple[int, FrameType | None]] = []
         self._handlers: dict[int, Any] = {}
 
@@ -166,7 +184,7 @@ class Shield:
                 signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self._is_up:
+        if self.is_up:
             self._arrived.append((number, frame))
         else:
             self._handlers[number](number, frame)
@@ -177,11 +195,11 @@ class Shield:
 
     def up(self) -> None:
         """Let them wait from now on."""
-        self._is_up = True
+        self.is_up = True
 
     def down(self) -> None:
         """Handle an interrupt that arrived."""
-        self._is_up = False
+        self.is_up = False
         arrived, self._arrived = self._arrived, []
         for number, frame in arrived[:1]:
             self._handlers[number](number, frame)

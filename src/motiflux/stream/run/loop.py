@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
-from motiflux import _native
 from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, StreamError
 from motiflux.io.files.progress import Update, is_shown, meter, shares_terminal
@@ -20,7 +19,7 @@ from motiflux.stream.run.quiet import QuietBatches
 from motiflux.stream.run.skipping import without_refused
 from motiflux.stream.run.totals import Sums, Totals
 from motiflux.stream.sinks.sink import Sink
-from motiflux.stream.sources.source import DEFAULT_SIZE, Batch, Request, Source
+from motiflux.stream.sources.source import DEFAULT_SIZE, Batch, Feeding, Request, Source
 from motiflux.stream.updates import Updates
 from motiflux.units import quantity, quantity_was
 
@@ -124,7 +123,10 @@ class Run:
         self._sums.watch(self._monitor.patterns)
         self._prints, self._wants_changes = sink.prints, sink.wants_changes
         size = DEFAULT_SIZE if self._size is None else self._size
-        self._quiet = QuietBatches(self._monitor, sink, self._sums, self._shield, size)
+        delivers = self._limit is None and not sink.wants_changes
+        self._quiet = QuietBatches(
+            self._monitor, sink, delivery, self._sums, self._shield, size, delivers=delivers
+        )
         try:
             sink.open(self._monitor.patterns)
             try:
@@ -155,21 +157,20 @@ class Run:
             finally:
                 self._note_quiet()
 
-    def _pass_quiet(
-        self, parser: _native.UpdateParser, origin: str, words: Sequence[str], descriptor: int, partial: bool
-    ) -> bool:
-        """Apply batches that change no match; return whether the run goes on."""
+    def _pass_quiet(self, feeding: Feeding) -> bool:
+        """Apply batches that need no more than native code; return whether the run goes on."""
         assert self._quiet is not None
-        self._quiet.go_on(parser, origin, words, descriptor, partial)
-        updates = self._note_quiet()
-        if updates and self._saver is not None:
-            self._saver.after(updates)
-        return not updates or not self._is_late()
+        report = self._report if self._progress else None
+        while updates := self._quiet.go_on(feeding, report):
+            if self._saver is not None:
+                self._saver.after(updates)
+            if self._is_late():
+                return False
+        return True
 
-    def _note_quiet(self) -> int:
-        if self._quiet is None:
-            return 0
-        return self._quiet.note(self._report)
+    def _note_quiet(self) -> None:
+        if self._quiet is not None:
+            self._quiet.note()
 
     def _batches(self) -> Iterator[Batch]:
         monitor = self._monitor

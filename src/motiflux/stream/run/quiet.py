@@ -1,100 +1,156 @@
-"""Batches of text that change no match: applied without Python knowing of each."""
+"""Batches of text that are applied without Python knowing of their updates."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from motiflux import _native
 from motiflux.stream.matching.changing import Changing
+from motiflux.stream.matching.delta import Changes
+from motiflux.stream.run.delivery import Delivery, Shield
 from motiflux.stream.run.totals import Sums
 from motiflux.stream.sinks.sink import Sink
 from motiflux.stream.sources.reading import SPIN
-from motiflux.stream.sources.source import Batch, Position
+from motiflux.stream.sources.source import Batch, Feeding, Position
 from motiflux.stream.updates import Updates
-
-if TYPE_CHECKING:
-    from motiflux.stream.run.delivery import Shield
 
 
 class QuietBatches:
-    """Has quiet batches applied natively, and notes them in turns of some milliseconds.
+    """Has batches applied natively: in turns of some milliseconds, or up to one that changes matches.
 
-    A batch is left to the caller if it changes a match, or holds anything but plain insertions and deletions.
+    A batch is left to the caller if it holds anything but plain insertions and deletions.
 
     Parameters
     ----------
     monitor
         The monitor.
-    sink
-        The sink of the run.
+    sink, delivery
+        The sink of the run, and what hands matches to it.
     sums, shield
         Of the run.
     size
         Most updates of a batch.
+    delivers
+        Whether matches are delivered here; if not, batches with matches are left to the caller too.
     """
 
-    def __init__(self, monitor: Changing, sink: Sink, sums: Sums, shield: Shield, size: int) -> None:
+    def __init__(
+        self,
+        monitor: Changing,
+        sink: Sink,
+        delivery: Delivery | None,
+        sums: Sums,
+        shield: Shield,
+        size: int,
+        *,
+        delivers: bool,
+    ) -> None:
         self._monitor = monitor
         self._sink = sink
+        self._delivery = delivery
         self._sums = sums
         self._shield = shield
         self._size = size
+        self._delivers = delivers
         self._feed: _native.QuietFeed | None = None
-        self._parser: _native.UpdateParser | None = None
-        self._origin = ""
+        self._feeding: Feeding | None = None
 
-    def go_on(
-        self, parser: _native.UpdateParser, origin: str, words: Sequence[str], descriptor: int, partial: bool
-    ) -> None:
-        """Apply batches from a parser until one is not quiet, or a turn is over; see `Request.quiet`."""
+    def go_on(self, feeding: Feeding, tell: Callable[[Batch], None] | None) -> int:
+        """Apply batches and report the progress; return the number of their updates."""
         monitor = self._monitor
         if not monitor.takes_plain_updates or self._sink.wants_empty_batches:
-            return
+            return 0
         if self._feed is None:
-            self._feed = _native.QuietFeed(list(words))
-        self._parser, self._origin = parser, origin
-        feed, numbering = self._feed, monitor._numbering
-        monitor._alone(
-            lambda: feed.run(
-                parser,
+            self._feed = _native.QuietFeed(list(feeding.words))
+        self._feeding = feeding
+        try:
+            updates = monitor._alone(lambda: self._turn(feeding))
+            if self._delivery is not None and self._delivery.is_begun:
+                self._delivery.acknowledge()
+        finally:
+            if self._delivery is not None and self._delivery.is_begun:
+                self._delivery.end()
+            self._shield.down()
+        if updates and tell is not None:
+            tell(Batch(_NO_UPDATES, feeding.origin, monitor.source_position, time.perf_counter()))
+        return updates
+
+    def _turn(self, feeding: Feeding) -> int:
+        feed, numbering = self._feed, self._monitor._numbering
+        assert feed is not None
+        try:
+            feed.run(
+                feeding.parsing.parser,
                 numbering.ids.native,
-                monitor._open(),
+                self._monitor._open(),
                 self._size,
-                partial,
+                feeding.partial,
                 numbering.plain_code(),
                 numbering.may_lack_labels(),
                 numbering.edge_labels.table(),
-                monitor._terms(),
-                descriptor,
+                self._monitor._terms(),
+                self._delivers,
+                feeding.descriptor,
                 SPIN,
             )
-        )
+            updates = self.note()
+            if feed.is_open:
+                self._deliver(feed)
+                updates += self.note()
+            return updates
+        except BaseException:
+            self._take_back(feed, feeding)
+            raise
 
-    def note(self, tell: Callable[[Batch], None]) -> int:
+    def _deliver(self, feed: _native.QuietFeed) -> None:
+        """Hand the matches of the open batch to the sink; the batch is final then."""
+        changes = self._monitor._changes(feed.found())
+        if self._delivery is not None:
+            self._delivery.begin_plain()
+            self._delivery.give(changes.blocks(), True)
+        self._shield.up()
+        self._finish(feed, changes)
+
+    def _finish(self, feed: _native.QuietFeed, changes: Changes) -> None:
+        feed.commit()
+        self._sums.add_matches(changes, changes.counts())
+
+    def _take_back(self, feed: _native.QuietFeed, feeding: Feeding) -> None:
+        """Undo the open batch after an error in its delivery; its updates are those that were not applied."""
+        interrupted_by: KeyboardInterrupt | None = None
+        while feed.is_open:
+            try:
+                feed.take_back()
+                self.note()  # before the parser goes on
+                self._monitor.unapplied = feeding.parsing.take().found.updates
+            except KeyboardInterrupt as interrupt:
+                interrupted_by = interrupt
+        if interrupted_by is not None:
+            raise interrupted_by
+
+    def note(self) -> int:
         """Count the batches applied since the last time; return the number of their updates.
 
         Call it before anything else is done with the monitor, also after Ctrl-C.
         """
-        if self._feed is None or self._feed.batches == 0:
+        feed, feeding = self._feed, self._feeding
+        if feed is None or feeding is None or feed.batches == 0:
             return 0
-        assert self._parser is not None
-        monitor = self._monitor
+        monitor, parser = self._monitor, feeding.parsing.parser
+        was_up = self._shield.is_up
         self._shield.up()
         try:
-            origin = self._origin
-            updates, batches = self._sums.add_quiet(self._feed, origin)
+            updates, batches = self._sums.add_quiet(feed, feeding.origin)
             monitor.updates_applied += updates
             monitor.batches_applied += batches
-            monitor._snapshot = None
-            position = Position(self._parser.line, self._parser.offset)
-            monitor.source_position = position
+            monitor._snapshot = monitor.unapplied = None
+            monitor.source_position = Position(parser.line, parser.offset)
         finally:
-            self._shield.down()
-        tell(Batch(_NO_UPDATES, origin, position, time.perf_counter()))
+            if not was_up:
+                self._shield.down()
         return updates
 
 

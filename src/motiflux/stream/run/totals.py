@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -183,13 +183,7 @@ class Sums:
 
     def add(self, batch: Batch, delta: Delta, seconds: float, counts: Sequence[tuple[int, int]]) -> None:
         """Add a batch, its delta, the latency of its updates and its matches: by pattern, both signs."""
-        for pattern, (more, less) in zip(delta.patterns, counts, strict=True):
-            number = self._numbers.of(pattern)
-            if number == len(self._counts):
-                self._counts.append((0, 0))
-            positive, negative = self._counts[number]
-            self._counts[number] = (positive + more, negative + less)
-            self.matches += more + less
+        self.add_matches(delta.patterns, counts)
         self.origin, self.unit = batch.origin, batch.unit
         self._updates += delta.updates
         self._noops += delta.noops
@@ -200,6 +194,16 @@ class Sums:
         self.batches += 1
         if len(batch.updates):
             self.latencies.add(seconds, len(batch.updates))
+
+    def add_matches(self, patterns: Iterable[Pattern], counts: Sequence[tuple[int, int]]) -> None:
+        """Add how many matches of patterns appeared and vanished."""
+        for pattern, (more, less) in zip(patterns, counts, strict=True):
+            number = self._numbers.of(pattern)
+            if number == len(self._counts):
+                self._counts.append((0, 0))
+            positive, negative = self._counts[number]
+            self._counts[number] = (positive + more, negative + less)
+            self.matches += more + less
 
     def add_quiet(self, feed: _native.QuietFeed, origin: str) -> tuple[int, int]:
         """Add the quiet batches since the last time; return the numbers of updates and of batches."""

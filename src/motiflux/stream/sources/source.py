@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux import _native
 from motiflux.errors import FormatError, StreamError
 from motiflux.stream.sources.attributes import Attributes
 from motiflux.stream.updates import Updates
@@ -41,7 +40,29 @@ BEGIN = Position()
 """Where a source begins."""
 
 
-Quiet = Callable[[_native.UpdateParser, str, Sequence[str], int, bool], bool]
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """Text that is being parsed.
+
+    Parameters
+    ----------
+    parsing
+        The parser.
+    origin
+        The name of the source in errors.
+    words
+        Names that stand for a missing id.
+    descriptor
+        Of what the text is read from, if it can be read on from there; else -1.
+    partial
+        Whether batches need not be full.
+    """
+
+    parsing: Any
+    origin: str
+    words: Sequence[str]
+    descriptor: int
+    partial: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +86,7 @@ class Request:
     times
         Whether updates need times, because of a window.
     quiet
-        Applies batches of text that change no match. Its arguments: a parser, the name of the source, words
-        that are no ids, a descriptor to read on from or -1, and whether a batch need not be full. It returns
-        whether the run goes on. None: every batch is yielded.
+        Applies batches of text; returns whether the run goes on. None: every batch is yielded.
     """
 
     size: int | None
@@ -79,7 +98,7 @@ class Request:
     idle: Callable[[], None] | None = None
     attributes: bool = False
     times: bool = False
-    quiet: Quiet | None = None
+    quiet: Callable[[Feeding], bool] | None = None
 
     @property
     def rows(self) -> int:

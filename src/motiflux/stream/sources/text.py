@@ -15,7 +15,7 @@ from motiflux.stream.sources.attributes import TextAttributes
 from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order, without_times
 from motiflux.stream.sources.parsing import FORMS, Parsing
 from motiflux.stream.sources.reading import Reader, after
-from motiflux.stream.sources.source import BEGIN, Batch, Position, Request, malformed
+from motiflux.stream.sources.source import BEGIN, Batch, Feeding, Position, Request, malformed
 from motiflux.stream.sources.zones import TextZones
 from motiflux.stream.updates import OPS
 
@@ -118,7 +118,8 @@ class TextSource:
         if request.quiet is None:
             return True
         words = MISSING_WORDS if self._missing == "error" else ()
-        return request.quiet(parsing.parser, self._reader.name, words, self._reader.descriptor, partial)
+        descriptor = self._reader.descriptor
+        return request.quiet(Feeding(parsing, self._reader.name, words, descriptor, partial))
 
     def _open(self, request: Request) -> tuple[Parsing, Iterator[bytes]]:
         forms = [FORMS[kind] for kind in (request.ids, request.edge_labels, request.vertex_labels)]
