@@ -50,7 +50,7 @@ void test_integers() {
   for (const std::size_t fewest : {std::size_t{1}, std::size_t{1} << 10})
     for (const std::int64_t range : {50, 5000, 1 << 20}) {
       std::vector<std::int64_t> first;
-      for (std::int64_t id = 0; id < 20; ++id) first.push_back(id < 10 ? id : 3 * id - range / 2);
+      for (std::int64_t id = 0; id < 20; ++id) first.push_back(id < 10 ? id : id % 2 == 0 ? 7 * id : -id);
       IntegerIds ids(fewest);
       ids.load(first.data(), first.size());
       const auto draw = [&] {
