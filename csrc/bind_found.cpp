@@ -56,16 +56,26 @@ nb::object PyFound::changes(std::size_t pattern) const {
   return nb::make_tuple(to_numpy(std::move(numbers)), of_updates, to_numpy(std::move(signs)));
 }
 
-nb::object PyFound::rows(std::size_t pattern) {
+dynamic::Found::OfPattern PyFound::take_rows(std::size_t pattern) {
   require(pattern < found_.patterns.size(), "no such pattern");
   dynamic::Found::OfPattern& one = found_.patterns[pattern];
-  if (one.updates.empty()) return nb::none();
-  const std::size_t rows = one.updates.size(), width = one.rows.size() / rows;
+  dynamic::Found::OfPattern taken;
+  taken.rows = std::exchange(one.rows, {});
+  taken.updates = std::exchange(one.updates, {});
+  taken.positives = std::exchange(one.positives, {});
   if (!applied_.origins.empty())
-    for (std::size_t row = 0; row < rows; ++row) one.updates.data()[row] = origin(one.updates.data()[row]);
-  nb::object table = to_numpy(std::exchange(one.rows, {}), rows, width);
-  nb::object of_rows = to_numpy(std::exchange(one.updates, {}));
-  return nb::make_tuple(table, of_rows, to_numpy(std::exchange(one.positives, {})));
+    for (std::size_t row = 0; row < taken.updates.size(); ++row)
+      taken.updates.data()[row] = origin(taken.updates.data()[row]);
+  return taken;
+}
+
+nb::object PyFound::rows(std::size_t pattern) {
+  dynamic::Found::OfPattern taken = take_rows(pattern);
+  if (taken.updates.empty()) return nb::none();
+  const std::size_t rows = taken.updates.size(), width = taken.rows.size() / rows;
+  nb::object table = to_numpy(std::move(taken.rows), rows, width);
+  nb::object of_rows = to_numpy(std::move(taken.updates));
+  return nb::make_tuple(table, of_rows, to_numpy(std::move(taken.positives)));
 }
 
 nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms,

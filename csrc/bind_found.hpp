@@ -44,6 +44,8 @@ class PyFound {
   nanobind::object changes(std::size_t pattern) const;
   // (rows, updates, whether they appeared) of a pattern, which are taken out; None if there are none.
   nanobind::object rows(std::size_t pattern);
+  // The same, natively.
+  dynamic::Found::OfPattern take_rows(std::size_t pattern);
 
   std::size_t self_loops = 0;
   std::size_t applied() const { return applied_.updates.size(); }

@@ -265,6 +265,22 @@ nb::object ids_of(PyVertexIds& self, std::size_t count, Get&& get) {
   return integers(self.ids.integers, count, get);
 }
 
+// The matches of a pattern as sinks get them: (ids, rows, updates from `first` on, signs); None if there are
+// none.
+nb::object columns(PyVertexIds& self, PyFound& found, std::size_t pattern, std::int64_t first) {
+  dynamic::Found::OfPattern taken = found.take_rows(pattern);
+  const std::size_t rows = taken.updates.size();
+  if (rows == 0) return nb::none();
+  std::vector<std::int64_t> updates(rows);
+  std::vector<std::int8_t> signs(rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    updates[row] = first + static_cast<std::int64_t>(taken.updates.data()[row]);
+    signs[row] = taken.positives.data()[row] != 0 ? 1 : -1;
+  }
+  nb::object ids = ids_of(self, taken.rows.size(), [&](std::size_t at) { return taken.rows.data()[at]; });
+  return nb::make_tuple(ids, rows, to_numpy(std::move(updates)), to_numpy(std::move(signs)));
+}
+
 nb::object names(PyVertexIds& self, const InputArray<Vertex>& vertices) {
   for (const Vertex vertex : as_span(vertices)) require(vertex < self.ids.size(), "there is no such vertex");
   return ids_of(self, vertices.size(), [&](std::size_t row) { return vertices.data()[row]; });
@@ -310,6 +326,7 @@ void bind_numbering(nb::module_& module) {
            })
       .def("vertex_of", &vertex_of, "name"_a)
       .def("names", &names, "vertices"_a)
+      .def("columns", &columns, "found"_a, "pattern"_a, "first"_a)
       .def("all", &all)
       .def("__len__", [](const PyVertexIds& self) { return self.ids.size(); })
       .def_prop_ro("kind", &kind);

@@ -143,6 +143,19 @@ class GrowingIds:
         wanted = vertices.astype(np.uint32, copy=False)
         return _as_ids(self.native.names(wanted.reshape(-1))).reshape(vertices.shape)
 
+    def columns(
+        self, found: _native.Found, slot: int, first: int
+    ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int8]] | None:
+        """Return the ids [rows, k], updates and signs of the matches of a pattern, which are taken out.
+
+        None if there are none. Updates are counted from `first`.
+        """
+        taken = self.native.columns(found, slot, first)
+        if taken is None:
+            return None
+        ids, rows, updates, signs = taken
+        return _as_ids(ids).reshape(rows, -1), updates, signs
+
     def all(self) -> NDArray[Any]:
         """Return the ids of all vertices."""
         return _as_ids(self.native.all())

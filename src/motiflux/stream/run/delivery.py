@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.pattern import Pattern
 from motiflux.stream.matching.core import Core
 from motiflux.stream.matching.delta import MatchRows
@@ -51,14 +52,23 @@ class Delivery:
         self.there = 0.0
         """When the last batch's matches were there."""
 
-    def begin_plain(self) -> None:
-        """Take matches of a batch of which only the matches are wanted, and all of them."""
+    def give_whole(self, found: _native.Found) -> None:
+        """Hand all matches of a batch to the sink, of which only the matches are wanted."""
         self.is_begun = True
-        self._first_update = (
-            self._monitor.batches_applied if self._in_batches else self._monitor.updates_applied
-        )
-        self.most = self._causes = self._times = None
-        self._number_patterns()
+        monitor = self._monitor
+        first = monitor.batches_applied if self._in_batches else monitor.updates_applied
+        if self._sink.uninterrupted:
+            self._shield.up()
+        for pattern, watched in monitor._watched.items():
+            number = self._numbers.of(pattern)
+            if not watched.listed:
+                continue
+            columns = monitor._numbering.ids.columns(found, watched.slot, first)
+            if columns is not None:
+                ids, updates, signs = columns
+                self._sink.write(FoundMatches(pattern, number, signs, updates, None, ids))
+        self._sink.flush()
+        self._shield.up()
 
     def _number_patterns(self) -> None:
         for pattern in self._monitor.patterns:

@@ -9,7 +9,6 @@ import numpy as np
 
 from motiflux import _native
 from motiflux.stream.matching.changing import Changing
-from motiflux.stream.matching.delta import Changes
 from motiflux.stream.run.delivery import Delivery, Shield
 from motiflux.stream.run.totals import Sums
 from motiflux.stream.sinks.sink import Sink
@@ -107,15 +106,12 @@ class QuietBatches:
 
     def _deliver(self, feed: _native.QuietFeed) -> None:
         """Hand the matches of the open batch to the sink; the batch is final then."""
-        changes = self._monitor._changes(feed.found())
+        found = feed.found()
         if self._delivery is not None:
-            self._delivery.begin_plain()
-            self._delivery.give(changes.blocks(), True)
+            self._delivery.give_whole(found)
         self._shield.up()
-        self._finish(feed, changes)
-
-    def _finish(self, feed: _native.QuietFeed, changes: Changes) -> None:
         feed.commit()
+        changes = self._monitor._changes(found)
         self._sums.add_matches(changes, changes.counts())
 
     def _take_back(self, feed: _native.QuietFeed, feeding: Feeding) -> None:
