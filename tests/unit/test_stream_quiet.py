@@ -24,6 +24,8 @@ from motiflux.stream import FoundMatches, Sink
 from tests.unit.test_monitor import state
 
 RUN = Path(motiflux.stream.run.__file__).parent
+SHIELD = ("_note", "up", "down", "__enter__", "__exit__")
+"""Methods in which signals are held up or let through."""
 TRIANGLE = "(a)--(b)--(c)--(a)"
 
 
@@ -128,7 +130,7 @@ def interrupted_in_run(point: int, work: Callable[[], Any]) -> bool:
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal passed
         path = Path(frame.f_code.co_filename)
-        if not path.is_relative_to(RUN) or frame.f_code.co_name in ("_note", "up", "down", "__exit__"):
+        if not path.is_relative_to(RUN) or frame.f_code.co_name in SHIELD:
             return None
         if event == "line":
             passed += 1
