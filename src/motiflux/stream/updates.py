@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -203,6 +203,9 @@ class Updates:
         deletes: object = None,
     ) -> Updates:
         """Return deletions, then insertions: arrays [k, 2], tuples of columns, or ``(u, v[, label])``."""
+        if deletes is None and _is_plain(inserts):
+            sources, targets = np.ascontiguousarray(inserts.T)
+            return cls.of_checked(np.ones(len(sources), dtype=bool), sources, targets)
         deleted, inserted = _edge_columns(deletes, "deletes"), _edge_columns(inserts, "inserts")
         labels = None
         if deleted[2] is not None or inserted[2] is not None:
@@ -270,6 +273,13 @@ def zones_at(zoned: Zoned | None, rows: Any) -> Zoned | None:
 
 
 _Edges: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
+
+
+def _is_plain(edges: object) -> TypeGuard[NDArray[np.int64]]:
+    """Return whether edges are integers in an array [k, 2]."""
+    if not isinstance(edges, np.ndarray) or type(edges) is not np.ndarray:
+        return False
+    return edges.dtype == np.int64 and edges.ndim == 2 and edges.shape[1] == 2
 
 
 def _edge_columns(edges: object, what: str) -> _Edges:
