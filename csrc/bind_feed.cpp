@@ -43,7 +43,7 @@ using dynamic::Vertex;
 constexpr std::size_t kPipeBytes = 1 << 16;
 constexpr Label kNoCode = ~Label{0};  // of vertices without a label, where no element has one yet
 // A quiet batch may take this long; Python looks for signals that often.
-constexpr std::chrono::milliseconds kTurn{20}, kLongest{5};
+constexpr std::chrono::milliseconds kTurn{20}, kLongest{40};
 // Batches that follow on some that could not be applied are left to Python for a while: up to kMostLeft.
 constexpr std::size_t kMostLeft = 64;
 constexpr double kLatencySteps = 64, kLeastMicroseconds = 1e-3;
@@ -81,6 +81,7 @@ nb::object read_soon(int descriptor, double spin, double timeout) {
   return nb::none();
 }
 
+// Ids that are integers, or codes of names.
 struct IntegerSpan {
   static constexpr bool kIsCheap = true;
   const text::Growing<std::int64_t>& values;
@@ -90,14 +91,41 @@ struct IntegerSpan {
   bool same(std::size_t row, const IntegerSpan& other) const { return values[row] == other.values[row]; }
 };
 
-struct NameSpan {
-  static constexpr bool kIsCheap = false;
-  const text::Growing<std::int64_t>& codes;
-  const text::Dictionary& names;
+// The names of a batch as ids, by their codes there: each is looked up once, and memory is fetched ahead.
+class NamedIds {
+ public:
+  using Value = std::int64_t;
+  using Owned = std::int64_t;
 
-  std::size_t size() const { return codes.size(); }
-  std::string_view at(std::size_t row) const { return names.at(static_cast<std::size_t>(codes[row])); }
-  bool same(std::size_t row, const NameSpan& other) const { return codes[row] == other.codes[row]; }
+  NamedIds(dynamic::StringIds& ids, const text::Dictionary& names)
+      : ids_(ids), names_(names), hashes_(names.size()), known_(names.size()) {
+    for (std::size_t first = 0; first < known_.size(); first += kFetched) {
+      const std::size_t end = std::min(first + kFetched, known_.size());
+      for (std::size_t code = first; code < end; ++code) {
+        hashes_[code] = dynamic::StringIds::hash_of(names.at(code));
+        ids.prefetch_slot(hashes_[code]);
+      }
+      for (std::size_t code = first; code < end; ++code) ids.prefetch_end(hashes_[code]);
+      for (std::size_t code = first; code < end; ++code) ids.prefetch_text(hashes_[code]);
+      for (std::size_t code = first; code < end; ++code)
+        known_[code] = ids.find(names.at(code), hashes_[code]);
+    }
+  }
+  std::size_t size() const { return ids_.size(); }
+  Vertex find(Value code) const { return known_[static_cast<std::size_t>(code)]; }
+  void prefetch(Value) const {}
+  Vertex add(Value code) {
+    const auto at = static_cast<std::size_t>(code);
+    return known_[at] = ids_.add(names_.at(at), hashes_[at]);
+  }
+
+ private:
+  static constexpr std::size_t kFetched = 256;
+
+  dynamic::StringIds& ids_;
+  const text::Dictionary& names_;
+  std::vector<std::uint32_t> hashes_;
+  std::vector<Vertex> known_;
 };
 
 class TurnWatch : public dynamic::Watch {
@@ -261,11 +289,13 @@ class QuietFeed {
     std::optional<dynamic::Numbered> numbers;
     monitor.begin();
     try {
-      numbers = parser.form(0) == text::Form::kNames
-                    ? apply(NameSpan{batch.source, parser.names(0)}, NameSpan{batch.target, parser.names(0)},
-                            ids.ids.strings, ids.most, batch, monitor, known, terms, found)
-                    : apply(IntegerSpan{batch.source}, IntegerSpan{batch.target}, ids.ids.integers, ids.most,
-                            batch, monitor, known, terms, found);
+      const IntegerSpan sources{batch.source}, targets{batch.target};
+      if (parser.form(0) == text::Form::kNames) {
+        NamedIds named(ids.ids.strings, parser.names(0));
+        numbers = apply(sources, targets, named, ids.most, batch, monitor, known, terms, found);
+      } else {
+        numbers = apply(sources, targets, ids.ids.integers, ids.most, batch, monitor, known, terms, found);
+      }
     } catch (const std::exception&) {
       numbers.reset();
     } catch (const dynamic::Stopped&) {
@@ -295,8 +325,8 @@ class QuietFeed {
   }
 
   // Nothing if new vertices need more than a number.
-  template <class Column, class Ids>
-  std::optional<dynamic::Numbered> apply(const Column& sources, const Column& targets, Ids& ids,
+  template <class Ids>
+  std::optional<dynamic::Numbered> apply(const IntegerSpan& sources, const IntegerSpan& targets, Ids& ids,
                                          std::size_t most, const text::UpdateBatch& batch,
                                          dynamic::Monitor& monitor, const Known& known, const Terms& terms,
                                          dynamic::Found& found) {

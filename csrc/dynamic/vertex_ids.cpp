@@ -75,9 +75,8 @@ void IntegerIds::keep(std::size_t count) {
   }
 }
 
-Vertex StringIds::add(Value id) {
+Vertex StringIds::add(Value id, std::uint32_t hash) {
   const auto number = static_cast<Vertex>(size());
-  const std::uint32_t hash = hash_of(id);
   text_.insert(text_.end(), id.begin(), id.end());
   hashes_.resize(number + std::size_t{1});
   hashes_[number] = hash;

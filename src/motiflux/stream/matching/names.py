@@ -83,7 +83,7 @@ class GrowingLabels:
         if labels.dtype.kind == "i" and len(labels) and labels.min() >= 0 and labels.max() < _DIRECT:
             codes: NDArray[Any] = self._table[labels]
             if (unknown := codes < 0).any():
-                for label in np.unique(labels[unknown]).tolist():
+                for label in np.flatnonzero(np.bincount(labels[unknown])).tolist():
                     self._table[label] = self.code(label)
                 codes = self._table[labels]
             return codes.astype(np.uint32)
