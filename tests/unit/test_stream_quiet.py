@@ -247,6 +247,22 @@ def test_ctrl_c_anywhere_leaves_whole_batches(tmp_path: Path, size: int) -> None
     assert point > 50
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_sink_may_close_the_monitor(tmp_path: Path, fails: bool) -> None:
+    path = tmp_path / "a.stream"
+    path.write_text("e 1 2\ne 2 3\ne 20 21\ne 3 1\n")
+    monitor = mf.Monitor(mf.Graph.from_edges([(0, 1)]), TRIANGLE, matches=True, threads=1)
+
+    def closing(found: FoundMatches) -> None:
+        monitor.close()
+        if fails:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError if fails else mf.ArgumentError):
+        monitor.run(path, closing, batch_size=1)
+        monitor.run(path, closing)
+
+
 def test_a_time_limit_ends_a_run_without_matches(tmp_path: Path) -> None:
     path = tmp_path / "a.stream"
     path.write_text("".join(f"e {at} {at + 1}\n" for at in range(5000)))

@@ -80,11 +80,13 @@ class QuietBatches:
     def _turn(self, feeding: Feeding) -> int:
         feed, numbering = self._feed, self._monitor._numbering
         assert feed is not None
+        # An open batch refers to these: they stay, even if the sink closes the monitor.
+        parser, ids, native = feeding.parsing.parser, numbering.ids.native, self._monitor._open()
         try:
             feed.run(
-                feeding.parsing.parser,
-                numbering.ids.native,
-                self._monitor._open(),
+                parser,
+                ids,
+                native,
                 self._size,
                 feeding.partial,
                 numbering.plain_code(),
