@@ -258,9 +258,16 @@ def test_a_sink_may_close_the_monitor(tmp_path: Path, fails: bool) -> None:
         if fails:
             raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError if fails else mf.ArgumentError):
-        monitor.run(path, closing, batch_size=1)
-        monitor.run(path, closing)
+    if fails:
+        with pytest.raises(ZeroDivisionError):
+            monitor.run(path, closing, batch_size=1)
+    else:
+        assert monitor.run(path, closing, batch_size=1).updates == 4
+        with path.open("a") as more:
+            more.write("e 5 6\n")
+        again = mf.Monitor(mf.Graph.from_edges([(0, 1)]), TRIANGLE, matches=True, threads=1)
+        with pytest.raises(mf.ArgumentError, match="not closed"):
+            again.run(path, lambda found: again.close(), batch_size=1)
 
 
 def test_a_time_limit_ends_a_run_without_matches(tmp_path: Path) -> None:

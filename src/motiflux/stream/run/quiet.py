@@ -60,7 +60,8 @@ class QuietBatches:
     def go_on(self, feeding: Feeding, tell: Callable[[Batch], None] | None) -> int:
         """Apply batches and report the progress; return the number of their updates."""
         monitor = self._monitor
-        if not monitor.takes_plain_updates or self._sink.wants_empty_batches:
+        is_closed = monitor._native is None  # an error where an update follows
+        if is_closed or not monitor.takes_plain_updates or self._sink.wants_empty_batches:
             return 0
         if self._feed is None:
             self._feed = _native.QuietFeed(list(feeding.words))
