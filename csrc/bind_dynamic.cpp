@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bind_checks.hpp"
+#include "bind_found.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
@@ -20,7 +21,6 @@
 #include "common/watched.hpp"
 #include "dynamic/monitor.hpp"
 #include "dynamic/window.hpp"
-#include "python_int.hpp"
 
 namespace motiflux {
 namespace {
@@ -116,36 +116,6 @@ Plan plan_of(const PyPlan& given) {
   return plan;
 }
 
-// Handles signals from time to time, in the thread that holds the GIL otherwise, and checks the deadline.
-class SignalWatch : public dynamic::Watch {
- public:
-  explicit SignalWatch(std::optional<double> seconds) {
-    if (seconds && *seconds < kForever)
-      deadline_ =
-          Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
-  }
-  bool keep_going() override {
-    const auto now = Clock::now();
-    late_ = late_ || now >= deadline_;
-    if (now >= next_) {
-      next_ = now + kSignalPeriod;
-      const nb::gil_scoped_acquire acquire;
-      failed_ = PyErr_CheckSignals() != 0;
-    }
-    return !failed_ && !late_;
-  }
-  bool failed() const { return failed_; }
-  bool late() const { return late_; }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr double kForever = 1e9;  // seconds; beyond it the clock's integer would overflow
-
-  Clock::time_point next_ = Clock::now() + kSignalPeriod;
-  Clock::time_point deadline_ = Clock::time_point::max();
-  bool failed_ = false, late_ = false;
-};
-
 class PyMonitor {
  public:
   PyMonitor(bool directed, bool count_copies)
@@ -202,63 +172,18 @@ class PyMonitor {
     std::vector<Plan> plans;
     for (const PyPlan& plan : given) plans.push_back(plan_of(plan));
     monitor_.add_pattern(pattern, std::move(plans), listed);
-    widths_.resize(std::max<std::size_t>(widths_.size(), pattern + std::size_t{1}));
-    widths_[pattern] = given.empty() ? 0 : std::get<3>(given[0]).size();
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
 
-  // Returns None after `timeout` seconds; nothing is applied then.
+  // Returns None after `timeout` seconds; nothing is applied then. `origins`: the positions of the updates
+  // among those that the caller was given.
   nb::object apply(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
-                   const InputArray<Vertex>& targets, const std::optional<Labels>& labels, bool batch,
-                   int threads, int at_once, bool put_off, std::size_t most,
+                   const InputArray<Vertex>& targets, const std::optional<Labels>& labels,
+                   const std::optional<InputArray<std::int64_t>>& origins, const Terms& terms,
                    const std::optional<nb::callable>& full, std::optional<double> timeout) {
-    require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
-    require(at_once >= 0 && at_once <= 2, "unknown way to use threads");
-    const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
-    const dynamic::Switches switches{static_cast<dynamic::AtOnce>(at_once), put_off};
-    Found found;
-    SignalWatch watch(timeout);
-    bool failed = false;
-    const std::function<void()> flush = [&] {
-      const nb::gil_scoped_acquire acquire;
-      try {
-        (*full)(rows_of(found));
-      } catch (nb::python_error& error) {
-        error.restore();
-        failed = true;
-        throw dynamic::Stopped();
-      }
-    };
-    try {
-      const FreeGil free_gil;
-      if (batch)
-        monitor_.apply_batch(updates, threads, switches, found, watch, full ? most : SIZE_MAX, flush);
-      else
-        monitor_.apply_sequence(updates, threads, switches, found, watch, full ? most : SIZE_MAX, flush);
-    } catch (const dynamic::Stopped&) {
-      if (failed || watch.failed()) throw nb::python_error();
-      if (watch.late()) return nb::none();
-      throw;
-    }
-    nb::list patterns;
-    for (Found::OfPattern& one : found.patterns) {
-      std::vector<std::uint64_t> numbers, matches;
-      bool wide = false;
-      for (const auto& [update, count] : one.changes) {
-        numbers.push_back(update);
-        matches.push_back(static_cast<std::uint64_t>(count));
-        wide = wide || count > UINT64_MAX;
-      }
-      nb::object of_updates = to_numpy(std::move(matches));
-      if (wide) {
-        nb::list exact;
-        for (const auto& [update, count] : one.changes) exact.append(to_python(Wide(count)));
-        of_updates = exact;
-      }
-      patterns.append(nb::make_tuple(to_python(Wide(one.positive)), to_python(Wide(one.negative)),
-                                     to_numpy(std::move(numbers)), of_updates));
-    }
-    return nb::make_tuple(patterns, found.noops, found.put_off, rows_of(found));
+    Applied applied{updates_of(inserts, sources, targets, labels), {}};
+    if (origins) applied.origins.assign(origins->data(), origins->data() + origins->size());
+    return apply_all(monitor_, std::move(applied), terms, full, timeout);
   }
 
   void open_window(std::int64_t span, bool timed) {
@@ -430,36 +355,9 @@ class PyMonitor {
     return updates;
   }
 
-  // By pattern: rows, and of their runs the updates, the signs and the ends; rows and runs are moved out of
-  // `found`.
-  nb::list rows_of(Found& found) const {
-    nb::list patterns;
-    for (std::size_t number = 0; number < found.patterns.size(); ++number) {
-      Found::OfPattern& one = found.patterns[number];
-      if (one.runs.empty()) {
-        patterns.append(nb::none());
-        continue;
-      }
-      std::vector<std::uint64_t> updates;
-      std::vector<std::uint8_t> positives;
-      std::vector<std::int64_t> ends;
-      for (const Found::Run& run : std::exchange(one.runs, {})) {
-        updates.push_back(run.update);
-        positives.push_back(run.positive);
-        ends.push_back((ends.empty() ? 0 : ends.back()) + static_cast<std::int64_t>(run.rows));
-      }
-      const std::size_t rows = ends.back();
-      patterns.append(nb::make_tuple(to_numpy(std::exchange(one.rows, {}), rows, widths_[number]),
-                                     to_numpy(std::move(updates)), to_numpy(std::move(positives)),
-                                     to_numpy(std::move(ends))));
-    }
-    return patterns;
-  }
-
   dynamic::Monitor monitor_;
   bool count_copies_;
   std::optional<dynamic::Window> window_;
-  std::vector<std::size_t> widths_;
 };
 
 }  // namespace
@@ -485,8 +383,8 @@ void bind_dynamic(nb::module_& module) {
       .def("drop_list", &PyMonitor::drop_list, "number"_a)
       .def("add_pattern", &PyMonitor::add_pattern, "pattern"_a, "plans"_a, "listed"_a)
       .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
-      .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(), "batch"_a,
-           "threads"_a, "at_once"_a, "put_off"_a, "most"_a, "full"_a.none(), "timeout"_a.none())
+      .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
+           "origins"_a.none(), "terms"_a, "full"_a.none(), "timeout"_a.none())
       .def("write_put_off", &PyMonitor::write_put_off)
       .def_prop_ro("noops_awaited", &PyMonitor::noops_awaited)
       .def("first_noop", &PyMonitor::first_noop, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none())

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bind_checks.hpp"
+#include "bind_found.hpp"
 #include "bind_numbering.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
@@ -34,78 +35,11 @@ using dynamic::Numbered;
 using dynamic::StringIds;
 using dynamic::Vertex;
 
+using Flags = InputArray<bool>;
+
+constexpr Label kNoCode = ~Label{0};     // of vertices without a label, where no element has one yet
 constexpr std::size_t kBrief = 1 << 10;  // ids numbered while the GIL is held
 constexpr std::size_t kFew = 1 << 16;    // ids numbered too fast for Ctrl-C to matter
-
-class IntegerColumn {
- public:
-  using Input = InputArray<std::int64_t>;
-  static constexpr bool kIsCheap = true;
-
-  explicit IntegerColumn(const Input& values) : values_(values.data()), size_(values.size()) {}
-  std::size_t size() const { return size_; }
-  std::int64_t at(std::size_t row) const { return values_[row]; }
-  bool same(std::size_t row, const IntegerColumn& other) const { return values_[row] == other.values_[row]; }
-
- private:
-  const std::int64_t* values_;
-  std::size_t size_;
-};
-
-// Strings as NumPy has them: code points, as many for each, with zeros at the end.
-class StringColumn {
- public:
-  using Input = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-  static constexpr bool kIsCheap = false;
-
-  explicit StringColumn(const Input& values)
-      : points_(values.data()), size_(values.shape(0)), width_(values.shape(1)) {}
-  std::size_t size() const { return size_; }
-  // Valid until the next call.
-  std::string_view at(std::size_t row) const {
-    const std::uint32_t* const first = points_ + row * width_;
-    const std::size_t length = length_of(row);
-    utf8_.resize(4 * length);
-    char* to = utf8_.data();
-    for (const std::uint32_t* point = first; point != first + length; ++point) to = put(*point, to);
-    return {utf8_.data(), static_cast<std::size_t>(to - utf8_.data())};
-  }
-  bool same(std::size_t row, const StringColumn& other) const {
-    const std::size_t length = length_of(row);
-    return length == other.length_of(row) &&
-           std::equal(points_ + row * width_, points_ + row * width_ + length,
-                      other.points_ + row * other.width_);
-  }
-
- private:
-  std::size_t length_of(std::size_t row) const {
-    std::size_t length = width_;
-    while (length > 0 && points_[row * width_ + length - 1] == 0) --length;
-    return length;
-  }
-  static char* put(std::uint32_t point, char* to) {
-    if (point < 0x80) {
-      *to++ = static_cast<char>(point);
-    } else if (point < 0x800) {
-      *to++ = static_cast<char>(0xC0 | point >> 6);
-      *to++ = static_cast<char>(0x80 | (point & 0x3F));
-    } else if (point < 0x10000) {
-      *to++ = static_cast<char>(0xE0 | point >> 12);
-      *to++ = static_cast<char>(0x80 | (point >> 6 & 0x3F));
-      *to++ = static_cast<char>(0x80 | (point & 0x3F));
-    } else {
-      *to++ = static_cast<char>(0xF0 | point >> 18);
-      *to++ = static_cast<char>(0x80 | (point >> 12 & 0x3F));
-      *to++ = static_cast<char>(0x80 | (point >> 6 & 0x3F));
-      *to++ = static_cast<char>(0x80 | (point & 0x3F));
-    }
-    return to;
-  }
-
-  const std::uint32_t* points_;
-  std::size_t size_, width_;
-  mutable std::string utf8_;
-};
 
 // Writes UTF-8 as code points, with zeros up to `width`.
 void put_points(std::string_view text, std::uint32_t* to, std::size_t width) {
@@ -199,6 +133,73 @@ nb::object number(PyVertexIds& self, Ids& ids, nb::handle monitor, const typenam
                         to_numpy_or_none(std::move(found.codes)), conflict);
 }
 
+// Numbers and applies updates at once. Returns what apply_all() does, or False if new vertices need more than
+// the label `unlabelled`: then nothing is done.
+template <class Column, class Ids>
+nb::object apply(PyVertexIds& self, Ids& ids, nb::handle monitor, const Flags& inserts,
+                 const typename Column::Input& sources, const typename Column::Input& targets,
+                 const std::optional<InputArray<Label>>& labels, Label unlabelled, const Terms& terms,
+                 const std::optional<nb::callable>& full, std::optional<double> timeout) {
+  const Column from(sources), to(targets);
+  const std::size_t size = from.size();
+  require(to.size() == size && inserts.size() == size && (!labels || labels->size() == size),
+          "columns of updates differ in length");
+  dynamic::Monitor& changing = native_monitor_of(monitor);
+  Applied applied;
+  std::size_t self_loops = 0;
+  {
+    const std::lock_guard lock(self.mutex);
+    dynamic::Numbering<Ids> numbering(ids, self.most, unlabelled);
+    const std::size_t before = ids.size();
+    Numbered found;
+    try {
+      numbering.number(from, to, {}, [] {});
+      found = numbering.take();
+      if (found.added > 0 && unlabelled == kNoCode) {
+        ids.keep(before);
+        return nb::bool_(false);
+      }
+      for (std::size_t more = 0; more < found.added; ++more) changing.graph().add_vertex(unlabelled);
+      applied.updates.resize(found.sources.size());
+      for (std::size_t at = 0; at < applied.updates.size(); ++at) {
+        const std::size_t row = found.origins.empty() ? at : static_cast<std::size_t>(found.origins[at]);
+        const Label label = labels ? labels->data()[row] : 0;
+        require(label < dynamic::kStandIn, "a label is too large");
+        applied.updates[at] = {changing.graph().named(found.sources[at], found.targets[at], label),
+                               inserts.data()[row]};
+      }
+    } catch (const dynamic::TooManyVertices&) {
+      ids.keep(before);
+      return nb::bool_(false);
+    } catch (...) {
+      ids.keep(before);
+      throw;
+    }
+    self_loops = found.self_loops;
+    applied.origins = std::move(found.origins);
+  }
+  nb::object result = apply_all(changing, std::move(applied), terms, full, timeout);
+  if (!result.is_none()) nb::cast<PyFound&>(result).self_loops = self_loops;
+  return result;
+}
+
+nb::object apply_integers(PyVertexIds& self, nb::handle monitor, const Flags& inserts,
+                          const IntegerColumn::Input& sources, const IntegerColumn::Input& targets,
+                          const std::optional<InputArray<Label>>& labels, Label unlabelled,
+                          const Terms& terms, const std::optional<nb::callable>& full,
+                          std::optional<double> timeout) {
+  return apply<IntegerColumn>(self, self.ids.integers, monitor, inserts, sources, targets, labels, unlabelled,
+                              terms, full, timeout);
+}
+
+nb::object apply_strings(PyVertexIds& self, nb::handle monitor, const Flags& inserts,
+                         const StringColumn::Input& sources, const StringColumn::Input& targets,
+                         const std::optional<InputArray<Label>>& labels, Label unlabelled, const Terms& terms,
+                         const std::optional<nb::callable>& full, std::optional<double> timeout) {
+  return apply<StringColumn>(self, self.ids.strings, monitor, inserts, sources, targets, labels, unlabelled,
+                             terms, full, timeout);
+}
+
 nb::object number_integers(PyVertexIds& self, nb::handle monitor, const IntegerColumn::Input& sources,
                            const IntegerColumn::Input& targets,
                            const std::optional<InputArray<std::uint8_t>>& kept,
@@ -264,6 +265,23 @@ nb::object ids_of(PyVertexIds& self, std::size_t count, Get&& get) {
   return integers(self.ids.integers, count, get);
 }
 
+// The matches of a pattern as sinks get them: (ids, rows, updates from `first` on, signs); None if there are
+// none.
+nb::object columns(PyVertexIds& self, PyFound& found, std::size_t pattern, std::int64_t first) {
+  dynamic::Found::OfPattern taken = found.take_rows(pattern);
+  if (taken.runs.empty()) return nb::none();
+  std::vector<std::int64_t> updates;
+  std::vector<std::int8_t> signs;
+  for (const dynamic::Found::Run& run : taken.runs) {
+    const auto rows = static_cast<std::size_t>(run.rows);
+    updates.insert(updates.end(), rows, first + static_cast<std::int64_t>(run.update));
+    signs.insert(signs.end(), rows, run.positive ? 1 : -1);
+  }
+  const std::size_t rows = updates.size();
+  nb::object ids = ids_of(self, taken.rows.size(), [&](std::size_t at) { return taken.rows.data()[at]; });
+  return nb::make_tuple(ids, rows, to_numpy(std::move(updates)), to_numpy(std::move(signs)));
+}
+
 nb::object names(PyVertexIds& self, const InputArray<Vertex>& vertices) {
   for (const Vertex vertex : as_span(vertices)) require(vertex < self.ids.size(), "there is no such vertex");
   return ids_of(self, vertices.size(), [&](std::size_t row) { return vertices.data()[row]; });
@@ -298,6 +316,10 @@ void bind_numbering(nb::module_& module) {
            "named"_a.none(), "unlabelled"_a)
       .def("number_strings", &number_strings, "monitor"_a, "sources"_a, "targets"_a, "kept"_a.none(),
            "named"_a.none(), "unlabelled"_a)
+      .def("apply_integers", &apply_integers, "monitor"_a, "inserts"_a, "sources"_a, "targets"_a,
+           "labels"_a.none(), "unlabelled"_a, "terms"_a, "full"_a.none(), "timeout"_a.none())
+      .def("apply_strings", &apply_strings, "monitor"_a, "inserts"_a, "sources"_a, "targets"_a,
+           "labels"_a.none(), "unlabelled"_a, "terms"_a, "full"_a.none(), "timeout"_a.none())
       .def("keep",
            [](PyVertexIds& self, std::size_t count) {
              const auto lock = locked(self.mutex);
@@ -305,6 +327,7 @@ void bind_numbering(nb::module_& module) {
            })
       .def("vertex_of", &vertex_of, "name"_a)
       .def("names", &names, "vertices"_a)
+      .def("columns", &columns, "found"_a, "pattern"_a, "first"_a)
       .def("all", &all)
       .def("__len__", [](const PyVertexIds& self) { return self.ids.size(); })
       .def_prop_ro("kind", &kind);

@@ -58,6 +58,10 @@ bool fill(text::UpdateParser& parser, std::size_t most) {
   return parser.fill(most);
 }
 
+nb::bytes bytes_of(std::string_view text) {
+  return nb::bytes(text.data(), text.size());
+}
+
 // The strings that the values are codes of; None if they are integers.
 nb::object names_of(text::UpdateParser& parser, std::size_t which) {
   if (parser.form(which) != text::Form::kNames) return nb::none();
@@ -103,6 +107,8 @@ void bind_updates(nb::module_& m) {
       .def("end", &text::UpdateParser::end)
       .def("fill", &fill, "most"_a)
       .def("take", &take)
+      .def_prop_ro("raw", [](const text::UpdateParser& parser) { return bytes_of(parser.raw()); })
+      .def_prop_ro("rest", [](const text::UpdateParser& parser) { return bytes_of(parser.rest()); })
       .def_prop_ro("filled", [](const text::UpdateParser& parser) { return parser.filled().size(); })
       .def_prop_ro("has_any", [](const text::UpdateParser& parser) { return !parser.filled().empty(); })
       .def_prop_ro("has_dates", &text::UpdateParser::has_dates)

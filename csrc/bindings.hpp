@@ -18,6 +18,8 @@ dynamic::Monitor& native_monitor_of(nanobind::handle monitor);
 
 void bind_candidates(nanobind::module_& module);
 void bind_dynamic(nanobind::module_& module);
+void bind_feed(nanobind::module_& module);
+void bind_found(nanobind::module_& module);
 void bind_generate(nanobind::module_& module);
 void bind_graph(nanobind::module_& module);
 void bind_local_counts(nanobind::module_& module);

@@ -10,6 +10,8 @@ NB_MODULE(_native, module) {
   nanobind::set_leak_warnings(false);
   motiflux::bind_candidates(module);
   motiflux::bind_dynamic(module);
+  motiflux::bind_feed(module);
+  motiflux::bind_found(module);
   motiflux::bind_generate(module);
   motiflux::bind_graph(module);
   motiflux::bind_local_counts(module);

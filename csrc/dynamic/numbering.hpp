@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/column.hpp"
+#include "dynamic/relations.hpp"
 #include "dynamic/vertex_ids.hpp"
 
 namespace motiflux::dynamic {

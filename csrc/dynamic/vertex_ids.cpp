@@ -75,23 +75,22 @@ void IntegerIds::keep(std::size_t count) {
   }
 }
 
-Vertex StringIds::add(Value id) {
+Vertex StringIds::add(Value id, std::uint32_t hash) {
   const auto number = static_cast<Vertex>(size());
-  const std::uint32_t hash = hash_of(id);
   text_.insert(text_.end(), id.begin(), id.end());
   hashes_.resize(number + std::size_t{1});
   hashes_[number] = hash;
   ends_.push_back(text_.size());
   widest_ = std::max(widest_, characters(id));
   if (2 * ends_.size() > slots_.size()) {
-    slots_.assign(std::max(kSmallest, 2 * slots_.size()), kUnknown);
+    slots_.assign(std::max(kSmallest, 2 * slots_.size()), {});
     for (Vertex one = 0; one <= number; ++one) {
       std::size_t at = hashes_[one] & (slots_.size() - 1);
-      while (slots_[at] != kUnknown) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = one;
+      while (slots_[at].number != kUnknown) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = {hashes_[one], one};
     }
   } else {
-    slots_[slot_of(id, hash)] = number;
+    slots_[slot_of(id, hash)] = {hash, number};
   }
   return number;
 }
@@ -99,7 +98,7 @@ Vertex StringIds::add(Value id) {
 void StringIds::keep(std::size_t count) {
   while (size() > count) {
     const auto last = static_cast<Vertex>(size() - 1);
-    if (!slots_.empty()) slots_[slot_of(at(last), hashes_[last])] = kUnknown;
+    if (!slots_.empty()) slots_[slot_of(at(last), hashes_[last])].number = kUnknown;
     ends_.pop_back();
     hashes_.pop_back();
     text_.resize(ends_.empty() ? 0 : ends_.back());

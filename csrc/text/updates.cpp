@@ -61,15 +61,27 @@ bool UpdateParser::fill(std::size_t most) {
 }
 
 UpdateBatch UpdateParser::take() {
+  if (options_.skips) batch_.raw = raw();
+  pass_batch();
+  return std::exchange(batch_, {});
+}
+
+void UpdateParser::drop() {
+  pass_batch();
+  batch_ = {};
+  for (Dictionary& names : names_)
+    if (names.size() > 0) names = {};
+}
+
+// Goes on behind the batch.
+void UpdateParser::pass_batch() {
   for (std::size_t which = 0; which < settled_.size(); ++which)
     settled_[which] = options_.forms[which] != Form::kOpen;
   taken_times_ = times_;
   taken_line_ = line_;
   taken_offset_ += static_cast<std::int64_t>(at_ - begin_);
-  if (options_.skips) batch_.raw = buffer_.substr(begin_, at_ - begin_);
   begin_ = at_;
   named_.clear();
-  return std::exchange(batch_, {});
 }
 
 // Takes the next complete record out of the buffer.

@@ -74,6 +74,12 @@ class UpdateParser {
   bool fill(std::size_t most);
   const UpdateBatch& filled() const { return batch_; }
   UpdateBatch take();
+  // Leaves out the updates that would be taken.
+  void drop();
+  // The text of the updates that would be taken, and the text after them.
+  std::string_view raw() const { return std::string_view(buffer_).substr(begin_, at_ - begin_); }
+  std::string_view rest() const { return std::string_view(buffer_).substr(at_); }
+  const Dictionary& names(std::size_t which) const { return names_[which]; }
   // For the result of take(): the strings of codes; and whether values are codes of strings.
   Strings take_names(std::size_t which) { return std::exchange(names_[which], {}).take(); }
   Form form(std::size_t which) const { return options_.forms[which]; }
@@ -101,6 +107,7 @@ class UpdateParser {
   std::int64_t name(Which which, std::string_view token, const std::string& what);
   void refuse(std::string_view record, const ParseError& error);
   void begin_again();
+  void pass_batch();
 
   Options options_;
   std::string buffer_;

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -366,6 +366,10 @@ class UpdateParser:
     def feed(self, chunk: bytes) -> None: ...
     def end(self) -> None: ...
     def fill(self, most: int) -> bool: ...
+    @property
+    def raw(self) -> bytes: ...
+    @property
+    def rest(self) -> bytes: ...
     def take(
         self,
     ) -> tuple[
@@ -535,6 +539,27 @@ class PutOffNoops:
     def known(self) -> bool: ...
     @property
     def count(self) -> int: ...
+
+class Terms:
+    def __init__(self, batch: bool, threads: int, at_once: int, put_off: bool, most: int) -> None: ...
+
+class Found:
+    @property
+    def noops(self) -> int: ...
+    @property
+    def put_off(self) -> PutOffNoops | None: ...
+    @property
+    def any(self) -> bool: ...
+    @property
+    def applied(self) -> int: ...
+    @property
+    def self_loops(self) -> int: ...
+    def counts(self, pattern: int) -> tuple[int, int]: ...
+    def changes(self, pattern: int) -> tuple[NDArray[np.uint64], Any, NDArray[np.int8]]: ...
+    def rows(
+        self, pattern: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int64]] | None: ...
+
 _NamedVertices: TypeAlias = tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]
 _Numbered: TypeAlias = tuple[
     NDArray[np.uint32],
@@ -568,14 +593,71 @@ class VertexIds:
         named: _NamedVertices | None,
         unlabelled: int,
     ) -> _Numbered | None: ...
+    def apply_integers(
+        self,
+        monitor: Monitor,
+        inserts: NDArray[np.bool_],
+        sources: NDArray[Any],
+        targets: NDArray[Any],
+        labels: NDArray[np.uint32] | None,
+        unlabelled: int,
+        terms: Terms,
+        full: Callable[[Found], None] | None,
+        timeout: float | None,
+    ) -> Found | Literal[False] | None: ...
+    def apply_strings(
+        self,
+        monitor: Monitor,
+        inserts: NDArray[np.bool_],
+        sources: NDArray[Any],
+        targets: NDArray[Any],
+        labels: NDArray[np.uint32] | None,
+        unlabelled: int,
+        terms: Terms,
+        full: Callable[[Found], None] | None,
+        timeout: float | None,
+    ) -> Found | Literal[False] | None: ...
     def keep(self, count: int) -> None: ...
     def vertex_of(self, name: int | str) -> int | None: ...
     def names(self, vertices: NDArray[np.uint32]) -> NDArray[Any]: ...
+    def columns(
+        self, found: Found, pattern: int, first: int
+    ) -> tuple[NDArray[Any], int, NDArray[np.int64], NDArray[np.int8]] | None: ...
     def all(self) -> NDArray[Any]: ...
     def __len__(self) -> int: ...
     @property
     def kind(self) -> str | None: ...
 
+class QuietFeed:
+    def __init__(self, words: Sequence[str]) -> None: ...
+    def run(
+        self,
+        parser: UpdateParser,
+        ids: VertexIds,
+        monitor: Monitor,
+        most: int,
+        partial: bool,
+        unlabelled: int,
+        zero: bool,
+        label_codes: NDArray[np.int32] | None,
+        terms: Terms,
+        opens: bool,
+        descriptor: int,
+        spin: float,
+    ) -> None: ...
+    @property
+    def is_open(self) -> bool: ...
+    def found(self) -> Found: ...
+    def commit(self) -> None: ...
+    def take_back(self) -> None: ...
+    def take(self) -> tuple[int, int, int, int, int, list[PutOffNoops], list[tuple[int, int]], float]: ...
+    @property
+    def batches(self) -> int: ...
+
+def read_soon(descriptor: int, spin: float, timeout: float) -> bytes | None: ...
+def plain_rows(
+    rows: Sequence[Any],
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]] | None: ...
 def vertex_codes(monitor: Monitor) -> NDArray[np.uint32]: ...
 
 class Monitor:
@@ -603,14 +685,11 @@ class Monitor:
         sources: NDArray[np.uint32],
         targets: NDArray[np.uint32],
         labels: NDArray[np.uint32] | None,
-        batch: bool,
-        threads: int,
-        at_once: int,
-        put_off: bool,
-        most: int,
-        full: Callable[[list[Any]], None] | None,
+        origins: NDArray[np.int64] | None,
+        terms: Terms,
+        full: Callable[[Found], None] | None,
         timeout: float | None,
-    ) -> tuple[list[Any], int, PutOffNoops | None, list[Any]] | None: ...
+    ) -> Found | None: ...
     def write_put_off(self) -> None: ...
     @property
     def noops_awaited(self) -> bool: ...

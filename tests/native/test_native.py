@@ -61,6 +61,7 @@ PARTS = {
     "test_sharing": SEARCH,
     "test_sharing_nested_tails": SEARCH,
     "test_updates": UPDATES,
+    "test_vertex_ids": ("csrc/dynamic/vertex_ids.cpp",),
 }
 """What a check is linked with."""
 SLOW = (SEARCH, DYNAMIC, UPDATES)

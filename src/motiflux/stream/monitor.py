@@ -73,8 +73,8 @@ class Monitor(Changing, Kept):
         absent. Edges without a time stay until they are deleted. With ``duplicates="ignore"`` an edge has the
         time of its first copy in the graph, if this copy has one.
     threads
-        Threads that read the graph, and that match the updates of one call; default: as many as this process may
-        run on.
+        Threads that read the graph and match the updates of one call; default: as many as this process may run
+        on.
     tuning
         Ablation switches, see `motiflux.config.TUNING`.
 
@@ -302,9 +302,9 @@ class Monitor(Changing, Kept):
         Parameters
         ----------
         source
-            A file (see `motiflux.open_source`, also for files that need options), a `queue.Queue`
-            (None ends it), a table with the Arrow capsule, `Updates`, or an iterable of rows, `Updates` or
-            tables.
+            A file, a pipe or a socket (see `motiflux.open_source`, also for files that need options), a
+            `queue.Queue` (None ends it), a table with the Arrow capsule, `Updates`, or an iterable of rows,
+            `Updates` or tables.
         sink
             Receiver of the matches: a file (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``, ``.arrow``; ``"-"``
             and ``"-.jsonl"`` are standard output), a `queue.Queue`, a function called with `FoundMatches`, a

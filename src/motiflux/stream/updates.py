@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from motiflux import _native
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, GraphError, StreamError
 from motiflux.graph.labels import as_column
@@ -142,6 +143,30 @@ class Updates:
         return len(self.inserts)
 
     @classmethod
+    def of_checked(
+        cls,
+        inserts: NDArray[np.bool_],
+        sources: NDArray[Any],
+        targets: NDArray[Any],
+        labels: NDArray[Any] | None = None,
+        times: NDArray[Any] | None = None,
+        vertex_labels: VertexLabels | None = None,
+        zoned: Zoned | None = None,
+    ) -> Updates:
+        """Return updates in columns that are known to be as `Updates` has them."""
+        made = object.__new__(cls)
+        made.__dict__.update(
+            inserts=inserts,
+            sources=sources,
+            targets=targets,
+            labels=labels,
+            times=times,
+            vertex_labels=vertex_labels,
+            zoned=zoned,
+        )
+        return made
+
+    @classmethod
     def of(cls, rows: Iterable[Row]) -> Updates:
         """Return updates given one by one: ``(op, source, target[, label])``, op ``"+"`` or ``"-"``.
 
@@ -151,6 +176,8 @@ class Updates:
             Names the row.
         """
         listed = _listed(rows, "updates")
+        if (columns := _native.plain_rows(listed)) is not None:
+            return cls.of_checked(columns[0].view(bool), *columns[1:])
         for number, row in enumerate(listed):
             if not isinstance(row, Sequence) or isinstance(row, str) or len(row) not in (3, 4):
                 raise StreamError(
@@ -176,6 +203,9 @@ class Updates:
         deletes: object = None,
     ) -> Updates:
         """Return deletions, then insertions: arrays [k, 2], tuples of columns, or ``(u, v[, label])``."""
+        if deletes is None and _is_plain(inserts):
+            sources, targets = np.ascontiguousarray(inserts.T)
+            return cls.of_checked(np.ones(len(sources), dtype=bool), sources, targets)
         deleted, inserted = _edge_columns(deletes, "deletes"), _edge_columns(inserts, "inserts")
         labels = None
         if deleted[2] is not None or inserted[2] is not None:
@@ -195,6 +225,8 @@ class Updates:
         ArgumentError, StreamError
             The labels or the times are invalid.
         """
+        if vertex_labels is None and times is None:
+            return self
         named = self.vertex_labels if vertex_labels is None else VertexLabels.of(vertex_labels)
         column, zoned = self.times, self.zoned
         if times is not None:
@@ -243,6 +275,13 @@ def zones_at(zoned: Zoned | None, rows: Any) -> Zoned | None:
 _Edges: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]
 
 
+def _is_plain(edges: object) -> TypeGuard[NDArray[np.int64]]:
+    """Return whether edges are integers in an array [k, 2]."""
+    if not isinstance(edges, np.ndarray) or type(edges) is not np.ndarray:
+        return False
+    return edges.dtype == np.int64 and edges.ndim == 2 and edges.shape[1] == 2
+
+
 def _edge_columns(edges: object, what: str) -> _Edges:
     if edges is None:
         empty = np.empty(0, dtype=np.int64)
@@ -272,6 +311,8 @@ def _edge_columns(edges: object, what: str) -> _Edges:
 
 
 def _listed(rows: object, what: str) -> list[Any]:
+    if isinstance(rows, list):
+        return rows
     if isinstance(rows, str) or not isinstance(rows, Iterable):
         raise StreamError(f"{what}: expected rows, found {rows!r}")
     return list(rows)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from motiflux import _native
 from motiflux.errors import CountOverflowError, MotifluxError, StreamError
 from motiflux.pattern import Pattern
-from motiflux.stream.matching.core import Call, Core, Watched
-from motiflux.stream.matching.delta import NO_NUMBERS, Delta, PatternDelta
-from motiflux.stream.matching.match_rows import NO_RUNS, MatchRows, Runs
+from motiflux.stream.matching.core import Call, Core
+from motiflux.stream.matching.delta import Changes, Delta
+from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.matching.noops import Noops
-from motiflux.stream.matching.numbering import NativeUpdates, original
+from motiflux.stream.matching.numbering import NativeUpdates
 from motiflux.stream.sources.source import Batch
 from motiflux.stream.updates import Updates
 
@@ -24,6 +22,9 @@ _AT_ONCE = {"auto": 0, "on": 1, "off": 2}
 
 _MOST_WORDS = 1 << 22
 """Rows of more vertices in total are delivered while a call still runs."""
+
+_Outcome = tuple[Changes, dict[str, int]]
+"""The changes, and the numbers of updates and others of the same names in `Delta`."""
 
 Give = Callable[[list[tuple[Pattern, MatchRows]], bool], None]
 """Takes blocks of matches, by pattern; and whether they are the last of the call."""
@@ -59,10 +60,10 @@ class Changing(Core):
     """A monitor's inside to which updates are applied."""
 
     def _apply(self, updates: Updates, terms: Terms) -> Delta:
-        return self._change(lambda: self._prepared(updates), len(updates), 1, terms)
+        return self._change(lambda end: self._applied(updates, terms.give, end), len(updates), 1, terms)
 
     def _advance(self, moment: object) -> Delta:
-        return self._change(lambda: self._leaving(moment), 0, 0, Terms())
+        return self._change(lambda end: self._left(moment, end), 0, 0, Terms())
 
     def _refusal(self, updates: Updates) -> StreamError | None:
         """Return why updates cannot be applied, None if they can; nothing is applied."""
@@ -82,13 +83,12 @@ class Changing(Core):
         return None
 
     def _change(
-        self,
-        prepare: Callable[[], tuple[NativeUpdates, dict[str, Any]]],
-        updates: int,
-        batches: int,
-        terms: Terms,
+        self, work: Callable[[float | None], _Outcome], updates: int, batches: int, terms: Terms
     ) -> Delta:
-        """Apply the updates that `prepare` returns, all or none, and return the delta."""
+        """Apply updates by `work`, all or none, and return the delta.
+
+        `work` gets the moment at which it has to end.
+        """
         start = time.perf_counter()
         call = Call()
         marked = None
@@ -98,16 +98,10 @@ class Changing(Core):
             native = self._open()
             native.begin()
             marked = self._mark()
-            applied, known = prepare()
-            left = None if terms.timeout is None else terms.timeout + start - time.perf_counter()
-            found, noops, rows = self._matched(applied, terms.give, left)
-            patterns = {
-                pattern: self._pattern_delta(pattern, watched, found, rows, applied)
-                for pattern, watched in self._watched.items()
-            }
-            delta = Delta(patterns, found_noops=noops, seconds=time.perf_counter() - start, **known)
+            changes, known = work(None if terms.timeout is None else start + terms.timeout)
+            delta = self._delta_of(changes, known, time.perf_counter() - start)
             if terms.give is not None:
-                terms.give(self._blocks(rows, applied), True)
+                terms.give(changes.blocks(), True)
             if terms.ready is not None:
                 terms.ready()
             # No call from here on: an interrupt by Ctrl-C then leaves nothing applied.
@@ -136,43 +130,72 @@ class Changing(Core):
                 raise CountOverflowError(f"{error}; nothing of the call was applied") from error
             raise
 
+    def _delta_of(self, changes: Changes, known: dict[str, Any], seconds: float) -> Delta:
+        return Delta(changes, seconds=seconds, **known)
+
+    def _no_delta(self, seconds: float) -> Delta:
+        """Return the delta of a call that was stopped."""
+        return Delta(self._changes(None), updates=0, seconds=seconds, complete=False)
+
+    def _changes(self, found: _native.Found | None) -> Changes:
+        watched = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]
+        return Changes(found, watched, self._numbering.ids)
+
+    def _applied(self, updates: Updates, give: Give | None, end: float | None) -> _Outcome:
+        """Apply and match updates."""
+        if self.takes_plain_updates and updates.times is None and updates.vertex_labels is None:
+            full = None if give is None else self._full(give)
+            found = self._numbering.apply_brief(updates, self._native, self._terms(), full, _left(end))
+            if found is None:
+                raise _TimeIsUp
+            if found:
+                self._snapshot = None
+                known = {"updates": found.applied, "found_noops": self._noops(found)}
+                known["self_loops"] = found.self_loops
+                return self._changes(found), known
+        applied, counts = self._prepared(updates)
+        return self._matched(applied, counts, give, end)
+
+    def _left(self, moment: object, end: float | None) -> _Outcome:
+        """Apply and match the deletions of the edges that leave the window until a moment."""
+        applied, counts = self._leaving(moment)
+        return self._matched(applied, counts, None, end)
+
     def _matched(
-        self, applied: NativeUpdates, give: Give | None, timeout: float | None
-    ) -> tuple[list[Any], Noops, list[Any]]:
-        """Apply updates natively; return the changes by slot, the no-ops, and rows by slot."""
+        self, applied: NativeUpdates, counts: dict[str, int], give: Give | None, end: float | None
+    ) -> _Outcome:
+        """Apply and match updates natively."""
         self._snapshot = None
         found = self._native.apply(
             applied.inserts,
             applied.sources,
             applied.targets,
             applied.labels,
-            self.mode == "batch",
-            self._threads,
-            _AT_ONCE[self._options.switches["at_once"]],
-            self._options.switches["put_off"] == "on",
-            _MOST_WORDS,
-            None if give is None else lambda rows: give(self._blocks(rows, applied), False),
-            timeout,
+            applied.origin,
+            self._terms(),
+            None if give is None else self._full(give),
+            _left(end),
         )
         if found is None:
             raise _TimeIsUp
-        changes, noops, put_off, rows = found
-        return changes, Noops(noops, put_off, self._write_put_off), rows
+        return self._changes(found), {**counts, "found_noops": self._noops(found)}
 
-    def _no_delta(self, seconds: float) -> Delta:
-        """Return the delta of a call that was stopped."""
-        none: tuple[Any, ...] = (0, 0, NO_NUMBERS, NO_NUMBERS)
-        nothing = np.empty(0, dtype=np.uint32)
-        applied = NativeUpdates(np.empty(0, dtype=np.uint8), nothing, nothing, None, None)
-        patterns = {
-            pattern: self._pattern_delta(
-                pattern, watched, {watched.slot: none}, {watched.slot: None}, applied
-            )
-            for pattern, watched in self._watched.items()
-        }
-        return Delta(patterns, updates=0, seconds=seconds, complete=False)
+    def _noops(self, found: _native.Found) -> Noops:
+        return Noops(found.noops, found.put_off, self._write_put_off)
 
-    def _prepared(self, updates: Updates) -> tuple[NativeUpdates, dict[str, Any]]:
+    def _full(self, give: Give) -> Callable[[_native.Found], None]:
+        """Return a function that gives the matches found so far, while a call runs."""
+        return lambda found: give(self._changes(found).blocks(), False)
+
+    def _terms(self) -> _native.Terms:
+        if self._native_terms is None:
+            switches = self._options.switches
+            at_once, put_off = _AT_ONCE[switches["at_once"]], switches["put_off"] == "on"
+            in_batches = self.mode == "batch"
+            self._native_terms = _native.Terms(in_batches, self._threads, at_once, put_off, _MOST_WORDS)
+        return self._native_terms
+
+    def _prepared(self, updates: Updates) -> tuple[NativeUpdates, dict[str, int]]:
         """Return updates in internal numbers, with the deletions that the window sets off."""
         columns = self._numbering.columns(updates, self._open())
         applied, expired = self._with_expired(columns)
@@ -185,7 +208,7 @@ class Changing(Core):
             "expired": expired,
         }
 
-    def _leaving(self, moment: object) -> tuple[NativeUpdates, dict[str, Any]]:
+    def _leaving(self, moment: object) -> tuple[NativeUpdates, dict[str, int]]:
         """Return the deletions of the edges that leave the window until a moment."""
         until, late = self._numbering.clock.reach(moment)
         inserts, sources, targets, labels, origin, expired = self._open().advance(until)
@@ -207,45 +230,6 @@ class Changing(Core):
             origin = columns.origin[origin]
         return NativeUpdates(inserts, sources, targets, labels, origin), expired
 
-    def _blocks(self, rows: list[Any], applied: NativeUpdates) -> list[tuple[Pattern, MatchRows]]:
-        """Return blocks of rows by pattern, in the order of the native monitor."""
-        origin = applied.origin if self.mode == "sequence" else None
-        return [
-            (pattern, _match_rows(rows[watched.slot], origin))
-            for pattern, watched in self._watched.items()
-            if rows[watched.slot] is not None
-        ]
-
-    def _pattern_delta(
-        self,
-        pattern: Pattern,
-        watched: Watched,
-        found: Sequence[Any] | Mapping[int, Any],
-        rows: Sequence[Any] | Mapping[int, Any],
-        applied: NativeUpdates,
-    ) -> PatternDelta:
-        positive, negative, numbers, matches = found[watched.slot]
-        if isinstance(matches, list):
-            matches = np.array(matches, dtype=object)
-        listed = None
-        origin = applied.origin if self.mode == "sequence" else None
-        if watched.listed:
-            none = MatchRows.of_runs(np.empty((0, len(pattern.vertices)), dtype=np.uint32), NO_RUNS)
-            listed = none if rows[watched.slot] is None else _match_rows(rows[watched.slot], origin)
-        if self.mode == "batch":
-            numbers = matches = NO_NUMBERS
-        net_signs: NDArray[np.int8] = np.where(applied.inserts[numbers], np.int8(1), np.int8(-1))
-        return PatternDelta(
-            pattern,
-            positive,
-            negative,
-            original(numbers, origin),
-            matches,
-            net_signs,
-            listed,
-            self._numbering.ids,
-        )
-
     def _check_strict(self, updates: Updates, columns: NativeUpdates) -> None:
         at = self._open().first_noop(columns.inserts, columns.sources, columns.targets, columns.labels)
         if at == len(columns.sources):
@@ -259,7 +243,6 @@ class Changing(Core):
         raise StreamError(f"updates, row {row}: expected an edge that is there to delete, found {edge}", row)
 
 
-def _match_rows(found: tuple[Any, ...], origin: NDArray[np.int64] | None) -> MatchRows:
-    """Return the rows of a pattern from the native monitor."""
-    vertices, updates, positives, ends = found
-    return MatchRows.of_runs(vertices, Runs(original(updates, origin), positives.view(bool), ends))
+def _left(end: float | None) -> float | None:
+    """Return the seconds until a moment."""
+    return None if end is None else end - time.perf_counter()

@@ -76,6 +76,9 @@ class Core:
         self._base = graph
         self._numbering = Numbering(graph, options.clock())
         self._native = loaded(graph, count_copies=options.count_copies, threads=threads)
+        self._native_terms: _native.Terms | None = None
+        # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.
+        self.takes_plain_updates = options.span is None and not options.strict
         self._watched: dict[Pattern, Watched] = {}
         self._snapshot: Graph | None = graph
         self._fill_window(edge_times)
@@ -110,7 +113,8 @@ class Core:
             latest = self._numbering.clock.latest
             inserts, sources, targets, labels, _, expired = self._native.advance(latest)
             if expired:
-                self._native.apply(inserts, sources, targets, labels, False, 1, 0, True, 1, None, None)
+                terms = _native.Terms(batch=False, threads=1, at_once=0, put_off=True, most=1)
+                self._native.apply(inserts, sources, targets, labels, None, terms, None, None)
                 self._snapshot = None
 
     def __repr__(self) -> str:

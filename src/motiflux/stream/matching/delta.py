@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, PatternLike, as_pattern
-from motiflux.stream.matching.match_rows import MatchRows
+from motiflux.stream.matching.match_rows import NO_RUNS, MatchRows, Runs
 from motiflux.stream.matching.names import GrowingIds
 from motiflux.stream.matching.noops import Noops
 from motiflux.units import grouped, quantity, seconds_text
@@ -87,6 +88,93 @@ class PatternDelta:
         return self._ids.names(self._rows().of_sign(positive=positive))
 
 
+class Changes(Mapping[Pattern, PatternDelta]):
+    """The changes of patterns, read from the native result when they are asked for.
+
+    Parameters
+    ----------
+    found
+        The native result; None: nothing was applied.
+    watched
+        The patterns, each with its number there, and whether its matches are given.
+    ids
+        The ids of vertices.
+    """
+
+    def __init__(
+        self,
+        found: _native.Found | None,
+        watched: Sequence[tuple[Pattern, int, bool]],
+        ids: GrowingIds,
+    ) -> None:
+        self.found = found
+        self._watched = watched
+        self._ids = ids
+        self._rows: dict[int, MatchRows | None] = {}
+        self._made: dict[Pattern, PatternDelta] | None = None
+
+    def __getitem__(self, pattern: Pattern) -> PatternDelta:
+        return self._all()[pattern]
+
+    def __iter__(self) -> Iterator[Pattern]:
+        return (pattern for pattern, *_ in self._watched)
+
+    def __len__(self) -> int:
+        return len(self._watched)
+
+    def any(self) -> bool:
+        """Return whether a pattern has changes."""
+        return self.found is not None and self.found.any
+
+    def counts(self) -> list[tuple[int, int]]:
+        """Return how many matches of each pattern appeared and vanished."""
+        if self.found is None:
+            return [(0, 0)] * len(self)
+        return [self.found.counts(slot) for _, slot, _ in self._watched]
+
+    def blocks(self) -> list[tuple[Pattern, MatchRows]]:
+        """Return the matches by pattern, where there are any."""
+        rows = [(pattern, self._rows_of(slot)) for pattern, slot, listed in self._watched if listed]
+        return [(pattern, block) for pattern, block in rows if block is not None]
+
+    def _rows_of(self, slot: int) -> MatchRows | None:
+        if slot not in self._rows:
+            self._rows[slot] = None if self.found is None else rows_of(self.found, slot)
+        return self._rows[slot]
+
+    def _all(self) -> dict[Pattern, PatternDelta]:
+        if self._made is None:
+            self._made = {one[0]: self._one(*one) for one in self._watched}
+        return self._made
+
+    def _one(self, pattern: Pattern, slot: int, listed: bool) -> PatternDelta:
+        positive = negative = 0
+        updates: NDArray[np.uint64] = NO_NUMBERS
+        matches: Any = NO_NUMBERS
+        signs: NDArray[np.int8] = _NO_SIGNS
+        if self.found is not None:
+            positive, negative = self.found.counts(slot)
+            updates, matches, signs = self.found.changes(slot)
+        if isinstance(matches, list):
+            matches = np.array(matches, dtype=object)
+        rows = None
+        if listed:
+            rows = self._rows_of(slot)
+            if rows is None:
+                table = np.empty((0, len(pattern.vertices)), dtype=np.uint32)
+                rows = MatchRows.of_runs(table, NO_RUNS)
+        return PatternDelta(pattern, positive, negative, updates, matches, signs, rows, self._ids)
+
+
+def rows_of(found: _native.Found, slot: int) -> MatchRows | None:
+    """Return the matches of a pattern, which are taken out; None if there are none."""
+    taken = found.rows(slot)
+    if taken is None:
+        return None
+    vertices, updates, positives, ends = taken
+    return MatchRows.of_runs(vertices, Runs(updates, positives.view(bool), ends))
+
+
 @dataclass(frozen=True, eq=False)
 class Delta:
     """The change by the updates of a call.
@@ -149,6 +237,13 @@ class Delta:
         return len(self.patterns)
 
 
+def counts_of(delta: Delta) -> list[tuple[int, int]]:
+    """Return how many matches of each pattern appeared and vanished."""
+    if isinstance(delta.patterns, Changes):
+        return delta.patterns.counts()
+    return [(one.positive, one.negative) for one in delta]
+
+
 def _page(delta: Delta) -> str:
     """Return the changes by pattern, and the first matches of the first patterns that have any."""
     from motiflux.draw.page import facts_table, rows_table  # needed in notebooks only
@@ -205,3 +300,4 @@ def chosen_pattern(wanted: PatternLike | int, patterns: Sequence[Pattern]) -> Pa
 
 
 NO_NUMBERS = np.empty(0, dtype=np.uint64)
+_NO_SIGNS = np.empty(0, dtype=np.int8)

@@ -83,7 +83,7 @@ class GrowingLabels:
         if labels.dtype.kind == "i" and len(labels) and labels.min() >= 0 and labels.max() < _DIRECT:
             codes: NDArray[Any] = self._table[labels]
             if (unknown := codes < 0).any():
-                for label in np.unique(labels[unknown]).tolist():
+                for label in np.flatnonzero(np.bincount(labels[unknown])).tolist():
                     self._table[label] = self.code(label)
                 codes = self._table[labels]
             return codes.astype(np.uint32)
@@ -92,6 +92,10 @@ class GrowingLabels:
         if None in known:
             known = [self.code(label) for label in listed]
         return np.array(known, dtype=np.uint32)
+
+    def table(self) -> NDArray[np.int32] | None:
+        """Return the codes of small integers, -1 where one is unknown; None if labels are not integers."""
+        return self._table if self.kind_in_use == "i" else None
 
     def keep(self, count: int) -> None:
         """Drop the labels after the first `count`."""
@@ -136,8 +140,21 @@ class GrowingIds:
 
     def names(self, vertices: VertexArray | NDArray[np.int64]) -> NDArray[Any]:
         """Return the ids of vertices, in the shape given."""
-        wanted = np.ascontiguousarray(vertices, dtype=np.uint32)
-        return _as_ids(self.native.names(wanted.reshape(-1))).reshape(wanted.shape)
+        wanted = vertices.astype(np.uint32, copy=False)
+        return _as_ids(self.native.names(wanted.reshape(-1))).reshape(vertices.shape)
+
+    def columns(
+        self, found: _native.Found, slot: int, first: int
+    ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int8]] | None:
+        """Return the ids [rows, k], updates and signs of the matches of a pattern, which are taken out.
+
+        None if there are none. Updates are counted from `first`.
+        """
+        taken = self.native.columns(found, slot, first)
+        if taken is None:
+            return None
+        ids, rows, updates, signs = taken
+        return _as_ids(ids).reshape(rows, -1), updates, signs
 
     def all(self) -> NDArray[Any]:
         """Return the ids of all vertices."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,10 @@ from motiflux.stream.updates import Updates, VertexLabels
 from motiflux.stream.window import Clock
 from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, VertexId
 
-_NO_CODE = 2**32 - 1
+_BRIEF = 1 << 12
+"""Updates that are numbered so fast that Ctrl-C need not wait for it."""
+
+NO_CODE = 2**32 - 1
 """The code of vertices without a label, where no element has that label."""
 
 
@@ -141,6 +144,50 @@ class Numbering:
         inserted = inserts.view(np.uint8)
         return NativeUpdates(inserted, sources, targets, codes, origin, moments, self_loops + loops, late)
 
+    def apply_brief(
+        self,
+        updates: Updates,
+        native: _native.Monitor,
+        terms: _native.Terms,
+        full: Callable[[_native.Found], None] | None,
+        timeout: float | None,
+    ) -> _native.Found | Literal[False] | None:
+        """Apply updates with external ids in one call, if they are few and need nothing else.
+
+        Returns
+        -------
+        Found, False or None
+            False if nothing was done: `columns` has to be used. None after the timeout; undo the call.
+        """
+        sources, targets = updates.sources, updates.targets
+        kind = sources.dtype.kind
+        if kind != self.ids.native.kind or targets.dtype.kind != kind or not 0 < len(sources) <= _BRIEF:
+            return False
+        labels = updates.labels
+        self.edge_labels.admit("i" if labels is None else labels.dtype.kind, "updates, labels")
+        if labels is not None:
+            labels = self.edge_labels.codes_of(labels)
+        elif self.edge_labels.find(DEFAULT_LABEL) != 0:
+            return False
+        unlabelled = self.plain_code()
+        if kind == "U":
+            apply = self.ids.native.apply_strings
+            sources, targets = code_points(sources), code_points(targets)
+        else:
+            apply = self.ids.native.apply_integers
+        return apply(native, updates.inserts, sources, targets, labels, unlabelled, terms, full, timeout)
+
+    def plain_code(self) -> int:
+        """Return the code of new vertices without a label, `NO_CODE` if adding them takes more than that."""
+        if self.vertex_labels.kind_in_use != "i" or self.awaited:
+            return NO_CODE
+        default = self.vertex_labels.find(DEFAULT_LABEL)
+        return NO_CODE if default is None else default
+
+    def may_lack_labels(self) -> bool:
+        """Return whether edges without a label have the code 0."""
+        return self.edge_labels.kind_in_use == "i" and self.edge_labels.find(DEFAULT_LABEL) == 0
+
     def _kind_of(self, updates: Updates) -> str:
         """Return the kind of the ids; refuse others than those of the graph."""
         kind = updates.sources.dtype.kind
@@ -174,7 +221,7 @@ class Numbering:
             places = np.ascontiguousarray(names.positions, dtype=np.int64)
             named = (ids, self.vertex_labels.codes_of(names.labels), places)
         default = self.vertex_labels.find(DEFAULT_LABEL)
-        unlabelled = _NO_CODE if default is None else default
+        unlabelled = NO_CODE if default is None else default
         ends: tuple[NDArray[Any], NDArray[Any]] = (updates.sources, updates.targets)
         if not len(updates):  # columns of no ids may have any type
             ends = (np.empty(0, dtype="<U1" if of_strings else np.int64),) * 2
@@ -196,7 +243,7 @@ class Numbering:
     def _changed_label(self, named: VertexLabels | None, at: int, before: int) -> StreamError:
         assert named is not None
         name, label, position = (column[at].item() for column in (named.ids, named.labels, named.positions))
-        had = DEFAULT_LABEL if before == _NO_CODE else self.vertex_labels.values[before]
+        had = DEFAULT_LABEL if before == NO_CODE else self.vertex_labels.values[before]
         return StreamError(
             f"vertex {name!r}: expected the label it has, {had!r}, found {label!r}; "
             "labels of vertices do not change",
@@ -233,8 +280,3 @@ class Numbering:
         if kind != self.vertex_labels.kind_in_use:
             name = self.ids.names(np.array([vertex]))[0].item()
             self.vertex_labels.admit(kind, f"vertex {name!r}, label")
-
-
-def original(numbers: NDArray[np.uint64], origin: NDArray[np.int64] | None) -> NDArray[np.uint64]:
-    """Return positions among the applied updates as positions among the given ones."""
-    return numbers if origin is None else origin[numbers.astype(np.int64)].astype(np.uint64)

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.pattern import Pattern
 from motiflux.stream.matching.core import Core
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.run.held import Held
+from motiflux.stream.run.totals import PatternNumbers
 from motiflux.stream.sinks.sink import FoundMatches, Sink
 from motiflux.stream.sources.source import Batch
 
@@ -42,20 +44,43 @@ class Delivery:
         self._times: NDArray[Any] | None = None
         self._causes: Batch | None = None
         self._first_update = 0
-        self._patterns: list[Pattern] = list(monitor.patterns)
-        self._numbers = {pattern: number for number, pattern in enumerate(self._patterns)}
+        self._in_batches = monitor.mode == "batch"
+        self._numbers = PatternNumbers()
+        self._number_patterns()
+        self.is_begun = False
+        """Whether a batch is being delivered."""
         self.there = 0.0
         """When the last batch's matches were there."""
 
+    def give_whole(self, found: _native.Found) -> None:
+        """Hand all matches of a batch to the sink, of which only the matches are wanted."""
+        self.is_begun = True
+        monitor = self._monitor
+        first = monitor.batches_applied if self._in_batches else monitor.updates_applied
+        if self._sink.uninterrupted:
+            self._shield.up()
+        for pattern, watched in monitor._watched.items():
+            number = self._numbers.of(pattern)
+            if not watched.listed:
+                continue
+            columns = monitor._numbering.ids.columns(found, watched.slot, first)
+            if columns is not None:
+                ids, updates, signs = columns
+                self._sink.write(FoundMatches(pattern, number, signs, updates, None, ids))
+        self._sink.flush()
+        self._shield.up()
+
+    def _number_patterns(self) -> None:
+        for pattern in self._monitor.patterns:
+            self._numbers.of(pattern)
+
     def begin(self, batch: Batch) -> None:
         """Take matches of this batch from now on."""
+        self.is_begun = True
         self.given.clear()
         self._tallies.clear()
-        for pattern in self._monitor.patterns:
-            if pattern not in self._numbers:
-                self._numbers[pattern] = len(self._patterns)
-                self._patterns.append(pattern)
-        in_batches = self._monitor.mode == "batch"
+        self._number_patterns()
+        in_batches = self._in_batches
         self._causes = batch if self._sink.wants_changes and not in_batches else None
         self._times = batch.updates.times
         if in_batches and self._times is not None:
@@ -65,7 +90,7 @@ class Delivery:
     def give(self, blocks: list[tuple[Pattern, MatchRows]], last: bool) -> None:
         """Take blocks of matches by pattern; when they are the last, all go to the sink."""
         for pattern, rows in blocks:
-            number = self._numbers[pattern]
+            number = self._numbers.of(pattern)
             self._held.put(number, rows)
             if self.most is not None:
                 self._tallies.append((number, *rows.by_update()))
@@ -90,6 +115,8 @@ class Delivery:
                 return
             rows = rows.part(0, left)
         self._sink.write(self._found(number, rows))
+        if self.most is None:
+            return
         positive = int(rows.runs.sizes[rows.runs.positive].sum())
         self.given[number, 1] += positive
         self.given[number, -1] += len(rows) - positive
@@ -110,7 +137,7 @@ class Delivery:
 
     def given_of(self, pattern: Pattern) -> tuple[int, int]:
         """Return how many matches of a pattern it got of the last batch: appeared, vanished."""
-        number = self._numbers[pattern]
+        number = self._numbers.of(pattern)
         return self.given[number, 1], self.given[number, -1]
 
     def acknowledge(self) -> None:
@@ -119,6 +146,7 @@ class Delivery:
 
     def end(self) -> None:
         """Forget what was not delivered: the batch is applied, or taken back."""
+        self.is_begun = False
         self._held.drop()
 
     def _found(self, number: int, rows: MatchRows) -> FoundMatches:
@@ -129,7 +157,7 @@ class Delivery:
             if self._causes.attributes is not None and self._causes.lines is not None:
                 attributes = self._causes.attributes(self._causes.lines[updates])
         return FoundMatches(
-            self._patterns[number],
+            self._numbers.patterns[number],
             number,
             rows.by_row(np.where(rows.runs.positive, 1, -1).astype(np.int8)),
             updates + self._first_update,
@@ -147,7 +175,7 @@ class Shield:
     """
 
     def __init__(self) -> None:
-        self._is_up = False
+        self.is_up = False
         self._arrived: list[tuple[int, FrameType | None]] = []
         self._handlers: dict[int, Any] = {}
 
@@ -166,7 +194,7 @@ class Shield:
                 signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self._is_up:
+        if self.is_up:
             self._arrived.append((number, frame))
         else:
             self._handlers[number](number, frame)
@@ -177,11 +205,11 @@ class Shield:
 
     def up(self) -> None:
         """Let them wait from now on."""
-        self._is_up = True
+        self.is_up = True
 
     def down(self) -> None:
         """Handle an interrupt that arrived."""
-        self._is_up = False
+        self.is_up = False
         arrived, self._arrived = self._arrived, []
         for number, frame in arrived[:1]:
             self._handlers[number](number, frame)

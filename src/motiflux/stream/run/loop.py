@@ -12,13 +12,14 @@ from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, StreamError
 from motiflux.io.files.progress import Update, is_shown, meter, shares_terminal
 from motiflux.stream.matching.changing import Changing, Terms
-from motiflux.stream.matching.delta import Delta
+from motiflux.stream.matching.delta import Delta, counts_of
 from motiflux.stream.run.delivery import Delivery, Shield
 from motiflux.stream.run.limit import first_matches
+from motiflux.stream.run.quiet import QuietBatches
 from motiflux.stream.run.skipping import without_refused
 from motiflux.stream.run.totals import Sums, Totals
 from motiflux.stream.sinks.sink import Sink
-from motiflux.stream.sources.source import DEFAULT_SIZE, Batch, Request, Source
+from motiflux.stream.sources.source import DEFAULT_SIZE, Batch, Feeding, Request, Source
 from motiflux.stream.updates import Updates
 from motiflux.units import quantity, quantity_was
 
@@ -93,6 +94,8 @@ class Run:
         self._is_cut = False
         self._saver = saver
         self._prints = self._wants_changes = False
+        self._quiet: QuietBatches | None = None
+        self._report: Callable[[Batch], None] = lambda batch: None
 
     def deltas(self) -> Iterator[Delta]:
         """Apply and yield, batch by batch."""
@@ -119,6 +122,11 @@ class Run:
         stop: KeyboardInterrupt | None = None
         self._sums.watch(self._monitor.patterns)
         self._prints, self._wants_changes = sink.prints, sink.wants_changes
+        size = DEFAULT_SIZE if self._size is None else self._size
+        delivers = self._limit is None and not sink.wants_changes
+        self._quiet = QuietBatches(
+            self._monitor, sink, delivery, self._sums, self._shield, size, delivers=delivers
+        )
         try:
             sink.open(self._monitor.patterns)
             try:
@@ -139,12 +147,30 @@ class Run:
         return self._totals(complete=complete, stop=None if complete else stop)
 
     def _play(self, delivery: Delivery | None) -> None:
-        with self._shield, self._reporting() as report:
-            for batch in self._batches():
-                delta = self._applied(batch, delivery)
-                report(batch)
-                if self._saver is not None and delta.complete:
-                    self._saver.after(len(batch.updates))
+        with self._shield, self._reporting() as self._report:
+            try:
+                for batch in self._batches():
+                    delta = self._applied(batch, delivery)
+                    self._report(batch)
+                    if self._saver is not None and delta.complete:
+                        self._saver.after(len(batch.updates))
+            finally:
+                self._note_quiet()
+
+    def _pass_quiet(self, feeding: Feeding) -> bool:
+        """Apply batches that need no more than native code; return whether the run goes on."""
+        assert self._quiet is not None
+        report = self._report if self._progress else None
+        while updates := self._quiet.go_on(feeding, report):
+            if self._saver is not None:
+                self._saver.after(updates)
+            if self._is_late():
+                return False
+        return True
+
+    def _note_quiet(self) -> None:
+        if self._quiet is not None:
+            self._quiet.note()
 
     def _batches(self) -> Iterator[Batch]:
         monitor = self._monitor
@@ -158,6 +184,7 @@ class Run:
             idle=None if self._saver is None else self._saver.idle,
             attributes=self._wants_changes and monitor.mode == "sequence",
             times=monitor.needs_times,
+            quiet=None if self._quiet is None else self._pass_quiet,
             **monitor.kinds(),
         )
         if self._is_late() or self._is_enough():
@@ -225,7 +252,7 @@ class Run:
 
     def _counts(self, delta: Delta, delivery: Delivery | None) -> list[tuple[int, int]]:
         """Return how many matches of each pattern appeared and vanished, up to the limit."""
-        counts = [(one.positive, one.negative) for one in delta]
+        counts = counts_of(delta)
         most = None if self._limit is None else self._limit - self._sums.matches
         if most is None or sum(map(sum, counts)) <= most:
             return counts

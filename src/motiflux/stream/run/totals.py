@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from motiflux import _native
 from motiflux.pattern import Pattern
 from motiflux.stream.matching.delta import Delta, chosen_pattern
-from motiflux.stream.matching.noops import NoopSum
+from motiflux.stream.matching.noops import Noops, NoopSum
 from motiflux.stream.sources.source import Batch
 
 _STEPS = 64
@@ -40,6 +41,12 @@ class Latencies:
         microseconds = max(1e6 * seconds, _LEAST_US)
         self._counts[round(_STEPS * math.log2(microseconds))] += updates
         self._most = max(self._most, microseconds)
+
+    def add_steps(self, steps: Sequence[tuple[int, int]], most: float) -> None:
+        """Take numbers of updates by step of latency, and the greatest latency in microseconds."""
+        for step, updates in steps:
+            self._counts[step] += updates
+        self._most = max(self._most, most)
 
     def summary(self) -> Latency | None:
         """Return percentiles; None where there were no updates."""
@@ -126,11 +133,35 @@ class Totals:
         return self.patterns[known.index(chosen_pattern(pattern, known))]
 
 
+class PatternNumbers:
+    """Numbers patterns in the order in which they occur; equal patterns have one number.
+
+    Each object is compared once: comparing patterns takes longer than a small batch.
+    """
+
+    def __init__(self) -> None:
+        self.patterns: list[Pattern] = []
+        self._numbers: dict[Pattern, int] = {}
+        self._known: dict[int, tuple[int, Pattern]] = {}
+
+    def of(self, pattern: Pattern) -> int:
+        """Return the number of a pattern."""
+        known = self._known.get(id(pattern))
+        if known is not None:
+            return known[0]
+        number = self._numbers.setdefault(pattern, len(self.patterns))
+        if number == len(self.patterns):
+            self.patterns.append(pattern)
+        self._known[id(pattern)] = (number, pattern)  # the object stays, and so does its id
+        return number
+
+
 class Sums:
     """Adds up the results of batches."""
 
     def __init__(self) -> None:
-        self._patterns: dict[Pattern, tuple[int, int]] = {}
+        self._numbers = PatternNumbers()
+        self._counts: list[tuple[int, int]] = []
         self.latencies = Latencies()
         self._updates = self._expired = 0
         self._noops = NoopSum()
@@ -149,14 +180,12 @@ class Sums:
     def watch(self, patterns: tuple[Pattern, ...]) -> None:
         """Know of patterns before anything is found."""
         for pattern in patterns:
-            self._patterns.setdefault(pattern, (0, 0))
+            self._numbers.of(pattern)
+        self._counts += [(0, 0)] * (len(self._numbers.patterns) - len(self._counts))
 
     def add(self, batch: Batch, delta: Delta, seconds: float, counts: Sequence[tuple[int, int]]) -> None:
         """Add a batch, its delta, the latency of its updates and its matches: by pattern, both signs."""
-        for pattern, (more, less) in zip(delta.patterns, counts, strict=True):
-            positive, negative = self._patterns.get(pattern, (0, 0))
-            self._patterns[pattern] = (positive + more, negative + less)
-            self.matches += more + less
+        self.add_matches(delta.patterns, counts)
         self.origin, self.unit = batch.origin, batch.unit
         self._updates += delta.updates
         self._noops.add(delta.found_noops)
@@ -168,11 +197,38 @@ class Sums:
         if len(batch.updates):
             self.latencies.add(seconds, len(batch.updates))
 
+    def add_matches(self, patterns: Iterable[Pattern], counts: Sequence[tuple[int, int]]) -> None:
+        """Add how many matches of patterns appeared and vanished."""
+        for pattern, (more, less) in zip(patterns, counts, strict=True):
+            number = self._numbers.of(pattern)
+            if number == len(self._counts):
+                self._counts.append((0, 0))
+            positive, negative = self._counts[number]
+            self._counts[number] = (positive + more, negative + less)
+            self.matches += more + less
+
+    def add_quiet(self, feed: _native.QuietFeed, origin: str, write: Callable[[], None]) -> tuple[int, int]:
+        """Add the quiet batches since the last time; return the numbers of updates and of batches.
+
+        `write` writes the updates that were put off.
+        """
+        given, applied, batches, self_loops, noops, put_off, steps, most = feed.take()
+        self.origin, self.unit = origin, "line"
+        self._updates += applied
+        self._noops.add(Noops(noops))
+        for awaited in put_off:
+            self._noops.add(Noops(0, awaited, write))
+        self.self_loops += self_loops
+        self.batches += batches
+        self.latencies.add_steps(steps, most)
+        return given, batches
+
     def totals(
         self, seconds: float, *, complete: bool, stopped_by: KeyboardInterrupt | None = None
     ) -> Totals:
         """Return all of it."""
-        patterns = tuple(PatternTotal(pattern, *counts) for pattern, counts in self._patterns.items())
+        counted = zip(self._numbers.patterns, self._counts, strict=True)
+        patterns = tuple(PatternTotal(pattern, *counts) for pattern, counts in counted)
         return Totals(
             patterns,
             self._updates,

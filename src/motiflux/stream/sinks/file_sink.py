@@ -65,6 +65,11 @@ class FileSink(Sink):
         self.written = 0
         """Rows so far."""
 
+    @property
+    def wants_empty_batches(self) -> bool:
+        """Whether the first batch has not made the file yet."""
+        return self._file is None and self._suffix in _TEXT
+
     def check(self, patterns: tuple[Pattern, ...]) -> None:
         """Refuse a file that is shorter than the data that stays, or has other columns."""
         if self._kept is None:

@@ -26,6 +26,11 @@ class SeveralSinks(Sink):
         self.prints = any(sink.prints for sink in self.sinks)
         self.uninterrupted = any(sink.uninterrupted for sink in self.sinks)
 
+    @property
+    def wants_empty_batches(self) -> bool:
+        """Whether any that reads matches does."""
+        return any(sink.wants_empty_batches for sink in self._reading)
+
     def check(self, patterns: tuple[Pattern, ...]) -> None:
         """Check all."""
         for sink in self.sinks:

@@ -71,6 +71,15 @@ class Sink:
     uninterrupted = False
     """Whether Ctrl-C waits while it writes."""
 
+    @property
+    def wants_empty_batches(self) -> bool:
+        """Whether `flush` and `acknowledged` must be called for batches without matches too.
+
+        Batches of text are applied faster where they need not be.
+        """
+        of_sink = type(self)
+        return of_sink.flush is not Sink.flush or of_sink.acknowledged is not Sink.acknowledged
+
     def check(self, patterns: tuple[Pattern, ...]) -> None:
         """Raise an error if `open` would, and change nothing; of several sinks, all are asked first."""
 

@@ -54,6 +54,11 @@ class StandardOutput(Sink):
         self._waiting: Any = None
         self._is_begun = False
 
+    @property
+    def wants_empty_batches(self) -> bool:
+        """False: nothing is printed for them."""
+        return False
+
     def open(self, patterns: tuple[Pattern, ...]) -> None:
         """Store the patterns."""
         self._patterns = patterns

@@ -43,35 +43,6 @@ def value_of(text: str) -> Any:
     return text
 
 
-class KeptText:
-    """The text that was fed to a parser and not yet taken from it.
-
-    Parameters
-    ----------
-    offset
-        The position of the text that is fed first, in bytes.
-    """
-
-    def __init__(self, offset: int) -> None:
-        self._offset = offset
-        self._text = bytearray()
-
-    def feed(self, chunk: bytes) -> None:
-        """Take text."""
-        self._text += chunk
-
-    def take(self, offset: int) -> bytes:
-        """Take out the text up to a position."""
-        raw = bytes(self._text[: offset - self._offset])
-        del self._text[: offset - self._offset]
-        self._offset = offset
-        return raw
-
-    def rest(self) -> bytes:
-        """Return the text that is left, which stays."""
-        return bytes(self._text)
-
-
 class TextAttributes:
     """Reads records of a batch again when their attributes are wanted.
 

@@ -6,10 +6,10 @@ import os
 import queue
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, FormatError
@@ -35,12 +35,30 @@ _TABLE_FILES: dict[str, Callable[[Path, Any, int | None], Table]] = {
     ".feather": ipc.open_file,
 }
 
+
+@runtime_checkable
+class Readable(Protocol):
+    """An open pipe or socket."""
+
+    def fileno(self) -> int:
+        """Return its descriptor."""
+
+
+def is_readable(source: object) -> TypeGuard[Readable]:
+    """Return whether an object has a descriptor."""
+    if not isinstance(source, Readable):
+        return False
+    with suppress(OSError, ValueError):  # text in memory, or closed
+        return source.fileno() >= 0
+    return False
+
+
 STREAM_FORMATS = (*TEXT_FORMATS, *_TABLE_FILES)
 """Suffixes of files of updates; text may have ``.gz`` or ``.zst`` after it."""
 
 
 def open_source(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Readable,
     *,
     columns: Mapping[str, Name] | None = None,
     format: str | None = None,  # noqa: A002
@@ -57,14 +75,15 @@ def open_source(
     ----------
     path
         ``.stream``, ``.csv``, ``.tsv`` (also ``.gz``, ``.zst``), ``.parquet``, ``.arrow``; ``"-"`` is
-        standard input.
+        standard input. Or an open pipe or socket, an object with `fileno`, that nothing was read from.
     columns
         Columns of a table, by name or position, for the parts ``op`` (``+`` or ``-``; without it, all updates
         are insertions), ``src``, ``dst``, ``label``, ``time``, ``src_label`` and ``dst_label``, which are
         also the default column names. Without ``src`` and ``dst``, two names that mean the ends of an edge,
         such as ``payer`` and ``payee``, are taken.
     format
-        One of the suffixes, if the name has none; the default for standard input is ``.stream``.
+        One of the suffixes, if the name has none; the default for standard input, pipes and sockets is
+        ``.stream``.
     header
         Whether the first record of text holds the column names; None: unless it begins with an op.
     sep
@@ -102,15 +121,19 @@ def open_source(
     _check_on_error(on_error)
     if missing not in MISSING:
         raise ArgumentError("missing", "'error' or 'keep'", missing)
-    if not isinstance(path, (str, os.PathLike)) or not str(path):
-        raise ArgumentError("path", "the name of a file, or '-'", path)
+    pipe = None if isinstance(path, (str, os.PathLike)) else path
+    if not (str(path) if pipe is None else is_readable(pipe)):
+        raise ArgumentError("path", "the name of a file, '-', or an open pipe or socket", path)
     given = StreamColumns.of(columns)
     begin = _position(start)
-    is_stdin = str(path) == STDIN
-    file = Path(path)
+    is_stdin = pipe is None and str(path) == STDIN
+    name = "standard input" if is_stdin else _name_of(path)
+    file = Path(name)
     if not isinstance(format, (str, NoneType)):
         raise ArgumentError("format", ", ".join(STREAM_FORMATS), format)
-    form = format if format is not None else (LINES if is_stdin else format_suffix(file))
+    if is_stdin:
+        pipe = sys.stdin
+    form = format if format is not None else (LINES if pipe is not None else format_suffix(file))
     form = form if form.startswith(".") else f".{form}"
     if form not in STREAM_FORMATS:
         expected = ", ".join(STREAM_FORMATS)
@@ -118,9 +141,9 @@ def open_source(
             raise ArgumentError("format", expected, format)
         raise FormatError(file, f"found suffix {file.suffix!r}, expected {expected}")
     if form in TEXT_FORMATS:
-        if is_stdin and follow:
-            raise ArgumentError("follow", "a file: standard input is waited for anyway", STDIN)
-        reader = PipeReader(sys.stdin, "standard input") if is_stdin else FileReader(file, follow=follow)
+        if pipe is not None and follow:
+            raise ArgumentError("follow", f"a file: {name} is waited for anyway", STDIN if is_stdin else path)
+        reader = FileReader(file, follow=follow) if pipe is None else PipeReader(pipe, name)
         return TextSource(
             reader,
             form,
@@ -134,8 +157,8 @@ def open_source(
     for argument, value in (("follow", follow or None), ("header", header), ("sep", sep)):
         if value is not None:
             raise ArgumentError(argument, "a file of text", str(path))
-    if is_stdin:
-        raise ArgumentError("format", f"one of text for standard input: {', '.join(TEXT_FORMATS)}", form)
+    if pipe is not None:
+        raise ArgumentError("format", f"one of text for {name}: {', '.join(TEXT_FORMATS)}", form)
 
     @contextmanager
     def opened() -> Iterator[Table]:
@@ -143,6 +166,13 @@ def open_source(
             yield _TABLE_FILES[form](file, pa, None)
 
     return TableSource(opened, str(file), columns=given, on_error=on_error, missing=missing, start=begin)
+
+
+def _name_of(path: str | os.PathLike[str] | Readable) -> str:
+    if isinstance(path, (str, os.PathLike)):
+        return os.fspath(path)
+    name = getattr(path, "name", None)
+    return name if isinstance(name, str) else type(path).__name__
 
 
 def _check_on_error(on_error: str) -> None:
@@ -168,6 +198,8 @@ def as_source(source: object, *, on_error: str = "stop") -> Source:
     if isinstance(source, Source):
         return source
     if isinstance(source, (str, os.PathLike)):
+        return open_source(source, on_error=on_error)
+    if is_readable(source):
         return open_source(source, on_error=on_error)
     if isinstance(source, queue.Queue) or (hasattr(source, "get") and hasattr(source, "put")):
         return QueueSource(source, on_error=on_error)

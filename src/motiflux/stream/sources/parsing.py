@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.interop.strings import from_utf8
-from motiflux.stream.sources.attributes import KeptText
 from motiflux.stream.sources.columns import PARTS
 from motiflux.stream.sources.missing_ids import Lines
 from motiflux.stream.sources.source import Position
 from motiflux.stream.sources.zones import TextZones
+from motiflux.stream.time_kinds import Zoned
 from motiflux.stream.updates import Updates, VertexLabels
 
 FORMS = {None: 0, "i": 1, "U": 2}
@@ -78,14 +78,12 @@ class Parsing:
         self._make = make
         self._forms = forms
         self._titles = (titles[PARTS.index("src")], titles[PARTS.index("dst")])
-        self._text = KeptText(start.offset)
         self._is_ended = False
         self.parser = make(*start, forms)
 
     def feed(self, chunk: bytes) -> None:
         """Take text."""
         self.parser.feed(chunk)
-        self._text.feed(chunk)
 
     def end(self) -> None:
         """Take note that no text follows."""
@@ -94,7 +92,7 @@ class Parsing:
 
     def take(self) -> Taken:
         """Take out the updates that were parsed."""
-        parser, before = self.parser, self.parser.line
+        parser, before, raw = self.parser, self.parser.line, self.parser.raw
         inserts, sources, targets, labels, times, lines, vertices, names, skipped, skips, error, _ = (
             parser.take()
         )
@@ -103,11 +101,10 @@ class Parsing:
         if vertices is not None:
             vertex, vertex_label, places, label_lines = vertices
             named = VertexLabels(_decoded(vertex, ids), _decoded(vertex_label, vertex_names), places)
-        raw = self._text.take(parser.offset)
-        zoned = None
+        zoned: Zoned | None = None if times is None else False
         if times is not None and parser.has_dates and self._zones is not None:
             zoned = self._zones.of(raw, lines, before)
-        updates = Updates(
+        updates = Updates.of_checked(
             inserts.view(bool),
             _decoded(sources, ids),
             _decoded(targets, ids),
@@ -157,8 +154,9 @@ class Parsing:
             self._forms[1] = FORMS["i" if labels is None or labels.dtype.kind != "U" else "U"]
         if named is not None and is_named:
             self._forms[2] = FORMS["U" if named.labels.dtype.kind == "U" else "i"]
+        rest = self.parser.rest
         self.parser = self._make(*position, self._forms)
-        self.parser.feed(self._text.rest())
+        self.parser.feed(rest)
         if self._is_ended:
             self.parser.end()
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import select
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from motiflux import _native
 from motiflux.errors import ArgumentError, FormatError
 from motiflux.io.files.source import is_compressed, open_source, read_chunks
 from motiflux.units import counted
@@ -20,6 +20,8 @@ _PAUSE = 0.02
 """Seconds between two checks of a file that is followed."""
 _PIPE_PAUSE = 0.25
 """Seconds of waiting for a pipe, after which it yields an empty chunk."""
+SPIN = 5e-5
+"""Seconds of asking a pipe again and again before this process sleeps: waking up may take longer."""
 
 
 class Reader(Protocol):
@@ -35,6 +37,8 @@ class Reader(Protocol):
     """Whether it can be read once only."""
     size: int
     """Bytes that there are, where that is known; else 0."""
+    descriptor: int
+    """Of what can be read as soon as `chunks` has yielded data; -1 if only `chunks` can read it."""
 
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
         """Yield the data after `offset` bytes; ``b""`` while there is none."""
@@ -58,6 +62,7 @@ class FileReader:
         self.name = str(path)
         self.live = self.endless = follow
         self.once = False
+        self.descriptor = -1
         self.size = 0
         if not follow and not is_compressed(path):
             with suppress(OSError, ValueError):  # reading will raise the error
@@ -122,6 +127,7 @@ class PipeReader:
     def __init__(self, stream: Any, name: str) -> None:
         self._stream = stream
         self.name = name
+        self.descriptor = -1
 
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
         """Yield data as soon as it arrives, after the first `offset` bytes; ``b""`` while there is none."""
@@ -130,24 +136,19 @@ class PipeReader:
     def _chunks(self, deadline: float | None) -> Iterator[bytes]:
         binary = getattr(self._stream, "buffer", self._stream)
         try:
-            number = binary.fileno()
+            self.descriptor = binary.fileno()
         except (OSError, AttributeError):
-            number = None
-        while deadline is None or number is None or time.perf_counter() < deadline:
-            if number is not None and not self._comes(number, deadline):
-                yield b""
-                continue
+            yield from iter(lambda: binary.read(_PIPE_BYTES), b"")
+            return
+        while deadline is None or time.perf_counter() < deadline:
+            left = _PIPE_PAUSE if deadline is None else min(_PIPE_PAUSE, deadline - time.perf_counter())
             try:
-                chunk = binary.read(_PIPE_BYTES) if number is None else os.read(number, _PIPE_BYTES)
+                chunk = _native.read_soon(self.descriptor, SPIN, max(0.0, left))
             except OSError as error:
                 raise FormatError(self.name, f"cannot be read: {error.strerror}") from error
-            if not chunk:
+            if chunk == b"":
                 return
-            yield chunk
-
-    def _comes(self, number: int, deadline: float | None) -> bool:
-        left = _PIPE_PAUSE if deadline is None else min(_PIPE_PAUSE, deadline - time.perf_counter())
-        return bool(select.select([number], [], [], max(0.0, left))[0])
+            yield chunk or b""
 
 
 def after(offset: int, chunks: Iterator[bytes]) -> Iterator[bytes]:

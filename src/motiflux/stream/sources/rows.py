@@ -72,6 +72,9 @@ class RowSource:
             for batch in given:
                 size = len(batch.updates) + batch.skips
                 first, done = done, done + size
+                if isinstance(held, list):
+                    yield batch
+                    continue
                 lines = None if batch.lines is None else batch.lines + first
                 skipped = tuple((line + first, message) for line, message in batch.skipped)
                 yield replace(batch, position=Position(done), lines=lines, skipped=skipped)
@@ -114,15 +117,17 @@ class RowSource:
         for updates in item.slices(max(1, size)) if len(item) else [item]:
             yield self._batch(updates)
 
-    def _batch(self, updates: Updates, skipped: list[tuple[int, str]] | None = None) -> Batch:
-        wrong = skipped or []
-        lines = np.arange(1, len(updates) + len(wrong) + 1)
+    def _batch(self, updates: Updates, first: int = 0, skipped: Sequence[tuple[int, str]] = ()) -> Batch:
+        """Return a batch that begins after `first` updates; `skipped`: those left out, and why."""
+        wrong = [(first + line, message) for line, message in skipped]
+        last = first + len(updates) + len(wrong)
+        lines = np.arange(first + 1, last + 1)
         if wrong:
             lines = np.setdiff1d(lines, [line for line, _ in wrong])
         return Batch(
             updates,
             _NAME,
-            Position(),
+            Position(last),
             time.perf_counter(),
             lines,
             unit="update",
@@ -137,15 +142,15 @@ class RowSource:
             if error.row is None:
                 raise
             if self._on_error == "skip":
-                yield self._good_rows(rows)
+                yield self._good_rows(rows, done)
                 return
             if error.row:
-                yield self._batch(self._updates(rows[: error.row]))
+                yield self._batch(self._updates(rows[: error.row]), done)
             message = error.message.removeprefix(f"updates, row {error.row}: ")
             raise StreamError(f"{_NAME}, update {done + error.row + 1}: {message}") from None
-        yield self._batch(updates)
+        yield self._batch(updates, done)
 
-    def _good_rows(self, rows: list[Any]) -> Batch:
+    def _good_rows(self, rows: list[Any], done: int) -> Batch:
         good, wrong = [], []
         for number, row in enumerate(rows, 1):
             try:
@@ -153,7 +158,7 @@ class RowSource:
                 good.append(row)
             except StreamError as error:
                 wrong.append((number, error.message.removeprefix("updates, row 0: ")))
-        return self._batch(self._updates(good), wrong)
+        return self._batch(self._updates(good), done, wrong)
 
     def _updates(self, rows: list[Any]) -> Updates:
         if not rows or not isinstance(rows[0], Mapping):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,31 @@ BEGIN = Position()
 
 
 @dataclass(frozen=True, slots=True)
+class Feeding:
+    """Text that is being parsed.
+
+    Parameters
+    ----------
+    parsing
+        The parser.
+    origin
+        The name of the source in errors.
+    words
+        Names that stand for a missing id.
+    descriptor
+        Of what the text is read from, if it can be read on from there; else -1.
+    partial
+        Whether batches need not be full.
+    """
+
+    parsing: Any
+    origin: str
+    words: Sequence[str]
+    descriptor: int
+    partial: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A request to a source.
 
@@ -60,6 +85,8 @@ class Request:
         Whether batches should have `Batch.attributes`.
     times
         Whether updates need times, because of a window.
+    quiet
+        Applies batches of text; returns whether the run goes on. None: every batch is yielded.
     """
 
     size: int | None
@@ -71,6 +98,7 @@ class Request:
     idle: Callable[[], None] | None = None
     attributes: bool = False
     times: bool = False
+    quiet: Callable[[Feeding], bool] | None = None
 
     @property
     def rows(self) -> int:

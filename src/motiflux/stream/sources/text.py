@@ -9,12 +9,13 @@ from itertools import chain
 
 from motiflux import _native
 from motiflux.errors import ArgumentError, FormatError
+from motiflux.interop.missing import WORDS as MISSING_WORDS
 from motiflux.io.text.delimited import SEPARATORS, column_names
 from motiflux.stream.sources.attributes import TextAttributes
 from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order, without_times
 from motiflux.stream.sources.parsing import FORMS, Parsing
 from motiflux.stream.sources.reading import Reader, after
-from motiflux.stream.sources.source import BEGIN, Batch, Position, Request, malformed
+from motiflux.stream.sources.source import BEGIN, Batch, Feeding, Position, Request, malformed
 from motiflux.stream.sources.zones import TextZones
 from motiflux.stream.updates import OPS
 
@@ -91,14 +92,19 @@ class TextSource:
         """
         parsing, chunks = self._open(request)
         size = request.rows
+        partial = self._reader.live and not request.exact
         for chunk in chunks:
             if chunk:
                 parsing.feed(chunk)
+                if not self._goes_on(parsing, request, partial=partial):
+                    return
             elif request.idle is not None:
                 request.idle()
             while parsing.parser.fill(size):
                 yield from self._taken(parsing)
-            if self._reader.live and not request.exact and parsing.parser.filled:
+                if not self._goes_on(parsing, request, partial=partial):
+                    return
+            if partial and parsing.parser.filled:
                 yield from self._taken(parsing)
         if not self._reader.endless:
             parsing.end()
@@ -106,6 +112,14 @@ class TextSource:
             yield from self._taken(parsing)
         if parsing.parser.has_any:
             yield from self._taken(parsing)
+
+    def _goes_on(self, parsing: Parsing, request: Request, *, partial: bool) -> bool:
+        """Leave batches that change no match to the monitor; return whether the run goes on."""
+        if request.quiet is None:
+            return True
+        words = MISSING_WORDS if self._missing == "error" else ()
+        descriptor = self._reader.descriptor
+        return request.quiet(Feeding(parsing, self._reader.name, words, descriptor, partial))
 
     def _open(self, request: Request) -> tuple[Parsing, Iterator[bytes]]:
         forms = [FORMS[kind] for kind in (request.ids, request.edge_labels, request.vertex_labels)]

@@ -1,0 +1,144 @@
+// Bindings of the results of updates.
+#include "bind_found.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+
+#include <functional>
+#include <utility>
+
+#include "bind_checks.hpp"
+#include "bind_watch.hpp"
+#include "bindings.hpp"
+#include "common/arrays.hpp"
+#include "python_int.hpp"
+
+namespace motiflux {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+constexpr std::size_t kBrief = 256;  // updates that are begun while the GIL is held
+
+}  // namespace
+
+bool PyFound::any() const {
+  for (const dynamic::Found::OfPattern& one : found_.patterns)
+    if (!one.changes.empty()) return true;
+  return false;
+}
+
+nb::object PyFound::counts(std::size_t pattern) const {
+  require(pattern < found_.patterns.size(), "no such pattern");
+  const dynamic::Found::OfPattern& one = found_.patterns[pattern];
+  return nb::make_tuple(to_python(Wide(one.positive)), to_python(Wide(one.negative)));
+}
+
+nb::object PyFound::changes(std::size_t pattern) const {
+  require(pattern < found_.patterns.size(), "no such pattern");
+  const auto& changes = found_.patterns[pattern].changes;
+  std::vector<std::uint64_t> numbers, matches;
+  std::vector<std::int8_t> signs;
+  bool wide = false;
+  if (!batch_)
+    for (const auto& [update, count] : changes) {
+      numbers.push_back(origin(update));
+      signs.push_back(applied_.updates[update].inserts ? 1 : -1);
+      matches.push_back(static_cast<std::uint64_t>(count));
+      wide = wide || count > UINT64_MAX;
+    }
+  nb::object of_updates = to_numpy(std::move(matches));
+  if (wide) {
+    nb::list exact;
+    for (const auto& [update, count] : changes) exact.append(to_python(Wide(count)));
+    of_updates = exact;
+  }
+  return nb::make_tuple(to_numpy(std::move(numbers)), of_updates, to_numpy(std::move(signs)));
+}
+
+dynamic::Found::OfPattern PyFound::take_rows(std::size_t pattern) {
+  require(pattern < found_.patterns.size(), "no such pattern");
+  dynamic::Found::OfPattern& one = found_.patterns[pattern];
+  dynamic::Found::OfPattern taken;
+  taken.rows = std::exchange(one.rows, {});
+  taken.runs = std::exchange(one.runs, {});
+  if (!applied_.origins.empty())
+    for (dynamic::Found::Run& run : taken.runs) run.update = origin(run.update);
+  return taken;
+}
+
+nb::object PyFound::rows(std::size_t pattern) {
+  dynamic::Found::OfPattern taken = take_rows(pattern);
+  if (taken.runs.empty()) return nb::none();
+  std::vector<std::uint64_t> updates;
+  std::vector<std::uint8_t> positives;
+  std::vector<std::int64_t> ends;
+  for (const dynamic::Found::Run& run : taken.runs) {
+    updates.push_back(run.update);
+    positives.push_back(run.positive);
+    ends.push_back((ends.empty() ? 0 : ends.back()) + static_cast<std::int64_t>(run.rows));
+  }
+  const auto rows = static_cast<std::size_t>(ends.back());
+  const std::size_t width = taken.rows.size() / rows;
+  nb::object table = to_numpy(std::move(taken.rows), rows, width);
+  return nb::make_tuple(table, to_numpy(std::move(updates)), to_numpy(std::move(positives)),
+                        to_numpy(std::move(ends)));
+}
+
+nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms,
+                     const std::optional<nb::callable>& full, std::optional<double> timeout) {
+  nb::object result = nb::cast(PyFound({}, std::move(applied), terms.batch));
+  PyFound& holder = nb::cast<PyFound&>(result);
+  dynamic::Found& found = holder.found_;
+  const std::vector<dynamic::Update>& updates = holder.applied_.updates;
+  SignalWatch watch(timeout);
+  bool failed = false;
+  const std::function<void()> flush = [&] {
+    const nb::gil_scoped_acquire acquire;
+    try {
+      (*full)(result);
+    } catch (nb::python_error& error) {
+      error.restore();
+      failed = true;
+      throw dynamic::Stopped();
+    }
+  };
+  const std::size_t most = full ? terms.most : SIZE_MAX;
+  try {
+    if (updates.size() > kBrief) watch.free_gil();
+    if (terms.batch)
+      monitor.apply_batch(updates, terms.threads, terms.switches, found, watch, most, flush);
+    else
+      monitor.apply_sequence(updates, terms.threads, terms.switches, found, watch, most, flush);
+  } catch (const dynamic::Stopped&) {
+    watch.take_gil();
+    if (failed || watch.failed()) throw nb::python_error();
+    if (watch.late()) return nb::none();
+    throw;
+  }
+  return result;
+}
+
+void bind_found(nb::module_& module) {
+  nb::class_<Terms>(module, "Terms")
+      .def(
+          "__init__",
+          [](Terms* terms, bool batch, int threads, int at_once, bool put_off, std::size_t most) {
+            require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+            require(at_once >= 0 && at_once <= 2, "unknown way to use threads");
+            new (terms) Terms{batch, threads, {static_cast<dynamic::AtOnce>(at_once), put_off}, most};
+          },
+          "batch"_a, "threads"_a, "at_once"_a, "put_off"_a, "most"_a);
+  nb::class_<PyFound>(module, "Found")
+      .def_prop_ro("noops", &PyFound::noops)
+      .def_prop_ro("put_off", &PyFound::put_off)
+      .def_prop_ro("any", &PyFound::any)
+      .def_prop_ro("applied", &PyFound::applied)
+      .def_ro("self_loops", &PyFound::self_loops)
+      .def("counts", &PyFound::counts, "pattern"_a)
+      .def("changes", &PyFound::changes, "pattern"_a)
+      .def("rows", &PyFound::rows, "pattern"_a);
+}
+
+}  // namespace motiflux

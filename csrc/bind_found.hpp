@@ -1,0 +1,74 @@
+// The results of updates, given to Python when they are asked for.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "dynamic/monitor.hpp"
+
+namespace motiflux {
+
+// How updates are applied.
+struct Terms {
+  bool batch;
+  int threads;
+  dynamic::Switches switches;
+  std::size_t most;  // words of rows, from which on they are given while the call runs
+};
+
+// Updates, and their positions among those that the caller has; empty: all are there.
+struct Applied {
+  std::vector<dynamic::Update> updates;
+  std::vector<std::int64_t> origins;
+};
+
+// Matches by pattern; in batch mode they have no updates.
+class PyFound {
+ public:
+  PyFound(dynamic::Found found, Applied applied, bool batch)
+      : found_(std::move(found)), applied_(std::move(applied)), batch_(batch) {}
+  PyFound(PyFound&&) = default;
+  PyFound(const PyFound&) = delete;
+
+  std::uint64_t noops() const { return found_.noops; }
+  // Of updates that were put off; null if there are none.
+  std::shared_ptr<dynamic::PutOffNoops> put_off() const { return found_.put_off; }
+  // Whether any pattern has changes.
+  bool any() const;
+  // (positive, negative) of a pattern.
+  nanobind::object counts(std::size_t pattern) const;
+  // (updates, matches, signs) of a pattern.
+  nanobind::object changes(std::size_t pattern) const;
+  // (rows, and of their runs the updates, whether they appeared, and the ends) of a pattern, which are taken
+  // out; None if there are none.
+  nanobind::object rows(std::size_t pattern);
+  // The same, natively.
+  dynamic::Found::OfPattern take_rows(std::size_t pattern);
+
+  std::size_t self_loops = 0;
+  std::size_t applied() const { return applied_.updates.size(); }
+
+ private:
+  friend nanobind::object apply_all(dynamic::Monitor&, Applied, const Terms&,
+                                    const std::optional<nanobind::callable>&, std::optional<double>);
+  std::uint64_t origin(std::uint64_t update) const {
+    return applied_.origins.empty() || batch_ ? update : static_cast<std::uint64_t>(applied_.origins[update]);
+  }
+
+  dynamic::Found found_;
+  Applied applied_;
+  bool batch_;
+};
+
+// Applies updates and returns a PyFound, or None after `timeout` seconds; nothing is applied then. `full` is
+// called with the PyFound whenever there are many rows.
+nanobind::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms,
+                           const std::optional<nanobind::callable>& full, std::optional<double> timeout);
+
+}  // namespace motiflux

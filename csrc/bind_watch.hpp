@@ -1,0 +1,55 @@
+// What native work that takes long does for Python meanwhile.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+#include <optional>
+
+#include "common/free_gil.hpp"
+#include "dynamic/matcher.hpp"
+
+namespace motiflux {
+
+// Handles signals from time to time, in the thread that holds the GIL otherwise, and checks the deadline. The
+// GIL is released when the work first asks whether to go on: work of a few microseconds keeps it, since
+// taking it back may take milliseconds while other threads run.
+class SignalWatch : public dynamic::Watch {
+ public:
+  explicit SignalWatch(std::optional<double> seconds) {
+    if (seconds && *seconds < kForever)
+      deadline_ =
+          Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
+  }
+  bool keep_going() override {
+    if (!free_) free_.emplace();
+    const auto now = Clock::now();
+    late_ = late_ || now >= deadline_;
+    if (now >= next_) {
+      next_ = now + kSignalPeriod;
+      const nanobind::gil_scoped_acquire acquire;
+      failed_ = PyErr_CheckSignals() != 0;
+    }
+    return !failed_ && !late_;
+  }
+  // Before the work, if it is known to take long.
+  void free_gil() {
+    if (!free_) free_.emplace();
+  }
+  // After the work.
+  void take_gil() { free_.reset(); }
+  bool failed() const { return failed_; }
+  bool late() const { return late_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr double kForever = 1e9;  // seconds; beyond it the clock's integer would overflow
+  static constexpr std::chrono::milliseconds kSignalPeriod{20};
+
+  Clock::time_point next_ = Clock::now() + kSignalPeriod;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  bool failed_ = false, late_ = false;
+  std::optional<FreeGil> free_;
+};
+
+}  // namespace motiflux
