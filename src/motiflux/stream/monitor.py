@@ -73,8 +73,8 @@ class Monitor(Changing, Kept):
         absent. Edges without a time stay until they are deleted. With ``duplicates="ignore"`` an edge has the
         time of its first copy in the graph, if this copy has one.
     threads
-        Threads that read the graph and match the updates of one call; default: as many as this process may run
-        on.
+        Threads that read the graph and match the updates of one call; default: as many as this process may
+        run on.
     tuning
         Ablation switches, see `motiflux.config.TUNING`.
 
