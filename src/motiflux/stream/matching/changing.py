@@ -23,7 +23,7 @@ _AT_ONCE = {"auto": 0, "on": 1, "off": 2}
 _MOST_WORDS = 1 << 22
 """Rows of more vertices in total are delivered while a call still runs."""
 
-_Outcome = tuple[Changes, dict[str, int]]
+_Outcome = tuple[Changes, dict[str, Any]]
 """The changes, and the numbers of updates and others of the same names in `Delta`."""
 
 Give = Callable[[list[tuple[Pattern, MatchRows]], bool], None]
