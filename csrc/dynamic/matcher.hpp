@@ -115,6 +115,7 @@ class Matcher {
   std::pair<std::uint64_t, std::uint64_t> bounds(int level) const;
   void fill(int level, std::uint32_t distinct, std::vector<Vertex>& list);
   Total count_from(int level);
+  Total count_here(int level);
   Total count_over(int level, sets::Span candidates);
   Total multiplied(Total found) const;
   Total count_tail();
@@ -135,8 +136,9 @@ class Matcher {
   const View* view_ = nullptr;
   Edge edge_{};
   std::int64_t budget_ = kBudget;
-  std::uint64_t clock_;  // of stamps
-  int latest_ = 0;       // the level assigned last
+  std::uint64_t clock_;       // of stamps
+  int latest_ = 0;            // the level assigned last
+  std::uint64_t search_ = 0;  // a number of its own for each search
   std::array<Vertex, view::kMaxLevels> value_{};
   std::array<std::uint64_t, view::kMaxLevels> stamp_{},
       made_{};  // made_: the anchor's stamp when the set was computed

@@ -51,6 +51,7 @@ bool Matcher<View>::begin(const Plan& plan, const View& view, const Edge& edge, 
   if (!view.serves(first, plan.needs[0]) || !view.serves(second, plan.needs[1])) return false;
   made_.fill(0);
   assign(0, first);
+  search_ = clock_;
   assign(1, second);
   return has_label_and_place(0) && has_label_and_place(1) && changes();
 }
@@ -404,6 +405,18 @@ void Matcher<View>::fill(int level, std::uint32_t distinct, std::vector<Vertex>&
 
 template <class View>
 Total Matcher<View>::count_from(int level) {
+  const Remembered& remembered = plan_->remembered[static_cast<std::size_t>(level)];
+  if (View::kHoles || memory_ == nullptr || !remembered.kept) return count_here(level);
+  const std::uint64_t key = std::uint64_t{value_[remembered.keys[0]]} << 32 | value_[remembered.keys[1]];
+  const Memory::KeptCount& known = memory_->kept(level, key);
+  if (known.search == search_ && known.key == key && known.level == level) return known.count;
+  const Total count = count_here(level);
+  memory_->kept(level, key) = {search_, key, count, level};
+  return count;
+}
+
+template <class View>
+Total Matcher<View>::count_here(int level) {
   if (level == plan_->tail.start) return count_tail();
   if (level + 1 == plan_->levels()) return count_level(level, ~std::uint32_t{0});
   if (!View::kHoles && memory_ != nullptr &&

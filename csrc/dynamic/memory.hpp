@@ -5,11 +5,11 @@
 //   filtered rows   the neighbours for a level that have neighbours for later levels (Needs): one in hundreds
 //                   where a label is rare. A vertex may have lost such a neighbour since: a filtered row has
 //                   at least the neighbours that serve, and each is tested again.
-//   leaf sums       the sum, over the neighbours for a level, of the numbers of ways to choose the leaves
-//   that
-//                   hang from it
+//   leaf sums       the sum, over the neighbours for a level, of the numbers of ways to choose their leaves
+//   kept counts     the numbers of ways to match all levels from one on, by the vertices that they depend
+//                   on: for one search. With them, a search for a cycle visits edges once instead of paths.
 //
-// Both are valid until an edge that they were made from changes: the graph knows when that was
+// The first two are valid until an edge that they were made from changes: the graph knows when that was
 // (Graph::changed).
 #pragma once
 
@@ -52,8 +52,19 @@ class Memory {
     rows_.assign(rows_.size(), {});
   }
 
+  struct KeptCount {
+    std::uint64_t search = 0, key = 0;
+    Total count = 0;
+    int level = 0;
+  };
+
   FilteredRow& row(std::uint32_t view, Vertex vertex) { return entry(rows_, view, vertex); }
   LeafSum& sum(std::uint32_t view, Vertex vertex) { return entry(sums_, view, vertex); }
+
+  KeptCount& kept(int level, std::uint64_t key) {
+    if (kept_.empty()) kept_.resize(kEntries);
+    return kept_[((key + static_cast<std::uint64_t>(level)) * 0x9E3779B97F4A7C15u) >> 51];
+  }
 
   // Room for a row of at most `size`, written at once; null if there is none.
   Vertex* room(std::size_t size) {
@@ -84,6 +95,7 @@ class Memory {
   std::array<sets::Marks, view::kMaxLevels> marks_;
   std::vector<FilteredRow> rows_;
   std::vector<LeafSum> sums_;
+  std::vector<KeptCount> kept_;
   std::vector<Vertex> words_;
   std::size_t used_ = 0;
 };

@@ -98,6 +98,7 @@ void Monitor::find_needs() {
 Remembered Monitor::what_to_remember(const Plan& plan, int level) {
   Remembered found;
   if (level < 2) return found;
+  find_keys(plan, level, found);
   const Step& step = plan.steps[static_cast<std::size_t>(level)];
   const bool reused = std::any_of(plan.steps.begin(), plan.steps.end(),
                                   [&](const Step& other) { return other.reuse == level; });
@@ -125,6 +126,25 @@ Remembered Monitor::what_to_remember(const Plan& plan, int level) {
   }
   found.sum = number_of(std::move(name));
   return found;
+}
+
+// Finds the levels that the number of ways to match this level and all later ones depends on.
+void Monitor::find_keys(const Plan& plan, int level, Remembered& found) const {
+  std::uint32_t used = 0;
+  for (int later = level; later < plan.levels(); ++later) {
+    const Step& step = plan.steps[static_cast<std::size_t>(later)];
+    used |= step.after | step.before | step.distinct;
+    for (int at = later; at != kNone; at = plan.steps[static_cast<std::size_t>(at)].reuse)
+      for (const Source& source : plan.steps[static_cast<std::size_t>(at)].sources)
+        used |= std::uint32_t{1} << source.level;
+  }
+  used &= bits_below(static_cast<std::uint32_t>(level)) & ~std::uint32_t{3};
+  const std::uint32_t keys = count_bits(used);
+  // Unless levels were matched that it does not depend on, no key comes twice.
+  if (keys > found.keys.size() || static_cast<std::uint32_t>(level) - 2 <= keys) return;
+  found.kept = true;
+  found.keys.fill(static_cast<std::uint8_t>(keys == 0 ? 0 : lowest_bit(used)));
+  if (keys == 2) found.keys[1] = static_cast<std::uint8_t>(lowest_bit(used & (used - 1)));
 }
 
 // Whether the later levels are leaves of a level and components that do not depend on it.

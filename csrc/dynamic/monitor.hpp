@@ -205,6 +205,7 @@ class Monitor {
   void find_needs();
   Remembered what_to_remember(const Plan& plan, int level);
   std::uint32_t number_of(std::vector<std::uint32_t> rows);
+  void find_keys(const Plan& plan, int level, Remembered& found) const;
   bool find_leaves(const Plan& plan, int level, Remembered& found) const;
   bool is_row(const Step& step) const;
   std::vector<std::uint32_t> row_of(const Source& source) const;

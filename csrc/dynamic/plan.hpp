@@ -2,6 +2,7 @@
 // vertices.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -70,6 +71,10 @@ struct Remembered {
   std::vector<Leaves> leaves;
   std::vector<std::size_t> components;
   std::uint32_t sum = kNot;  // the number of its sums, if its set is a row
+  // Whether the number of ways to match this level and all later ones is kept during a search. It depends on
+  // the pair and on at most two levels, `keys`, while others were matched between.
+  bool kept = false;
+  std::array<std::uint8_t, 2> keys{};
 };
 
 struct Plan {
