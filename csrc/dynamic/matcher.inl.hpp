@@ -143,7 +143,7 @@ sets::Span Matcher<View>::filtered_row(int level, std::uint32_t number) {
   const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
   const Needs needs = plan_->needs[at];
   const Graph& graph = view_->graph;
-  Memory::FilteredRow& known = memory_->row(number, vertex);
+  const Memory::FilteredRow& known = memory_->row(number, vertex);
   if (known.view == number && known.vertex == vertex && known.time >= graph.changed(vertex) &&
       known.time >= graph.gained(Way::kOut, needs.out) && known.time >= graph.gained(Way::kIn, needs.in))
     return memory_->span(known);
@@ -156,9 +156,10 @@ sets::Span Matcher<View>::filtered_row(int level, std::uint32_t number) {
     room[size] = neighbor;
     size += view_->serves(neighbor, needs);
   }
-  known = {graph.now(), number, vertex};
-  memory_->keep(known, size);
-  return memory_->span(known);
+  Memory::FilteredRow& made = memory_->new_row(number, vertex);
+  made = {graph.now(), number, vertex};
+  memory_->keep(made, size);
+  return memory_->span(made);
 }
 
 // The number of ways to take this level, its leaves and the components that do not depend on it.
@@ -197,7 +198,7 @@ Total Matcher<View>::leaf_sum(int level) {
   const Source& from = plan_->steps[at].sources[0];
   const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
   const Graph& graph = view_->graph;
-  Memory::LeafSum& known = memory_->sum(remembered.sum, vertex);
+  Memory::LeafSum known = memory_->sum(remembered.sum, vertex);
   const bool valid =
       known.view == remembered.sum && known.vertex == vertex && known.time >= graph.changed(vertex) &&
       std::all_of(remembered.leaves.begin(), remembered.leaves.end(),
@@ -209,6 +210,7 @@ Total Matcher<View>::leaf_sum(int level) {
     for (Vertex neighbor : row)
       if (view_->serves(neighbor, plan_->needs[at])) add_checked(sum, leaves_of(neighbor, remembered));
     known = {graph.now(), remembered.sum, vertex, row, sum};
+    memory_->new_sum(remembered.sum, vertex) = known;
   }
   const sets::Span row = known.row;
   Total sum = known.sum;
@@ -411,7 +413,7 @@ Total Matcher<View>::count_from(int level) {
   const Memory::KeptCount& known = memory_->kept(level, key);
   if (known.search == search_ && known.key == key && known.level == level) return known.count;
   const Total count = count_here(level);
-  memory_->kept(level, key) = {search_, key, count, level};
+  memory_->new_kept(level, key) = {search_, key, count, level};
   return count;
 }
 

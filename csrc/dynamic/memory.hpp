@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "common/total.hpp"
@@ -49,7 +50,7 @@ class Memory {
   void make_room() {
     if (used_ <= kWords / 2) return;
     used_ = 0;
-    rows_.assign(rows_.size(), {});
+    rows_.clear();
   }
 
   struct KeptCount {
@@ -58,18 +59,20 @@ class Memory {
     int level = 0;
   };
 
-  FilteredRow& row(std::uint32_t view, Vertex vertex) { return entry(rows_, view, vertex); }
-  LeafSum& sum(std::uint32_t view, Vertex vertex) { return entry(sums_, view, vertex); }
-
-  KeptCount& kept(int level, std::uint64_t key) {
-    if (kept_.empty()) kept_.resize(kEntries);
-    return kept_[((key + static_cast<std::uint64_t>(level)) * 0x9E3779B97F4A7C15u) >> 51];
+  // Where an entry would be; and the same, for writing it.
+  const FilteredRow& row(std::uint32_t view, Vertex vertex) { return rows_.at(word(view, vertex)); }
+  FilteredRow& new_row(std::uint32_t view, Vertex vertex) { return rows_.for_writing(word(view, vertex)); }
+  const LeafSum& sum(std::uint32_t view, Vertex vertex) { return sums_.at(word(view, vertex)); }
+  LeafSum& new_sum(std::uint32_t view, Vertex vertex) { return sums_.for_writing(word(view, vertex)); }
+  const KeptCount& kept(int level, std::uint64_t key) { return kept_.at(key + static_cast<unsigned>(level)); }
+  KeptCount& new_kept(int level, std::uint64_t key) {
+    return kept_.for_writing(key + static_cast<unsigned>(level));
   }
 
   // Room for a row of at most `size`, written at once; null if there is none.
   Vertex* room(std::size_t size) {
-    if (words_.empty()) words_.resize(kWords);
-    return used_ + size <= kWords ? words_.data() + used_ : nullptr;
+    if (words_ == nullptr) words_ = std::make_unique_for_overwrite<Vertex[]>(kWords);
+    return used_ + size <= kWords ? words_.get() + used_ : nullptr;
   }
   // Keeps what was written to the last room.
   void keep(FilteredRow& row, std::size_t size) {
@@ -78,25 +81,48 @@ class Memory {
     used_ += size;
   }
   sets::Span span(const FilteredRow& row) const {
-    return {words_.data() + row.first, words_.data() + row.first + row.size};
+    return {words_.get() + row.first, words_.get() + row.first + row.size};
   }
 
  private:
-  // Entries are overwritten by others in their place: 300 kB of each kind, 1 MB of rows.
-  static constexpr std::size_t kEntries = std::size_t{1} << 13, kWords = std::size_t{1} << 18;
+  static constexpr std::size_t kWords = std::size_t{1} << 18;
 
+  // Entries by their words; they are overwritten by others in their place. A table starts small, since its
+  // pages cost more than short streams take, and grows to some 400 kB.
   template <class Entry>
-  static Entry& entry(std::vector<Entry>& entries, std::uint32_t view, Vertex vertex) {
-    if (entries.empty()) entries.resize(kEntries);
-    const std::uint64_t word = (std::uint64_t{view} << 32 | vertex) * 0x9E3779B97F4A7C15u;
-    return entries[word >> 51];
-  }
+  class Table {
+   public:
+    Entry& at(std::uint64_t word) {
+      if (entries_.empty()) clear();
+      return entries_[word * 0x9E3779B97F4A7C15u >> (64 - bits_)];
+    }
+    Entry& for_writing(std::uint64_t word) {
+      if (++written_ > 2 * entries_.size() && bits_ < kMostBits) {
+        bits_ += 2;
+        clear();
+      }
+      return at(word);
+    }
+    void clear() {
+      entries_.assign(std::size_t{1} << bits_, {});
+      written_ = 0;
+    }
+
+   private:
+    static constexpr int kLeastBits = 7, kMostBits = 13;
+
+    int bits_ = kLeastBits;
+    std::size_t written_ = 0;
+    std::vector<Entry> entries_;
+  };
+
+  static std::uint64_t word(std::uint32_t view, Vertex vertex) { return std::uint64_t{view} << 32 | vertex; }
 
   std::array<sets::Marks, view::kMaxLevels> marks_;
-  std::vector<FilteredRow> rows_;
-  std::vector<LeafSum> sums_;
-  std::vector<KeptCount> kept_;
-  std::vector<Vertex> words_;
+  Table<FilteredRow> rows_;
+  Table<LeafSum> sums_;
+  Table<KeptCount> kept_;
+  std::unique_ptr<Vertex[]> words_;
   std::size_t used_ = 0;
 };
 

@@ -5,6 +5,7 @@
 // row once (dynamic/bulk.hpp). An edge that came and went in the meantime is never written.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -28,6 +29,11 @@ class PutOff {
 
   // From here on, updates are of a new call.
   void begin();
+  // Room for so many more, as a hint: growing step by step would touch fresh memory twice.
+  void reserve(std::size_t more) {
+    const std::size_t size = updates_.size() + std::min(more, kMany);
+    if (size > updates_.capacity()) updates_.reserve(std::max(size, 2 * updates_.capacity()));
+  }
   // Forgets the updates of the call that were not written.
   void take_back();
   void add(const Edge& edge, Class to, bool inserts) {

@@ -53,6 +53,7 @@ void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switc
   using Clock = std::chrono::steady_clock;
   const bool alone = threads == 1 || switches.at_once == AtOnce::kOff;
   bool together = !alone && switches.at_once == AtOnce::kOn;
+  if (switches.put_off) put_off_.reserve(updates.size());
   std::size_t length = pass.one_change && pass.counts_only ? kMostBatchRun : kFirstRun;
   for (std::size_t first = 0, size; first < updates.size(); first += size) {
     const Clock::time_point start = Clock::now();
