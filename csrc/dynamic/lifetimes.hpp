@@ -31,6 +31,8 @@ struct Now {
                            [&](const Edge& edge) { return ignored == nullptr || !(edge == *ignored); });
   }
   bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
+  bool may_have_holes(Vertex) const { return false; }
+  void add_holes(Vertex, Way, std::uint32_t, sets::Span, std::vector<Vertex>&) const {}
   bool serves(Vertex vertex, const Needs& needs) const {
     return (needs.out & ~graph.rows(Way::kOut).present(vertex)) == 0 &&
            (needs.in == 0 || (needs.in & ~graph.rows(Way::kIn).present(vertex)) == 0);
@@ -115,6 +117,7 @@ struct AtMoment {
                  std::vector<Vertex>& holes) const;
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const;
   bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
+  bool may_have_holes(Vertex vertex) const { return lifetimes.touches(vertex); }
   bool serves(Vertex vertex, const Needs& needs) const { return Now{graph}.serves(vertex, needs); }
 };
 

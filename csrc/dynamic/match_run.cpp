@@ -53,10 +53,11 @@ void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
       tasks.push_back({run[number].edge.source, static_cast<Moment>(number)});
   sort_by(tasks, scratch, graph_.vertices() - 1, [](const Task& one) { return one.source; });
   shares_.resize(static_cast<std::size_t>(threads));
+  if (memories_.size() < shares_.size()) memories_.resize(shares_.size());
   for (Share& share : shares_) share.start(listed_.size());
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
-    Matcher<AtMoment> matcher(allowed_, watch);
+    Matcher<AtMoment> matcher(allowed_, watch, &memories_[static_cast<std::size_t>(index)]);
     Share& share = shares_[static_cast<std::size_t>(index)];
     for (std::size_t first; (first = next.fetch_add(kTaken, std::memory_order_relaxed)) < tasks.size();) {
       const auto taken = std::span(tasks).subspan(first, std::min(kTaken, tasks.size() - first));
@@ -118,7 +119,7 @@ void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass)
   if (splits.empty()) return;
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
-    Matcher<AtMoment> matcher(allowed_, watch);
+    Matcher<AtMoment> matcher(allowed_, watch, &memories_[static_cast<std::size_t>(index)]);
     Share& share = shares_[static_cast<std::size_t>(index)];
     for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < splits.size();)
       match_blocks(splits[at], run[splits[at].task].edge, matcher, share);

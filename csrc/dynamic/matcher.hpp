@@ -37,7 +37,8 @@ using Allowed = std::vector<std::vector<Vertex>>;
 //                                       members of a part of neighbors() absent at that moment, ascending,
 //                                       for each class; if kHoles
 //   bool serves(Vertex, const Needs&)   false only if a later level has no candidate
-//   const Graph& graph, whose changes are noted, if it has no holes
+//   bool may_have_holes(Vertex)         whether a row of the vertex may; if kHoles
+//   const Graph& graph                  whose changes are noted
 template <class View>
 class Matcher {
  public:
@@ -143,6 +144,7 @@ class Matcher {
   std::array<std::uint64_t, view::kMaxLevels> stamp_{},
       made_{};  // made_: the anchor's stamp when the set was computed
   std::array<sets::Span, view::kMaxLevels> set_{};
+  std::vector<Vertex> absent_;
   Buffers holes_;  // by level: absent members of its set, ascending
   Buffers buffers_;
   std::vector<std::vector<Vertex>> rows_;  // scratch, by source

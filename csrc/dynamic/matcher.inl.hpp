@@ -13,7 +13,7 @@ template <class View>
 Total Matcher<View>::count(const Plan& plan, const View& view, const Edge& edge, Vertex first,
                            Vertex second) {
   if (!begin(plan, view, edge, first, second)) return 0;
-  if (!View::kHoles && memory_ != nullptr) memory_->make_room();
+  if (memory_ != nullptr) memory_->make_room();
   return multiplied(plan.levels() == 2 ? 1 : count_from(2));
 }
 
@@ -35,7 +35,7 @@ template <class Wrote>
 void Matcher<View>::list(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second,
                          Column<Vertex>& rows, Wrote&& wrote) {
   if (!begin(plan, view, edge, first, second)) return;
-  if (!View::kHoles && memory_ != nullptr) memory_->make_room();
+  if (memory_ != nullptr) memory_->make_room();
   if (plan.levels() == 2)
     write({&second, &second + 1}, rows, wrote);
   else
@@ -95,9 +95,12 @@ template <class View>
 sets::Span Matcher<View>::made_set(int level) {
   const auto at = static_cast<std::size_t>(level);
   const Step& step = plan_->steps[at];
-  if (!View::kHoles && memory_ != nullptr)
-    if (const std::uint32_t number = plan_->remembered[at].row; number != Remembered::kNot)
-      return filtered_row(level, number);
+  if (memory_ != nullptr)
+    if (const std::uint32_t number = plan_->remembered[at].row; number != Remembered::kNot) {
+      const sets::Span row = filtered_row(level, number);
+      if constexpr (View::kHoles) find_holes(level, row);
+      return row;
+    }
   const sets::Span reused = step.reuse == kNone ? sets::Span{} : whole_set(step.reuse);
   spans_.clear();
   if (step.reuse != kNone) spans_.push_back(reused);
@@ -175,7 +178,7 @@ Total Matcher<View>::count_leaves(int level) {
     multiply(count_component(plan_->tail.blocks[0].components[component]));
     if (product == 0) return 0;
   }
-  if (remembered.sum != Remembered::kNot) {
+  if (!View::kHoles && remembered.sum != Remembered::kNot) {
     multiply(leaf_sum(level));
     return product;
   }
@@ -184,7 +187,7 @@ Total Matcher<View>::count_leaves(int level) {
   spend(1 + candidates.size());
   Total sum = 0;
   for (Vertex vertex : candidates)
-    if (view_->serves(vertex, needs) && !excluded(level, vertex))
+    if (view_->serves(vertex, needs) && !is_hole(level, vertex) && !excluded(level, vertex))
       add_checked(sum, leaves_of(vertex, remembered));
   multiply(sum);
   return product;
@@ -229,8 +232,14 @@ template <class View>
 Total Matcher<View>::leaves_of(Vertex vertex, const Remembered& remembered) {
   Total ways = 1;
   for (const Remembered::Leaves& leaves : remembered.leaves) {
-    const std::size_t size =
-        view_->neighbors(vertex, leaves.way, leaves.target, buffers_[plan_->steps.size() - 1]).size();
+    const sets::Span row =
+        view_->neighbors(vertex, leaves.way, leaves.target, buffers_[plan_->steps.size() - 1]);
+    std::size_t size = row.size();
+    if (View::kHoles && size > 0 && view_->may_have_holes(vertex)) {
+      absent_.clear();
+      view_->add_holes(vertex, leaves.way, leaves.target, row, absent_);
+      size -= absent_.size();
+    }
     const auto factor = leaves.levels == 1 ? std::optional(Total{size})
                                            : search::falling_factorial(size, leaves.levels, leaves.chains);
     if (!factor || __builtin_mul_overflow(ways, *factor, &ways))
@@ -346,8 +355,8 @@ std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
 template <class View>
 bool Matcher<View>::is_counted_at_once(int level) const {
   const Step& step = plan_->steps[static_cast<std::size_t>(level)];
-  return !View::kHoles && memory_ != nullptr && step.sources.size() == 2 && step.reuse == kNone &&
-         step.allowed == kNone && step.anchor == latest_ && step.sources[0].level != step.sources[1].level &&
+  return memory_ != nullptr && step.sources.size() == 2 && step.reuse == kNone && step.allowed == kNone &&
+         step.anchor == latest_ && step.sources[0].level != step.sources[1].level &&
          !step.sources[0].before_change && !step.sources[1].before_change;
 }
 
@@ -378,6 +387,19 @@ std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
   }
   std::uint64_t size = marked ? marks.count(changing, policy_)
                               : sets::count_common(sets::clip(stable, first, end), changing, policy_);
+  if constexpr (View::kHoles) {
+    absent_.clear();
+    const auto add_absent = [&](bool stays, sets::Span others) {
+      const Source& from = step.sources[first_stays == stays ? 0 : 1];
+      const auto before = static_cast<std::ptrdiff_t>(absent_.size());
+      view_->add_holes(value_[static_cast<std::size_t>(from.level)], from.way, from.target, others, absent_);
+      std::inplace_merge(absent_.begin(), absent_.begin() + before, absent_.end());
+    };
+    add_absent(true, changing);
+    add_absent(false, sets::clip(stable, first, end));
+    absent_.erase(std::unique(absent_.begin(), absent_.end()), absent_.end());
+    size -= absent_.size();
+  }
   std::uint32_t seen = 0;
   for_each_bit(step.distinct & distinct, [&](std::uint32_t other) {
     const Vertex value = value_[other];
@@ -385,7 +407,8 @@ std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
     for_each_bit(seen, [&](std::uint32_t before) { repeated |= value_[before] == value; });
     seen |= std::uint32_t{1} << other;
     if (repeated || value < first || value >= end) return;
-    if ((marked ? marks.has(value) : sets::contains(stable, value)) && sets::contains(changing, value))
+    if ((marked ? marks.has(value) : sets::contains(stable, value)) && sets::contains(changing, value) &&
+        !(View::kHoles && std::binary_search(absent_.begin(), absent_.end(), value)))
       --size;
   });
   return size;
@@ -408,7 +431,7 @@ void Matcher<View>::fill(int level, std::uint32_t distinct, std::vector<Vertex>&
 template <class View>
 Total Matcher<View>::count_from(int level) {
   const Remembered& remembered = plan_->remembered[static_cast<std::size_t>(level)];
-  if (View::kHoles || memory_ == nullptr || !remembered.kept) return count_here(level);
+  if (memory_ == nullptr || !remembered.kept) return count_here(level);
   const std::uint64_t key = std::uint64_t{value_[remembered.keys[0]]} << 32 | value_[remembered.keys[1]];
   const Memory::KeptCount& known = memory_->kept(level, key);
   if (known.search == search_ && known.key == key && known.level == level) return known.count;
@@ -421,8 +444,7 @@ template <class View>
 Total Matcher<View>::count_here(int level) {
   if (level == plan_->tail.start) return count_tail();
   if (level + 1 == plan_->levels()) return count_level(level, ~std::uint32_t{0});
-  if (!View::kHoles && memory_ != nullptr &&
-      !plan_->remembered[static_cast<std::size_t>(level)].leaves.empty())
+  if (memory_ != nullptr && !plan_->remembered[static_cast<std::size_t>(level)].leaves.empty())
     return count_leaves(level);
   return count_over(level, clipped(level));
 }

@@ -226,6 +226,7 @@ class Monitor {
   std::vector<bool> listed_;  // by pattern
   Allowed allowed_;
   Memory memory_;
+  std::vector<Memory> memories_;                        // of the threads that match runs
   std::vector<std::vector<std::uint32_t>> remembered_;  // what the numbers of Remembered stand for
   std::vector<std::uint32_t> free_lists_;
   // The gate of an edge, by the label of its source and its class. Most of these are in no plan: only those
