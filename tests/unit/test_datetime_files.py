@@ -66,6 +66,19 @@ class TestFiles:
         with pytest.raises(mf.GraphError, match="weight: expected numbers"):
             of_edges([MARCH]).to_scipy("when")
 
+    @pytest.mark.parametrize(
+        ("day", "kind"),
+        [
+            ("2024-02-29", Kind.DATETIME),
+            ("2000-02-29", Kind.DATETIME),
+            ("1900-02-29", Kind.STRING),
+            ("2023-02-29", Kind.STRING),
+        ],
+    )
+    def test_a_day_that_leap_years_have_is_a_day_in_these(self, tmp_path: Path, day: str, kind: Kind) -> None:
+        (tmp_path / "g.csv").write_text(f"source,target,when\n1,2,{day}\n2,3,2020-01-01\n")
+        assert mf.read_graph(tmp_path / "g.csv").edge_attributes["when"].kind is kind
+
 
 class TestResults:
     @pytest.fixture(params=[None, UTC], ids=["naive", "utc"])
