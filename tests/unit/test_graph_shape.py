@@ -24,6 +24,7 @@ def neighbor_sets(edges: Pairs, size: int = 8) -> list[set[int]]:
     return rows
 
 
+@pytest.mark.filterwarnings("ignore:.*zeros and ones were read as two edges")
 @given(pairs, st.booleans(), st.booleans())
 def test_degrees_and_wedges_are_counted(edges: Pairs, directed: bool, labelled: bool) -> None:
     graph = mf.Graph.from_edges(
