@@ -12,7 +12,7 @@ from motiflux.codegen.changing import MERGE_ENTRY, ROOT, ROWS, SETTLE_ENTRY, wri
 from motiflux.device import Buffer, Kernel
 from motiflux.gpu.changing.memory import Parcel, Room, Staging
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
-from motiflux.gpu.changing.rows import RunOfRows, SlackRows, write
+from motiflux.gpu.changing.rows import EITHER, RunOfRows, SlackRows, write
 from motiflux.gpu.changing.search import RunSearch, Searched
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import SearchJob
@@ -78,25 +78,22 @@ class ChangingEngine:
         if self._native is native and versions == self._versions and not self._has_waste():
             return
         self._accelerator.device.use()
-        if self._native is not native:
+        # Rows have the edges that plans need: those of other plans may lack some.
+        if self._native is not native or versions[:1] != self._versions[:1]:
             self.abandon()
         table = table_of(native)
         for name, rows in list(self._rows.items()):
-            if name not in table.names or rows.is_wasteful:
+            if rows.is_wasteful:
                 self._rows.pop(name).release()
         self._classes = -1
         session = self._accelerator.session()
         try:
-            missing = [name for name in table.names if name not in self._rows]
-            if missing:
-                native.write_put_off()
-            for target, way in missing:
+            for target, way in [name for name in table.names if name not in self._rows]:
                 rows = SlackRows(
                     self._accelerator.device,
                     self._budget,
                     way=way,
                     directed=native.directed,
-                    repeats=not native.one_witness(target),
                 )
                 rows.load(session.main, *native.target_rows(target, way, threads))
                 self._rows[target, way] = rows
@@ -114,8 +111,9 @@ class ChangingEngine:
         number = native.num_classes
         if number == self._classes:
             return
-        for (target, _), rows in self._rows.items():
+        for (target, way), rows in self._rows.items():
             rows.accept(native.target_classes(target), number)
+            rows.repeats = not native.one_witness(target) or (native.directed and way == EITHER)
         self._classes = number
 
     def _upload_tables(self, native: _native.Monitor, table: PlanTable, stream: Any) -> None:
@@ -198,10 +196,10 @@ class ChangingEngine:
         roots: tuple[NDArray[np.void], ...],
     ) -> tuple[list[int], list[tuple[SlackRows, RunOfRows, Any]], dict[str, Kernel]]:
         """Upload a run and write its changes into rows; return where the roots are, and what to settle."""
-        self._find_classes(native)
         stream, device = job.stream, self._accelerator
         kernels = dict(device.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY)))
-        before = [rows.headers for rows in self._rows.values()]
+        before = [(rows.headers, rows.repeats) for rows in self._rows.values()]
+        self._find_classes(native)
         ends = run.ends
         changed: list[tuple[SlackRows, RunOfRows]] = []
         for rows in self._rows.values():
@@ -209,7 +207,7 @@ class ChangingEngine:
             if (changes := rows.changes(ends)) is not None:
                 rows.place(changes)
                 changed.append((rows, changes))
-        if before != [rows.headers for rows in self._rows.values()]:
+        if before != [(rows.headers, rows.repeats) for rows in self._rows.values()]:
             self._upload_tables(native, table, stream)
         memory = self._memory.of(max(1, sum(changes.nbytes for _, changes in changed)), stream)
         parcel = Parcel()

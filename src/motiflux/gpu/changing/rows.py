@@ -51,15 +51,16 @@ class SlackRows:
         `OUT`, `IN` or `EITHER`.
     directed
         Whether the graph is.
+
+    Attributes
+    ----------
     repeats
         Whether a row may hold a neighbour several times: once for each edge.
     """
 
-    def __init__(
-        self, device: Device, budget: int | None, *, way: int, directed: bool, repeats: bool
-    ) -> None:
+    def __init__(self, device: Device, budget: int | None, *, way: int, directed: bool) -> None:
         self._device, self._budget = device, budget
-        self._way, self._directed, self.repeats = way, directed, repeats
+        self._way, self._directed, self.repeats = way, directed, False
         self._classes: NDArray[np.bool_] | None = None
         self._mixes = False  # whether ends of a vertex come class by class, or way by way
         self._chunks: list[Buffer] = []
