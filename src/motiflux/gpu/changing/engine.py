@@ -300,7 +300,7 @@ class ChangingEngine:
 
 def _slots(run: _native.Run, table: PlanTable) -> int:
     """Return the number of totals: by plan and sign of one change, else by root."""
-    return max(1, 2 * len(table.levels) if run.one_change else len(run.roots))
+    return 2 * len(table.levels) if run.one_change else len(run.roots)
 
 
 def open_update_engine(device: str, *, gpu_memory: int | None = None) -> ChangingEngine:
