@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import numpy as np
 
 from motiflux import _native
+from motiflux.stream.matching.engine import ENGINES
 
 OUT, IN, EITHER = 0, 1, 2
 _BACK = 1 << 31
@@ -74,31 +76,39 @@ class PlainEngine:
 
     Parameters
     ----------
-    sums
-        Whether to give sums for runs that are one change, instead of totals of each root.
+    device
+        Its name in results; it is not opened.
     """
 
     name = "plain"
-    device = "python"
-    reason = "a test"
+    reason = ""
+    opened: ClassVar[list[PlainEngine]] = []
+    """All that were opened by monitors since `registered`."""
 
-    def __init__(self, *, sums: bool = False) -> None:
-        self._sums = sums
+    def __init__(self, device: str, gpu_memory: int | None) -> None:
+        self.device, self.gpu_memory = device, gpu_memory
+        self.fails_in: int | None = None
+        """The runs until `match` raises an error, after it has changed rows; None: it does not."""
+        self.most_levels = 32
         self._native: Any = None
         self._version = -1
+        self._changed = False
         self._rows: dict[tuple[int, int], RowsAtMoments] = {}
         self._plans: list[Any] = []
         self.loads = self.runs = self.abandoned = 0
         self.closed = False
 
-    def check(self, native: _native.Monitor, patterns: Any = None) -> None:
-        """Take every plan."""
+    def check(self, plans: list[Any]) -> str | None:
+        """Refuse plans with too many levels."""
+        most = max(plan[2] for plan in plans)
+        return f"{most} levels, at most {self.most_levels}" if most > self.most_levels else None
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Load rows if there are other plans, or if they are not those of the host."""
-        self._native = native
-        if self._version == native.plans_version:
+        self._changed = False
+        if self._native is native and self._version == native.plans_version:
             return
+        self._native = native
         self.loads += 1
         self._plans = [native.plan(number) for number in range(native.num_plans)]
         wanted = {
@@ -111,9 +121,10 @@ class PlainEngine:
         self._version = native.plans_version
 
     def abandon(self) -> None:
-        """Forget all rows."""
+        """Forget all rows, if they have changed."""
         self.abandoned += 1
-        self._version = -1
+        if self._changed:
+            self._version = -1
 
     def close(self) -> None:
         """Forget everything."""
@@ -124,12 +135,17 @@ class PlainEngine:
         """Return the matches of a run."""
         native = self._native
         self.runs += 1
+        self._changed = True
         ends, roots = run.ends.tolist(), run.roots.tolist()
         assert [end[:3] for end in ends] == sorted([end[:3] for end in ends], key=lambda end: end[0])
         assert [root[3] for root in roots] == sorted(root[3] for root in roots)
         directed = any(end[1] & _BACK for end in ends)
         for rows in self._rows.values():
             rows.begin_run(native, ends, directed=directed)
+        if self.fails_in is not None:
+            self.fails_in -= 1
+            if self.fails_in < 0:
+                raise OSError("the device is gone")
         found = []
         for root in roots:
             if not run.keep_going():
@@ -152,7 +168,7 @@ class PlainEngine:
         for number, row in enumerate(rows):
             table[number, : len(row)] = row
         sums = totals = None
-        if self._sums and run.one_change:
+        if run.one_change and self.runs % 2 == 0:  # totals of each root will do, too
             sums = np.zeros((len(self._plans), 2, 2), dtype=np.uint64)
             for (plan, *_), matches, positive in zip(roots, found, run.positive.tolist(), strict=True):
                 sums[plan, positive, 0] += np.uint64(len(matches))
@@ -188,3 +204,26 @@ class PlainEngine:
         if allowed >= 0:
             sets.append(set(self._native.list(allowed).tolist()))
         return set.intersection(*sets)
+
+
+def open_update_engine(device_name: str, *, gpu_memory: int | None) -> PlainEngine:
+    """Open the engine for a monitor."""
+    engine = PlainEngine(device_name, gpu_memory)
+    PlainEngine.opened.append(engine)
+    return engine
+
+
+PLACEMENT: dict[str, Any] = {"device": "cuda", "engine": PlainEngine.name}
+"""Arguments of a monitor that this engine matches for."""
+
+
+@contextmanager
+def registered() -> Iterator[list[PlainEngine]]:
+    """Let monitors have this engine; give a list that has those that are opened."""
+    ENGINES[PlainEngine.name] = __name__
+    PlainEngine.opened.clear()
+    try:
+        yield PlainEngine.opened
+    finally:
+        del ENGINES[PlainEngine.name]
+        PlainEngine.opened.clear()

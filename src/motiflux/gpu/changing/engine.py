@@ -39,6 +39,7 @@ class ChangingEngine:
     """
 
     name = "changing"
+    reason = ""
 
     def __init__(self, accelerator: Accelerator, gpu_memory: int | None) -> None:
         self._accelerator, self._budget = accelerator, gpu_memory
@@ -55,11 +56,15 @@ class ChangingEngine:
         self._table: PlanTable | None = None
         self._tables_at = (0, 0)
         self._native: _native.Monitor | None = None
+        self._has_matched = False
 
     @property
     def nbytes(self) -> int:
         """Bytes of the rows on the device."""
         return sum(rows.nbytes for rows in self._rows.values())
+
+    def check(self, plans: list[Any]) -> None:
+        """Accept all plans."""
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring the copy on the device up to date: plans, and rows that were not needed before.
@@ -74,13 +79,14 @@ class ChangingEngine:
         DeviceMemoryError
             The rows do not fit.
         """
+        self._has_matched = False
         versions = (native.plans_version, native.lists_version)
         if self._native is native and versions == self._versions and not self._has_waste():
             return
         self._accelerator.device.use()
         # Rows have the edges that plans need: those of other plans may lack some.
         if self._native is not native or versions[:1] != self._versions[:1]:
-            self.abandon()
+            self._forget()
         table = table_of(native)
         for name, rows in list(self._rows.items()):
             if rows.is_wasteful:
@@ -143,6 +149,7 @@ class ChangingEngine:
         assert native is not None, "begin() comes first"
         assert table is not None
         self._accelerator.device.use()
+        self._has_matched = True
         roots, listed, pairs = self._split(run, table)
         with SearchJob(self._accelerator, "searches", budget=self._budget) as job:
             written = self._write(job, run, native, table, (roots, listed))
@@ -283,14 +290,18 @@ class ChangingEngine:
         return totals, None, given_rows
 
     def abandon(self) -> None:
-        """Forget the rows on the device: they are not those of the host any more."""
+        """Forget the rows on the device if a run changed them since `begin`: the host's were undone."""
+        if self._has_matched:
+            self._forget()
+
+    def _forget(self) -> None:
         for rows in self._rows.values():
             rows.release()
         self._rows, self._versions, self._table = {}, (), None
 
     def close(self) -> None:
         """Free all memory."""
-        self.abandon()
+        self._forget()
         self._search.release()
         for room in (self._memory, self._arrays, self._tables):
             room.release()
