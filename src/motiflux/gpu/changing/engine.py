@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ class ChangingEngine:
 
     name = "changing"
     reason = ""
+    spent: dict[str, float]
+    """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
 
     def __init__(self, accelerator: Accelerator, gpu_memory: int | None) -> None:
         self._accelerator, self._budget = accelerator, gpu_memory
@@ -57,6 +60,7 @@ class ChangingEngine:
         self._tables_at = (0, 0)
         self._native: _native.Monitor | None = None
         self._has_matched = False
+        self.spent = {}
 
     @property
     def nbytes(self) -> int:
@@ -150,11 +154,13 @@ class ChangingEngine:
         assert table is not None
         self._accelerator.device.use()
         self._has_matched = True
+        begun = time.perf_counter()
         roots, listed, pairs = self._split(run, table)
         with SearchJob(self._accelerator, "searches", budget=self._budget) as job:
             written = self._write(job, run, native, table, (roots, listed))
             addresses, runs, kernels = written
             searched = self._searched(native, table, runs)
+            written_at = time.perf_counter()
             totals: NDArray[np.uint64] | None = None
             counted: NDArray[np.uint64] | None = None
             slots = _slots(run, table)
@@ -166,11 +172,18 @@ class ChangingEngine:
             rows = self._listed(job, run, searched, (addresses[1], listed))
             if rows is None:
                 return None
+            found_at = time.perf_counter()
             for slack, changed, settle in runs:
                 write(job.stream, kernels[SETTLE_ENTRY], settle)
                 slack.settled(changed)
             job.stream.wait()
-        return self._answer(run, table, totals, rows, pairs)
+        answer = self._answer(run, table, totals, rows, pairs)
+        self.spent = {
+            "write_seconds": written_at - begun,
+            "search_seconds": found_at - written_at,
+            "settle_seconds": time.perf_counter() - found_at,
+        }
+        return answer
 
     def _split(
         self, run: _native.Run, table: PlanTable
