@@ -1,8 +1,8 @@
 """Changing graphs on a GPU against the CPU Monitor on all threads, in one run on one machine.
 
-``motiflux bench changing``, on a machine with a GPU (``MOTIFLUX_DEVICE`` names it; default ``cuda``). Streams of
-``oracle/csm`` need the shared folder (``MOTIFLUX_SHARED``); the R-MAT graph is drawn. Times are wall clock of
-`Monitor.apply` calls; the ratio is that of the CPU Monitor's time to the GPU's.
+``motiflux bench changing``, on a machine with a GPU (``MOTIFLUX_DEVICE`` names it; default ``cuda``). Streams
+of ``oracle/csm`` need the shared folder (``MOTIFLUX_SHARED``); the R-MAT graph is drawn. Times are wall clock
+of `Monitor.apply` calls; the ratio is that of the CPU Monitor's time to the GPU's.
 
 ``PATTERN batch``        a tenth of the edges of R-MAT 20 inserted as one batch
 ``PATTERN sequence``     the same as a sequence
