@@ -2,6 +2,7 @@
 #include "bind_runs.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <atomic>
