@@ -8,7 +8,6 @@
 #include <atomic>
 #include <exception>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,14 +33,16 @@ constexpr std::uint64_t kBrief = 200'000;
 template <class T, int kDimensions>
 using Table = nb::ndarray<const T, nb::ndim<kDimensions>, nb::c_contig, nb::device::cpu>;
 
-// Gives an array of structs of words to NumPy as a table.
-template <class Word, class Values>
-nb::object as_table(Values&& values) {
-  using Struct = std::remove_pointer_t<decltype(values.data())>;
-  auto* kept = new Values(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Values*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, Word>(reinterpret_cast<Word*>(kept->data()),
-                                               {kept->size(), sizeof(Struct) / sizeof(Word)}, owner));
+// Gives an array of structs of words to NumPy as a table, which cannot be written.
+template <class Struct>
+nb::object as_table(std::shared_ptr<const Unwritten<Struct>> rows) {
+  using Kept = std::shared_ptr<const Unwritten<Struct>>;
+  const auto* words = reinterpret_cast<const std::uint32_t*>(rows->data());
+  const std::size_t size = rows->size();
+  auto* kept = new Kept(std::move(rows));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Kept*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, const std::uint32_t>(
+      words, {size, sizeof(Struct) / sizeof(std::uint32_t)}, owner));
 }
 
 // A run, as its callback sees it.
@@ -50,8 +51,8 @@ class PyRun {
   PyRun(dynamic::Run run, dynamic::Watch& watch)
       : one_change(run.one_change),
         updates(run.updates),
-        ends(as_table<std::uint32_t>(std::move(run.ends))),
-        roots(as_table<std::uint32_t>(std::move(run.roots))),
+        ends(as_table(std::make_shared<const Unwritten<dynamic::RunEnd>>(std::move(run.ends)))),
+        roots(as_table(run.roots)),
         positive(to_numpy(std::move(run.positive))),
         watch_(&watch) {}
 
@@ -99,7 +100,7 @@ std::optional<Table<T, kDimensions>> table_of(const nb::handle given, const char
 void PythonMatcher::match(dynamic::Run run, dynamic::Watch& watch,
                           const std::function<void(const dynamic::RunMatches&)>& use) {
   const nb::gil_scoped_acquire acquire;
-  const std::size_t roots = run.roots.size();
+  const std::size_t roots = run.roots->size();
   const nb::object given = nb::cast(PyRun(std::move(run), watch));
   PyRun& seen = nb::cast<PyRun&>(given);
   nb::object result;

@@ -43,7 +43,8 @@ void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pa
   Run given{ends_of_run(run, threads, pass), {}, {}, pass.one_change, run.size()};
   if (given.ends.size() == 0) return;
   find_roots(run, threads, given, pass);
-  const std::vector<Root> roots = given.roots;
+  const std::shared_ptr<const Unwritten<Root>> kept = given.roots;
+  const std::span<const Root> roots(kept->data(), kept->size());
   run_matcher_->match(std::move(given), pass.watch,
                       [&](const RunMatches& matches) { take_matches(roots, matches, threads, pass); });
 }
@@ -88,15 +89,19 @@ void Monitor::find_roots(std::span<const Update> run, int threads, Run& given, P
       if (!watch.keep_going()) throw Stopped();
     }
   });
-  std::size_t size = 0;
-  for (const std::vector<Root>& part : parts) size += part.size();
-  given.roots.reserve(size);
-  given.positive.reserve(size);
-  for (const std::vector<Root>& part : parts)
-    for (const Root& root : part) {
-      given.roots.push_back(root);
-      given.positive.push_back(bulk_.effect(root.moment) == Effect::kAppear);
-    }
+  std::vector<std::size_t> starts{0};
+  for (const std::vector<Root>& part : parts) starts.push_back(starts.back() + part.size());
+  const auto all = std::make_shared<Unwritten<Root>>(starts.back());
+  given.positive.resize(all->size());
+  const Workers workers{run.size() < kTaken ? 1 : threads, nullptr};
+  parallel_for(workers, parts.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t part = begin; part < end; ++part)
+      for (std::size_t at = starts[part]; const Root& root : parts[part]) {
+        given.positive[at] = bulk_.effect(root.moment) == Effect::kAppear;
+        all->data()[at++] = root;
+      }
+  });
+  given.roots = all;
 }
 
 void Monitor::add_roots(const Edge& edge, Moment number, Matcher<AtMoment>& matcher,

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -37,10 +38,10 @@ struct Root {
 static_assert(sizeof(Root) == 4 * sizeof(std::uint32_t));
 
 struct Run {
-  Unwritten<RunEnd> ends;              // sorted by vertex, class, neighbour and time
-  std::vector<Root> roots;             // by moment, then in the order of the plans of its gate
-  std::vector<std::uint8_t> positive;  // by root: whether the effect is that matches appear
-  bool one_change;                     // all updates are one change
+  Unwritten<RunEnd> ends;                        // sorted by vertex, class, neighbour and time
+  std::shared_ptr<const Unwritten<Root>> roots;  // by moment, then in the order of the plans of its gate
+  std::vector<std::uint8_t> positive;            // by root: whether matches appear
+  bool one_change;                               // all updates are one change
   std::size_t updates;
 };
 
