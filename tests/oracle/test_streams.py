@@ -95,6 +95,7 @@ def test_monitors_give_what_each_update_of_small_random_graphs_changes(
     assert monitor.count(pattern) == case["initial"] + case["pos"] - case["neg"]
 
 
+@pytest.mark.long("emulated")
 @pytest.mark.parametrize("listed", [False, True], ids=["counting", "listing"])
 @pytest.mark.parametrize("name", or_skip(sorted(STREAMS), "oracle/csm/expected.json"))
 def test_monitors_give_what_each_update_of_a_stream_changes(name: str, listed: bool, device: str) -> None:
