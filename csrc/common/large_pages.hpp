@@ -51,6 +51,7 @@ class Unwritten {
   explicit Unwritten(std::size_t count) : data_(LargePages<T>().allocate(count), Free{count}), size_(count) {}
 
   T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
   std::size_t size() const { return size_; }
 
  private:
