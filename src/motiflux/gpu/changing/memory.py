@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,26 +49,38 @@ class Room:
         self._buffer = None
 
 
+Fill = Callable[[NDArray[np.uint8], int], object]
+"""Writes bytes of a parcel, which will be at this address of the device."""
+
+
 class Parcel:
     """Arrays that are uploaded together, by one copy from pinned memory."""
 
     def __init__(self) -> None:
-        self._arrays: list[tuple[int, NDArray[Any]]] = []
+        self._parts: list[tuple[int, int, Fill]] = []
         self.nbytes = 0
 
     def add(self, array: NDArray[Any]) -> int:
         """Add a contiguous array; return its place in the parcel, in bytes. It may change until `send`."""
+
+        def copy(to: NDArray[np.uint8], address: int) -> None:
+            to[:] = array.reshape(-1).view(np.uint8)
+
+        return self.reserve(array.nbytes, copy)
+
+    def reserve(self, nbytes: int, fill: Fill) -> int:
+        """Add bytes that `send` has filled in the pinned memory itself; return their place."""
         place = self.nbytes
-        self._arrays.append((place, array))
-        self.nbytes += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+        self._parts.append((place, nbytes, fill))
+        self.nbytes += -(-nbytes // _ALIGNMENT) * _ALIGNMENT
         return place
 
     def send(self, stream: Stream, to: Buffer, by: Staging) -> None:
         """Upload all arrays to the start of a buffer."""
-        words = by.of(self.nbytes)
-        for place, array in self._arrays:
-            words[place : place + array.nbytes] = array.reshape(-1).view(np.uint8)
-        stream.upload(to, words)
+        memory = by.of(self.nbytes)
+        for place, nbytes, fill in self._parts:
+            fill(memory[place : place + nbytes], to.address + place)
+        stream.upload(to, memory)
 
 
 class Staging:
