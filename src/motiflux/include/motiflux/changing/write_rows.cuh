@@ -1,7 +1,7 @@
 // Writing the changes of a run into rows: before the run is matched, and after it.
 //
-// The host decides where rows go (gpu/changing/rows.py); these kernels move entries. A warp takes a piece of a
-// touched row.
+// The host decides where rows go (gpu/changing/rows.py); these kernels move entries. A warp takes a piece of
+// a touched row.
 //
 //   merge     old row, changes  ->  all entries of the run with their lifetimes, in memory of the run
 //   settle    these entries     ->  those that live for ever, in the row's place
@@ -26,9 +26,9 @@ struct TouchedRow {
   const std::uint32_t* old;
   std::uint32_t* neighbors;  // all entries of the run
   view::Life* lives;
-  std::uint32_t* after;         // the entries that stay
+  std::uint32_t* after;  // the entries that stay
   const Change* changes;
-  std::uint32_t* positions;     // of the changes, among all entries
+  std::uint32_t* positions;  // of the changes, among all entries
   std::uint32_t vertex;
   std::uint32_t old_size;
   std::uint32_t change_count;
@@ -68,9 +68,8 @@ MOTIFLUX_DEVICE std::uint32_t change_from(const TouchedRow& row, std::uint32_t n
 MOTIFLUX_DEVICE void merge_old(const TouchedRow& row, std::uint32_t entry) {
   const std::uint32_t neighbor = row.old[entry];
   const std::uint32_t from = change_from(row, neighbor);
-  const std::uint32_t fresh = from < row.change_count
-                                  ? row.changes[from].fresh_before
-                                  : row.size - row.old_size;
+  const std::uint32_t fresh =
+      from < row.change_count ? row.changes[from].fresh_before : row.size - row.old_size;
   const std::uint32_t position = entry + fresh;
   view::Life life{0, view::Life::kForever};
   if (from < row.change_count && row.changes[from].neighbor == neighbor) {
@@ -108,7 +107,8 @@ MOTIFLUX_DEVICE void settle_entry(const TouchedRow& row, std::uint32_t entry) {
 template <class Write>
 MOTIFLUX_DEVICE void for_each_piece(const WriteArgs& args, Write&& write) {
   const std::uint32_t warps = blockDim.x / 32 * gridDim.x;
-  for (std::uint32_t at = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; at < args.piece_count; at += warps)
+  for (std::uint32_t at = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; at < args.piece_count;
+       at += warps)
     write(args.touched[args.pieces[at].row], args.pieces[at].first);
 }
 

@@ -6,6 +6,7 @@
 
 #include "motiflux/match/changing_plan.hpp"
 #include "motiflux/match/state.hpp"
+#include "motiflux/rules/candidate.hpp"
 #include "motiflux/rules/order.hpp"
 
 namespace motiflux::match {
@@ -71,28 +72,79 @@ MOTIFLUX_DEVICE TimedSpan clip(TimedSpan span, const rules::Bounds& allowed) {
   return span;
 }
 
+// The number of sets of a step.
+template <class Step>
+MOTIFLUX_DEVICE std::uint32_t sets_of(const Step& step) {
+  const view::StepShape& shape = step.shape();
+  return shape.source_count + (shape.reuse != view::kNoReuse) + (step.allowed().first != nullptr);
+}
+
+// The set of a step with a number, not clipped; vertex(level) is the vertex at a level.
+template <class Step, class VertexOf>
+MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const LevelState* levels,
+                                 const VertexOf& vertex) {
+  const view::StepShape& shape = step.shape();
+  if (number < shape.source_count) {
+    const ChangingSourceRows source = step.source(number);
+    const view::ChangingRow row = source.rows.rows[vertex(source.level)];
+    return {{row.neighbors, row.neighbors + row.size}, row.lives, source.rows.repeats != 0, source.hidden};
+  }
+  if (number == shape.source_count && shape.reuse != view::kNoReuse) {
+    const LevelState& reused = levels[shape.reuse];
+    return {{reused.base, reused.base + reused.base_size}, nullptr, false, false};
+  }
+  return {step.allowed(), nullptr, false, false};
+}
+
+// Longer sets are not counted by one lane.
+inline constexpr std::uint32_t kLongestAlone = 32;
+inline constexpr std::uint64_t kTooLong = ~std::uint64_t{0};
+
+// The number of vertices that a step may take, without those of the levels `distinct`, found by the calling
+// lane alone; kTooLong if that would take long.
+template <class Step, class VertexOf>
+MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Step step, const LevelState* levels,
+                                              const VertexOf vertex, std::uint32_t distinct) {
+  const view::StepShape& shape = step.shape();
+  const rules::Bounds allowed = rules::bounds(shape.after, shape.before, vertex);
+  const std::uint32_t count = sets_of(step);
+  TimedSpan walked = clip(set_of(step, 0, levels, vertex), allowed);
+  std::uint32_t which = 0;
+  for (std::uint32_t s = 1; s < count; ++s) {
+    const TimedSpan other = clip(set_of(step, s, levels, vertex), allowed);
+    if (other.ids.size() >= walked.ids.size()) continue;
+    walked = other;
+    which = s;
+  }
+  std::uint64_t found = 0;
+  if (count == 1 && walked.is_clean()) {
+    found = walked.ids.size();
+    for_each_bit(distinct, [&](std::uint32_t level) {
+      found -= sets::contains(walked.ids, vertex(level)) && rules::is_first(distinct, level, vertex);
+    });
+    return found;
+  }
+  if (walked.ids.size() > kLongestAlone) return kTooLong;
+  for (std::uint32_t entry = 0; entry < walked.ids.size(); ++entry) {
+    const std::uint32_t candidate = walked.ids.first[entry];
+    bool kept = walked.takes(entry, step.moment()) && rules::is_distinct(distinct, candidate, vertex);
+    for (std::uint32_t s = 0; kept && s < count; ++s)
+      kept = s == which || set_of(step, s, levels, vertex).contains(candidate, step.moment());
+    found += kept;
+  }
+  return found;
+}
+
 // Looks up the sets of a step, clipped to `allowed`, one set per lane.
 template <class Lanes, class Step>
 MOTIFLUX_DEVICE TimedSets gather_timed(const Lanes& lanes, const SharedState& shared, const Step& step,
                                        const rules::Bounds& allowed) {
-  const view::StepShape shape = step.shape();
-  const sets::Span named = step.allowed();
-  const std::uint32_t reuses = shape.reuse != view::kNoReuse, names = named.first != nullptr;
-  const std::uint32_t count = shape.source_count + reuses + names;
+  const std::uint32_t count = sets_of(step);
   auto* spans = reinterpret_cast<TimedSpan*>(shared.spans);
   lanes.sync();  // the last reader of the spans is done
-  for (std::uint32_t s = lanes.lane(); s < count; s += Lanes::kLanes) {
-    TimedSpan set{named, nullptr, false, false};
-    if (s < shape.source_count) {
-      const ChangingSourceRows source = step.source(s);
-      const view::ChangingRow row = source.rows.rows[shared.levels[source.level].vertex];
-      set = {{row.neighbors, row.neighbors + row.size}, row.lives, source.rows.repeats != 0, source.hidden};
-    } else if (s < shape.source_count + reuses) {
-      const LevelState& reused = shared.levels[shape.reuse];
-      set.ids = {reused.base, reused.base + reused.base_size};
-    }
-    spans[s] = clip(set, allowed);
-  }
+  const auto vertex = [levels = shared.levels](std::uint32_t level) { return levels[level].vertex; };
+  for (std::uint32_t s = lanes.lane(); s < count; s += Lanes::kLanes)
+    spans[s] = clip(set_of(step, s, shared.levels, vertex), allowed);
   lanes.sync();
   std::uint32_t driver = 0;
   for (std::uint32_t s = 1; s < count; ++s)
