@@ -2,6 +2,7 @@
 #include "bind_runs.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <atomic>
@@ -100,7 +101,12 @@ nb::object describe_plan(const dynamic::Monitor& monitor, std::uint32_t number) 
     steps.append(nb::make_tuple(nb::list(sources), step.reuse, step.anchor, step.after, step.before,
                                 step.distinct, step.allowed));
   }
-  return nb::make_tuple(plan.pattern, monitor.listed(plan), plan.levels(), steps);
+  nb::list parts;
+  if (!plan.tail.blocks.empty())
+    for (const search::TailComponent& component : plan.tail.blocks[0].components)
+      parts.append(nb::make_tuple(component.levels, component.sets(), component.chains));
+  const nb::tuple tail = nb::make_tuple(plan.tail.start, parts);
+  return nb::make_tuple(plan.pattern, monitor.listed(plan), plan.levels(), steps, tail);
 }
 
 nb::object classes_of(const dynamic::Monitor& monitor, std::uint32_t target) {

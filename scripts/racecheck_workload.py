@@ -36,7 +36,7 @@ from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import AnyJob, KernelJob
 from motiflux.gpu.storage import wedge_roots as device_roots
 from motiflux.jit import Source
-from motiflux.words import SemanticsName
+from motiflux.words import ModeName, SemanticsName
 
 Edges = Sequence[tuple[int, int]]
 
@@ -127,6 +127,19 @@ class Checked:
         found = [row for batch in batches for row in batch.to_numpy().tolist()]
         expected = mf.match(graph, pattern, device="cpu").to_numpy().tolist()
         _compare(pattern, sorted(found), sorted(expected))
+
+    def updates(self, graph: mf.Graph, one: mf.Pattern, *, mode: ModeName, listed: bool) -> None:
+        """Apply insertions and deletions to a monitor on the device, and to one on the CPU."""
+        random = np.random.default_rng(12)
+        pairs = random.integers(0, graph.num_vertices, (80, 2))
+        rows = [("+" if random.random() < 0.6 else "-", int(u), int(v)) for u, v in pairs if u != v]
+
+        def changed(device: str) -> list[tuple[int, int]]:
+            with mf.Monitor(graph, one, mode=mode, matches=listed, device=device) as monitor:
+                deltas = [monitor.apply(part)[0] for part in (rows[:40], rows[40:])]
+            return [(delta.positive, delta.negative) for delta in deltas]
+
+        _compare(one, changed(self.device), changed("cpu"))
 
     def estimate(
         self, graph: mf.Graph, pattern: mf.Pattern, estimator: str | mf.SamplingPolicy, tuning: dict[str, str]
@@ -383,6 +396,15 @@ def estimates(run: Checked) -> None:
     run.estimate(graph, house, mf.SamplingPolicy(WEIGHTED, name="weighted"), {"streaming": "packed"})
 
 
+def changes(run: Checked) -> None:
+    """Search from updates, in rows that change."""
+    graph = skewed(60, 300, seed=10)
+    for one in (pattern(clique(4)), pattern(path(4)), pattern(cycle(4))):
+        run.updates(graph, one, mode="sequence", listed=False)
+        run.updates(graph, one, mode="batch", listed=False)
+    run.updates(graph, pattern(cycle(4)), mode="sequence", listed=True)
+
+
 @dataclass(frozen=True)
 class Case:
     """Searches, and how the names of the units begin whose kernels they must have run."""
@@ -414,6 +436,7 @@ CASES = {
     "parts": Case(parts, ("search-nested-any",)),
     **_stealing("passive"),
     **_stealing("active"),
+    "changes": Case(changes, ("changing-count", "changing-store", "changing-rows")),
     "rows": Case(rows, ("search-store-any", "number")),
     "cliques": Case(clique_bits, ("cliques",)),
     "cones": Case(cone_bits, ("universal-vertex",)),

@@ -81,6 +81,7 @@ class PlainEngine:
     """
 
     name = "plain"
+    counts_tails = False
     reason = ""
     opened: ClassVar[list[PlainEngine]] = []
     """All that were opened by monitors since `registered`."""
@@ -113,7 +114,7 @@ class PlainEngine:
         self._plans = [native.plan(number) for number in range(native.num_plans)]
         wanted = {
             (target, way)
-            for _, _, _, steps in self._plans
+            for _, _, _, steps, _ in self._plans
             for sources, *_ in steps
             for _, way, target, _ in sources
         }

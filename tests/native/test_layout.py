@@ -67,6 +67,7 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::UniversalVertexTask": universal_vertex_layout.Task,
     "motiflux::match::UniversalVertexArgs": universal_vertex_layout.Args,
     "motiflux::match::ChangingSource": changing.ChangingSource,
+    "motiflux::match::TailPart": changing.TailPart,
     "motiflux::match::ChangingPlan": changing.ChangingPlan,
     "motiflux::match::ChangingPlans": changing.ChangingPlans,
     "motiflux::match::SearchArgs<motiflux::match::ChangingPlans>": changing.ChangingArgs,

@@ -84,10 +84,10 @@ def test_streams_change_the_count_by_positive_minus_negative(name: str, device: 
 @pytest.mark.parametrize("listed", [False, True], ids=["counting", "listing"])
 @pytest.mark.parametrize("case", or_skip(tiny_cases(), "oracle/csm/tiny.json"))
 def test_monitors_give_what_each_update_of_small_random_graphs_changes(
-    case: dict[str, Any], listed: bool
+    case: dict[str, Any], listed: bool, device: str
 ) -> None:
     pattern = tiny_pattern(case)
-    monitor = mf.Monitor(tiny_graph(case, case["init"]), pattern, matches=listed)
+    monitor = mf.Monitor(tiny_graph(case, case["init"]), pattern, matches=listed, device=device)
     updates = [("+" if sign > 0 else "-", u, v, label) for sign, u, v, label in case["updates"]]
     delta = monitor.apply(updates)[pattern]
     assert (delta.positive, delta.negative) == (case["pos"], case["neg"])
@@ -95,14 +95,15 @@ def test_monitors_give_what_each_update_of_small_random_graphs_changes(
     assert monitor.count(pattern) == case["initial"] + case["pos"] - case["neg"]
 
 
+@pytest.mark.long("emulated")
 @pytest.mark.parametrize("listed", [False, True], ids=["counting", "listing"])
 @pytest.mark.parametrize("name", or_skip(sorted(STREAMS), "oracle/csm/expected.json"))
-def test_monitors_give_what_each_update_of_a_stream_changes(name: str, listed: bool) -> None:
+def test_monitors_give_what_each_update_of_a_stream_changes(name: str, listed: bool, device: str) -> None:
     folder = shared_path("oracle", "csm", name)
     pattern = mf.read_pattern(folder / "query.graph")
     graph = mf.read_graph(folder / "data.graph.gz")
     before = mf.count(graph, pattern)
-    monitor = mf.Monitor(graph, pattern, matches=listed)
+    monitor = mf.Monitor(graph, pattern, matches=listed, device=device)
     found: dict[int, int] = {}
     positive = negative = 0
     updates = stream_updates(folder)

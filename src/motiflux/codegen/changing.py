@@ -11,7 +11,7 @@ from motiflux.codegen.layout import Span, StepShape, Task
 from motiflux.jit import Source
 from motiflux.types import MAX_PATTERN_EDGES, MAX_PATTERN_VERTICES
 
-_u16, _u32, _u64 = ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
+_u8, _u16, _u32, _u64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
 
 FOREVER = 2**32 - 1
 """``view::Life::kForever``."""
@@ -61,13 +61,23 @@ class ChangingSource(ctypes.Structure):
     _fields_ = [("level", _u16), ("hidden", _u16), ("rows", _u32)]
 
 
+class TailPart(ctypes.Structure):
+    """``match::TailPart``."""
+
+    __slots__ = ()
+    _fields_ = [("level", _u8), ("levels", _u8), ("first_chain", _u8), ("chains", _u8)]
+
+
 class ChangingPlan(ctypes.Structure):
     """``match::ChangingPlan``."""
 
     __slots__ = ()
     _fields_ = [
         ("level_count", _u32),
-        ("unused", _u32),
+        ("tail_start", _u32),
+        ("part_count", _u32),
+        ("parts", TailPart * MAX_PATTERN_VERTICES),
+        ("chains", _u8 * MAX_PATTERN_VERTICES),
         ("shapes", StepShape * MAX_PATTERN_VERTICES),
         ("renewed", _u32 * MAX_PATTERN_VERTICES),
         ("allowed", Span * MAX_PATTERN_VERTICES),

@@ -40,6 +40,7 @@ class ChangingEngine:
     """
 
     name = "changing"
+    counts_tails = True
     reason = ""
     spent: dict[str, float]
     """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import ChangingPlan, ChangingSource
+from motiflux.codegen.changing import ChangingPlan, ChangingSource, TailPart
 from motiflux.codegen.layout import Span, StepShape
 
 _NONE = -1
@@ -34,8 +34,8 @@ class PlanTable:
         Names of the rows that plans read; sources number these.
     most_spans
         Most sets that a step intersects.
-    steps
-        The steps of each plan, as the native monitor tells them.
+    steps, tails
+        The steps of each plan, and the levels counted in closed form, as the native monitor tells them.
     """
 
     listed: NDArray[np.bool_]
@@ -43,6 +43,7 @@ class PlanTable:
     names: tuple[RowsName, ...]
     most_spans: int
     steps: Sequence[Any]
+    tails: Sequence[Any]
 
     @property
     def manners(self) -> NDArray[np.uint8]:
@@ -65,8 +66,9 @@ class PlanTable:
         """
         numbers = {name: number for number, name in enumerate(self.names)}
         plans = (ChangingPlan * max(1, len(self.steps)))()
-        for packed, steps in zip(plans, self.steps, strict=False):
+        for packed, steps, tail in zip(plans, self.steps, self.tails, strict=False):
             _pack(packed, steps, numbers, lists)
+            _pack_tail(packed, tail)
         return np.frombuffer(bytes(plans), np.uint8).copy()
 
 
@@ -75,17 +77,18 @@ def table_of(native: _native.Monitor) -> PlanTable:
     plans = [native.plan(number) for number in range(native.num_plans)]
     names: dict[RowsName, None] = {}
     spans = 1
-    for _, _, _, steps in plans:
+    for *_, steps, _ in plans:
         for step in steps[2:]:
             sources, reuse, allowed = step[0], step[1], step[6]
             names.update(dict.fromkeys((target, way) for _, way, target, _ in sources))
             spans = max(spans, len(sources) + (reuse != _NONE) + (allowed != _NONE))
     return PlanTable(
-        np.array([listed for _, listed, _, _ in plans], bool),
-        np.array([levels for _, _, levels, _ in plans], np.int64),
+        np.array([listed for _, listed, *_ in plans], bool),
+        np.array([levels for _, _, levels, *_ in plans], np.int64),
         tuple(names),
         spans,
-        [steps for _, _, _, steps in plans],
+        [steps for *_, steps, _ in plans],
+        [tail for *_, tail in plans],
     )
 
 
@@ -111,3 +114,15 @@ def _pack(
         for source, way, target, hidden in sources:
             packed.sources[place] = ChangingSource(source, hidden, numbers.get((target, way), 0))
             place += 1
+
+
+def _pack_tail(packed: Any, tail: tuple[int, Sequence[tuple[Sequence[int], int, Sequence[int]]]]) -> None:
+    packed.tail_start, parts = tail
+    packed.part_count = len(parts)
+    first = 0
+    for number, (levels, sets, chains) in enumerate(parts):
+        assert sets == 1, "plans for this engine have no tails of several sets"
+        packed.parts[number] = TailPart(levels[0], len(levels), first, len(chains))
+        for chain in chains:
+            packed.chains[first] = chain
+            first += 1

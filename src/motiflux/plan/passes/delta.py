@@ -72,6 +72,7 @@ def delta_plans(
     counting: bool = True,
     merge: bool = True,
     tail: bool = True,
+    mixed_tails: bool = True,
     reuse: bool = True,
 ) -> tuple[DeltaPlan, ...]:
     """Return the searches that together find every match that a changed edge adds or removes.
@@ -89,6 +90,8 @@ def delta_plans(
         Whether one search serves all places that automorphisms exchange.
     tail, reuse
         Whether levels are counted in closed form (counting only), and intersections shared.
+    mixed_tails
+        Whether levels whose vertices might coincide are counted so although their sets differ.
     """
     injective = semantics is Semantics.ISOMORPHISM and not bound.may_coincide
     group = automorphisms(pattern, directed=bound.directed)
@@ -109,6 +112,7 @@ def delta_plans(
                 injective=injective,
                 # Levels that may coincide could share a set only if both ignore the changed edge or neither.
                 tail=counting and tail and not bound.may_coincide,
+                mixed_tails=mixed_tails,
                 reuse=reuse and injective,
             )
             for order in rooted_orders(bound, model, place)
@@ -182,6 +186,7 @@ def _draft(
     breaking: bool,
     injective: bool,
     tail: bool,
+    mixed_tails: bool,
     reuse: bool,
 ) -> tuple[float, DeltaPlan, int]:
     """Return the expected cost of a plan, the plan, and the number of automorphisms that fix its place."""
@@ -196,7 +201,7 @@ def _draft(
     if tail:
         level_of = {vertex: level for level, vertex in enumerate(vertices)}
         coinciding = frozenset((level_of[u], level_of[v]) for u, v in bound.may_coincide)
-        shape, closed = close_tail(shape, args, coinciding, kinds)
+        shape, closed = close_tail(shape, args, coinciding, kinds, mixed=mixed_tails)
     if reuse:
         shape, args = share_intersections(shape, args, kinds, closed)
     walked = len(vertices) - 1 if closed is None else closed.start

@@ -282,7 +282,9 @@ class Core:
             symmetry=self._options.symmetry,
             counting=not listed,
             merge=self._options.switches["orbits"] == "on",
-            tail=self._options.switches["tail"] == "on" and self._engine is None,
+            tail=self._options.switches["tail"] == "on"
+            and (self._engine is None or self._engine.counts_tails),
+            mixed_tails=self._engine is None,
             reuse=self._options.switches["reuse"] == "on",
         )
         # Plans depend on nothing but the arguments: other monitors on this graph may have made them.

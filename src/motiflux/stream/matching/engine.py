@@ -32,6 +32,8 @@ class UpdateEngine(Protocol):
     """As in ``engine=``."""
     device: str
     """As in ``device=``."""
+    counts_tails: bool
+    """Whether it counts levels in closed form, of components that have one set each."""
     reason: str
     """Why this device and engine, in words; empty: they were asked for."""
 

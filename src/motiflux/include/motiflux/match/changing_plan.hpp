@@ -14,9 +14,19 @@ struct ChangingSource {
   std::uint32_t rows;    // into ChangingPlans::rows
 };
 
+// Levels of a tail that share one set: the number of ways to take them follows from its size.
+struct TailPart {
+  std::uint8_t level;   // any of them
+  std::uint8_t levels;  // how many
+  std::uint8_t first_chain, chains;  // sizes of groups of mutually ordered levels
+};
+
 struct ChangingPlan {
   std::uint32_t level_count;
-  std::uint32_t unused;
+  std::uint32_t tail_start;  // the first level of the tail, or level_count
+  std::uint32_t part_count;
+  TailPart parts[view::kMaxLevels];
+  std::uint8_t chains[view::kMaxLevels];
   view::StepShape shapes[view::kMaxLevels];
   std::uint32_t renewed[view::kMaxLevels];
   sets::Span allowed[view::kMaxLevels];  // the ids of a level's candidates; null: all
@@ -80,6 +90,13 @@ class SelectedPlan {
   MOTIFLUX_DEVICE const UpdateRoot& root(std::uint32_t number) const { return all_.roots[number]; }
   MOTIFLUX_DEVICE std::uint32_t columns() const { return all_.columns; }
   MOTIFLUX_DEVICE std::uint32_t levels() const { return plan_->level_count; }
+  // The levels from here on are counted in closed form.
+  MOTIFLUX_DEVICE std::uint32_t tail_start() const { return plan_->tail_start; }
+  MOTIFLUX_DEVICE std::uint32_t parts() const { return plan_->part_count; }
+  MOTIFLUX_DEVICE const TailPart& part(std::uint32_t number) const { return plan_->parts[number]; }
+  MOTIFLUX_DEVICE const std::uint8_t* chains(const TailPart& part) const {
+    return plan_->chains + part.first_chain;
+  }
   // Of the root; valid once one was selected.
   MOTIFLUX_DEVICE std::uint32_t slot() const { return slot_; }
   MOTIFLUX_DEVICE std::uint64_t* total() const { return all_.totals + std::uint64_t{2} * slot_; }

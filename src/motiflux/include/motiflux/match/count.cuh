@@ -3,6 +3,7 @@
 
 #include "motiflux/device/total.hpp"
 #include "motiflux/match/flattened_levels.hpp"
+#include "motiflux/match/number.cuh"
 #include "motiflux/match/search.hpp"
 
 namespace motiflux::match {
@@ -10,6 +11,36 @@ namespace motiflux::match {
 template <class Lanes>
 class Counting : public EveryLevel {
  public:
+  static constexpr bool kCountsTails = true;
+
+  // Of searches from updates: all levels before the tail are matched. The product of the numbers of ways to
+  // take the levels of each part.
+  template <class Search>
+  MOTIFLUX_DEVICE void count_tail(Search& search) {
+    const auto& plan = search.plan();
+    const std::uint32_t matched = bits_below(plan.tail_start());
+    Number product{1, 0};
+    bool overflow = false;
+    for (std::uint32_t number = 0; number < plan.parts(); ++number) {
+      const TailPart part = plan.part(number);
+      const std::uint64_t size =
+          plan.at(part.level, [&](const auto& step) { return size_of(search, step, matched); });
+      if (size < part.levels) return;
+      if (part.levels == 1) {
+        overflow |= multiply(product, {size, 0});
+      } else {
+        const Ways ways = falling_factorial(size, part.levels, plan.chains(part), part.chains);
+        overflow |= ways.overflow;
+        overflow |= multiply(product, ways.number);
+      }
+    }
+    if (!search.lanes().leads()) return;
+    if (product.high == 0 && product.low <= 0xffffffffu && !overflow)
+      found_ += product.low;  // 2^32 of these fit
+    else if (device::add_128(plan.total(), product.low, product.high) || overflow)
+      device::device_wide(search.task().control->overflow).store(1u, device::Order::kRelaxed);
+  }
+
   // If the last level's set would be used only once, it is counted during the intersection.
   template <class Search>
   MOTIFLUX_DEVICE bool skip_last(Search& search) {
@@ -79,6 +110,28 @@ class Counting : public EveryLevel {
   }
 
  private:
+  // The number of vertices that a level of a tail may take, in all lanes.
+  template <class Search, class Step>
+  MOTIFLUX_DEVICE std::uint64_t size_of(Search& search, const Step& step, std::uint32_t matched) {
+    const view::StepShape& shape = step.shape();
+    const std::uint32_t distinct = shape.distinct & matched;
+    const auto sets = search.gathered(step, search.bounds(shape.after, shape.before));
+    const sets::Span walked = sets.shortest();
+    if (!sets.is_set()) {
+      search.spend(walked.size() / Lanes::kLanes);
+      return search.lanes().sum(count_common(search.lanes(), sets, [&](std::uint32_t candidate) {
+        return rules::is_distinct(distinct, candidate, search.vertices());
+      }));
+    }
+    if (distinct == 0 || walked.size() == 0) return walked.size();
+    const std::uint64_t before = found_;
+    found_ = 0;
+    count_distinct(search, distinct, walked);
+    const std::uint64_t size = search.lanes().sum(found_);
+    found_ = before;
+    return size;
+  }
+
   // The size of the list minus its vertices that are matched already: one lookup per matched vertex.
   template <class Search>
   MOTIFLUX_DEVICE void count_distinct(const Search& search, std::uint32_t levels, sets::Span candidates) {

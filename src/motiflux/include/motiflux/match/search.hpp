@@ -16,6 +16,7 @@ namespace motiflux::match {
 // Constants of a goal that ignores the levels before the last.
 struct EveryLevel {
   static constexpr bool kEnters = false;      // whether enter() does anything
+  static constexpr bool kCountsTails = false;  // whether count_tail() counts the tails of plans
   static constexpr bool kSharesLast = false;  // whether the last level's walk may be given to other groups
   template <class Search>
   MOTIFLUX_DEVICE bool enter(Search&, std::uint32_t) const {
@@ -163,6 +164,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   template <class Goal>
   MOTIFLUX_DEVICE void descend(Goal& goal) {
     const std::uint32_t level = place_.level + 1;
+    if constexpr (Plan::kChanging && Goal::kCountsTails)
+      if (level == plan_.tail_start()) return goal.count_tail(*this);
     if (!goal.enter(*this, level - 1)) return;
     if (level == last_ && goal.skip_last(*this)) return;
     const sets::Span walked =

@@ -1,0 +1,99 @@
+"""Faults while updates are matched on a device: the call is undone, and the next one is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.changing import engine as engines
+from motiflux.gpu.changing.rows import SlackRows
+from motiflux.gpu.changing.search import RunSearch
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="its monitor has no copy on a device")
+
+FULL = DeviceMemoryError("a test", 2, 1, "wait")
+PATTERNS = ["(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)"]
+STAGES: dict[str, tuple[Any, str]] = {
+    "rows are placed": (SlackRows, "place"),
+    "rows are written": (engines, "write"),
+    "updates are counted": (RunSearch, "count"),
+    "updates are listed": (RunSearch, "list"),
+    "rows are settled": (SlackRows, "settled"),
+}
+
+
+def updates(seed: int, size: int = 60) -> list[tuple[str, int, int]]:
+    draw = np.random.default_rng(seed)
+    pairs = draw.integers(0, 14, (size, 2))
+    return [("+" if draw.random() < 0.7 else "-", int(u), int(v)) for u, v in pairs if u != v]
+
+
+def monitors(device: str, **options: Any) -> tuple[mf.Monitor, mf.Monitor]:
+    graph = mf.Graph.from_edges([(u, u + 1) for u in range(13)])
+    return mf.Monitor(graph, PATTERNS, **options), mf.Monitor(graph, PATTERNS, device=device, **options)
+
+
+def same(one: mf.Delta, other: mf.Delta) -> bool:
+    return all((a.positive, a.negative) == (b.positive, b.negative) for a, b in zip(one, other, strict=True))
+
+
+def failing_once(call: Callable[..., Any], error: BaseException) -> Callable[..., Any]:
+    waiting = [error]
+
+    def fails(*args: Any, **options: Any) -> Any:
+        if waiting:
+            raise waiting.pop()
+        return call(*args, **options)
+
+    return fails
+
+
+@pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full", "Ctrl-C"])
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+def test_a_call_that_fails_leaves_the_graph_and_the_next_call_is_right(
+    device: str, mode: str, stage: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = monitors(device, mode=mode, matches=stage == "updates are listed")
+    assert same(here.apply(updates(1)), there.apply(updates(1)))
+    before = there.num_edges
+    place, name = STAGES[stage]
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, failing_once(getattr(place, name), error))
+        with pytest.raises(type(error)):
+            there.apply(updates(2))
+    assert there.num_edges == before
+    assert same(here.apply(updates(3)), there.apply(updates(3)))
+    assert here.num_edges == there.num_edges
+
+
+def test_a_timeout_applies_nothing(device: str) -> None:
+    here, there = monitors(device)
+    delta = there.apply(updates(1), timeout=0.0)
+    assert not delta.complete
+    assert there.num_edges == here.num_edges
+    assert same(here.apply(updates(1)), there.apply(updates(1)))
+
+
+def test_too_little_memory_is_an_error_that_leaves_the_graph(device: str) -> None:
+    graph = mf.Graph.from_edges([(u, u + 1) for u in range(13)])
+    with mf.Monitor(graph, PATTERNS, device=device, gpu_memory=4096) as monitor:
+        with pytest.raises(DeviceMemoryError, match="gpu_memory"):
+            monitor.apply(updates(1))
+        assert monitor.num_edges == graph.num_edges
+
+
+def test_rows_that_outgrow_their_places_many_times_stay_right(device: str) -> None:
+    hub = [("+", 0, leaf) for leaf in range(1, 160)]
+    graph = mf.Graph.from_edges([(0, 1)], num_vertices=2)
+    here, there = mf.Monitor(graph, PATTERNS), mf.Monitor(graph, PATTERNS, device=device)
+    for first in range(0, len(hub), 37):
+        part = [*hub[first : first + 37], ("+", 1 + first, 2 + first)]
+        assert same(here.apply(part), there.apply(part))
+    gone = [("-", u, v) for _, u, v in hub[::2]]
+    assert same(here.apply(gone), there.apply(gone))
