@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,9 @@ class PlanTable:
     steps: Sequence[Any]
     tails: Sequence[Any]
 
-    @property
+    @cached_property
     def manners(self) -> NDArray[np.uint8]:
-        """How the matches of each plan are found: see `_native.DividedRoots`."""
+        """How the matches of each plan are found: `COUNTED`, `LISTED` or `IS_MATCH`."""
         searched = np.where(self.listed, LISTED, COUNTED)
         return np.where(self.levels > _PAIR, searched, IS_MATCH).astype(np.uint8)
 
