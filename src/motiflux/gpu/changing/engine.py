@@ -177,6 +177,7 @@ class ChangingEngine:
             for args in settling:
                 write(job.stream, self._write_kernels()[SETTLE_ENTRY], args)
             job.stream.wait()
+        self._staging.sent()
         answer = self._answer(run, table, totals, rows, roots.matches)
         self.spent = {
             "write_seconds": written_at - begun,
