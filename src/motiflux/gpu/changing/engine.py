@@ -233,7 +233,7 @@ class ChangingEngine:
             int(table.levels.max(initial=_PAIR + 1)),
             table.most_spans,
             max(longest, default=1),
-            max((rows.mean for rows in self._rows.values()), default=1.0),
+            max((rows.typical for rows in self._rows.values()), default=1.0),
             native.num_vertices,
         )
 

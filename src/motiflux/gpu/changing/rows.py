@@ -49,6 +49,10 @@ class SlackRows:
     ----------
     repeats
         Whether a row may hold a neighbour several times: once for each edge.
+    entries, longest
+        Number of neighbours in all rows; size of the longest row.
+    typical
+        Size of the row that an entry is in, on average, when rows were loaded: what a search walks.
     """
 
     def __init__(self, device: Device, budget: int | None, *, way: int, directed: bool) -> None:
@@ -62,7 +66,7 @@ class SlackRows:
         self._address = np.zeros(0, np.uint64)
         self._size = np.zeros(0, np.int64)
         self._capacity = np.zeros(0, np.int64)
-        self._filled = 0
+        self.typical = 0.0
         self.entries = self.longest = 0
 
     @property
@@ -70,11 +74,6 @@ class SlackRows:
         """Address of the headers of all rows."""
         assert self._headers is not None, "the rows are not loaded"
         return self._headers.address
-
-    @property
-    def mean(self) -> float:
-        """Approximate mean size of rows that are not empty."""
-        return self.entries / max(1, self._filled)
 
     @property
     def nbytes(self) -> int:
@@ -108,7 +107,7 @@ class SlackRows:
         places = np.cumsum(capacity) - capacity
         total = int(capacity.sum())
         self.entries, self.longest = int(size.sum()), int(size.max(initial=0))
-        self._filled = int(np.count_nonzero(size))
+        self.typical = float(np.square(size, dtype=np.float64).sum()) / max(1, self.entries)
         chunk = self._take_chunk(total + max(_LEAST_CHUNK, total // 8))
         laid_out = np.zeros(total, np.uint32)
         if len(neighbors):
