@@ -52,6 +52,11 @@ class PlanTable:
         searched = np.where(self.listed, LISTED, COUNTED)
         return np.where(self.levels > _PAIR, searched, IS_MATCH).astype(np.uint8)
 
+    @cached_property
+    def most_levels(self) -> int:
+        """The most levels of a plan, at least those of a search."""
+        return int(self.levels.max(initial=_PAIR + 1))
+
     @property
     def lists(self) -> set[int]:
         """Numbers of the lists of ids that candidates belong to."""
