@@ -20,6 +20,13 @@ namespace motiflux {
 namespace nb = nanobind;
 using namespace nb::literals;
 
+namespace {
+
+// Runs of fewer ends take microseconds.
+constexpr std::size_t kShort = 4096;
+
+}  // namespace
+
 bool PyRun::keep_going() {
   if (watch_ == nullptr || stopped_) return false;
   stopped_ = !watch_->keep_going();
@@ -46,7 +53,9 @@ template <class Work>
 void PyRun::without_gil(Work&& work) {
   if (watch_ == nullptr) nb::raise("the run is over");
   try {
-    const nb::gil_scoped_release release;
+    // Taking the GIL back may take milliseconds while other threads run.
+    std::optional<nb::gil_scoped_release> release;
+    if (run_->ends.size() >= kShort) release.emplace();
     work(*watch_);
     return;
   } catch (const dynamic::Stopped&) {

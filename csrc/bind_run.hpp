@@ -21,7 +21,8 @@ class PyRun {
 
   // An error of a signal handler is kept: the callback returns None, and then it is raised.
   bool keep_going();
-  // Calls work(watch) without the GIL. Raises an error if it throws Stopped, or if the run is over.
+  // Calls work(watch), without the GIL unless the run is short. Raises an error if it throws Stopped, or if
+  // the run is over.
   template <class Work>
   void without_gil(Work&& work);
   // After the callback.

@@ -100,8 +100,10 @@ void Monitor::apply_runs(std::span<const Update> updates, int threads, bool puts
 
 void Monitor::forget_runs() {
   shares_.clear();
-  // Every call with an engine has lifetimes: making them ready takes 2 ms on a graph of a million vertices.
-  if (run_matcher_ == nullptr) lifetimes_.clear();
+  // Every call with an engine has lifetimes, and making them ready takes 2 ms on a graph of a million
+  // vertices.
+  const bool few = lifetimes_.partitions() == 1 && lifetimes_.of_partition(0).size() <= 2 * kFewUpdates;
+  if (run_matcher_ == nullptr || !few) lifetimes_.clear();
 }
 
 // The number of updates of the next run, after a run of `size` updates that took `each` seconds per update.

@@ -583,6 +583,7 @@ class VertexIds:
         kept: NDArray[np.uint8] | None,
         named: _NamedVertices | None,
         unlabelled: int,
+        threads: int,
     ) -> _Numbered | None: ...
     def number_strings(
         self,
@@ -592,6 +593,7 @@ class VertexIds:
         kept: NDArray[np.uint8] | None,
         named: _NamedVertices | None,
         unlabelled: int,
+        threads: int,
     ) -> _Numbered | None: ...
     def apply_integers(
         self,

@@ -289,8 +289,9 @@ class Elsewhere : public dynamic::RunMatcher {
     CHECK(std::ranges::is_sorted(ends, {}, [](const dynamic::RunEnd& end) {
       return std::tuple(end.vertex, end.of, end.neighbor, end.first);
     }));
-    CHECK(run.roots.size() == run.positive.size());
-    CHECK(std::ranges::is_sorted(run.all_roots(), {}, &dynamic::Root::moment));
+    const std::span<const dynamic::Root> roots = run.all_roots();
+    CHECK(roots.size() == run.positive.size());
+    CHECK(std::ranges::is_sorted(roots, {}, &dynamic::Root::moment));
     lives_.clear();
     for (const dynamic::RunEnd& end : ends) {
       CHECK(end.first <= end.last && (end.first < run.updates));
@@ -299,9 +300,9 @@ class Elsewhere : public dynamic::RunMatcher {
     }
     std::vector<std::uint64_t> totals;
     std::vector<Vertex> rows;
-    for (std::uint32_t number = 0; number < run.roots.size(); ++number) {
+    for (std::uint32_t number = 0; number < roots.size(); ++number) {
       if (!watch.keep_going()) throw dynamic::Stopped();
-      const auto& [plan, first, second, moment] = run.all_roots()[number];
+      const auto& [plan, first, second, moment] = roots[number];
       std::vector<Vertex> common;
       std::ranges::set_intersection(row(first, moment), row(second, moment), std::back_inserter(common));
       totals.insert(totals.end(), {common.size(), 0});

@@ -158,7 +158,8 @@ class ChangingEngine:
         begun = time.perf_counter()
         roots = _native.DividedRoots(run, table.manners)
         with SearchJob(self._accelerator, "searches", budget=self._budget) as job:
-            addresses, runs, settling = self._write(job, run, native, table, roots)
+            kernels = self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
+            addresses, runs, settling = self._write(job, run, table, roots, kernels[MERGE_ENTRY])
             searched = self._searched(native, table, runs)
             written_at = time.perf_counter()
             totals: NDArray[np.uint64] | None = None
@@ -175,8 +176,9 @@ class ChangingEngine:
                 return None
             found_at = time.perf_counter()
             for args in settling:
-                write(job.stream, self._write_kernels()[SETTLE_ENTRY], args)
+                write(job.stream, kernels[SETTLE_ENTRY], args)
             job.stream.wait()
+        self._staging.sent()
         answer = self._answer(run, table, totals, rows, roots.matches)
         self.spent = {
             "write_seconds": written_at - begun,
@@ -185,19 +187,17 @@ class ChangingEngine:
         }
         return answer
 
-    def _write_kernels(self) -> dict[str, Kernel]:
-        return dict(self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY)))
-
     def _write(
         self,
         job: SearchJob,
         run: _native.Run,
-        native: _native.Monitor,
         table: PlanTable,
         roots: _native.DividedRoots,
+        merge: Kernel,
     ) -> tuple[list[int], list[RunOfRows], list[WriteArgs]]:
         """Upload a run and write its changes into rows; return where the roots are, and what to settle."""
-        stream = job.stream
+        stream, native = job.stream, self._native
+        assert native is not None
         before = [(rows.headers, rows.repeats) for rows in self._rows.values()]
         self._find_classes(native)
         for rows in self._rows.values():
@@ -216,9 +216,8 @@ class ChangingEngine:
         arrays: Buffer = self._arrays.of(max(1, parcel.nbytes), stream)
         parcel.send(stream, arrays, self._staging)
         starts = [arrays.address + place for place in places]
-        kernel = self._write_kernels()[MERGE_ENTRY]
         for changes, start in zip(changed, starts, strict=True):
-            write(stream, kernel, changes.merge_args(start))
+            write(stream, merge, changes.merge_args(start))
         settling = [changes.settle_args(start) for changes, start in zip(changed, starts, strict=True)]
         first = arrays.address + at_roots
         return [first, first + sizes[0]], changed, settling
@@ -229,7 +228,7 @@ class ChangingEngine:
         return Searched(
             plans,
             table_of_rows,
-            int(table.levels.max(initial=_PAIR + 1)),
+            table.most_levels,
             table.most_spans,
             max(longest, default=1),
             max((rows.typical for rows in self._rows.values()), default=1.0),

@@ -12,6 +12,8 @@ from motiflux.device import Buffer, Device, HostBuffer, Stream
 
 _ALIGNMENT = 16
 _GROWTH = 1.25
+_MOST_PINNED = 32 << 20
+"""Larger uploads come once, so pinning and clearing their memory would take longer than they gain by it."""
 
 
 class Room:
@@ -84,20 +86,29 @@ class Parcel:
 
 
 class Staging:
-    """Pinned host memory that uploads go through, one after another."""
+    """Host memory that uploads go through, one after another: pinned, unless it is large."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._memory: HostBuffer | None = None
+        self._large: NDArray[np.uint8] | None = None
 
     def of(self, nbytes: int) -> NDArray[np.uint8]:
         """Return memory of this size; the copy from it must be done before the next call."""
+        self._large = None
+        if nbytes > _MOST_PINNED:
+            self._large = np.empty(nbytes, np.uint8)
+            return self._large
         if self._memory is None or len(self._memory.array) < nbytes:
             self._memory = None
             wanted = max(1 << 16, int(_GROWTH * nbytes))
             self._memory = self._device.allocate_host(wanted, "updates on their way to the device")
         return self._memory.array[:nbytes]
 
+    def sent(self) -> None:
+        """Free large memory; the copy from it is done."""
+        self._large = None
+
     def release(self) -> None:
         """Free the memory."""
-        self._memory = None
+        self._memory = self._large = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,11 +46,16 @@ class PlanTable:
     steps: Sequence[Any]
     tails: Sequence[Any]
 
-    @property
+    @cached_property
     def manners(self) -> NDArray[np.uint8]:
-        """How the matches of each plan are found: see `_native.DividedRoots`."""
+        """How the matches of each plan are found: `COUNTED`, `LISTED` or `IS_MATCH`."""
         searched = np.where(self.listed, LISTED, COUNTED)
         return np.where(self.levels > _PAIR, searched, IS_MATCH).astype(np.uint8)
+
+    @cached_property
+    def most_levels(self) -> int:
+        """The most levels of a plan, at least those of a search."""
+        return int(self.levels.max(initial=_PAIR + 1))
 
     @property
     def lists(self) -> set[int]:
