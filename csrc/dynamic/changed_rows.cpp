@@ -91,7 +91,8 @@ ChangedRows::ChangedRows(std::shared_ptr<const Run> run, const RowKind& kind, co
     sums_ += slice.sums;
     slice.sums = before;
   }
-  layout_.touched = aligned(sizeof(Change) * sums_.changes);
+  layout_.moments = aligned(sizeof(Change) * sums_.changes);
+  layout_.touched = layout_.moments + aligned(2 * sizeof(Moment) * sums_.changes);
   layout_.merged = layout_.touched + aligned(sizeof(TouchedRow) * sums_.rows);
   layout_.settled = layout_.merged + aligned(sizeof(Piece) * sums_.merged);
   layout_.size = layout_.settled + aligned(sizeof(Piece) * sums_.settled);
@@ -160,6 +161,7 @@ void ChangedRows::write(const Destination& to, const PlacesOfRows& places, Watch
 void ChangedRows::write(const Slice& slice, const Destination& to, const PlacesOfRows& places) const {
   Sums at = slice.sums;
   auto* change = reinterpret_cast<Change*>(to.block) + at.changes;
+  auto* moments = reinterpret_cast<Moment*>(to.block + layout_.moments) + 2 * at.changes;
   auto* touched = reinterpret_cast<TouchedRow*>(to.block + layout_.touched) + at.rows;
   auto* merged = reinterpret_cast<Piece*>(to.block + layout_.merged) + at.merged;
   auto* settled = reinterpret_cast<Piece*>(to.block + layout_.settled) + at.settled;
@@ -175,11 +177,18 @@ void ChangedRows::write(const Slice& slice, const Destination& to, const PlacesO
   for_each_row(slice.ends, [&](const Row& row) {
     const Vertex vertex = row.ends.front().vertex;
     std::uint32_t fresh = 0, dead = 0;
-    for (const RunEnd& end : row.ends) {
-      *change++ = {end.neighbor, since(end), dies(end) ? end.last + 1 : Lifetimes::kForever, fresh, dead};
+    const std::span<Moment> first(moments, row.ends.size()), last(first.data() + first.size(), first.size());
+    moments += 2 * row.ends.size();
+    for (std::size_t number = 0; const RunEnd& end : row.ends) {
+      const Change one{end.neighbor, since(end), dies(end) ? end.last + 1 : Lifetimes::kForever, fresh, dead};
+      first[number] = one.first;
+      last[number++] = one.last;
+      *change++ = one;
       fresh += end.fresh;
       dead += dies(end);
     }
+    std::ranges::sort(first);
+    std::ranges::sort(last);
     const auto old = static_cast<std::uint64_t>(places.size[vertex]);
     const std::uint64_t all = old + fresh, after = all - dead;
     const std::uint64_t old_address = places.address[vertex];
@@ -194,6 +203,7 @@ void ChangedRows::write(const Slice& slice, const Destination& to, const PlacesO
                   pointer<view::Life>(lives + kLifeBytes * at.entries),
                   pointer<std::uint32_t>(places.address[vertex]),
                   pointer<const Change>(to.address + sizeof(Change) * at.changes),
+                  pointer<const Moment>(to.address + layout_.moments + 2 * sizeof(Moment) * at.changes),
                   pointer<std::uint32_t>(positions + sizeof(std::uint32_t) * at.changes),
                   vertex,
                   static_cast<std::uint32_t>(old),

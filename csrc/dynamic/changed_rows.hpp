@@ -3,7 +3,7 @@
 //
 //   ends, by vertex    | slice 0 | slice 1 | ...      all ends of a vertex are in one slice
 //   measure()          sums of each slice             so memory can be allocated, and each slice has its
-//   place write()            changes, touched rows, pieces of the merge, pieces of the settlement: one block
+//   place write()            changes, their moments, touched rows, pieces of both kernels: one block
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ class ChangedRows {
   };
   // Offsets in the block that write() fills.
   struct Layout {
-    std::uint64_t touched = 0, merged = 0, settled = 0, size = 0;
+    std::uint64_t moments = 0, touched = 0, merged = 0, settled = 0, size = 0;
   };
   struct Destination {
     std::byte* block;       // here; Layout::size bytes

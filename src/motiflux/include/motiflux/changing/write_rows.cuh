@@ -28,7 +28,8 @@ struct TouchedRow {
   view::Life* lives;
   std::uint32_t* after;  // the entries that stay
   const Change* changes;
-  std::uint32_t* positions;  // of the changes, among all entries
+  const std::uint32_t* moments;  // of these changes: ChangingRow::moments
+  std::uint32_t* positions;      // of the changes, among all entries
   std::uint32_t vertex;
   std::uint32_t old_size;
   std::uint32_t change_count;
@@ -119,7 +120,8 @@ MOTIFLUX_DEVICE void merge(const WriteArgs& args) {
     for (std::uint32_t entry = first + lane; entry < end; entry += 32) merge_old(row, entry);
     if (first > 0) return;
     for (std::uint32_t number = lane; number < row.change_count; number += 32) merge_fresh(row, number);
-    if (lane == 0) args.rows[row.vertex] = {row.neighbors, row.lives, row.size, 0};
+    if (lane == 0)
+      args.rows[row.vertex] = {row.neighbors, row.lives, row.moments, row.size, row.change_count};
   });
 }
 
@@ -128,7 +130,7 @@ MOTIFLUX_DEVICE void settle(const WriteArgs& args) {
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t end = first + args.piece_size < row.size ? first + args.piece_size : row.size;
     for (std::uint32_t entry = first + lane; entry < end; entry += 32) settle_entry(row, entry);
-    if (first == 0 && lane == 0) args.rows[row.vertex] = {row.after, nullptr, row.after_size, 0};
+    if (first == 0 && lane == 0) args.rows[row.vertex] = {row.after, nullptr, nullptr, row.after_size, 0};
   });
 }
 

@@ -89,7 +89,13 @@ class Counting : public EveryLevel {
       const bool one = shape.source_count + (shape.reuse != view::kNoReuse) == 1;
       if (!serves_once || (one && !Search::kChanging)) return false;
       const auto sets = search.gathered(step, search.bounds(shape.after, shape.before));
-      if (Search::kChanging && sets.is_set()) return false;
+      if constexpr (Search::kChanging) {
+        if (sets.has_size()) {
+          const std::uint64_t size = size_of(search, step, bits_below(search.last()));
+          if (search.lanes().leads()) found_ += size;
+          return true;
+        }
+      }
       search.spend(sets.shortest().size() / Lanes::kLanes);
       found_ += count_common(search.lanes(), sets,
                              [&](std::uint32_t candidate) { return search.accepts(step, candidate); });
@@ -167,20 +173,22 @@ class Counting : public EveryLevel {
     const view::StepShape& shape = step.shape();
     const std::uint32_t distinct = shape.distinct & matched;
     const auto sets = search.gathered(step, search.bounds(shape.after, shape.before));
-    const sets::Span walked = sets.shortest();
-    if (!sets.is_set()) {
-      search.spend(walked.size() / Lanes::kLanes);
+    if (!sets.has_size()) {
+      search.spend(sets.shortest().size() / Lanes::kLanes);
       return search.lanes().sum(count_common(search.lanes(), sets, [&](std::uint32_t candidate) {
         return rules::is_distinct(distinct, candidate, search.vertices());
       }));
     }
-    if (distinct == 0 || walked.size() == 0) return walked.size();
-    const std::uint64_t before = found_;
-    found_ = 0;
-    count_distinct(search, distinct, walked);
-    const std::uint64_t size = search.lanes().sum(found_);
-    found_ = before;
-    return size;
+    const std::uint64_t size = sets.spans[0].size_at(sets.moment);
+    if (distinct == 0 || size == 0) return size;
+    std::uint64_t taken = 0;
+    std::uint32_t turn = 0;
+    for_each_bit(distinct, [&](std::uint32_t level) {
+      if (turn++ % Lanes::kLanes == search.lanes().lane())
+        taken += sets.spans[0].contains(search.vertex(level), sets.moment) &&
+                 rules::is_first(distinct, level, search.vertices());
+    });
+    return size - search.lanes().sum(taken);
   }
 
   // The size of the list minus its vertices that are matched already: one lookup per matched vertex.

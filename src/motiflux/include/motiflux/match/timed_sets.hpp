@@ -15,10 +15,24 @@ namespace motiflux::match {
 struct TimedSpan {
   sets::Span ids;
   const view::Life* lives;  // of each id; null: all live
-  bool repeats;             // whether ids may be equal although all live
+  // Of a whole row without repeats whose changed edge is seen; else null.
+  const std::uint32_t* moments;
+  std::uint32_t changes;
+  bool repeats;  // whether ids may be equal although all live
   bool hidden;
 
   MOTIFLUX_DEVICE bool is_clean() const { return lives == nullptr && !repeats; }
+  // Whether size_at() tells how many ids live.
+  MOTIFLUX_DEVICE bool has_size() const { return is_clean() || moments != nullptr; }
+
+  MOTIFLUX_DEVICE std::uint64_t size_at(std::uint32_t moment) const {
+    if (moments == nullptr) return ids.size();
+    const std::uint32_t* ends = moments + changes;
+    const std::uint32_t* begun = sets::lower_bound(moments, ends, std::uint64_t{moment} + 1);
+    const std::uint32_t* ended = sets::lower_bound(ends, ends + changes, moment);
+    return ids.size() - changes + static_cast<std::uint64_t>(begun - moments) -
+           static_cast<std::uint64_t>(ended - ends);
+  }
 
   MOTIFLUX_DEVICE bool lives_at(const std::uint32_t* id, std::uint32_t moment) const {
     if (lives == nullptr) return true;
@@ -44,8 +58,8 @@ struct TimedSpan {
   }
 };
 
-inline constexpr std::uint32_t kSpansOfTimed = 2;
-static_assert(sizeof(TimedSpan) == kSpansOfTimed * sizeof(sets::Span), "the host reserves this room");
+inline constexpr std::uint32_t kSpansOfTimed = 3;
+static_assert(sizeof(TimedSpan) <= kSpansOfTimed * sizeof(sets::Span), "the host reserves this room");
 
 // As match::Gathered.
 struct TimedSets {
@@ -56,6 +70,8 @@ struct TimedSets {
 
   MOTIFLUX_DEVICE sets::Span shortest() const { return spans[driver].ids; }
   MOTIFLUX_DEVICE bool is_set() const { return count == 1 && spans[0].is_clean(); }
+  // Whether the number of members is known without walking.
+  MOTIFLUX_DEVICE bool has_size() const { return count == 1 && spans[0].has_size(); }
 
   MOTIFLUX_DEVICE bool have(std::uint64_t entry, std::uint32_t candidate) const {
     if (!spans[driver].takes(entry, moment)) return false;
@@ -68,6 +84,7 @@ struct TimedSets {
 MOTIFLUX_DEVICE TimedSpan clip(TimedSpan span, const rules::Bounds& allowed) {
   const sets::Span kept = rules::clip(span.ids, allowed);
   if (span.lives != nullptr) span.lives += kept.first - span.ids.first;
+  if (kept.size() != span.ids.size()) span.moments = nullptr;
   span.ids = kept;
   return span;
 }
@@ -87,13 +104,19 @@ MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const L
   if (number < shape.source_count) {
     const ChangingSourceRows source = step.source(number);
     const view::ChangingRow row = source.rows.rows[vertex(source.level)];
-    return {{row.neighbors, row.neighbors + row.size}, row.lives, source.rows.repeats != 0, source.hidden};
+    const bool repeats = source.rows.repeats != 0, countable = !repeats && !source.hidden;
+    return {{row.neighbors, row.neighbors + row.size},
+            row.lives,
+            countable ? row.moments : nullptr,
+            row.changes,
+            repeats,
+            source.hidden};
   }
   if (number == shape.source_count && shape.reuse != view::kNoReuse) {
     const LevelState& reused = levels[shape.reuse];
-    return {{reused.base, reused.base + reused.base_size}, nullptr, false, false};
+    return {{reused.base, reused.base + reused.base_size}, nullptr, nullptr, 0, false, false};
   }
-  return {step.allowed(), nullptr, false, false};
+  return {step.allowed(), nullptr, nullptr, 0, false, false};
 }
 
 // Longer sets are not counted by one lane.
@@ -117,10 +140,10 @@ MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Step step, const LevelState*
     which = s;
   }
   std::uint64_t found = 0;
-  if (count == 1 && walked.is_clean()) {
-    found = walked.ids.size();
+  if (count == 1 && walked.has_size()) {
+    found = walked.size_at(step.moment());
     for_each_bit(distinct, [&](std::uint32_t level) {
-      found -= sets::contains(walked.ids, vertex(level)) && rules::is_first(distinct, level, vertex);
+      found -= walked.contains(vertex(level), step.moment()) && rules::is_first(distinct, level, vertex);
     });
     return found;
   }
