@@ -51,7 +51,7 @@ OVER_CPU, WHOLE_SECONDS = 3.0, 0.12
 @lru_cache(maxsize=1)
 def labelled_graph() -> mf.Graph:
     """Return the R-MAT graph, with labels drawn alike."""
-    graph = rmat(SCALE, 16 << (SCALE - 1), directed=False, duplicates="drop", seed=1)
+    graph = rmat(SCALE, 16 << SCALE, directed=False, duplicates="drop", seed=1)
     edges = graph.to_edges()
     labels = np.random.default_rng(3).integers(0, LABELS, graph.num_vertices)
     return mf.Graph.from_edges(
