@@ -2,8 +2,8 @@
 // (motiflux/changing/write_rows.cuh): planned from the ends of the run, slice by slice, on several threads.
 //
 //   ends, by vertex    | slice 0 | slice 1 | ...      all ends of a vertex are in one slice
-//   measure()          sums of each slice             so memory can be allocated, and each slice has its
-//   place write()            changes, their moments, touched rows, pieces of both kernels: one block
+//   measure()          sums of each slice             for allocating memory, and for the place of each slice
+//   write()            changes, their moments, touched rows, pieces of both kernels: one block
 #pragma once
 
 #include <cstddef>

@@ -16,6 +16,8 @@
 
 #include "check.hpp"
 #include "common/parallel.hpp"
+#include "dynamic/changed_rows.hpp"
+#include "dynamic/divided_roots.hpp"
 #include "dynamic/flat_map.hpp"
 #include "dynamic/monitor.hpp"
 
@@ -134,8 +136,9 @@ void long_rows_hold_what_was_put_there(Class classes) {
     numbers.push_back(of);
   }
   dynamic::Rows rows;
-  rows.add_vertices(2);
-  rows.fill(1, ids, numbers);
+  rows.make(std::array<std::uint64_t, 3>{0, 0, ids.size()}, classes - 1);
+  std::ranges::copy(ids, rows.neighbors(1));
+  if (classes > 1) rows.set_classes(1, numbers);
   check_row(rows, 1, expected, classes);
   for (const bool grow : {true, false}) {
     std::vector<dynamic::Rows::Change> changes;
@@ -298,6 +301,7 @@ class Elsewhere : public dynamic::RunMatcher {
       lives_[end.vertex].push_back(end);
       if (end.fresh == 0) CHECK(--rows_[end.vertex][end.neighbor] >= 0);
     }
+    plan_rows(given, watch);
     std::vector<std::uint64_t> totals;
     std::vector<Vertex> rows;
     for (std::uint32_t number = 0; number < roots.size(); ++number) {
@@ -310,6 +314,11 @@ class Elsewhere : public dynamic::RunMatcher {
     }
     for (const dynamic::RunEnd& end : ends)
       if (end.last == dynamic::Lifetimes::kForever) ++rows_[end.vertex][end.neighbor];
+    for (const auto& [vertex, neighbors] : rows_) {
+      std::int64_t size = 0;
+      for (const auto& [neighbor, edges] : neighbors) size += edges;
+      CHECK(sizes_[vertex] == size && size <= capacities_[vertex]);
+    }
     if (listed_)
       use({{}, {}, rows, 4});
     else
@@ -317,6 +326,28 @@ class Elsewhere : public dynamic::RunMatcher {
   }
 
  private:
+  // Plans the run as for a device.
+  void plan_rows(const std::shared_ptr<const dynamic::Run>& run, dynamic::Watch& watch) {
+    const std::size_t vertices = run->all_ends().back().vertex + std::size_t{1};
+    if (sizes_.size() < vertices)
+      for (auto* column : {&sizes_, &capacities_}) column->resize(vertices);
+    addresses_.resize(sizes_.size());
+    const dynamic::PlacesOfRows places{addresses_, sizes_, capacities_};
+    dynamic::ChangedRows changed(run, {Way::kEither, false, {}, true}, places, 64, watch);
+    CHECK(changed.sums().changes == run->ends.size());
+    std::vector<std::byte> block(changed.layout().size);
+    changed.write({block.data(), 1 << 20, 1 << 30, 1 << 10}, places, watch);
+    const dynamic::Manner manner = listed_ ? dynamic::Manner::kListed : dynamic::Manner::kCounted;
+    dynamic::DividedRoots divided(run, std::vector(1, manner), watch);
+    CHECK((listed_ ? divided.listed().size() : divided.counted()) == run->roots.size());
+    std::vector<dynamic::SearchRoot> counted(divided.counted()), listed(divided.listed().size());
+    divided.write_counted(counted, watch);
+    divided.write_listed(listed);
+    const auto& all = listed_ ? listed : counted;
+    for (std::size_t number = 0; number < all.size(); ++number)
+      CHECK(all[number].moment == run->all_roots()[number].moment + 1);
+  }
+
   std::set<Vertex> row(Vertex vertex, dynamic::Moment moment) {
     std::set<Vertex> found;
     for (const auto& [neighbor, edges] : rows_[vertex])
@@ -328,6 +359,8 @@ class Elsewhere : public dynamic::RunMatcher {
 
   bool listed_;
   std::map<Vertex, std::map<Vertex, int>> rows_;
+  std::vector<std::uint64_t> addresses_;
+  std::vector<std::int64_t> sizes_, capacities_;
   std::map<Vertex, std::vector<dynamic::RunEnd>> lives_;
 };
 
@@ -470,6 +503,7 @@ void what_is_put_off_comes_to_the_same(bool directed, int threads, dynamic::Labe
   for (const int size : {500, 20'000, 40'000}) {
     in_turn.apply(size, static_cast<unsigned>(size), 1, false, watch);
     put_off.apply(size, static_cast<unsigned>(size), threads, true, watch);
+    put_off.monitor.write_put_off();
     const auto &a = in_turn.monitor.graph(), &b = put_off.monitor.graph();
     const std::vector<Edge> edges = edges_of(a);
     CHECK(edges == edges_of(b) && a.edges() == b.edges() && edges.size() == a.edges());
@@ -741,7 +775,6 @@ void a_loaded_graph_is_as_if_built_edge_by_edge(const Loaded& how) {
       }
   };
   CHECK(loaded.vertices() == kVertices && loaded.label(kHub) == built.label(kHub));
-  CHECK((loaded.rows(Way::kOut).classes(kHub) == nullptr) == (how.vertex_labels * how.edge_labels == 1));
   same();
   for (int round = 0; round < 4'000; ++round) {
     const Vertex a = draw() % kVertices, b = draw() % 3 == 0 ? kHub : draw() % kVertices;

@@ -111,6 +111,10 @@ def check_rows(run: _native.Run, classes: int, way: int, *, directed: bool, all_
     found.write(block, BLOCK, MEMORY, ROOM)
     changes = block[: CHANGE.itemsize * found.num_changes].view(CHANGE)
     assert changes.tolist() == [change for row in expected for change in row[4]]
+    at_moments = aligned(changes.nbytes)
+    moments = [sorted(one[column] for one in row[4]) for row in expected for column in (1, 2)]
+    written = block[at_moments:][: 8 * found.num_changes].view(np.uint32)
+    assert written.tolist() == [moment for some in moments for moment in some]
     touched = block[found.touched_at :][: TOUCHED.itemsize * found.num_rows].view(TOUCHED)
     at = change_at = room = 0
     for one, (vertex, old, all_entries, after, own) in zip(touched, expected, strict=True):
@@ -125,6 +129,7 @@ def check_rows(run: _native.Run, classes: int, way: int, *, directed: bool, all_
             lives + LIFE_BYTES * at,
             place,
             BLOCK + CHANGE.itemsize * change_at,
+            BLOCK + at_moments + 8 * change_at,
             positions + 4 * change_at,
             vertex,
             old,
