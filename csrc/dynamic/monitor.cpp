@@ -376,8 +376,10 @@ void Monitor::apply_one(const Update& update, std::uint64_t number, Pass& pass) 
 
 // Keeps an update that no search needs for later.
 void Monitor::defer(const Edge& edge, bool inserts, Pass& pass) {
-  put_off_.add(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)), inserts);
-  if (put_off_.size() >= PutOff::kMany) write_put_off([&] { return pass.watch.keep_going(); });
+  const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
+  const Class from = inserts ? graph_.relations().class_of(edge.label, graph_.label(edge.source)) : to;
+  put_off_.add(edge, to, from, inserts);
+  if (put_off_.is_full()) write_put_off([&] { return pass.watch.keep_going(); });
 }
 
 void Monitor::write_put_off() {

@@ -29,55 +29,44 @@ void PutOff::take_back() {
 
 void PutOff::write_earlier(const Bulk::GoOn& go_on) {
   if (earlier_ == 0) return;
-  write(earlier_, go_on);
+  write(earlier_, go_on, nullptr);
   earlier_ = 0;
 }
 
 void PutOff::write_current(const Bulk::GoOn& go_on, std::vector<Done>& done) {
-  if (updates_.empty()) return;
-  done.reserve(done.size() + 2 * updates_.size());  // so that noting the changes cannot fail
-  const std::vector<Done> changes = write(updates_.size(), go_on);
-  done.insert(done.end(), changes.begin(), changes.end());
+  if (!updates_.empty()) write(updates_.size(), go_on, &done);
 }
 
-// Writes the first `count` updates, which are those of whole calls; returns the changes.
-std::vector<Done> PutOff::write(std::size_t count, const Bulk::GoOn& go_on) {
+// Writes the first `count` updates, which are those of whole calls, and appends the changes to `done`.
+void PutOff::write(std::size_t count, const Bulk::GoOn& go_on, std::vector<Done>* done) {
   const std::uint64_t edges = graph_.edges();
-  const std::size_t written_calls = updates_[count - 1].call;
-  std::vector<std::uint64_t> noops(written_calls);
-  std::vector<Done> done;
-  done.reserve(2 * count);  // so that noting a change cannot fail
+  const std::size_t written_calls = updates_[count - 1].number;
+  std::vector<std::uint64_t> noops(written_calls + 1);  // by number of the call
   writing_.start(1);
   try {
-    for (std::size_t at = 0; at < count; ++at) {
-      const PutOffUpdate& one = updates_[at];
-      const Class to = one.to & ~kComes;
-      const Edge edge{one.source, one.target, graph_.relations().classes()[to].edge};
-      writing_.add(one.call - 1, edge, to, (one.to & kComes) != 0, false);
-    }
+    writing_.add(std::span(updates_).first(count), most_);
     writing_.count_noops(noops);
     writing_.forward(0, go_on);
     writing_.backward(0, go_on);
+    if (done != nullptr) done->reserve(done->size() + writing_.done());
     writing_.finish();
-    writing_.for_each_done([&](const Done& one) { done.push_back(one); });
   } catch (...) {
-    done.clear();
-    writing_.for_each_done([&](const Done& one) { done.push_back(one); });
-    take_back_changes(graph_, done);
+    writing_.take_back();
     graph_.change_all();
     graph_.count_edges(edges);
     writing_.start(1);
     throw;
   }
+  if (done != nullptr) writing_.for_each_done([&](const Done& one) { done->push_back(one); });
+  if (count > kMany) writing_.free_memory();
   writing_.start(1);
   for (std::size_t call = 0; call < written_calls; ++call) {
-    calls_[call]->count += noops[call];
+    calls_[call]->count += noops[call + 1];
     calls_[call]->known = true;
   }
   updates_.erase(updates_.begin(), updates_.begin() + static_cast<std::ptrdiff_t>(count));
   calls_.erase(calls_.begin(), calls_.begin() + static_cast<std::ptrdiff_t>(written_calls));
-  for (PutOffUpdate& left : updates_) left.call -= static_cast<std::uint32_t>(written_calls);
-  return done;
+  for (Entry& left : updates_) left.number -= static_cast<Moment>(written_calls);
 }
 
 }  // namespace motiflux::dynamic
