@@ -330,7 +330,7 @@ class QuietFeed {
       const std::size_t noops = found.noops;
       const PutOff put_off = found.put_off;
       open_.emplace(Open{&parser, &ids, &monitor, before, start, start, std::move(found), std::move(applied),
-                         terms.batch, updates_.size(), numbers->self_loops, noops, put_off});
+                         terms.how.batch, updates_.size(), numbers->self_loops, noops, put_off});
       return false;
     }
     count(batch.size(), updates_.size(), numbers->self_loops, found.noops, found.put_off);
@@ -361,10 +361,7 @@ class QuietFeed {
     }
     TurnWatch watch;
     const std::function<void()> full = [] { throw dynamic::Stopped(); };
-    if (terms.batch)
-      monitor.apply_batch(updates_, terms.threads, terms.switches, found, watch, terms.most, full);
-    else
-      monitor.apply_sequence(updates_, terms.threads, terms.switches, found, watch, terms.most, full);
+    monitor.apply(updates_, terms.how, found, watch, terms.most, full);
     return numbers;
   }
 

@@ -59,6 +59,13 @@ struct Switches {
   bool put_off = true;
 };
 
+// How updates are applied.
+struct How {
+  bool batch = false;  // as one change
+  int threads = 1;
+  Switches switches;
+};
+
 class Monitor {
  public:
   Monitor(bool directed, bool count_copies) : graph_(directed), count_copies_(count_copies) {}
@@ -80,6 +87,14 @@ class Monitor {
   // Removes the last vertices, which have no edges, so that `count` remain.
   void keep_vertices(std::uint32_t count);
 
+  // Applies updates by apply_batch() or apply_sequence().
+  void apply(std::span<const Update> updates, const How& how, Found& found, Watch& watch, std::size_t most,
+             const std::function<void()>& full) {
+    if (how.batch)
+      apply_batch(updates, how.threads, how.switches, found, watch, most, full);
+    else
+      apply_sequence(updates, how.threads, how.switches, found, watch, most, full);
+  }
   // Applies updates one after another, each matched against the graph of its moment. After an exception the
   // graph is unchanged. `full` is called whenever `most` words of rows are reached. With several threads,
   // updates may be matched at once; `full` is then called once for many of them.

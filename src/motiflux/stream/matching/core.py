@@ -79,6 +79,8 @@ class Core:
         self._native_terms: _native.Terms | None = None
         # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.
         self.takes_plain_updates = options.span is None and not options.strict
+        # They may need deletions before them, of a window whose clock counts insertions.
+        self._takes_columns = (options.span is None or not options.span.timed) and not options.strict
         self._watched: dict[Pattern, Watched] = {}
         self._snapshot: Graph | None = graph
         self._fill_window(edge_times)
@@ -114,7 +116,7 @@ class Core:
             inserts, sources, targets, labels, _, expired = self._native.advance(latest)
             if expired:
                 terms = _native.Terms(batch=False, threads=1, at_once=0, put_off=True, most=1)
-                self._native.apply(inserts, sources, targets, labels, None, terms, None, None)
+                self._native.apply(inserts, sources, targets, labels, None, None, True, terms, None, None)
                 self._snapshot = None
 
     def __repr__(self) -> str:
