@@ -176,13 +176,16 @@ class QuietFeed {
       const bool full = parser.fill(most);
       const std::size_t size = parser.filled().size();
       if (!full && !(partial && size > 0)) {
-        if (descriptor < 0 || !read_more(parser, descriptor, spinning)) return;
+        if (descriptor < 0) return;
+        write_while_idle(changing, descriptor, end);
+        if (!read_more(parser, descriptor, spinning)) return;
         continue;
       }
       if (left_ > 0) {
         --left_;
         return;
       }
+      if (changing.may_write_put_off(size)) return;  // Python looks for signals meanwhile
       if (!passes(parser, ids, changing, known, terms, opens)) return;
     } while (Clock::now() < end);
   }
@@ -258,6 +261,15 @@ class QuietFeed {
       return true;
     });
     ++batches_;
+  }
+
+  // Writes updates that were put off as long as there is nothing to read: else the stream would have to wait
+  // some 30 ms when a quarter of a million have come.
+  static void write_while_idle(dynamic::Monitor& monitor, int descriptor, Clock::time_point end) {
+    const auto none = std::chrono::microseconds(0);
+    while (!comes(descriptor, none, std::chrono::milliseconds(0)) && Clock::now() < end &&
+           monitor.write_some_put_off()) {
+    }
   }
 
   bool read_more(text::UpdateParser& parser, int descriptor, std::chrono::microseconds spin) {

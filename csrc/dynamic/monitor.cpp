@@ -13,6 +13,9 @@ namespace {
 // Updates whose rows are prefetched.
 constexpr std::size_t kAhead = 16;
 
+// Updates that were put off and are written while a stream waits for input.
+constexpr std::size_t kFew = 64;
+
 }  // namespace
 
 void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
@@ -384,6 +387,13 @@ void Monitor::defer(const Edge& edge, bool inserts, Pass& pass) {
 
 void Monitor::write_put_off() {
   write_put_off([] { return true; });
+}
+
+bool Monitor::write_some_put_off() {
+  begin();
+  const bool any = put_off_.write_few(kFew);
+  edges_before_ = graph_.edges();
+  return any;
 }
 
 void Monitor::write_put_off(const Bulk::GoOn& go_on) {

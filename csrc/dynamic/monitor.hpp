@@ -74,6 +74,11 @@ class Monitor {
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
   void write_put_off();
+  // Writes a few of these updates, in some 20 us; the call before cannot be taken back any more. Returns
+  // whether there were any.
+  bool write_some_put_off();
+  // Whether so many updates might have all of them written, in 30 ms or more.
+  bool may_write_put_off(std::size_t updates) const { return put_off_.is_full(updates); }
   bool noops_awaited() const { return put_off_.awaited(); }
   std::size_t put_off_bytes() const { return put_off_.bytes(); }
 

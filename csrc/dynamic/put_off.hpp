@@ -26,7 +26,8 @@ class PutOff {
   // are read for each. With 8 million edges, writing a million takes 95 ns each, four times a quarter 120 ns.
   static constexpr std::size_t kMany = std::size_t{1} << 18, kMost = std::size_t{1} << 22, kShare = 8;
 
-  PutOff(Graph& graph, bool count_copies) : graph_(graph), writing_(graph, count_copies) {}
+  PutOff(Graph& graph, bool count_copies)
+      : graph_(graph), count_copies_(count_copies), writing_(graph, count_copies) {}
 
   // From here on, updates are of a new call.
   void begin();
@@ -44,12 +45,15 @@ class PutOff {
     updates_.push_back({edge.source, edge.target, to | (inserts ? Entry::kComes : 0), calls()});
   }
 
-  bool is_full() const { return updates_.size() >= many(); }
+  bool is_full(std::size_t more = 0) const { return updates_.size() - written_ + more >= many(); }
   // Whether somebody holds no-ops that are not known yet.
   bool awaited() const;
   // Of the current call; null if none of its updates was put off.
   const std::shared_ptr<PutOffNoops>& noops() const { return call_; }
 
+  // Writes up to `most` updates of calls before the current one, each in its turn. Returns whether there were
+  // any.
+  bool write_few(std::size_t most);
   // Writes the updates of calls before the current one, then those of the current call; the changes of the
   // latter are appended to `done`. Each part is written as a whole or not at all.
   void write_earlier(const Bulk::GoOn& go_on);
@@ -64,13 +68,17 @@ class PutOff {
   }
   void open_call();
   std::uint32_t calls() const { return static_cast<std::uint32_t>(calls_.size()); }
-  void write(std::size_t count, const Bulk::GoOn& go_on, std::vector<Done>* done);
+  void write(std::size_t end, const Bulk::GoOn& go_on, std::vector<Done>* done);
+  bool write_one(const Edge& edge, bool comes);
+  void drop(std::size_t end);
 
   Graph& graph_;
+  bool count_copies_;
   Bulk writing_;
   Entries updates_;
   Class most_ = 0;                                   // of these updates
-  std::size_t earlier_ = 0;                          // updates of calls before the current one
+  std::size_t written_ = 0;                          // updates at the beginning that are in the graph
+  std::size_t earlier_ = 0;                          // updates of calls before the current one, and those
   std::vector<std::shared_ptr<PutOffNoops>> calls_;  // that have updates here, in order
   std::shared_ptr<PutOffNoops> call_;
 };

@@ -405,6 +405,11 @@ void what_is_put_off_comes_to_the_same(bool directed, int threads, dynamic::Labe
   for (const int size : {500, 20'000, 40'000}) {
     in_turn.apply(size, static_cast<unsigned>(size), 1, false, watch);
     put_off.apply(size, static_cast<unsigned>(size), threads, true, watch);
+    // In part while it waits, and in part at once; the next call may come between.
+    for (int few = 0; few < size / 100 && put_off.monitor.write_some_put_off(); ++few) continue;
+    in_turn.apply(50, static_cast<unsigned>(size + 1), 1, false, watch);
+    put_off.apply(50, static_cast<unsigned>(size + 1), threads, true, watch);
+    put_off.monitor.write_some_put_off();
     put_off.monitor.write_put_off();
     const auto &a = in_turn.monitor.graph(), &b = put_off.monitor.graph();
     const std::vector<Edge> edges = edges_of(a);
