@@ -56,6 +56,10 @@ class Terms:
     ready: Callable[[], None] | None = None
 
 
+PLAIN = Terms()
+"""No more than the updates."""
+
+
 class Changing(Core):
     """A monitor's inside to which updates are applied."""
 
@@ -63,7 +67,7 @@ class Changing(Core):
         return self._change(lambda end: self._applied(updates, terms.give, end), len(updates), 1, terms)
 
     def _advance(self, moment: object) -> Delta:
-        return self._change(lambda end: self._left(moment, end), 0, 0, Terms())
+        return self._change(lambda end: self._left(moment, end), 0, 0, PLAIN)
 
     def _refusal(self, updates: Updates) -> StreamError | None:
         """Return why updates cannot be applied, None if they can; nothing is applied."""
@@ -140,8 +144,9 @@ class Changing(Core):
         return Delta(self._changes(None), updates=0, seconds=seconds, complete=False)
 
     def _changes(self, found: _native.Found | None) -> Changes:
-        watched = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]
-        return Changes(found, watched, self._numbering.ids)
+        if self._slots is None:
+            self._slots = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]
+        return Changes(found, self._slots, self._numbering.ids)
 
     def _applied(self, updates: Updates, give: Give | None, end: float | None) -> _Outcome:
         """Apply and match updates."""
