@@ -57,6 +57,12 @@ constexpr std::size_t kManyArcs = 200'000;
 // Arcs of graphs whose loading may be interrupted: fewer take at most 50 ms.
 constexpr std::size_t kLongArcs = 4'000'000;
 
+// Updates that are read while the GIL is held.
+constexpr std::size_t kFewUpdates = 4096;
+
+// Edges out of a window that it remembers to be absent: more are forgotten.
+constexpr std::size_t kManyAbsent = std::size_t{1} << 20;
+
 Way way_of(int number) {
   require(number >= 0 && number <= 2, "unknown way");
   return static_cast<Way>(number);
@@ -177,19 +183,35 @@ class PyMonitor {
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
 
   // Returns None after `timeout` seconds; nothing is applied then. `origins`: the positions of the updates
-  // among those that the caller was given.
+  // among those that the caller was given. `moments`: of each update, for a window of time. The deletions by
+  // a window are applied too, unless the updates are `expanded`: they have them.
   nb::object apply(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
                    const InputArray<Vertex>& targets, const std::optional<Labels>& labels,
-                   const std::optional<InputArray<std::int64_t>>& origins, const Terms& terms,
+                   const std::optional<InputArray<std::int64_t>>& origins,
+                   const std::optional<InputArray<std::int64_t>>& moments, bool expanded, const Terms& terms,
                    const std::optional<nb::callable>& full, std::optional<double> timeout) {
+    SignalWatch watch(timeout);
+    if (inserts.size() > kFewUpdates) watch.free_gil();
     Applied applied{updates_of(inserts, sources, targets, labels), {}};
     if (origins) applied.origins.assign(origins->data(), origins->data() + origins->size());
-    return apply_all(monitor_, std::move(applied), terms, full, timeout);
+    if (!expanded) add_expired(applied, as_span(moments));
+    return apply_all(monitor_, std::move(applied), terms, full, watch);
+  }
+
+  // Adds the deletions by the window, if there is one.
+  void add_expired(Applied& applied, std::span<const std::int64_t> moments) {
+    if (!window_) return;
+    check_moments(applied.updates.size(), moments);
+    dynamic::Expanded expanded = expanded_of(applied.updates, moments);
+    if (!applied.origins.empty())
+      for (std::int64_t& origin : expanded.origins)
+        origin = applied.origins[static_cast<std::size_t>(origin)];
+    applied = {std::move(expanded.updates), std::move(expanded.origins), expanded.expired};
   }
 
   void open_window(std::int64_t span, bool timed) {
     require(span > 0, "a window has a span");
-    window_.emplace(span, timed, count_copies_);
+    window_.emplace(span, timed, count_copies_, graph().edges());
   }
 
   // Fills the window with copies that are in the graph already; `came` is the number of all copies so far,
@@ -214,13 +236,9 @@ class PyMonitor {
                     const InputArray<Vertex>& targets, const std::optional<Labels>& labels,
                     const std::optional<InputArray<std::int64_t>>& moments) {
     require(window_.has_value(), "there is no window");
-    require(!window_->timed() || (moments && moments->size() == inserts.size()),
-            "one moment per update expected");
+    check_moments(inserts.size(), as_span(moments));
     const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
-    return columns_of([&] {
-      if (!count_copies_) monitor_.write_put_off();  // else the window itself knows what is there
-      return window_->expand(updates, as_span(moments), graph());
-    });
+    return columns_of([&] { return expanded_of(updates, as_span(moments)); });
   }
 
   // Returns the edges that leave the window until `moment`, in the form of `expand`.
@@ -344,6 +362,19 @@ class PyMonitor {
                           to_numpy(std::move(found.origins)), found.expired);
   }
 
+  void check_moments(std::size_t updates, std::span<const std::int64_t> moments) const {
+    require(!window_->timed() || moments.size() == updates, "one moment per update expected");
+  }
+  // Call it before any update of a call is applied.
+  dynamic::Expanded expanded_of(std::span<const dynamic::Update> updates,
+                                std::span<const std::int64_t> moments) {
+    if (window_->absent() > kManyAbsent) {
+      monitor_.write_put_off();
+      window_->forget_absent();
+    }
+    return window_->expand(updates, moments, graph());
+  }
+
   dynamic::Graph& graph() { return monitor_.graph(); }
   const dynamic::Graph& graph() const { return monitor_.graph(); }
 
@@ -407,6 +438,10 @@ dynamic::Monitor& native_monitor_of(nb::handle monitor) {
   return nb::cast<PyMonitor&>(monitor).monitor();
 }
 
+void add_expired(nb::handle monitor, Applied& applied) {
+  nb::cast<PyMonitor&>(monitor).add_expired(applied, {});
+}
+
 void bind_dynamic(nb::module_& module) {
   nb::class_<dynamic::PutOffNoops>(module, "PutOffNoops")
       .def_prop_ro("known", [](const dynamic::PutOffNoops& noops) { return noops.known; })
@@ -425,7 +460,8 @@ void bind_dynamic(nb::module_& module) {
       .def("add_pattern", &PyMonitor::add_pattern, "pattern"_a, "plans"_a, "listed"_a)
       .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
-           "origins"_a.none(), "terms"_a, "full"_a.none(), "timeout"_a.none())
+           "origins"_a.none(), "moments"_a.none(), "expanded"_a, "terms"_a, "full"_a.none(),
+           "timeout"_a.none())
       .def("write_put_off", &PyMonitor::write_put_off)
       .def_prop_ro("noops_awaited", &PyMonitor::noops_awaited)
       .def("first_noop", &PyMonitor::first_noop, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none())

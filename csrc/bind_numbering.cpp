@@ -147,38 +147,51 @@ nb::object apply(PyVertexIds& self, Ids& ids, nb::handle monitor, const Flags& i
   dynamic::Monitor& changing = native_monitor_of(monitor);
   Applied applied;
   std::size_t self_loops = 0;
+  SignalWatch watch(timeout);
   {
-    const std::lock_guard lock(self.mutex);
+    const auto lock = locked(self.mutex);
+    if (size > kBrief) watch.free_gil();
     dynamic::Numbering<Ids> numbering(ids, self.most, unlabelled);
     const std::size_t before = ids.size();
-    Numbered found;
+    bool fits = true;
     try {
-      numbering.number(from, to, {}, [] {});
-      found = numbering.take();
-      if (found.added > 0 && unlabelled == kNoCode) {
-        ids.keep(before);
-        return nb::bool_(false);
-      }
-      for (std::size_t more = 0; more < found.added; ++more) changing.graph().add_vertex(unlabelled);
-      applied.updates.resize(found.sources.size());
-      for (std::size_t at = 0; at < applied.updates.size(); ++at) {
-        const std::size_t row = found.origins.empty() ? at : static_cast<std::size_t>(found.origins[at]);
-        const Label label = labels ? labels->data()[row] : 0;
-        require(label < dynamic::kStandIn, "a label is too large");
-        applied.updates[at] = {changing.graph().named(found.sources[at], found.targets[at], label),
-                               inserts.data()[row]};
+      numbering.number(from, to, {}, [&] {
+        if (!watch.keep_going()) throw dynamic::Stopped();
+      });
+      Numbered found = numbering.take();
+      fits = found.added == 0 || unlabelled != kNoCode;
+      if (fits) {
+        for (std::size_t more = 0; more < found.added; ++more) changing.graph().add_vertex(unlabelled);
+        applied.updates.resize(found.sources.size());
+        for (std::size_t at = 0; at < applied.updates.size(); ++at) {
+          const std::size_t row = found.origins.empty() ? at : static_cast<std::size_t>(found.origins[at]);
+          const Label label = labels ? labels->data()[row] : 0;
+          require(label < dynamic::kStandIn, "a label is too large");
+          applied.updates[at] = {changing.graph().named(found.sources[at], found.targets[at], label),
+                                 inserts.data()[row]};
+        }
+        self_loops = found.self_loops;
+        applied.origins = std::move(found.origins);
       }
     } catch (const dynamic::TooManyVertices&) {
+      fits = false;
+    } catch (const dynamic::Stopped&) {
       ids.keep(before);
-      return nb::bool_(false);
+      watch.take_gil();
+      if (watch.failed()) throw nb::python_error();
+      return nb::none();
     } catch (...) {
       ids.keep(before);
       throw;
     }
-    self_loops = found.self_loops;
-    applied.origins = std::move(found.origins);
+    if (!fits) {
+      ids.keep(before);
+      watch.take_gil();
+      return nb::bool_(false);
+    }
   }
-  nb::object result = apply_all(changing, std::move(applied), terms, full, timeout);
+  add_expired(monitor, applied);
+  nb::object result = apply_all(changing, std::move(applied), terms, full, watch);
   if (!result.is_none()) nb::cast<PyFound&>(result).self_loops = self_loops;
   return result;
 }

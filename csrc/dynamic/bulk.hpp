@@ -17,21 +17,12 @@
 #include <functional>
 #include <vector>
 
+#include "dynamic/entries.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/lifetimes.hpp"
+#include "dynamic/undo.hpp"
 
 namespace motiflux::dynamic {
-
-// A change of the graph, for undoing it.
-struct Done {
-  enum Kind : std::uint8_t { kInserted, kErased, kCopies } kind;
-  Edge edge;
-  std::uint64_t more = 0;  // further copies before the change
-};
-
-// Takes back changes, the last first. Each row is treated by itself: a change may have been made in one row
-// of an edge only.
-void take_back_changes(Graph& graph, std::vector<Done>& done);
 
 // The effect of an update on matches.
 enum class Effect : std::uint8_t { kNone, kAppear, kVanish };
@@ -42,6 +33,11 @@ class Bulk {
 
   // Forgets all updates; the next ones are distributed over `partitions` partitions.
   void start(int partitions);
+  // Forgets all updates and frees the memory for them; start() must follow.
+  void free_memory() { std::vector<Partition>().swap(partitions_); }
+  // Adds updates that are not watched, for one partition; `most`: the greatest class of an end of the
+  // inserted edges.
+  void add(std::span<const Entry> updates, Class most);
   // Counts the no-ops among updates that are not watched in `counts`, by their numbers. For one partition.
   void count_noops(std::vector<std::uint64_t>& counts) { noops_of_ = counts.data(); }
   // `number` ascends from call to call; `watched`: the edge may be in matches.
@@ -60,12 +56,16 @@ class Bulk {
   void backward(int partition, const GoOn& go_on);
   void finish();
   void take_gone(int partition);
+  // The most changes that for_each_done() visits after finish().
+  std::size_t done() const;
 
   // Of a watched update, after forward().
   Effect effect(Moment number) const { return effects_[number]; }
   std::uint64_t noops() const;
   // The lifetimes of watched edges, by partition, sorted: input of Lifetimes.
   std::vector<End>& ends(int partition) { return partitions_[static_cast<std::size_t>(partition)].ends; }
+  // Takes back all changes since start().
+  void take_back();
   // Calls visit(done) for each change; changes of one edge come in the order in which they were made.
   template <class Visit>
   void for_each_done(Visit&& visit) const {
@@ -74,16 +74,6 @@ class Bulk {
   }
 
  private:
-  struct Entry {
-    Vertex row, neighbor;
-    std::uint32_t of;  // a class, and the kind of change
-    Moment number;
-  };
-  // The two upper bits of Entry::of.
-  static constexpr std::uint32_t kComes = std::uint32_t{1} << 31, kWatched = std::uint32_t{1} << 30;
-  static constexpr std::uint32_t kClass = kWatched - 1;
-
-  using Entries = std::vector<Entry>;
   struct Partition {
     Entries forward, scratch;
     std::vector<Entries> back, gone_back;  // by the partition of their rows
@@ -102,7 +92,6 @@ class Bulk {
   void replay(Partition& partition, const Entry* first, const Entry* last, std::size_t at, bool there);
   void spend(std::size_t& looked, const GoOn& go_on) const;
   void write_rows(Partition& partition, Rows& rows, const Entries& entries, const GoOn* go_on);
-  void order(Entries& entries, Entries& scratch, bool by_neighbor) const;
   void order(std::vector<End>& ends, std::vector<End>& scratch) const;
 
   Graph& graph_;

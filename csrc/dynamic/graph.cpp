@@ -97,11 +97,6 @@ void Graph::rows_of_target(std::uint32_t target, Way way, std::span<std::uint64_
   });
 }
 
-Edge Graph::named(Vertex source, Vertex target, Label label) const {
-  if (!directed_ && source > target) std::swap(source, target);
-  return {source, target, label};
-}
-
 bool Graph::has(const Edge& edge) const {
   const auto of = relations_.known_class(edge.label, labels_[edge.target]);
   return of && out_.contains(edge.source, *of, edge.target);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/large_pages.hpp"
@@ -54,7 +55,10 @@ class Graph {
   void load(std::span<const Label> vertex_labels, const Arcs& out, const Arcs& in,
             std::span<const std::uint32_t> copies, const Workers& workers);
 
-  Edge named(Vertex source, Vertex target, Label label) const;
+  Edge named(Vertex source, Vertex target, Label label) const {
+    if (!directed_ && source > target) std::swap(source, target);
+    return {source, target, label};
+  }
   bool has(const Edge& edge) const;
   std::uint64_t copies(const Edge& edge) const { return has(edge) ? 1 + more_copies(edge) : 0; }
   std::uint64_t more_copies(const Edge& edge) const {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "dynamic/entries.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/plan.hpp"
 #include "sets/intersect.hpp"
@@ -38,9 +39,6 @@ struct Now {
            (needs.in == 0 || (needs.in & ~graph.rows(Way::kIn).present(vertex)) == 0);
   }
 };
-
-// Positions of updates in a run.
-using Moment = std::uint32_t;
 
 // A lifetime of an edge, in the row of one of its ends.
 struct End {

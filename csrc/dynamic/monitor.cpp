@@ -13,6 +13,9 @@ namespace {
 // Updates whose rows are prefetched.
 constexpr std::size_t kAhead = 16;
 
+// Updates that were put off and are written while a stream waits for input.
+constexpr std::size_t kFew = 64;
+
 }  // namespace
 
 void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
@@ -382,12 +385,21 @@ void Monitor::apply_one(const Update& update, std::uint64_t number, Pass& pass) 
 
 // Keeps an update that no search needs for later.
 void Monitor::defer(const Edge& edge, bool inserts, Pass& pass) {
-  put_off_.add(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)), inserts);
-  if (put_off_.size() >= PutOff::kMany) write_put_off([&] { return pass.watch.keep_going(); });
+  const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
+  const Class from = inserts ? graph_.relations().class_of(edge.label, graph_.label(edge.source)) : to;
+  put_off_.add(edge, to, from, inserts);
+  if (put_off_.is_full()) write_put_off([&] { return pass.watch.keep_going(); });
 }
 
 void Monitor::write_put_off() {
   write_put_off([] { return true; });
+}
+
+bool Monitor::write_some_put_off() {
+  begin();
+  const bool any = put_off_.write_few(kFew);
+  edges_before_ = graph_.edges();
+  return any;
 }
 
 void Monitor::write_put_off(const Bulk::GoOn& go_on) {

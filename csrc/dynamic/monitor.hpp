@@ -60,6 +60,13 @@ struct Switches {
   bool put_off = true;
 };
 
+// How updates are applied.
+struct How {
+  bool batch = false;  // as one change
+  int threads = 1;
+  Switches switches;
+};
+
 class Monitor {
  public:
   Monitor(bool directed, bool count_copies) : graph_(directed), count_copies_(count_copies) {}
@@ -68,6 +75,11 @@ class Monitor {
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
   void write_put_off();
+  // Writes a few of these updates, in some 20 us; the call before cannot be taken back any more. Returns
+  // whether there were any.
+  bool write_some_put_off();
+  // Whether so many updates might have all of them written, in 30 ms or more.
+  bool may_write_put_off(std::size_t updates) const { return put_off_.is_full(updates); }
   bool noops_awaited() const { return put_off_.awaited(); }
   std::size_t put_off_bytes() const { return put_off_.bytes(); }
 
@@ -81,6 +93,14 @@ class Monitor {
   // Removes the last vertices, which have no edges, so that `count` remain.
   void keep_vertices(std::uint32_t count);
 
+  // Applies updates by apply_batch() or apply_sequence().
+  void apply(std::span<const Update> updates, const How& how, Found& found, Watch& watch, std::size_t most,
+             const std::function<void()>& full) {
+    if (how.batch)
+      apply_batch(updates, how.threads, how.switches, found, watch, most, full);
+    else
+      apply_sequence(updates, how.threads, how.switches, found, watch, most, full);
+  }
   // From now on, has every run matched by this; null: here.
   void match_elsewhere(std::unique_ptr<RunMatcher> matcher) { run_matcher_ = std::move(matcher); }
   bool matches_elsewhere() const { return run_matcher_ != nullptr; }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "dynamic/entries.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/lifetimes.hpp"
 #include "dynamic/update.hpp"
@@ -29,7 +30,7 @@ class NetChanges {
   // `number` ascends from call to call; `to` is the class of the edge, seen from its source.
   void add(Moment number, const Edge& edge, Class to, bool inserts) {
     partitions_[owner(edge.source, partitions())].entries.push_back(
-        {edge.source, edge.target, to | (inserts ? kInserts : 0), number});
+        {edge.source, edge.target, to | (inserts ? Entry::kComes : 0), number});
     size_ = number + std::size_t{1};
   }
   // Call it for each partition; threads may call it at once. It checks `go_on` every few thousand updates and
@@ -49,24 +50,17 @@ class NetChanges {
   std::uint64_t noops() const;
 
  private:
-  struct Entry {
-    Vertex row, neighbor;
-    std::uint32_t of;  // the class, and kInserts
-    Moment number;
-  };
-  static constexpr std::uint32_t kInserts = std::uint32_t{1} << 31, kClass = kInserts - 1;
   struct Changed {
     Moment number;
     bool appears;
   };
   struct Partition {
-    std::vector<Entry> entries, scratch;
+    Entries entries, scratch;
     std::vector<Changed> changed;
     std::vector<std::pair<Edge, std::uint64_t>> copies;  // beyond the first, after all updates
     std::uint64_t noops = 0;
   };
 
-  void order(Partition& partition) const;
   void replay(Partition& partition, std::span<const Entry> entries, bool there) const;
 
   const Graph& graph_;

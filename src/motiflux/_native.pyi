@@ -553,6 +553,8 @@ class Found:
     @property
     def applied(self) -> int: ...
     @property
+    def expired(self) -> int: ...
+    @property
     def self_loops(self) -> int: ...
     def counts(self, pattern: int) -> tuple[int, int]: ...
     def changes(self, pattern: int) -> tuple[NDArray[np.uint64], Any, NDArray[np.int8]]: ...
@@ -705,6 +707,8 @@ class Monitor:
         targets: NDArray[np.uint32],
         labels: NDArray[np.uint32] | None,
         origins: NDArray[np.int64] | None,
+        moments: NDArray[np.int64] | None,
+        expanded: bool,
         terms: Terms,
         full: Callable[[Found], None] | None,
         timeout: float | None,

@@ -18,9 +18,6 @@ from motiflux.stream.updates import Updates, VertexLabels
 from motiflux.stream.window import Clock
 from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, VertexId
 
-_BRIEF = 1 << 12
-"""Updates that are numbered so fast that Ctrl-C need not wait for it."""
-
 NO_CODE = 2**32 - 1
 """The code of vertices without a label, where no element has that label."""
 
@@ -144,7 +141,7 @@ class Numbering:
         inserted = inserts.view(np.uint8)
         return NativeUpdates(inserted, sources, targets, codes, origin, moments, self_loops + loops, late)
 
-    def apply_brief(
+    def apply(
         self,
         updates: Updates,
         native: _native.Monitor,
@@ -152,7 +149,7 @@ class Numbering:
         full: Callable[[_native.Found], None] | None,
         timeout: float | None,
     ) -> _native.Found | Literal[False] | None:
-        """Apply updates with external ids in one call, if they are few and need nothing else.
+        """Apply updates with external ids in one native call, if they need nothing else.
 
         Returns
         -------
@@ -161,7 +158,7 @@ class Numbering:
         """
         sources, targets = updates.sources, updates.targets
         kind = sources.dtype.kind
-        if kind != self.ids.native.kind or targets.dtype.kind != kind or not 0 < len(sources) <= _BRIEF:
+        if kind != self.ids.native.kind or targets.dtype.kind != kind or not len(sources):
             return False
         labels = updates.labels
         self.edge_labels.admit("i" if labels is None else labels.dtype.kind, "updates, labels")
