@@ -52,11 +52,6 @@ std::uint64_t Graph::gained(Way way, std::uint64_t bits) const {
   return last;
 }
 
-Edge Graph::named(Vertex source, Vertex target, Label label) const {
-  if (!directed_ && source > target) std::swap(source, target);
-  return {source, target, label};
-}
-
 bool Graph::has(const Edge& edge) const {
   const auto of = relations_.known_class(edge.label, labels_[edge.target]);
   return of && out_.contains(edge.source, *of, edge.target);

@@ -52,7 +52,10 @@ class Graph {
   void load(std::span<const Label> vertex_labels, const Arcs& out, const Arcs& in,
             std::span<const std::uint32_t> copies, const Workers& workers);
 
-  Edge named(Vertex source, Vertex target, Label label) const;
+  Edge named(Vertex source, Vertex target, Label label) const {
+    const bool turned = !directed_ && source > target;
+    return {turned ? target : source, turned ? source : target, label};
+  }
   bool has(const Edge& edge) const;
   std::uint64_t copies(const Edge& edge) const { return has(edge) ? 1 + more_copies(edge) : 0; }
   std::uint64_t more_copies(const Edge& edge) const {

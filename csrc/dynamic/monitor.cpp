@@ -10,8 +10,10 @@
 namespace motiflux::dynamic {
 namespace {
 
-// Updates whose rows are prefetched.
-constexpr std::size_t kAhead = 16;
+// Updates whose gates are found together; whose labels, and of those with a plan, whose rows are fetched
+// ahead.
+constexpr std::size_t kBlock = 64, kAhead = 16, kNear = 4;
+constexpr std::size_t kBetweenChecks = 64 * kBlock;
 
 }  // namespace
 
@@ -71,8 +73,6 @@ void Monitor::forget_gates() {
   gated_.clear();
   gate_rows_.clear();
   gate_columns_.clear();
-  row_labels_.clear();
-  column_classes_.clear();
   gate_table_.clear();
 }
 
@@ -211,37 +211,43 @@ std::uint32_t Monitor::number_of(std::vector<std::uint32_t> rows) {
   return static_cast<std::uint32_t>(remembered_.size() - 1);
 }
 
-// The gate of an edge from a vertex of this label, of this class, one of which is new.
+// The gate of an edge from a vertex of this label, of this class, if it is not in the table yet.
 std::uint32_t Monitor::find_gate(Label first, Class to) {
   try {
-    add_to_gates(first, to);
+    extend_gates(first);
+    std::uint32_t& gate = gate_table_[gate_rows_[first]][gate_columns_[to]];
+    if (gate == kUnknown) gate = gate_for(first, to);
+    return gate;
   } catch (...) {
     forget_gates();
     throw;
   }
-  const std::uint32_t row = gate_rows_[first], column = gate_columns_[to];
-  return row == kNoPlan || column == kNoPlan ? 0 : gate_table_[row][column];
 }
 
-void Monitor::add_to_gates(Label first, Class to) {
+// Makes the table reach a label and all classes.
+void Monitor::extend_gates(Label first) {
   if (gated_.empty()) gated_.emplace_back();
   const auto& classes = graph_.relations().classes();
-  const std::size_t old_rows = row_labels_.size(), old_columns = column_classes_.size();
-  const auto number = [](std::vector<std::uint32_t>& numbers, std::uint32_t name, auto& names, bool in_plan) {
-    if (numbers.size() <= name) numbers.resize(name + std::size_t{1}, kUnknown);
-    if (numbers[name] != kUnknown) return;
-    numbers[name] = in_plan ? static_cast<std::uint32_t>(names.size()) : kNoPlan;
-    if (in_plan) names.push_back(name);
-  };
-  number(gate_rows_, first, row_labels_,
-         std::any_of(plans_.begin(), plans_.end(), [&](const Plan& plan) { return plan.first.has(first); }));
-  number(gate_columns_, to, column_classes_, std::any_of(plans_.begin(), plans_.end(), [&](const Plan& plan) {
-           return plan.second.has(classes[to].vertex);
-         }));
-  gate_table_.resize(row_labels_.size());
-  for (std::size_t row = 0; row < row_labels_.size(); ++row)
-    for (std::size_t column = row < old_rows ? old_columns : 0; column < column_classes_.size(); ++column)
-      gate_table_[row].push_back(gate_for(row_labels_[row], column_classes_[column]));
+  std::uint32_t rows = gate_table_.empty() ? 1 : static_cast<std::uint32_t>(gate_table_.size());
+  std::uint32_t columns = gate_table_.empty() ? 1 : static_cast<std::uint32_t>(gate_table_[0].size());
+  const auto any_plan = [&](auto&& has) { return std::any_of(plans_.begin(), plans_.end(), has); };
+  // Twice as many labels as there were: most calls then find all labels of the graph.
+  for (const std::size_t end =
+           first < gate_rows_.size() ? 0 : std::max(2 * gate_rows_.size(), first + std::size_t{1});
+       gate_rows_.size() < end;) {
+    const auto label = static_cast<Label>(gate_rows_.size());
+    gate_rows_.push_back(any_plan([&](const Plan& plan) { return plan.first.has(label); }) ? rows++ : 0);
+  }
+  while (gate_columns_.size() < classes.size()) {
+    const Label label = classes[gate_columns_.size()].vertex;
+    gate_columns_.push_back(any_plan([&](const Plan& plan) { return plan.second.has(label); }) ? columns++
+                                                                                               : 0);
+  }
+  gate_table_.resize(rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    gate_table_[row].resize(columns, row == 0 ? 0 : kUnknown);
+    gate_table_[row][0] = 0;
+  }
 }
 
 // The plans whose matches may use an edge from a vertex of this label, of this class.
@@ -328,30 +334,29 @@ void Monitor::all_or_none(const std::function<void()>& work) {
 
 void Monitor::one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, bool put_off,
                          Pass& pass) {
-  // The rows of an update are fetched in steps: labels, which decide whether the rows are needed, then the
-  // rows.
-  std::array<std::uint32_t, kAhead> gates;
-  std::size_t looked = first;
-  const auto look_ahead = [&](std::size_t number) {
-    for (; looked < std::min(number + kAhead / 2, last); ++looked) {
-      if (looked + kAhead < last) graph_.prefetch_labels(updates[looked + kAhead].edge);
-      const std::uint32_t gate = gates[looked % kAhead] = gate_of(updates[looked].edge);
-      if (!put_off || watched(gate)) graph_.prefetch(updates[looked].edge);
+  // Blocks of updates: first their gates, which labels determine, then those that need rows, which are
+  // fetched meanwhile, in two steps. The others are only noted.
+  std::array<std::uint32_t, kBlock> needed;
+  for (std::size_t begin = first, end; begin < last; begin = end) {
+    if (begin > first && (begin - first) % kBetweenChecks == 0 && !pass.watch.keep_going()) throw Stopped();
+    end = std::min(begin + kBlock, last);
+    std::size_t count = 0;
+    for (std::size_t number = begin; number < end; ++number) {
+      if (number + kAhead < last) graph_.prefetch_labels(updates[number + kAhead].edge);
+      const auto& [edge, inserts] = updates[number];
+      const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
+      if (put_off && !watched(gate_of(edge, to))) {
+        put_off_.add(edge, to, inserts);
+        continue;
+      }
+      graph_.prefetch(edge);
+      needed[count++] = static_cast<std::uint32_t>(number - begin);
     }
-    if (const std::size_t near = number + kAhead / 4;
-        near < last && (!put_off || watched(gates[near % kAhead])))
-      graph_.prefetch_rows(updates[near].edge);
-  };
-  for (std::size_t number = first; number < last; ++number) {
-    if (number % 4096 == 4095 && !pass.watch.keep_going()) throw Stopped();
-    look_ahead(number);
-    const Update& update = updates[number];
-    const std::uint32_t gate = gates[number % kAhead];
-    if (!put_off || watched(gate)) {
-      apply_one(update, pass.number(number), pass);
-      continue;
+    if (put_off_.size() >= PutOff::kMany) write_put_off([&] { return pass.watch.keep_going(); });
+    for (std::size_t at = 0; at < count; ++at) {
+      if (at + kNear < count) graph_.prefetch_rows(updates[begin + needed[at + kNear]].edge);
+      apply_one(updates[begin + needed[at]], pass.number(begin + needed[at]), pass);
     }
-    defer(update.edge, update.inserts, pass);
   }
 }
 

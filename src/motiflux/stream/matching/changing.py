@@ -145,7 +145,7 @@ class Changing(Core):
         """Apply and match updates."""
         if self.takes_plain_updates and updates.times is None and updates.vertex_labels is None:
             full = None if give is None else self._full(give)
-            found = self._numbering.apply_brief(updates, self._native, self._terms(), full, _left(end))
+            found = self._numbering.apply_plain(updates, self._native, self._terms(), full, _left(end))
             if found is None:
                 raise _TimeIsUp
             if found:
