@@ -372,21 +372,32 @@ std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
     return view_->neighbors(value_[static_cast<std::size_t>(from.level)], from.way, from.target,
                             rows_[stays ? 0 : 1]);
   };
+  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(step.sources[first_stays ? 0 : 1].level)];
+  const bool closes = !View::kHoles &&
+                      plan_->remembered[static_cast<std::size_t>(level)].back != Remembered::kNot &&
+                      view_->graph.vertices() <= sets::CommonCounts::kMostVertices;
+  const bool counted = closes && memory_->common(level).holds({stamp, plan_});
+  distinct &= step.distinct;
+  if (counted) {
+    const std::uint32_t size = memory_->common(level).of(value_[static_cast<std::size_t>(level) - 1]);
+    if (size == 0 || distinct == 0) return size;
+  }
   const sets::Span stable = row(true), whole = row(false);
   const auto [first, end] = bounds(level);
   if (stable.size() == 0 || whole.size() == 0 || first >= end) return 0;
   const sets::Span changing = sets::clip(whole, first, end);
-  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(step.sources[first_stays ? 0 : 1].level)];
   sets::Marks& marks = memory_->marks(level);
   spend(1 + std::min(stable.size(), changing.size()));
   bool marked = marks.holds(stamp);
-  if (!marked && policy_.marks(stable.size(), changing.size()) &&
+  if (!counted && !marked && policy_.marks(stable.size(), changing.size()) &&
       marks.worthwhile(stamp, stable.size(), changing.size())) {
     marks.mark(stamp, stable, view_->graph.vertices());
     marked = true;
   }
-  std::uint64_t size = marked ? marks.count(changing, policy_)
-                              : sets::count_common(sets::clip(stable, first, end), changing, policy_);
+  std::uint64_t size = counted  ? memory_->common(level).of(value_[static_cast<std::size_t>(level) - 1])
+                       : marked ? marks.count(changing, policy_)
+                                : sets::count_common(sets::clip(stable, first, end), changing, policy_);
+  if (closes && !counted) find_common(level, stamp, stable, std::min(stable.size(), changing.size()));
   if constexpr (View::kHoles) {
     absent_.clear();
     const auto add_absent = [&](bool stays, sets::Span others) {
@@ -401,7 +412,7 @@ std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
     size -= absent_.size();
   }
   std::uint32_t seen = 0;
-  for_each_bit(step.distinct & distinct, [&](std::uint32_t other) {
+  for_each_bit(distinct, [&](std::uint32_t other) {
     const Vertex value = value_[other];
     bool repeated = false;  // two levels that need not differ may have the same vertex
     for_each_bit(seen, [&](std::uint32_t before) { repeated |= value_[before] == value; });
@@ -412,6 +423,33 @@ std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
       --size;
   });
   return size;
+}
+
+// Counts the common neighbours of the vertex that stays and all others, if that pays by now.
+template <class View>
+void Matcher<View>::find_common(int level, std::uint64_t stamp, sets::Span stable, std::size_t work) {
+  const auto at = static_cast<std::size_t>(level);
+  const Step& step = plan_->steps[at];
+  const Way way = step.sources[step.sources[0].level == level - 1 ? 0 : 1].way;
+  const Way back = way == Way::kEither ? way : way == Way::kOut ? Way::kIn : Way::kOut;
+  const auto row = [&](Vertex vertex) {
+    return view_->neighbors(vertex, back, plan_->remembered[at].back, buffers_[at]);
+  };
+  sets::CommonCounts& common = memory_->common(level);
+  const auto steps = [&] {
+    std::size_t all = 0;
+    spend(stable.size());
+    for (Vertex vertex : stable) all += row(vertex).size();
+    return all;
+  };
+  if (!common.worthwhile({stamp, plan_}, stable.size(), work, steps)) return;
+  common.start(view_->graph.vertices());
+  for (Vertex vertex : stable) {
+    const sets::Span others = row(vertex);
+    spend(1 + others.size());
+    common.add(others);
+  }
+  common.finish({stamp, plan_});
 }
 
 template <class View>

@@ -15,6 +15,9 @@ namespace {
 constexpr std::size_t kBlock = 64, kAhead = 16, kNear = 4;
 constexpr std::size_t kBetweenChecks = 64 * kBlock;
 
+// Of a row, as many classes are looked up to choose a plan; for more, its length is taken.
+constexpr std::size_t kFewClasses = 8;
+
 }  // namespace
 
 void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
@@ -100,6 +103,13 @@ Remembered Monitor::what_to_remember(const Plan& plan, int level) {
   if (level < 2) return found;
   find_keys(plan, level, found);
   const Step& step = plan.steps[static_cast<std::size_t>(level)];
+  if (const Source* last = closing_source(step, level)) {
+    const Step* before = &plan.steps[static_cast<std::size_t>(level) - 1];
+    while (before->sources.empty()) before = &plan.steps[static_cast<std::size_t>(before->reuse)];
+    Relations& relations = graph_.relations();
+    const LabelSet labels = relations.target(before->sources[0].target).vertices;
+    found.back = relations.target(last->relation, labels);
+  }
   const bool reused = std::any_of(plan.steps.begin(), plan.steps.end(),
                                   [&](const Step& other) { return other.reuse == level; });
   const Needs& needs = plan.needs[static_cast<std::size_t>(level)];
@@ -126,6 +136,17 @@ Remembered Monitor::what_to_remember(const Plan& plan, int level) {
   }
   found.sum = number_of(std::move(name));
   return found;
+}
+
+// If a level closes cycles, the source that is the level before: its other source is an earlier level.
+const Source* Monitor::closing_source(const Step& step, int level) const {
+  if (level < 3 || step.sources.size() != 2 || step.reuse != kNone || step.allowed != kNone ||
+      (step.after | step.before) != 0)
+    return nullptr;
+  const auto is_last = [&](const Source& source) { return source.level == level - 1; };
+  const bool hidden = step.sources[0].before_change || step.sources[1].before_change;
+  if (hidden || std::ranges::count_if(step.sources, is_last) != 1) return nullptr;
+  return &*std::ranges::find_if(step.sources, is_last);
 }
 
 // Finds the levels that the number of ways to match this level and all later ones depends on.
@@ -256,7 +277,7 @@ std::uint32_t Monitor::gate_for(Label first, Class to) {
   std::vector<std::uint32_t> plans;
   for (std::uint32_t number = 0; number < plans_.size(); ++number) {
     const Plan& plan = plans_[number];
-    if (!plan.first.has(first) || !plan.second.has(second)) continue;
+    if (plan.replaces_last || !plan.first.has(first) || !plan.second.has(second)) continue;
     if (std::any_of(plan.pair.begin(), plan.pair.end(), [&, label = edge](const PairEdge& asked) {
           return (asked.way != Way::kIn || !graph_.directed()) &&
                  graph_.relations().accepts(asked.relation, label);
@@ -271,7 +292,7 @@ std::uint32_t Monitor::gate_for(Label first, Class to) {
 // Finds the matches that appear or vanish with an edge, which is in the graph.
 void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass) {
   for (std::uint32_t number : gated_[gate_of(edge)]) {
-    const Plan& plan = plans_[number];
+    const Plan& plan = chosen(number, edge);
     Found::OfPattern& found = pass.found.patterns[plan.pattern];
     Total matches = 0;
     if (listed_[plan.pattern]) {
@@ -287,6 +308,31 @@ void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass&
     }
     found.add(update, positive, matches);
   }
+}
+
+// The plan, or the one that replaces it for this edge.
+const Plan& Monitor::chosen(std::uint32_t plan, const Edge& edge) const {
+  const Plan& first = plans_[plan];
+  if (!first.is_replaced) return first;
+  const Plan& second = plans_[plan + 1];
+  return search_cost(second, edge) < search_cost(first, edge) ? second : first;
+}
+
+// What a search is expected to cost, by the row that level 2 is taken from.
+double Monitor::search_cost(const Plan& plan, const Edge& edge) const {
+  const Source& from = plan.steps[2].sources[0];
+  const Vertex vertex = from.level == 0 ? edge.source : edge.target;
+  const Target& target = graph_.relations().target(from.target);
+  std::size_t size = 0;
+  const auto add = [&](const Rows& rows) {
+    if (target.everything || target.classes.size() > kFewClasses)
+      size += rows.degree(vertex);
+    else
+      for (Class of : target.classes) size += rows.of_class(vertex, of).size();
+  };
+  if (from.way != Way::kIn || !graph_.directed()) add(graph_.rows(Way::kOut));
+  if (from.way != Way::kOut && graph_.directed()) add(graph_.rows(Way::kIn));
+  return plan.row_cost * static_cast<double>(size);
 }
 
 bool Monitor::insert(const Edge& edge) {

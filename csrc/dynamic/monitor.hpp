@@ -195,6 +195,8 @@ class Monitor {
   void write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_task(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, Share& share) const;
+  const Plan& chosen(std::uint32_t plan, const Edge& edge) const;
+  double search_cost(const Plan& plan, const Edge& edge) const;
   bool may_be_long(const Plan& plan, const Edge& edge) const;
   void match_splits(std::span<const Update> run, int threads, Pass& pass);
   void match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& matcher, Share& share) const;
@@ -205,6 +207,7 @@ class Monitor {
   void find_needs();
   Remembered what_to_remember(const Plan& plan, int level);
   std::uint32_t number_of(std::vector<std::uint32_t> rows);
+  const Source* closing_source(const Step& step, int level) const;
   void find_keys(const Plan& plan, int level, Remembered& found) const;
   bool find_leaves(const Plan& plan, int level, Remembered& found) const;
   bool is_row(const Step& step) const;

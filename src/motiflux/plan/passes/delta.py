@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
 from motiflux.plan.bind import BoundEdge, BoundPattern
-from motiflux.plan.passes.order import CostModel, rooted_orders
+from motiflux.plan.passes.order import CostModel, Order, rooted_orders
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import restrictions
@@ -49,6 +50,10 @@ class DeltaPlan:
         The matches that a match found yields: for each query vertex, the level of its image.
     multiplier
         Factor by which the number of matches found is multiplied.
+    row_cost
+        The expected cost of the search per vertex of the row that level 2 is taken from.
+    replaces_last
+        Whether it is an alternative to the plan before it, which has the same place.
     """
 
     place: Place
@@ -60,6 +65,8 @@ class DeltaPlan:
     before_change: tuple[tuple[bool, ...], ...]
     images: tuple[tuple[int, ...], ...]
     multiplier: int
+    row_cost: float = 0.0
+    replaces_last: bool = False
 
 
 def delta_plans(
@@ -96,34 +103,60 @@ def delta_plans(
     orbits = _orbits(places(bound), group.generators if exchange else (), bound.size)
     model = CostModel(bound, *_frequencies(bound, graph))
     once_each = symmetry is Symmetry.SUBGRAPHS
+    breaking = injective and (once_each or (counting and merge))
+    draft = partial(
+        _draft,
+        pattern,
+        bound,
+        semantics=semantics,
+        breaking=breaking,
+        injective=injective,
+        # Levels that may coincide could share a set only if both ignore the changed edge or neither.
+        tail=counting and tail and not bound.may_coincide,
+        reuse=reuse and injective,
+    )
     plans = []
     for place, images in orbits:
-        breaking = injective and (once_each or (counting and merge))
-        drafts = [
-            _draft(
-                pattern,
-                bound,
-                (order.vertices, order.estimates),
-                semantics,
-                breaking=breaking,
-                injective=injective,
-                # Levels that may coincide could share a set only if both ignore the changed edge or neither.
-                tail=counting and tail and not bound.may_coincide,
-                reuse=reuse and injective,
-            )
-            for order in rooted_orders(bound, model, place)
-        ]
-        plan, stabilizer = min(drafts, key=lambda one: one[0])[1:]
-        if once_each:
-            plans.append(_with_images(plan, images[:1], 1))
-        else:
-            plans.append(_with_images(plan, images, len(images) * (stabilizer if breaking else 1)))
+        drafts = [draft(order) for order in rooted_orders(bound, model, place)]
+        best = min(drafts, key=lambda one: one[0])
+        chosen = [best]
+        if counting and (orders := _from_other_end(bound, model, best[1])):
+            chosen.append(min(map(draft, orders), key=lambda one: one[0]))
+        for at, (_, plan, stabilizer) in enumerate(chosen):
+            taken, multiplier = images, len(images) * (stabilizer if breaking else 1)
+            if once_each:
+                taken, multiplier = images[:1], 1
+            plans.append(_with_images(plan, taken, multiplier, replaces_last=at > 0))
     if not exchange and once_each and injective:
         return _one_of_each_orbit(plans, places(bound), group)
     return tuple(plans)
 
 
-def _with_images(plan: DeltaPlan, images: Sequence[Permutation], multiplier: int) -> DeltaPlan:
+def _from_other_end(bound: BoundPattern, model: CostModel, plan: DeltaPlan) -> list[Order]:
+    """Return orders that go from the other end of the pair, if paths join the ends.
+
+    Then either end may be the better one to begin at: it depends on the rows of the two vertices.
+    """
+    if len(plan.order) == len(plan.place) or len(plan.shape.steps[2].sources) != 1:
+        return []
+    ends = frozenset(plan.place)
+    first = plan.order[plan.shape.steps[2].sources[0].level]
+    (other,) = ends - {first}
+    reached = set(bound.neighbors[other] - ends)
+    frontier = list(reached)
+    while frontier:
+        fresh = bound.neighbors[frontier.pop()] - ends - reached
+        reached |= fresh
+        frontier += fresh
+    nexts = bound.neighbors[other] - bound.neighbors[first] - ends
+    if not nexts or reached.isdisjoint(bound.neighbors[first]):
+        return []
+    return rooted_orders(bound, model, plan.place, nexts)
+
+
+def _with_images(
+    plan: DeltaPlan, images: Sequence[Permutation], multiplier: int, *, replaces_last: bool
+) -> DeltaPlan:
     """Return the plan for all places to which the automorphisms `images` map its place."""
     level_of = {vertex: level for level, vertex in enumerate(plan.order)}
     levels = tuple(tuple(level_of[image.index(q)] for q in range(len(plan.order))) for image in images)
@@ -137,6 +170,8 @@ def _with_images(plan: DeltaPlan, images: Sequence[Permutation], multiplier: int
         plan.before_change,
         levels,
         multiplier,
+        plan.row_cost,
+        replaces_last,
     )
 
 
@@ -176,16 +211,16 @@ def _orbits(
 def _draft(
     pattern: Pattern,
     bound: BoundPattern,
-    order: tuple[tuple[int, ...], tuple[float, ...]],
-    semantics: Semantics,
+    order: Order,
     *,
+    semantics: Semantics,
     breaking: bool,
     injective: bool,
     tail: bool,
     reuse: bool,
 ) -> tuple[float, DeltaPlan, int]:
     """Return the expected cost of a plan, the plan, and the number of automorphisms that fix its place."""
-    vertices, estimates = order
+    vertices, estimates = order.vertices, order.estimates
     group = _fixing_two(automorphisms(pattern, directed=bound.directed, base=vertices))
     shape, args = build_steps(
         bound, vertices, restrictions(group) if breaking else (), semantics, degrees=False
@@ -211,6 +246,7 @@ def _draft(
         before_change=_before_change(bound, place, shape, args, injective=injective),
         images=(),
         multiplier=1,
+        row_cost=sum(estimates[2:walked]) / estimates[2] if walked > len(place) and estimates[2] else 0.0,
     )
     return sum(estimates[:walked]), plan, group.order
 
