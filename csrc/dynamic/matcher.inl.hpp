@@ -492,12 +492,33 @@ Total Matcher<View>::count_over(int level, sets::Span candidates) {
   const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());
   Total total = 0;
+  const sets::CommonCounts* const closing = closing_counts(level);
+  const bool no_other = closing != nullptr && plan_->steps[static_cast<std::size_t>(level) + 1].distinct == 0;
   for (Vertex vertex : candidates) {
+    if (closing != nullptr && closing->of(vertex) == 0) continue;
     if (!view_->serves(vertex, needs) || is_hole(level, vertex) || excluded(level, vertex)) continue;
+    if (no_other) {
+      add_checked(total, closing->of(vertex));
+      continue;
+    }
     assign(level, vertex);
     add_checked(total, count_from(level + 1));
   }
   return total;
+}
+
+// The numbers of vertices for the last level, which closes cycles, by vertices of this level; null if they are not
+// counted yet. Vertices that others may not have are among them.
+template <class View>
+const sets::CommonCounts* Matcher<View>::closing_counts(int level) const {
+  if (View::kHoles || memory_ == nullptr || level + 2 != plan_->levels() || plan_->tail.start <= level + 1)
+    return nullptr;
+  const auto last = static_cast<std::size_t>(level) + 1;
+  if (plan_->remembered[last].back == Remembered::kNot) return nullptr;
+  const Step& step = plan_->steps[last];
+  const Source& stable = step.sources[step.sources[0].level == level ? 1 : 0];
+  const sets::CommonCounts& common = memory_->common(level + 1);
+  return common.holds({stamp_[static_cast<std::size_t>(stable.level)], plan_}) ? &common : nullptr;
 }
 
 template <class View>

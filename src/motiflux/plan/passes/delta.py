@@ -28,6 +28,9 @@ from motiflux.types import Semantics, Symmetry
 Place = tuple[int, int]
 """The query vertices to which the ends of a changed edge are matched."""
 
+_CLOSING = 0.9
+"""The share of the time of a vertex if the number of ways to go on from it is looked up."""
+
 Transversal = tuple[int, tuple[tuple[int, Permutation], ...]]
 """A point, and its images under the automorphisms that fix the points before, each with an automorphism."""
 
@@ -117,11 +120,14 @@ def delta_plans(
     )
     plans = []
     for place, images in orbits:
-        drafts = [draft(order) for order in rooted_orders(bound, model, place)]
-        best = min(drafts, key=lambda one: one[0])
-        chosen = [best]
-        if counting and (orders := _from_other_end(bound, model, best[1])):
-            chosen.append(min(map(draft, orders), key=lambda one: one[0]))
+        orders = rooted_orders(bound, model, place)
+        sides = _sides(bound, place) if counting else ()
+        for side in sides:
+            orders += rooted_orders(bound, model, place, side)
+        drafts = [draft(order) for order in {order.vertices: order for order in orders}.values()]
+        chosen = [min(drafts, key=lambda one: one[0])]
+        if sides:
+            chosen += _from_other_end(drafts, chosen[0][1])
         for at, (_, plan, stabilizer) in enumerate(chosen):
             taken, multiplier = images, len(images) * (stabilizer if breaking else 1)
             if once_each:
@@ -132,26 +138,38 @@ def delta_plans(
     return tuple(plans)
 
 
-def _from_other_end(bound: BoundPattern, model: CostModel, plan: DeltaPlan) -> list[Order]:
-    """Return orders that go from the other end of the pair, if paths join the ends.
+def _sides(bound: BoundPattern, place: Place) -> list[frozenset[int]]:
+    """Return the neighbours of the first end alone, and those of the second, if paths join the two.
 
     Then either end may be the better one to begin at: it depends on the rows of the two vertices.
     """
-    if len(plan.order) == len(plan.place) or len(plan.shape.steps[2].sources) != 1:
-        return []
-    ends = frozenset(plan.place)
-    first = plan.order[plan.shape.steps[2].sources[0].level]
-    (other,) = ends - {first}
-    reached = set(bound.neighbors[other] - ends)
+    ends = frozenset(place)
+    first, second = (
+        bound.neighbors[one] - bound.neighbors[other] - ends for one, other in (place, place[::-1])
+    )
+    reached = set(bound.neighbors[place[0]] - ends)
     frontier = list(reached)
     while frontier:
         fresh = bound.neighbors[frontier.pop()] - ends - reached
         reached |= fresh
         frontier += fresh
-    nexts = bound.neighbors[other] - bound.neighbors[first] - ends
-    if not nexts or reached.isdisjoint(bound.neighbors[first]):
-        return []
-    return rooted_orders(bound, model, plan.place, nexts)
+    joined = not reached.isdisjoint(bound.neighbors[place[1]])
+    return [first, second] if joined and first and second else []
+
+
+_Draft = tuple[float, DeltaPlan, int]
+"""The expected cost of a plan, the plan, and the number of automorphisms that fix its place."""
+
+
+def _from_other_end(drafts: Iterable[_Draft], best: DeltaPlan) -> list[_Draft]:
+    """Return the best draft whose level 2 depends on the end that `best` does not begin at, if there is one."""
+
+    def end(plan: DeltaPlan) -> int | None:
+        sources = plan.shape.steps[2].sources
+        return sources[0].level if len(sources) == 1 else None
+
+    others = [one for one in drafts if end(one[1]) is not None and end(one[1]) != end(best)]
+    return [] if end(best) is None or not others else [min(others, key=lambda one: one[0])]
 
 
 def _with_images(
@@ -218,8 +236,8 @@ def _draft(
     injective: bool,
     tail: bool,
     reuse: bool,
-) -> tuple[float, DeltaPlan, int]:
-    """Return the expected cost of a plan, the plan, and the number of automorphisms that fix its place."""
+) -> _Draft:
+    """Return the plan of an order."""
     vertices, estimates = order.vertices, order.estimates
     group = _fixing_two(automorphisms(pattern, directed=bound.directed, base=vertices))
     shape, args = build_steps(
@@ -236,6 +254,9 @@ def _draft(
         shape, args = share_intersections(shape, args, kinds, closed)
     walked = len(vertices) - 1 if closed is None else closed.start
     place = vertices[0], vertices[1]
+    costs = list(estimates[:walked])
+    if closed is None and _closes_at_end(shape):
+        costs[-1] *= _CLOSING
     plan = DeltaPlan(
         place=place,
         edges=tuple(edge for edge in bound.incident[place[0]] if edge.other(place[0]) == place[1]),
@@ -246,9 +267,20 @@ def _draft(
         before_change=_before_change(bound, place, shape, args, injective=injective),
         images=(),
         multiplier=1,
-        row_cost=sum(estimates[2:walked]) / estimates[2] if walked > len(place) and estimates[2] else 0.0,
+        row_cost=sum(costs[2:]) / estimates[2] if walked > len(place) and estimates[2] else 0.0,
     )
-    return sum(estimates[:walked]), plan, group.order
+    return sum(costs), plan, group.order
+
+
+def _closes_at_end(shape: PlanShape) -> bool:
+    """Whether the last level joins the level before to an end of the pair, and nothing else restricts it.
+
+    The paths of two edges from that end are then counted once (`csrc/sets/common_counts.hpp`).
+    """
+    last = shape.steps[-1]
+    levels = sorted(source.level for source in last.sources)
+    free = last.reuse is None and not last.after and not last.before
+    return free and len(levels) == 2 and levels[0] < 2 <= levels[1] == len(shape.steps) - 2
 
 
 def _fixing_two(group: Automorphisms) -> Automorphisms:
