@@ -201,22 +201,23 @@ Total Matcher<View>::leaf_sum(int level) {
   const Source& from = plan_->steps[at].sources[0];
   const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
   const Graph& graph = view_->graph;
-  Memory::LeafSum known = memory_->sum(remembered.sum, vertex);
+  const Memory::LeafSum* known = &memory_->sum(remembered.sum, vertex);
   const bool valid =
-      known.view == remembered.sum && known.vertex == vertex && known.time >= graph.changed(vertex) &&
+      known->view == remembered.sum && known->vertex == vertex && known->time >= graph.changed(vertex) &&
       std::all_of(remembered.leaves.begin(), remembered.leaves.end(),
-                  [&](const auto& leaves) { return known.time >= graph.class_changed(leaves.of); });
+                  [&](const auto& leaves) { return known->time >= graph.class_changed(leaves.of); });
   if (!valid) {
     const sets::Span row = view_->neighbors(vertex, from.way, from.target, buffers_[at]);
     Total sum = 0;
     spend(1 + row.size());
     for (Vertex neighbor : row)
       if (view_->serves(neighbor, plan_->needs[at])) add_checked(sum, leaves_of(neighbor, remembered));
-    known = {graph.now(), remembered.sum, vertex, row, sum};
-    memory_->new_sum(remembered.sum, vertex) = known;
+    Memory::LeafSum& made = memory_->new_sum(remembered.sum, vertex);
+    made = {graph.now(), remembered.sum, vertex, row, sum};
+    known = &made;
   }
-  const sets::Span row = known.row;
-  Total sum = known.sum;
+  const sets::Span row = known->row;
+  Total sum = known->sum;
   std::uint32_t seen = 0;
   for_each_bit(plan_->steps[at].distinct, [&](std::uint32_t other) {
     bool repeated = false;  // two levels that need not differ may have the same vertex
@@ -507,8 +508,8 @@ Total Matcher<View>::count_over(int level, sets::Span candidates) {
   return total;
 }
 
-// The numbers of vertices for the last level, which closes cycles, by vertices of this level; null if they are not
-// counted yet. Vertices that others may not have are among them.
+// The numbers of vertices for the last level, which closes cycles, by vertices of this level; null if they
+// are not counted yet. Vertices that others may not have are among them.
 template <class View>
 const sets::CommonCounts* Matcher<View>::closing_counts(int level) const {
   if (View::kHoles || memory_ == nullptr || level + 2 != plan_->levels() || plan_->tail.start <= level + 1)

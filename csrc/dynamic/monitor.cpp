@@ -251,24 +251,36 @@ void Monitor::extend_gates(Label first) {
   const auto& classes = graph_.relations().classes();
   std::uint32_t rows = gate_table_.empty() ? 1 : static_cast<std::uint32_t>(gate_table_.size());
   std::uint32_t columns = gate_table_.empty() ? 1 : static_cast<std::uint32_t>(gate_table_[0].size());
-  const auto any_plan = [&](auto&& has) { return std::any_of(plans_.begin(), plans_.end(), has); };
-  // Twice as many labels as there were: most calls then find all labels of the graph.
-  for (const std::size_t end =
-           first < gate_rows_.size() ? 0 : std::max(2 * gate_rows_.size(), first + std::size_t{1});
-       gate_rows_.size() < end;) {
-    const auto label = static_cast<Label>(gate_rows_.size());
-    gate_rows_.push_back(any_plan([&](const Plan& plan) { return plan.first.has(label); }) ? rows++ : 0);
+  if (first >= gate_rows_.size()) {
+    // Twice as many labels as there were: most calls then find all labels of the graph.
+    const std::size_t end = std::max(2 * gate_rows_.size(), first + std::size_t{1});
+    const std::vector<bool> asked = asked_labels(&Plan::first, end);
+    while (gate_rows_.size() < end) gate_rows_.push_back(asked[gate_rows_.size()] ? rows++ : 0);
   }
-  while (gate_columns_.size() < classes.size()) {
-    const Label label = classes[gate_columns_.size()].vertex;
-    gate_columns_.push_back(any_plan([&](const Plan& plan) { return plan.second.has(label); }) ? columns++
-                                                                                               : 0);
+  if (gate_columns_.size() < classes.size()) {
+    Label most = 0;
+    for (const auto& [edge, vertex] : classes) most = std::max(most, vertex);
+    const std::vector<bool> asked = asked_labels(&Plan::second, most + std::size_t{1});
+    while (gate_columns_.size() < classes.size())
+      gate_columns_.push_back(asked[classes[gate_columns_.size()].vertex] ? columns++ : 0);
   }
   gate_table_.resize(rows);
   for (std::size_t row = 0; row < rows; ++row) {
     gate_table_[row].resize(columns, row == 0 ? 0 : kUnknown);
     gate_table_[row][0] = 0;
   }
+}
+
+// Of the labels below `end`, those that a plan accepts at one end of its pair.
+std::vector<bool> Monitor::asked_labels(LabelSet Plan::* at, std::size_t end) const {
+  std::vector<bool> asked(end, false);
+  for (const Plan& plan : plans_) {
+    const auto& codes = (plan.*at).codes;
+    if (!codes) return std::vector<bool>(end, true);
+    for (const Label code : *codes)
+      if (code < end) asked[code] = true;
+  }
+  return asked;
 }
 
 // The plans whose matches may use an edge from a vertex of this label, of this class.

@@ -178,6 +178,7 @@ class Monitor {
   }
   std::uint32_t find_gate(Label first, Class to);
   void extend_gates(Label first);
+  std::vector<bool> asked_labels(LabelSet Plan::* at, std::size_t end) const;
   std::uint32_t gate_for(Label first, Class to);
   void forget_gates();
   static bool watched(std::uint32_t gate) { return gate != 0; }

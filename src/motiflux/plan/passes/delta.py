@@ -29,7 +29,11 @@ Place = tuple[int, int]
 """The query vertices to which the ends of a changed edge are matched."""
 
 _CLOSING = 0.9
-"""The share of the time of a vertex if the number of ways to go on from it is looked up."""
+"""The cost of a vertex if the number of ways to go on from it is looked up.
+
+It takes less; but the model expects too few vertices near hubs, most of all at the end of long walks, so these
+are only preferred if they are expected to be about as short as others.
+"""
 
 Transversal = tuple[int, tuple[tuple[int, Permutation], ...]]
 """A point, and its images under the automorphisms that fix the points before, each with an automorphism."""
@@ -162,7 +166,7 @@ _Draft = tuple[float, DeltaPlan, int]
 
 
 def _from_other_end(drafts: Iterable[_Draft], best: DeltaPlan) -> list[_Draft]:
-    """Return the best draft whose level 2 depends on the end that `best` does not begin at, if there is one."""
+    """Return the best draft whose level 2 depends on the end that `best` does not begin at, if any."""
 
     def end(plan: DeltaPlan) -> int | None:
         sources = plan.shape.steps[2].sources

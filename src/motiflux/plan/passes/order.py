@@ -171,8 +171,8 @@ def rooted_orders(
     Parameters
     ----------
     next_of
-        The vertices, one of which comes after the roots, if any is given. There is then also an order that goes
-        from neighbour to neighbour.
+        The vertices, one of which comes after the roots, if any is given. There is then also an order that
+        goes from neighbour to neighbour.
     """
     orders = []
     for first in (frozenset[int](), model.connected_cover, None)[: 3 if next_of else 2]:
