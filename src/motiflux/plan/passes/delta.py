@@ -31,8 +31,8 @@ Place = tuple[int, int]
 _CLOSING = 0.9
 """The cost of a vertex if the number of ways to go on from it is looked up.
 
-It takes less; but the model expects too few vertices near hubs, most of all at the end of long walks, so these
-are only preferred if they are expected to be about as short as others.
+It takes less; but the model expects too few vertices near hubs, most of all at the end of long walks, so
+these are only preferred if they are expected to be about as short as others.
 """
 
 Transversal = tuple[int, tuple[tuple[int, Permutation], ...]]
