@@ -18,6 +18,17 @@ constexpr std::size_t kFew = 1024;
 constexpr std::size_t kAhead = 16;
 constexpr std::size_t kLook = 4096;
 
+// Makes some edges live from before the first update until after the last one.
+void enclose(std::vector<Update>& updates, const std::vector<Edge>& edges) {
+  if (edges.empty()) return;
+  std::vector<Update> all;
+  all.reserve(updates.size() + 2 * edges.size());
+  for (const Edge& edge : edges) all.push_back({edge, true});
+  all.insert(all.end(), updates.begin(), updates.end());
+  for (const Edge& edge : edges) all.push_back({edge, false});
+  updates.swap(all);
+}
+
 }  // namespace
 
 std::vector<Edge> Monitor::between(Vertex a, Vertex b) const {
@@ -133,12 +144,17 @@ void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches
             std::ranges::none_of(listed_, std::identity())};
   all_or_none([&] {
     bulk_.start(1);
-    const std::vector<Update> net = net_changes(updates, threads, switches.put_off, pass);
+    std::vector<Update> net = net_changes(updates, threads, switches.put_off, pass);
     const std::vector<Edge> standing = stand_ins(net);
-    for (const Edge& edge : standing) insert(edge);
+    // Another engine learns of these edges from the run.
+    if (run_matcher_ != nullptr)
+      enclose(net, standing);
+    else
+      for (const Edge& edge : standing) insert(edge);
     // A lost match is found with the first edge it loses, a gained match with the last edge it gains.
     apply_in_order(net, threads, {switches.at_once, false}, pass);
-    for (const Edge& edge : standing) erase(edge);
+    if (run_matcher_ == nullptr)
+      for (const Edge& edge : standing) erase(edge);
   });
   found.put_off = put_off_.noops();
   forget_runs();

@@ -71,6 +71,10 @@ class Lifetimes {
   // Takes the lifetimes in the rows of a partition, sorted by vertex, row, class, neighbour and time. Threads
   // may call it at once.
   void fill(int partition, std::vector<End>& ends);
+  int partitions() const { return static_cast<int>(partitions_.size()); }
+  std::span<const End> of_partition(int partition) const {
+    return partitions_[static_cast<std::size_t>(partition)];
+  }
   // Frees the memory.
   void clear();
 

@@ -86,7 +86,9 @@ def delta_plans(
     counting: bool = True,
     merge: bool = True,
     tail: bool = True,
+    mixed_tails: bool = True,
     reuse: bool = True,
+    either_end: bool = True,
 ) -> tuple[DeltaPlan, ...]:
     """Return the searches that together find every match that a changed edge adds or removes.
 
@@ -103,6 +105,10 @@ def delta_plans(
         Whether one search serves all places that automorphisms exchange.
     tail, reuse
         Whether levels are counted in closed form (counting only), and intersections shared.
+    mixed_tails
+        Whether levels whose vertices might coincide are counted so although their sets differ.
+    either_end
+        Whether a place may have a second plan, which begins at the other end (counting only).
     """
     injective = semantics is Semantics.ISOMORPHISM and not bound.may_coincide
     group = automorphisms(pattern, directed=bound.directed)
@@ -120,12 +126,13 @@ def delta_plans(
         injective=injective,
         # Levels that may coincide could share a set only if both ignore the changed edge or neither.
         tail=counting and tail and not bound.may_coincide,
+        mixed_tails=mixed_tails,
         reuse=reuse and injective,
     )
     plans = []
     for place, images in orbits:
         orders = rooted_orders(bound, model, place)
-        sides = _sides(bound, place) if counting else ()
+        sides = _sides(bound, place) if counting and either_end else []
         for side in sides:
             orders += rooted_orders(bound, model, place, side)
         drafts = [draft(order) for order in {order.vertices: order for order in orders}.values()]
@@ -239,6 +246,7 @@ def _draft(
     breaking: bool,
     injective: bool,
     tail: bool,
+    mixed_tails: bool,
     reuse: bool,
 ) -> _Draft:
     """Return the plan of an order."""
@@ -253,7 +261,7 @@ def _draft(
     if tail:
         level_of = {vertex: level for level, vertex in enumerate(vertices)}
         coinciding = frozenset((level_of[u], level_of[v]) for u, v in bound.may_coincide)
-        shape, closed = close_tail(shape, args, coinciding, kinds)
+        shape, closed = close_tail(shape, args, coinciding, kinds, mixed=mixed_tails)
     if reuse:
         shape, args = share_intersections(shape, args, kinds, closed)
     walked = len(vertices) - 1 if closed is None else closed.start

@@ -32,6 +32,7 @@ def close_tail(
     classes: tuple[int, ...] | None = None,
     *,
     first: int = FIRST_START,
+    mixed: bool = True,
 ) -> tuple[PlanShape, Tail | None]:
     """Return the longest tail, and the shape with the order restrictions that remain in it.
 
@@ -44,6 +45,8 @@ def close_tail(
         Over a candidate space: a number per level, equal for equal candidates.
     first
         The first level that may be in the tail, 1 or more.
+    mixed
+        Whether levels of a component may have different sets.
 
     Notes
     -----
@@ -60,7 +63,9 @@ def close_tail(
     ]
     for start in range(_least_start(shape, first), levels - _LEAST_LEVELS + 1):
         found = _tail_from(shape, args, kinds, before, start)
-        if found is not None and not _has_pair(found[1], coinciding):
+        if found is None or _has_pair(found[1], coinciding):
+            continue
+        if mixed or all(max(component.sets) == 0 for component in found[1].components):
             return found
     return shape, None
 

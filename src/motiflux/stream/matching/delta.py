@@ -204,6 +204,8 @@ class Delta:
         False after a timeout; no update of the call is applied then.
     found_noops
         Counts `noops`.
+    engine, device
+        What matched the updates, and where.
     """
 
     patterns: Mapping[Pattern, PatternDelta]
@@ -214,6 +216,8 @@ class Delta:
     seconds: float = 0.0
     complete: bool = True
     found_noops: Noops = field(default=Noops(0), repr=False)
+    engine: str = "cpu"
+    device: str = "cpu"
 
     @property
     def noops(self) -> int:

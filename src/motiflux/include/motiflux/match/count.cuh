@@ -3,6 +3,7 @@
 
 #include "motiflux/device/total.hpp"
 #include "motiflux/match/flattened_levels.hpp"
+#include "motiflux/match/number.cuh"
 #include "motiflux/match/search.hpp"
 
 namespace motiflux::match {
@@ -10,17 +11,48 @@ namespace motiflux::match {
 template <class Lanes>
 class Counting : public EveryLevel {
  public:
+  static constexpr bool kCountsTails = true;
+
+  // Of searches from updates: all levels before the tail are matched. The product of the numbers of ways to
+  // take the levels of each part.
+  template <class Search>
+  MOTIFLUX_DEVICE void count_tail(Search& search) {
+    const auto& plan = search.plan();
+    const std::uint32_t matched = bits_below(plan.tail_start());
+    Number product{1, 0};
+    bool overflow = false;
+    for (std::uint32_t number = 0; number < plan.parts(); ++number) {
+      const TailPart part = plan.part(number);
+      const std::uint64_t size =
+          plan.at(part.level, [&](const auto& step) { return size_of(search, step, matched); });
+      if (size < part.levels) return;
+      if (part.levels == 1) {
+        overflow |= multiply(product, {size, 0});
+      } else {
+        const Ways ways = falling_factorial(size, part.levels, plan.chains(part), part.chains);
+        overflow |= ways.overflow;
+        overflow |= multiply(product, ways.number);
+      }
+    }
+    if (!search.lanes().leads()) return;
+    if (product.high == 0 && product.low <= 0xffffffffu && !overflow)
+      found_ += product.low;  // 2^32 of these fit
+    else if (device::add_128(plan.total(), product.low, product.high) || overflow)
+      device::device_wide(search.task().control->overflow).store(1u, device::Order::kRelaxed);
+  }
+
   // If the last level's set would be used only once, it is counted during the intersection.
   template <class Search>
   MOTIFLUX_DEVICE bool skip_last(Search& search) {
     return search.plan().at(search.last(), [&](const auto& step) {
       const view::StepShape shape = step.shape();
       const bool serves_once = static_cast<std::uint32_t>(shape.anchor) + 1 == search.last();
-      if (!serves_once || shape.source_count + (shape.reuse != view::kNoReuse) == 1) return false;
-      const Gathered gathered =
-          gather(search.lanes(), search.shared(), step, search.bounds(shape.after, shape.before));
-      search.spend(gathered.shortest().size() / Lanes::kLanes);
-      found_ += count_common(search.lanes(), gathered,
+      const bool one = shape.source_count + (shape.reuse != view::kNoReuse) == 1;
+      if (!serves_once || (one && !Search::kChanging)) return false;
+      const auto sets = search.gathered(step, search.bounds(shape.after, shape.before));
+      if (Search::kChanging && sets.is_set()) return false;
+      search.spend(sets.shortest().size() / Lanes::kLanes);
+      found_ += count_common(search.lanes(), sets,
                              [&](std::uint32_t candidate) { return search.accepts(step, candidate); });
       return true;
     });
@@ -30,7 +62,7 @@ class Counting : public EveryLevel {
   MOTIFLUX_DEVICE bool take_last(Search& search, sets::Span candidates) {
     search.plan().at(search.last(), [&](const auto& step) {
       const view::StepShape shape = step.shape();
-      if ((shape.not_out | shape.not_in) == 0)
+      if (Search::kChanging || (shape.not_out | shape.not_in) == 0)
         count_distinct(search, shape.distinct, candidates);
       else
         count_each(search, candidates,
@@ -41,20 +73,26 @@ class Counting : public EveryLevel {
 
   template <class Search>
   MOTIFLUX_DEVICE bool take_strip(Search& search) {
-    if (search.task().flatten_last == 0) return false;
-    const std::uint32_t passed = search.cursor().waiting;
-    return search.plan().at(search.last(),
-                            [&](const auto& step) { return Strip(search, step, passed).count(found_); });
+    if constexpr (Search::kChanging) {
+      return false;
+    } else {
+      if (search.task().flatten_last == 0) return false;
+      const std::uint32_t passed = search.cursor().waiting;
+      return search.plan().at(search.last(),
+                              [&](const auto& step) { return Strip(search, step, passed).count(found_); });
+    }
   }
 
   // Only for plans of two levels, whose last level is a slice of a row.
   template <class Search>
   MOTIFLUX_DEVICE bool walk_last(Search& search) {
-    Cursor& walk = search.cursor();
-    count_each(search, {walk.base, walk.base + walk.end}, [&](std::uint32_t candidate) {
-      return search.plan().at(1, [&](const auto& step) { return search.accepts_first(step, candidate); });
-    });
-    walk.next = walk.end;
+    if constexpr (!Search::kChanging) {
+      Cursor& walk = search.cursor();
+      count_each(search, {walk.base, walk.base + walk.end}, [&](std::uint32_t candidate) {
+        return search.plan().at(1, [&](const auto& step) { return search.accepts_first(step, candidate); });
+      });
+      walk.next = walk.end;
+    }
     return true;
   }
 
@@ -63,11 +101,37 @@ class Counting : public EveryLevel {
     const std::uint64_t found = search.lanes().sum(found_);
     found_ = 0;
     if (found == 0 || !search.lanes().leads()) return;
-    device::add_128(search.task().control->found, found);
-    search.check_limit();
+    if constexpr (Search::kChanging) {
+      device::add_128(search.plan().total(), found);
+    } else {
+      device::add_128(search.task().control->found, found);
+      search.check_limit();
+    }
   }
 
  private:
+  // The number of vertices that a level of a tail may take, in all lanes.
+  template <class Search, class Step>
+  MOTIFLUX_DEVICE std::uint64_t size_of(Search& search, const Step& step, std::uint32_t matched) {
+    const view::StepShape& shape = step.shape();
+    const std::uint32_t distinct = shape.distinct & matched;
+    const auto sets = search.gathered(step, search.bounds(shape.after, shape.before));
+    const sets::Span walked = sets.shortest();
+    if (!sets.is_set()) {
+      search.spend(walked.size() / Lanes::kLanes);
+      return search.lanes().sum(count_common(search.lanes(), sets, [&](std::uint32_t candidate) {
+        return rules::is_distinct(distinct, candidate, search.vertices());
+      }));
+    }
+    if (distinct == 0 || walked.size() == 0) return walked.size();
+    const std::uint64_t before = found_;
+    found_ = 0;
+    count_distinct(search, distinct, walked);
+    const std::uint64_t size = search.lanes().sum(found_);
+    found_ = before;
+    return size;
+  }
+
   // The size of the list minus its vertices that are matched already: one lookup per matched vertex.
   template <class Search>
   MOTIFLUX_DEVICE void count_distinct(const Search& search, std::uint32_t levels, sets::Span candidates) {
