@@ -49,7 +49,8 @@ using PyTail = std::tuple<int, std::vector<PyComponent>>;
 using PyImage = std::tuple<std::uint8_t, std::vector<std::uint8_t>>;  // vertex, moves
 using PyOrbit = std::tuple<std::uint8_t, std::vector<PyImage>>;       // point, images
 using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>, PyTail,
-                          std::vector<std::vector<std::uint8_t>>, std::uint64_t, std::vector<PyOrbit>>;
+                          std::vector<std::vector<std::uint8_t>>, std::uint64_t, std::tuple<double, bool>,
+                          std::vector<PyOrbit>>;
 
 // Arcs of graphs that are loaded on several threads: fewer take less than a millisecond.
 constexpr std::size_t kManyArcs = 200'000;
@@ -82,7 +83,7 @@ dynamic::Step step_of(const PyStep& given, int level) {
 }
 
 Plan plan_of(const PyPlan& given) {
-  const auto& [pair, first, second, steps, tail, images, multiplier, orbits] = given;
+  const auto& [pair, first, second, steps, tail, images, multiplier, choice, orbits] = given;
   const auto levels = static_cast<int>(steps.size());
   require(levels >= 2 && levels <= view::kMaxLevels, "a plan has 2 to 32 levels");
   Plan plan;
@@ -110,6 +111,7 @@ Plan plan_of(const PyPlan& given) {
   }
   plan.images = images;
   plan.multiplier = multiplier;
+  std::tie(plan.row_cost, plan.replaces_last) = choice;
   for (const auto& [point, reached] : orbits) {
     require(point < levels && !reached.empty(), "an orbit names an unknown query vertex");
     dynamic::Orbit orbit{point, {}};
@@ -177,7 +179,12 @@ class PyMonitor {
 
   void add_pattern(std::uint32_t pattern, const std::vector<PyPlan>& given, bool listed) {
     std::vector<Plan> plans;
-    for (const PyPlan& plan : given) plans.push_back(plan_of(plan));
+    for (const PyPlan& plan : given) {
+      plans.push_back(plan_of(plan));
+      if (!plans.back().replaces_last) continue;
+      require(plans.size() > 1 && !plans[plans.size() - 2].replaces_last, "a plan replaces no other one");
+      plans[plans.size() - 2].is_replaced = true;
+    }
     monitor_.add_pattern(pattern, std::move(plans), listed);
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }

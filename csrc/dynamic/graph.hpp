@@ -56,8 +56,8 @@ class Graph {
             std::span<const std::uint32_t> copies, const Workers& workers);
 
   Edge named(Vertex source, Vertex target, Label label) const {
-    if (!directed_ && source > target) std::swap(source, target);
-    return {source, target, label};
+    const bool turned = !directed_ && source > target;
+    return {turned ? target : source, turned ? source : target, label};
   }
   bool has(const Edge& edge) const;
   std::uint64_t copies(const Edge& edge) const { return has(edge) ? 1 + more_copies(edge) : 0; }

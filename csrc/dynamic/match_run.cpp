@@ -80,7 +80,7 @@ void Monitor::match_task(const Edge& edge, Moment number, Matcher<AtMoment>& mat
   const AtMoment view{graph_, lifetimes_, number};
   const auto& plans = gated_[run_gates_[number]];
   for (std::uint32_t ordinal = 0; ordinal < plans.size(); ++ordinal) {
-    const Plan& plan = plans_[plans[ordinal]];
+    const Plan& plan = chosen(plans[ordinal], edge);
     if (shares_.size() > 1 && may_be_long(plan, edge)) {
       share.put_off.emplace_back(number, ordinal);
     } else if (listed_[plan.pattern]) {
@@ -131,7 +131,7 @@ void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass)
 // Takes blocks of a search until there are none left.
 void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& matcher, Share& share) const {
   const AtMoment view{graph_, lifetimes_, split.task};
-  const Plan& plan = plans_[gated_[run_gates_[split.task]][split.ordinal]];
+  const Plan& plan = chosen(gated_[run_gates_[split.task]][split.ordinal], edge);
   const std::size_t size = matcher.open(plan, view, edge, edge.source, edge.target);
   split.size.store(size, std::memory_order_relaxed);
   const std::size_t most = std::clamp<std::size_t>(size / (kBlocks * shares_.size()), 1, kMostBlock);

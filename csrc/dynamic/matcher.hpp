@@ -116,6 +116,8 @@ class Matcher {
   std::uint64_t count_level(int level, std::uint32_t distinct);
   bool is_counted_at_once(int level) const;
   std::uint64_t count_common(int level, std::uint32_t distinct);
+  const sets::CommonCounts* closing_counts(int level) const;
+  void find_common(int level, std::uint64_t stamp, sets::Span stable, std::size_t work);
   std::pair<std::uint64_t, std::uint64_t> bounds(int level) const;
   void fill(int level, std::uint32_t distinct, std::vector<Vertex>& list);
   Total count_from(int level);

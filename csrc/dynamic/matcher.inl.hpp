@@ -201,22 +201,23 @@ Total Matcher<View>::leaf_sum(int level) {
   const Source& from = plan_->steps[at].sources[0];
   const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
   const Graph& graph = view_->graph;
-  Memory::LeafSum known = memory_->sum(remembered.sum, vertex);
+  const Memory::LeafSum* known = &memory_->sum(remembered.sum, vertex);
   const bool valid =
-      known.view == remembered.sum && known.vertex == vertex && known.time >= graph.changed(vertex) &&
+      known->view == remembered.sum && known->vertex == vertex && known->time >= graph.changed(vertex) &&
       std::all_of(remembered.leaves.begin(), remembered.leaves.end(),
-                  [&](const auto& leaves) { return known.time >= graph.class_changed(leaves.of); });
+                  [&](const auto& leaves) { return known->time >= graph.class_changed(leaves.of); });
   if (!valid) {
     const sets::Span row = view_->neighbors(vertex, from.way, from.target, buffers_[at]);
     Total sum = 0;
     spend(1 + row.size());
     for (Vertex neighbor : row)
       if (view_->serves(neighbor, plan_->needs[at])) add_checked(sum, leaves_of(neighbor, remembered));
-    known = {graph.now(), remembered.sum, vertex, row, sum};
-    memory_->new_sum(remembered.sum, vertex) = known;
+    Memory::LeafSum& made = memory_->new_sum(remembered.sum, vertex);
+    made = {graph.now(), remembered.sum, vertex, row, sum};
+    known = &made;
   }
-  const sets::Span row = known.row;
-  Total sum = known.sum;
+  const sets::Span row = known->row;
+  Total sum = known->sum;
   std::uint32_t seen = 0;
   for_each_bit(plan_->steps[at].distinct, [&](std::uint32_t other) {
     bool repeated = false;  // two levels that need not differ may have the same vertex
@@ -372,21 +373,32 @@ std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
     return view_->neighbors(value_[static_cast<std::size_t>(from.level)], from.way, from.target,
                             rows_[stays ? 0 : 1]);
   };
+  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(step.sources[first_stays ? 0 : 1].level)];
+  const bool closes = !View::kHoles &&
+                      plan_->remembered[static_cast<std::size_t>(level)].back != Remembered::kNot &&
+                      view_->graph.vertices() <= sets::CommonCounts::kMostVertices;
+  const bool counted = closes && memory_->common(level).holds({stamp, plan_});
+  distinct &= step.distinct;
+  if (counted) {
+    const std::uint32_t size = memory_->common(level).of(value_[static_cast<std::size_t>(level) - 1]);
+    if (size == 0 || distinct == 0) return size;
+  }
   const sets::Span stable = row(true), whole = row(false);
   const auto [first, end] = bounds(level);
   if (stable.size() == 0 || whole.size() == 0 || first >= end) return 0;
   const sets::Span changing = sets::clip(whole, first, end);
-  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(step.sources[first_stays ? 0 : 1].level)];
   sets::Marks& marks = memory_->marks(level);
   spend(1 + std::min(stable.size(), changing.size()));
   bool marked = marks.holds(stamp);
-  if (!marked && policy_.marks(stable.size(), changing.size()) &&
+  if (!counted && !marked && policy_.marks(stable.size(), changing.size()) &&
       marks.worthwhile(stamp, stable.size(), changing.size())) {
     marks.mark(stamp, stable, view_->graph.vertices());
     marked = true;
   }
-  std::uint64_t size = marked ? marks.count(changing, policy_)
-                              : sets::count_common(sets::clip(stable, first, end), changing, policy_);
+  std::uint64_t size = counted  ? memory_->common(level).of(value_[static_cast<std::size_t>(level) - 1])
+                       : marked ? marks.count(changing, policy_)
+                                : sets::count_common(sets::clip(stable, first, end), changing, policy_);
+  if (closes && !counted) find_common(level, stamp, stable, std::min(stable.size(), changing.size()));
   if constexpr (View::kHoles) {
     absent_.clear();
     const auto add_absent = [&](bool stays, sets::Span others) {
@@ -401,7 +413,7 @@ std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
     size -= absent_.size();
   }
   std::uint32_t seen = 0;
-  for_each_bit(step.distinct & distinct, [&](std::uint32_t other) {
+  for_each_bit(distinct, [&](std::uint32_t other) {
     const Vertex value = value_[other];
     bool repeated = false;  // two levels that need not differ may have the same vertex
     for_each_bit(seen, [&](std::uint32_t before) { repeated |= value_[before] == value; });
@@ -412,6 +424,33 @@ std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
       --size;
   });
   return size;
+}
+
+// Counts the common neighbours of the vertex that stays and all others, if that pays by now.
+template <class View>
+void Matcher<View>::find_common(int level, std::uint64_t stamp, sets::Span stable, std::size_t work) {
+  const auto at = static_cast<std::size_t>(level);
+  const Step& step = plan_->steps[at];
+  const Way way = step.sources[step.sources[0].level == level - 1 ? 0 : 1].way;
+  const Way back = way == Way::kEither ? way : way == Way::kOut ? Way::kIn : Way::kOut;
+  const auto row = [&](Vertex vertex) {
+    return view_->neighbors(vertex, back, plan_->remembered[at].back, buffers_[at]);
+  };
+  sets::CommonCounts& common = memory_->common(level);
+  const auto steps = [&] {
+    std::size_t all = 0;
+    spend(stable.size());
+    for (Vertex vertex : stable) all += row(vertex).size();
+    return all;
+  };
+  if (!common.worthwhile({stamp, plan_}, stable.size(), work, steps)) return;
+  common.start(view_->graph.vertices());
+  for (Vertex vertex : stable) {
+    const sets::Span others = row(vertex);
+    spend(1 + others.size());
+    common.add(others);
+  }
+  common.finish({stamp, plan_});
 }
 
 template <class View>
@@ -454,12 +493,33 @@ Total Matcher<View>::count_over(int level, sets::Span candidates) {
   const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());
   Total total = 0;
+  const sets::CommonCounts* const closing = closing_counts(level);
+  const bool no_other = closing != nullptr && plan_->steps[static_cast<std::size_t>(level) + 1].distinct == 0;
   for (Vertex vertex : candidates) {
+    if (closing != nullptr && closing->of(vertex) == 0) continue;
     if (!view_->serves(vertex, needs) || is_hole(level, vertex) || excluded(level, vertex)) continue;
+    if (no_other) {
+      add_checked(total, closing->of(vertex));
+      continue;
+    }
     assign(level, vertex);
     add_checked(total, count_from(level + 1));
   }
   return total;
+}
+
+// The numbers of vertices for the last level, which closes cycles, by vertices of this level; null if they
+// are not counted yet. Vertices that others may not have are among them.
+template <class View>
+const sets::CommonCounts* Matcher<View>::closing_counts(int level) const {
+  if (View::kHoles || memory_ == nullptr || level + 2 != plan_->levels() || plan_->tail.start <= level + 1)
+    return nullptr;
+  const auto last = static_cast<std::size_t>(level) + 1;
+  if (plan_->remembered[last].back == Remembered::kNot) return nullptr;
+  const Step& step = plan_->steps[last];
+  const Source& stable = step.sources[step.sources[0].level == level ? 1 : 0];
+  const sets::CommonCounts& common = memory_->common(level + 1);
+  return common.holds({stamp_[static_cast<std::size_t>(stable.level)], plan_}) ? &common : nullptr;
 }
 
 template <class View>

@@ -8,6 +8,9 @@
 //   leaf sums       the sum, over the neighbours for a level, of the numbers of ways to choose their leaves
 //   kept counts     the numbers of ways to match all levels from one on, by the vertices that they depend
 //                   on: for one search. With them, a search for a cycle visits edges once instead of paths.
+//   common counts   the numbers of neighbours that a vertex has in common with each vertex two edges away:
+//   for
+//                   the last level of a cycle, while the vertex stays
 //
 // The first two are valid until an edge that they were made from changes: the graph knows when that was
 // (Graph::changed).
@@ -21,6 +24,7 @@
 #include "common/total.hpp"
 #include "dynamic/rows.hpp"
 #include "motiflux/view/plan.hpp"
+#include "sets/common_counts.hpp"
 #include "sets/marks.hpp"
 #include "sets/span.hpp"
 
@@ -52,6 +56,9 @@ class Memory {
     used_ = 0;
     rows_.clear();
   }
+
+  // The numbers of neighbours that one vertex has in common with all others, by level.
+  sets::CommonCounts& common(int level) { return common_[static_cast<std::size_t>(level)]; }
 
   struct KeptCount {
     std::uint64_t search = 0, key = 0;
@@ -119,6 +126,7 @@ class Memory {
   static std::uint64_t word(std::uint32_t view, Vertex vertex) { return std::uint64_t{view} << 32 | vertex; }
 
   std::array<sets::Marks, view::kMaxLevels> marks_;
+  std::array<sets::CommonCounts, view::kMaxLevels> common_;
   Table<FilteredRow> rows_;
   Table<LeafSum> sums_;
   Table<KeptCount> kept_;

@@ -10,8 +10,13 @@
 namespace motiflux::dynamic {
 namespace {
 
-// Updates whose rows are prefetched.
-constexpr std::size_t kAhead = 16;
+// Updates whose gates are found together; whose labels, and of those with a plan, whose rows are fetched
+// ahead.
+constexpr std::size_t kBlock = 64, kAhead = 16, kNear = 4;
+constexpr std::size_t kBetweenChecks = 64 * kBlock;
+
+// Of a row, as many classes are looked up to choose a plan; for more, its length is taken.
+constexpr std::size_t kFewClasses = 8;
 
 // Updates that were put off and are written while a stream waits for input.
 constexpr std::size_t kFew = 64;
@@ -80,8 +85,6 @@ void Monitor::forget_gates() {
   gated_.clear();
   gate_rows_.clear();
   gate_columns_.clear();
-  row_labels_.clear();
-  column_classes_.clear();
   gate_table_.clear();
 }
 
@@ -109,6 +112,13 @@ Remembered Monitor::what_to_remember(const Plan& plan, int level) {
   if (level < 2) return found;
   find_keys(plan, level, found);
   const Step& step = plan.steps[static_cast<std::size_t>(level)];
+  if (const Source* last = closing_source(step, level)) {
+    const Step* before = &plan.steps[static_cast<std::size_t>(level) - 1];
+    while (before->sources.empty()) before = &plan.steps[static_cast<std::size_t>(before->reuse)];
+    Relations& relations = graph_.relations();
+    const LabelSet labels = relations.target(before->sources[0].target).vertices;
+    found.back = relations.target(last->relation, labels);
+  }
   const bool reused = std::any_of(plan.steps.begin(), plan.steps.end(),
                                   [&](const Step& other) { return other.reuse == level; });
   const Needs& needs = plan.needs[static_cast<std::size_t>(level)];
@@ -135,6 +145,17 @@ Remembered Monitor::what_to_remember(const Plan& plan, int level) {
   }
   found.sum = number_of(std::move(name));
   return found;
+}
+
+// If a level closes cycles, the source that is the level before: its other source is an earlier level.
+const Source* Monitor::closing_source(const Step& step, int level) const {
+  if (level < 3 || step.sources.size() != 2 || step.reuse != kNone || step.allowed != kNone ||
+      (step.after | step.before) != 0)
+    return nullptr;
+  const auto is_last = [&](const Source& source) { return source.level == level - 1; };
+  const bool hidden = step.sources[0].before_change || step.sources[1].before_change;
+  if (hidden || std::ranges::count_if(step.sources, is_last) != 1) return nullptr;
+  return &*std::ranges::find_if(step.sources, is_last);
 }
 
 // Finds the levels that the number of ways to match this level and all later ones depends on.
@@ -220,37 +241,55 @@ std::uint32_t Monitor::number_of(std::vector<std::uint32_t> rows) {
   return static_cast<std::uint32_t>(remembered_.size() - 1);
 }
 
-// The gate of an edge from a vertex of this label, of this class, one of which is new.
+// The gate of an edge from a vertex of this label, of this class, if it is not in the table yet.
 std::uint32_t Monitor::find_gate(Label first, Class to) {
   try {
-    add_to_gates(first, to);
+    extend_gates(first);
+    std::uint32_t& gate = gate_table_[gate_rows_[first]][gate_columns_[to]];
+    if (gate == kUnknown) gate = gate_for(first, to);
+    return gate;
   } catch (...) {
     forget_gates();
     throw;
   }
-  const std::uint32_t row = gate_rows_[first], column = gate_columns_[to];
-  return row == kNoPlan || column == kNoPlan ? 0 : gate_table_[row][column];
 }
 
-void Monitor::add_to_gates(Label first, Class to) {
+// Makes the table reach a label and all classes.
+void Monitor::extend_gates(Label first) {
   if (gated_.empty()) gated_.emplace_back();
   const auto& classes = graph_.relations().classes();
-  const std::size_t old_rows = row_labels_.size(), old_columns = column_classes_.size();
-  const auto number = [](std::vector<std::uint32_t>& numbers, std::uint32_t name, auto& names, bool in_plan) {
-    if (numbers.size() <= name) numbers.resize(name + std::size_t{1}, kUnknown);
-    if (numbers[name] != kUnknown) return;
-    numbers[name] = in_plan ? static_cast<std::uint32_t>(names.size()) : kNoPlan;
-    if (in_plan) names.push_back(name);
-  };
-  number(gate_rows_, first, row_labels_,
-         std::any_of(plans_.begin(), plans_.end(), [&](const Plan& plan) { return plan.first.has(first); }));
-  number(gate_columns_, to, column_classes_, std::any_of(plans_.begin(), plans_.end(), [&](const Plan& plan) {
-           return plan.second.has(classes[to].vertex);
-         }));
-  gate_table_.resize(row_labels_.size());
-  for (std::size_t row = 0; row < row_labels_.size(); ++row)
-    for (std::size_t column = row < old_rows ? old_columns : 0; column < column_classes_.size(); ++column)
-      gate_table_[row].push_back(gate_for(row_labels_[row], column_classes_[column]));
+  std::uint32_t rows = gate_table_.empty() ? 1 : static_cast<std::uint32_t>(gate_table_.size());
+  std::uint32_t columns = gate_table_.empty() ? 1 : static_cast<std::uint32_t>(gate_table_[0].size());
+  if (first >= gate_rows_.size()) {
+    // Twice as many labels as there were: most calls then find all labels of the graph.
+    const std::size_t end = std::max(2 * gate_rows_.size(), first + std::size_t{1});
+    const std::vector<bool> asked = asked_labels(&Plan::first, end);
+    while (gate_rows_.size() < end) gate_rows_.push_back(asked[gate_rows_.size()] ? rows++ : 0);
+  }
+  if (gate_columns_.size() < classes.size()) {
+    Label most = 0;
+    for (const auto& [edge, vertex] : classes) most = std::max(most, vertex);
+    const std::vector<bool> asked = asked_labels(&Plan::second, most + std::size_t{1});
+    while (gate_columns_.size() < classes.size())
+      gate_columns_.push_back(asked[classes[gate_columns_.size()].vertex] ? columns++ : 0);
+  }
+  gate_table_.resize(rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    gate_table_[row].resize(columns, row == 0 ? 0 : kUnknown);
+    gate_table_[row][0] = 0;
+  }
+}
+
+// Of the labels below `end`, those that a plan accepts at one end of its pair.
+std::vector<bool> Monitor::asked_labels(LabelSet Plan::* at, std::size_t end) const {
+  std::vector<bool> asked(end, false);
+  for (const Plan& plan : plans_) {
+    const auto& codes = (plan.*at).codes;
+    if (!codes) return std::vector<bool>(end, true);
+    for (const Label code : *codes)
+      if (code < end) asked[code] = true;
+  }
+  return asked;
 }
 
 // The plans whose matches may use an edge from a vertex of this label, of this class.
@@ -259,7 +298,7 @@ std::uint32_t Monitor::gate_for(Label first, Class to) {
   std::vector<std::uint32_t> plans;
   for (std::uint32_t number = 0; number < plans_.size(); ++number) {
     const Plan& plan = plans_[number];
-    if (!plan.first.has(first) || !plan.second.has(second)) continue;
+    if (plan.replaces_last || !plan.first.has(first) || !plan.second.has(second)) continue;
     if (std::any_of(plan.pair.begin(), plan.pair.end(), [&, label = edge](const PairEdge& asked) {
           return (asked.way != Way::kIn || !graph_.directed()) &&
                  graph_.relations().accepts(asked.relation, label);
@@ -274,7 +313,7 @@ std::uint32_t Monitor::gate_for(Label first, Class to) {
 // Finds the matches that appear or vanish with an edge, which is in the graph.
 void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass) {
   for (std::uint32_t number : gated_[gate_of(edge)]) {
-    const Plan& plan = plans_[number];
+    const Plan& plan = chosen(number, edge);
     Found::OfPattern& found = pass.found.patterns[plan.pattern];
     Total matches = 0;
     if (listed_[plan.pattern]) {
@@ -290,6 +329,31 @@ void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass&
     }
     found.add(update, positive, matches);
   }
+}
+
+// The plan, or the one that replaces it for this edge.
+const Plan& Monitor::chosen(std::uint32_t plan, const Edge& edge) const {
+  const Plan& first = plans_[plan];
+  if (!first.is_replaced) return first;
+  const Plan& second = plans_[plan + 1];
+  return search_cost(second, edge) < search_cost(first, edge) ? second : first;
+}
+
+// What a search is expected to cost, by the row that level 2 is taken from.
+double Monitor::search_cost(const Plan& plan, const Edge& edge) const {
+  const Source& from = plan.steps[2].sources[0];
+  const Vertex vertex = from.level == 0 ? edge.source : edge.target;
+  const Target& target = graph_.relations().target(from.target);
+  std::size_t size = 0;
+  const auto add = [&](const Rows& rows) {
+    if (target.everything || target.classes.size() > kFewClasses)
+      size += rows.degree(vertex);
+    else
+      for (Class of : target.classes) size += rows.of_class(vertex, of).size();
+  };
+  if (from.way != Way::kIn || !graph_.directed()) add(graph_.rows(Way::kOut));
+  if (from.way != Way::kOut && graph_.directed()) add(graph_.rows(Way::kIn));
+  return plan.row_cost * static_cast<double>(size);
 }
 
 bool Monitor::insert(const Edge& edge) {
@@ -337,30 +401,29 @@ void Monitor::all_or_none(const std::function<void()>& work) {
 
 void Monitor::one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, bool put_off,
                          Pass& pass) {
-  // The rows of an update are fetched in steps: labels, which decide whether the rows are needed, then the
-  // rows.
-  std::array<std::uint32_t, kAhead> gates;
-  std::size_t looked = first;
-  const auto look_ahead = [&](std::size_t number) {
-    for (; looked < std::min(number + kAhead / 2, last); ++looked) {
-      if (looked + kAhead < last) graph_.prefetch_labels(updates[looked + kAhead].edge);
-      const std::uint32_t gate = gates[looked % kAhead] = gate_of(updates[looked].edge);
-      if (!put_off || watched(gate)) graph_.prefetch(updates[looked].edge);
+  // Blocks of updates: first their gates, which labels determine, then those that need rows, which are
+  // fetched meanwhile, in two steps. The others are only noted.
+  std::array<std::uint32_t, kBlock> needed;
+  for (std::size_t begin = first, end; begin < last; begin = end) {
+    if (begin > first && (begin - first) % kBetweenChecks == 0 && !pass.watch.keep_going()) throw Stopped();
+    end = std::min(begin + kBlock, last);
+    std::size_t count = 0;
+    for (std::size_t number = begin; number < end; ++number) {
+      if (number + kAhead < last) graph_.prefetch_labels(updates[number + kAhead].edge);
+      const auto& [edge, inserts] = updates[number];
+      const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
+      if (put_off && !watched(gate_of(edge, to))) {
+        note_for_later(edge, to, inserts);
+        continue;
+      }
+      graph_.prefetch(edge);
+      needed[count++] = static_cast<std::uint32_t>(number - begin);
     }
-    if (const std::size_t near = number + kAhead / 4;
-        near < last && (!put_off || watched(gates[near % kAhead])))
-      graph_.prefetch_rows(updates[near].edge);
-  };
-  for (std::size_t number = first; number < last; ++number) {
-    if (number % 4096 == 4095 && !pass.watch.keep_going()) throw Stopped();
-    look_ahead(number);
-    const Update& update = updates[number];
-    const std::uint32_t gate = gates[number % kAhead];
-    if (!put_off || watched(gate)) {
-      apply_one(update, pass.number(number), pass);
-      continue;
+    if (put_off_.is_full()) write_put_off([&] { return pass.watch.keep_going(); });
+    for (std::size_t at = 0; at < count; ++at) {
+      if (at + kNear < count) graph_.prefetch_rows(updates[begin + needed[at + kNear]].edge);
+      apply_one(updates[begin + needed[at]], pass.number(begin + needed[at]), pass);
     }
-    defer(update.edge, update.inserts, pass);
   }
 }
 
@@ -385,10 +448,14 @@ void Monitor::apply_one(const Update& update, std::uint64_t number, Pass& pass) 
 
 // Keeps an update that no search needs for later.
 void Monitor::defer(const Edge& edge, bool inserts, Pass& pass) {
-  const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
+  note_for_later(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)), inserts);
+  if (put_off_.is_full()) write_put_off([&] { return pass.watch.keep_going(); });
+}
+
+// `to`: the class of the edge.
+void Monitor::note_for_later(const Edge& edge, Class to, bool inserts) {
   const Class from = inserts ? graph_.relations().class_of(edge.label, graph_.label(edge.source)) : to;
   put_off_.add(edge, to, from, inserts);
-  if (put_off_.is_full()) write_put_off([&] { return pass.watch.keep_going(); });
 }
 
 void Monitor::write_put_off() {

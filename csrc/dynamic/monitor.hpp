@@ -204,22 +204,24 @@ class Monitor {
   std::uint32_t gate_of(const Edge& edge, Class to) {
     const Label first = graph_.label(edge.source);
     if (classes_seen_ != graph_.relations().classes().size()) find_needs();
-    if (first >= gate_rows_.size() || to >= gate_columns_.size()) return find_gate(first, to);
-    const std::uint32_t row = gate_rows_[first], column = gate_columns_[to];
-    if (std::max(row, column) == kUnknown) return find_gate(first, to);
-    return row == kNoPlan || column == kNoPlan ? 0 : gate_table_[row][column];
+    if (first >= gate_rows_.size() || to >= gate_columns_.size()) [[unlikely]]
+      return find_gate(first, to);
+    const std::uint32_t gate = gate_table_[gate_rows_[first]][gate_columns_[to]];
+    return gate == kUnknown ? find_gate(first, to) : gate;
   }
   std::uint32_t find_gate(Label first, Class to);
-  void add_to_gates(Label first, Class to);
+  void extend_gates(Label first);
+  std::vector<bool> asked_labels(LabelSet Plan::* at, std::size_t end) const;
   std::uint32_t gate_for(Label first, Class to);
   void forget_gates();
-  bool watched(std::uint32_t gate) const { return !gated_[gate].empty(); }
+  static bool watched(std::uint32_t gate) { return gate != 0; }
 
   // Applies the updates [first, last) one by one.
   void one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, bool put_off,
                   Pass& pass);
   void apply_one(const Update& update, std::uint64_t number, Pass& pass);
   void defer(const Edge& edge, bool inserts, Pass& pass);
+  void note_for_later(const Edge& edge, Class to, bool inserts);
   void write_put_off(const Bulk::GoOn& go_on);
   void apply_in_order(std::span<const Update> updates, int threads, Switches switches, Pass& pass);
   void forget_runs();
@@ -235,6 +237,8 @@ class Monitor {
   void take_matches(std::span<const Root> roots, const RunMatches& matches, int threads, Pass& pass);
   void take_rows(std::span<const Root> roots, const RunMatches& matches, int threads);
   void match_task(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, Share& share) const;
+  const Plan& chosen(std::uint32_t plan, const Edge& edge) const;
+  double search_cost(const Plan& plan, const Edge& edge) const;
   bool may_be_long(const Plan& plan, const Edge& edge) const;
   void match_splits(std::span<const Update> run, int threads, Pass& pass);
   void match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& matcher, Share& share) const;
@@ -245,6 +249,7 @@ class Monitor {
   void find_needs();
   Remembered what_to_remember(const Plan& plan, int level);
   std::uint32_t number_of(std::vector<std::uint32_t> rows);
+  const Source* closing_source(const Step& step, int level) const;
   void find_keys(const Plan& plan, int level, Remembered& found) const;
   bool find_leaves(const Plan& plan, int level, Remembered& found) const;
   bool is_row(const Step& step) const;
@@ -270,13 +275,11 @@ class Monitor {
   std::vector<Memory> memories_;                        // of the threads that match runs
   std::vector<std::vector<std::uint32_t>> remembered_;  // what the numbers of Remembered stand for
   std::vector<std::uint32_t> free_lists_;
-  // The gate of an edge, by the label of its source and its class. Most of these are in no plan: only those
-  // that are have rows and columns. Gate 0 has no plans.
-  static constexpr std::uint32_t kUnknown = ~std::uint32_t{0}, kNoPlan = kUnknown - 1;
+  // The gate of an edge, by the label of its source and its class. Most of these are in no plan: they all
+  // have row 0, or column 0, of the table, and so gate 0, which has no plans.
+  static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
   std::vector<std::uint32_t> gate_rows_;     // by label
   std::vector<std::uint32_t> gate_columns_;  // by class
-  std::vector<Label> row_labels_;
-  std::vector<Class> column_classes_;
   std::vector<std::vector<std::uint32_t>> gate_table_;
   std::vector<std::vector<std::uint32_t>> gated_;  // plans
   std::size_t classes_seen_ = 0;

@@ -75,6 +75,9 @@ struct Remembered {
   // the pair and on at most two levels, `keys`, while others were matched between.
   bool kept = false;
   std::array<std::uint8_t, 2> keys{};
+  // If the level closes cycles, that is, its set is that of the common neighbours of the level before and an
+  // earlier one: how its vertices see the level before.
+  std::uint32_t back = kNot;
 };
 
 struct Plan {
@@ -88,6 +91,11 @@ struct Plan {
   // Every match found yields one match per image, which maps query vertex q to the vertex at level image[q].
   std::vector<std::vector<std::uint8_t>> images;
   std::uint64_t multiplier = 1;  // counting only
+  // Where paths join the ends of the pair, there are two plans for it, one after another: the first is
+  // replaced by the second if that one's search is shorter for an update. `row_cost`: the expected cost of a
+  // search per vertex of the row that level 2 is taken from.
+  double row_cost = 0;
+  bool is_replaced = false, replaces_last = false;
   // The least image of a match along these points is reported.
   std::vector<Orbit> orbits;
 

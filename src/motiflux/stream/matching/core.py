@@ -280,6 +280,7 @@ class Core:
             tail=self._options.switches["tail"] == "on"
             and (self._engine is None or self._engine.counts_tails),
             mixed_tails=self._engine is None,
+            either_end=self._engine is None,
             reuse=self._options.switches["reuse"] == "on",
         )
         # Plans depend on nothing but the arguments: other monitors on this graph may have made them.

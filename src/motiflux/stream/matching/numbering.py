@@ -160,19 +160,24 @@ class Numbering:
         kind = sources.dtype.kind
         if kind != self.ids.native.kind or targets.dtype.kind != kind or not len(sources):
             return False
-        labels = updates.labels
+        labels, codes, integers = updates.labels, None, None
         self.edge_labels.admit("i" if labels is None else labels.dtype.kind, "updates, labels")
-        if labels is not None:
-            labels = self.edge_labels.codes_of(labels)
-        elif self.edge_labels.find(DEFAULT_LABEL) != 0:
-            return False
+        if labels is None:
+            if self.edge_labels.find(DEFAULT_LABEL) != 0:
+                return False
+        elif (table := self.edge_labels.table()) is not None:
+            integers = (np.ascontiguousarray(labels, dtype=np.int64), table)
+        else:
+            codes = self.edge_labels.codes_of(labels)
         unlabelled = self.plain_code()
         if kind == "U":
             apply = self.ids.native.apply_strings
             sources, targets = code_points(sources), code_points(targets)
         else:
             apply = self.ids.native.apply_integers
-        return apply(native, updates.inserts, sources, targets, labels, unlabelled, terms, full, timeout)
+        return apply(
+            native, updates.inserts, sources, targets, codes, integers, unlabelled, terms, full, timeout
+        )
 
     def plain_code(self) -> int:
         """Return the code of new vertices without a label, `NO_CODE` if adding them takes more than that."""
