@@ -8,10 +8,13 @@
 //   forward(partition)   ->  [back of partition 0]    ...    changes of targets' rows, by partition
 //   backward(partition)
 //
+// Vertices whose rows change, and classes, are noted in the graph with the number of changes at that time.
+//
 // A deleted edge that may be in matches stays in the graph until the run is matched (dynamic/lifetimes.hpp);
 // then take_gone(partition) removes it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -54,8 +57,9 @@ class Bulk {
   int partitions() const { return static_cast<int>(partitions_.size()); }
 
   using GoOn = std::function<bool()>;
-  // Call forward() for each partition, then backward() for each, then finish(). The first two check `go_on`
-  // every few thousand updates and may throw Stopped.
+  // The changes have the number Graph::now(), which must be new. Call forward() for each partition, then
+  // backward() for each, then finish(). The first two check `go_on` every few thousand updates and may throw
+  // Stopped.
   void forward(int partition, const GoOn& go_on);
   void backward(int partition, const GoOn& go_on);
   void finish();
@@ -96,12 +100,16 @@ class Bulk {
     std::vector<std::pair<Edge, std::uint64_t>> copies;  // beyond the first, after all updates
     std::uint64_t noops = 0;
     std::int64_t edges = 0;
+    std::vector<std::uint8_t> changed;      // by class: whether edges of it change
+    std::array<std::uint64_t, 2> gained{};  // out, in: classes of which rows got their first neighbour
   };
 
   Partition& partition_of(Vertex row) { return partitions_[owner(row, partitions())]; }
   void replay(Partition& partition, const Entry* first, const Entry* last, std::size_t at, bool there);
   void spend(std::size_t& looked, const GoOn& go_on) const;
-  void write_rows(Partition& partition, Rows& rows, const Entries& entries, const GoOn* go_on);
+  void write_row(Partition& partition, Way way, Vertex row);
+  void write_rows(Partition& partition, Way way, const Entries& entries, const GoOn* go_on);
+  static void note_class(Partition& partition, Class of);
   void order(Entries& entries, Entries& scratch, bool by_neighbor) const;
   void order(std::vector<End>& ends, std::vector<End>& scratch) const;
 

@@ -15,6 +15,7 @@
 #include "dynamic/matcher.hpp"
 #include "dynamic/plan.hpp"
 #include "dynamic/put_off.hpp"
+#include "dynamic/rows_at_moment.hpp"
 #include "dynamic/update.hpp"
 
 namespace motiflux::dynamic {
@@ -156,6 +157,15 @@ class Monitor {
       if (matches > 0) matched.push_back({key, plan.pattern, matches, first_word, all.size() - first_word});
     }
   };
+  // What a thread that matches runs has to itself. Its cache lines are no other thread's (some processors
+  // fetch them in pairs).
+  struct alignas(128) Worker {
+    explicit Worker(const Lifetimes& lifetimes) : rows(lifetimes) {}
+
+    Memory memory;
+    RowsAtMoment rows;
+    Share share;
+  };
   // The destination of matches.
   struct Place {
     Share::Key key;
@@ -194,10 +204,20 @@ class Monitor {
   void run_at_once(std::span<const Update> run, std::size_t first, int threads, bool puts_off, Pass& pass);
   void write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
-  void match_task(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, Share& share) const;
+  bool reads_rows_once() const;
+  WithHoles view_at(Moment moment, Worker&, WithHoles*) const { return {graph_, lifetimes_, moment}; }
+  AtMoment view_at(Moment moment, Worker& worker, AtMoment*) const {
+    return {graph_, lifetimes_, worker.rows, run_start_, moment};
+  }
+  template <class View>
+  void match_run_in(std::span<const Update> run, int threads, Pass& pass);
+  template <class View>
+  void match_task(const Edge& edge, Moment number, Matcher<View>& matcher, Worker& worker) const;
   bool may_be_long(const Plan& plan, const Edge& edge) const;
+  template <class View>
   void match_splits(std::span<const Update> run, int threads, Pass& pass);
-  void match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& matcher, Share& share) const;
+  template <class View>
+  void match_blocks(Split& split, const Edge& edge, Matcher<View>& matcher, Worker& worker) const;
   std::size_t next_length(std::size_t size, double each, const Pass& pass) const;
   std::vector<Place> places_of_run(std::size_t first, Pass& pass) const;
   void gather(std::size_t first, int threads, Pass& pass);
@@ -226,7 +246,6 @@ class Monitor {
   std::vector<bool> listed_;  // by pattern
   Allowed allowed_;
   Memory memory_;
-  std::vector<Memory> memories_;                        // of the threads that match runs
   std::vector<std::vector<std::uint32_t>> remembered_;  // what the numbers of Remembered stand for
   std::vector<std::uint32_t> free_lists_;
   // The gate of an edge, by the label of its source and its class. Most of these are in no plan: only those
@@ -245,9 +264,10 @@ class Monitor {
   Bulk bulk_{graph_, count_copies_};
   PutOff put_off_{graph_, count_copies_};
   Lifetimes lifetimes_{graph_};
-  // Of a run: the gate of each update, and the matches of threads.
+  // Of a run: the gate of each update, and the number of changes of the graph before it.
   std::vector<std::uint32_t> run_gates_;
-  std::vector<Share> shares_;
+  std::uint64_t run_start_ = 0;
+  std::vector<Worker> workers_;
 };
 
 }  // namespace motiflux::dynamic

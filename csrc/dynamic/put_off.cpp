@@ -56,6 +56,7 @@ std::vector<Done> PutOff::write(std::size_t count, const Bulk::GoOn& go_on) {
       writing_.add(one.call - 1, edge, to, (one.to & kComes) != 0, false);
     }
     writing_.count_noops(noops);
+    graph_.advance(1);
     writing_.forward(0, go_on);
     writing_.backward(0, go_on);
     writing_.finish();

@@ -78,7 +78,10 @@ void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switc
 
 void Monitor::forget_runs() {
   lifetimes_.clear();
-  shares_.clear();
+  for (Worker& worker : workers_) {
+    worker.share = {};
+    worker.rows.clear();
+  }
 }
 
 // The number of updates of the next run, after a run of `size` updates that took `each` seconds per update.
@@ -100,6 +103,7 @@ void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int th
   write_run(run, threads, puts_off, pass);
   match_run(run, threads, pass);
   gather(first, threads, pass);
+  graph_.advance(1);
   for_each_partition(threads, run.size() < kFewUpdates ? 1 : threads, pass.watch,
                      [&](int partition, Watch&) { bulk_.take_gone(partition); });
   bulk_.finish();
@@ -122,6 +126,8 @@ void Monitor::write_run(std::span<const Update> run, int threads, bool puts_off,
       bulk_.add(static_cast<Moment>(number), edge, to, inserts, watched(gate));
   }
   if (classes_seen_ != graph_.relations().classes().size()) find_needs();
+  run_start_ = graph_.now();
+  graph_.advance(run.size() + 1);  // a number for each update, then one for writing them
   lifetimes_.start(threads);
   const int writers = run.size() < kFewUpdates ? 1 : threads;
   for_each_partition(threads, writers, pass.watch, [&](int partition, Watch& watch) {
