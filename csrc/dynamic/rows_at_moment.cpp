@@ -41,8 +41,8 @@ bool RowsAtMoment::renew(std::uint32_t number, Moment moment, sets::Span all) {
   }
   if (!absent_.empty()) {
     if (copy.own == nullptr) {
-      if (words_ == nullptr) words_ = std::make_unique_for_overwrite<Vertex[]>(kWords);
-      if (used_ + all.size() > kWords) {
+      if (words_ == nullptr) words_ = std::make_unique_for_overwrite<Vertex[]>(most_);
+      if (used_ + all.size() > most_) {
         copy.until = copy.since;  // valid at no moment
         return false;
       }

@@ -18,7 +18,9 @@ namespace motiflux::dynamic {
 
 class RowsAtMoment {
  public:
-  explicit RowsAtMoment(const Lifetimes& lifetimes) : lifetimes_(lifetimes) {}
+  // `most`: of all copies together, in words.
+  explicit RowsAtMoment(const Lifetimes& lifetimes, std::size_t most = std::size_t{1} << 22)
+      : lifetimes_(lifetimes), most_(most) {}
 
   // The neighbours of one class, and the moment of the last update before that changed them; 0 if there is
   // none.
@@ -37,7 +39,7 @@ class RowsAtMoment {
   }
   // Call it between searches: rows that are in use stay.
   void make_room() {
-    if (used_ > kWords / 2) start();
+    if (used_ > most_ / 2) start();
   }
 
   // Of a touched vertex. all() returns the row of the graph, which does not change before start().
@@ -58,7 +60,6 @@ class RowsAtMoment {
   }
 
  private:
-  static constexpr std::size_t kWords = std::size_t{1} << 22;
   // With more changes, the row is copied again.
   static constexpr std::size_t kFewChanges = 16;
 
@@ -84,6 +85,7 @@ class RowsAtMoment {
   std::size_t write(sets::Span all, Vertex* to) const;
 
   const Lifetimes& lifetimes_;
+  std::size_t most_;
   std::vector<Copy> copies_;  // by the number of the group
   std::unique_ptr<Vertex[]> words_;
   std::size_t used_ = 0;
