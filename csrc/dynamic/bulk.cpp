@@ -42,9 +42,14 @@ void take_back_changes(Graph& graph, std::vector<Done>& done) {
   }
 }
 
-void Bulk::start(int partitions) {
-  size_ = 0;
+void Bulk::start(int partitions, int slices, std::size_t watched) {
   noops_of_ = nullptr;
+  slices_.resize(static_cast<std::size_t>(slices));
+  for (Slice& slice : slices_) {
+    slice.entries.resize(static_cast<std::size_t>(partitions));
+    for (Entries& entries : slice.entries) entries.clear();
+    slice.most = 0;
+  }
   partitions_.resize(static_cast<std::size_t>(partitions));
   for (Partition& partition : partitions_) {
     partition.forward.clear();
@@ -63,20 +68,15 @@ void Bulk::start(int partitions) {
     partition.changed.clear();
     partition.gained = {};
   }
-  effects_.clear();
+  effects_.assign(watched, Effect::kNone);
 }
 
-void Bulk::add(Moment number, const Edge& edge, Class to, bool inserts, bool watched) {
-  if (inserts) {
-    const Class from = graph_.relations().class_of(edge.label, graph_.label(edge.source));
-    // All rows are elsewhere if they had no room for the class.
-    if (graph_.rows(Way::kOut).admit(std::max(to, from))) graph_.change_all();
-    if (graph_.rows(Way::kIn).admit(std::max(to, from))) graph_.change_all();
-  }
-  const std::uint32_t of = to | (inserts ? kComes : 0) | (watched ? kWatched : 0);
-  partition_of(edge.source).forward.push_back({edge.source, edge.target, of, number});
-  if (watched && effects_.size() <= number) effects_.resize(number + std::size_t{1});
-  ++size_;
+void Bulk::admit() {
+  Class most = 0;
+  for (const Slice& slice : slices_) most = std::max(most, slice.most);
+  // All rows are elsewhere if they had no room for the class.
+  if (graph_.rows(Way::kOut).admit(most)) graph_.change_all();
+  if (graph_.rows(Way::kIn).admit(most)) graph_.change_all();
 }
 
 void Bulk::spend(std::size_t& looked, const GoOn& go_on) const {
@@ -119,6 +119,8 @@ void Bulk::forward(int number, const GoOn& go_on) {
   Partition& partition = partitions_[static_cast<std::size_t>(number)];
   Rows& rows = graph_.rows(Way::kOut);
   Entries& entries = partition.forward;
+  entries.clear();
+  for (const Slice& slice : slices_) append(entries, slice.entries[static_cast<std::size_t>(number)]);
   order(entries, partition.scratch, true);
   const std::size_t size = entries.size();
   partition.done.reserve(partition.done.size() + size);  // so that noting a change cannot fail

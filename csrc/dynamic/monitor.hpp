@@ -20,6 +20,8 @@
 
 namespace motiflux::dynamic {
 
+class NetChanges;
+
 // The results of updates, by pattern.
 struct Found {
   struct Changed {
@@ -95,6 +97,7 @@ class Monitor {
   // undo() takes back the changes since begin(), once; the graph must not have been changed otherwise.
   void begin() {
     done_.clear();
+    done_before_.clear();
     put_off_.begin();
     edges_before_ = graph_.edges();
   }
@@ -174,6 +177,14 @@ class Monitor {
     std::size_t first_word = 0;
   };
   struct Split;
+  // An update with its position; the classes of its edge, seen from the source and from the target; its gate.
+  struct Classified {
+    Moment number;
+    const Update& update;
+    Class to, from;
+    std::uint32_t gate;
+  };
+  using AddToSlice = std::function<void(int slice, const Classified&)>;
 
   std::uint32_t gate_of(const Edge& edge) {
     return gate_of(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)));
@@ -181,9 +192,13 @@ class Monitor {
   std::uint32_t gate_of(const Edge& edge, Class to) {
     const Label first = graph_.label(edge.source);
     if (classes_seen_ != graph_.relations().classes().size()) find_needs();
-    if (first >= gate_rows_.size() || to >= gate_columns_.size()) return find_gate(first, to);
+    const std::uint32_t known = known_gate(first, to);
+    return known != kUnknown ? known : find_gate(first, to);
+  }
+  std::uint32_t known_gate(Label first, Class to) const {
+    if (first >= gate_rows_.size() || to >= gate_columns_.size()) return kUnknown;
     const std::uint32_t row = gate_rows_[first], column = gate_columns_[to];
-    if (std::max(row, column) == kUnknown) return find_gate(first, to);
+    if (std::max(row, column) == kUnknown) return kUnknown;
     return row == kNoPlan || column == kNoPlan ? 0 : gate_table_[row][column];
   }
   std::uint32_t find_gate(Label first, Class to);
@@ -221,6 +236,10 @@ class Monitor {
   std::size_t next_length(std::size_t size, double each, const Pass& pass) const;
   std::vector<Place> places_of_run(std::size_t first, Pass& pass) const;
   void gather(std::size_t first, int threads, Pass& pass);
+  bool add_slice(std::span<const Update> updates, int slice, int slices, const AddToSlice& add,
+                 Watch& watch) const;
+  void add_in_slices(std::span<const Update> updates, int slices, bool puts_off, Pass& pass,
+                     const std::function<void()>& start, const AddToSlice& add);
   void note_bulk();
   void find_needs();
   Remembered what_to_remember(const Plan& plan, int level);
@@ -235,8 +254,10 @@ class Monitor {
   void set_more_copies(const Edge& edge, std::uint64_t more);
   void undo();
   void all_or_none(const std::function<void()>& work);
-  std::vector<Update> net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass);
+  Column<Update> net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass);
   bool may_replace(std::span<const Update> net) const;
+  static Column<Update> written(const NetChanges& net, std::span<const Update> updates, int threads,
+                                Watch& watch);
   std::vector<Edge> stand_ins(std::span<const Update> net) const;
   std::vector<Edge> between(Vertex a, Vertex b) const;
 
@@ -259,6 +280,8 @@ class Monitor {
   std::vector<std::vector<std::uint32_t>> gated_;  // plans
   std::size_t classes_seen_ = 0;
 
+  // Changes of the call: lists in the order in which they were made, then the last ones.
+  std::vector<std::vector<Done>> done_before_;
   std::vector<Done> done_;
   std::uint64_t edges_before_ = 0;
   Bulk bulk_{graph_, count_copies_};

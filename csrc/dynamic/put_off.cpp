@@ -47,23 +47,29 @@ std::vector<Done> PutOff::write(std::size_t count, const Bulk::GoOn& go_on) {
   std::vector<std::uint64_t> noops(written_calls);
   std::vector<Done> done;
   done.reserve(2 * count);  // so that noting a change cannot fail
+  const auto note = [&] {
+    writing_.for_each_done(
+        [&](const std::vector<Done>& changes) { done.insert(done.end(), changes.begin(), changes.end()); });
+  };
   writing_.start(1);
   try {
     for (std::size_t at = 0; at < count; ++at) {
       const PutOffUpdate& one = updates_[at];
       const Class to = one.to & ~kComes;
       const Edge edge{one.source, one.target, graph_.relations().classes()[to].edge};
-      writing_.add(one.call - 1, edge, to, (one.to & kComes) != 0, false);
+      const Class from = graph_.relations().class_of(edge.label, graph_.label(edge.source));
+      writing_.add(0, one.call - 1, edge, to, from, (one.to & kComes) != 0, false);
     }
+    writing_.admit();
     writing_.count_noops(noops);
     graph_.advance(1);
     writing_.forward(0, go_on);
     writing_.backward(0, go_on);
     writing_.finish();
-    writing_.for_each_done([&](const Done& one) { done.push_back(one); });
+    note();
   } catch (...) {
     done.clear();
-    writing_.for_each_done([&](const Done& one) { done.push_back(one); });
+    note();
     take_back_changes(graph_, done);
     graph_.change_all();
     graph_.count_edges(edges);
