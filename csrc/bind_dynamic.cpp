@@ -14,6 +14,7 @@
 
 #include "bind_checks.hpp"
 #include "bind_found.hpp"
+#include "bind_runs.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
@@ -285,7 +286,25 @@ class PyMonitor {
                           to_numpy(std::move(labels)), to_numpy(std::move(copies)));
   }
 
+  void match_elsewhere(std::optional<nb::callable> callback) {
+    monitor_.match_elsewhere(callback ? std::make_unique<PythonMatcher>(std::move(*callback)) : nullptr);
+  }
+  std::uint32_t num_plans() const { return static_cast<std::uint32_t>(monitor_.plans().size()); }
+  std::uint32_t num_classes() const {
+    return static_cast<std::uint32_t>(graph().relations().classes().size());
+  }
+  bool one_witness(std::uint32_t target) const {
+    require(target < graph().relations().targets(), "no such target");
+    return graph().relations().one_witness(graph().relations().target(target).relation);
+  }
+  nb::object list(std::uint32_t number) const {
+    require(number < monitor_.lists().size(), "no such list");
+    return to_numpy(std::vector<Vertex>(monitor_.lists()[number]));
+  }
+
   dynamic::Monitor& monitor() { return monitor_; }
+  const dynamic::Monitor& monitor() const { return monitor_; }
+  bool directed() const { return monitor_.graph().directed(); }
   std::uint32_t num_vertices() const { return graph().vertices(); }
   std::uint64_t num_edges() {
     write_put_off();
@@ -360,6 +379,28 @@ class PyMonitor {
   std::optional<dynamic::Window> window_;
 };
 
+// The matcher of runs may be a method of an engine that refers to the monitor.
+const PythonMatcher* matcher_of(PyObject* self) {
+  return nb::inst_ready(self)
+             ? static_cast<const PythonMatcher*>(nb::inst_ptr<PyMonitor>(self)->monitor().run_matcher())
+             : nullptr;
+}
+
+int visit_matcher(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (const PythonMatcher* matcher = matcher_of(self)) Py_VISIT(matcher->callback().ptr());
+  return 0;
+}
+
+int clear_matcher(PyObject* self) {
+  if (matcher_of(self) != nullptr) nb::inst_ptr<PyMonitor>(self)->match_elsewhere(std::nullopt);
+  return 0;
+}
+
+PyType_Slot monitor_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_matcher)},
+                               {Py_tp_clear, reinterpret_cast<void*>(clear_matcher)},
+                               {0, nullptr}};
+
 }  // namespace
 
 dynamic::Monitor& native_monitor_of(nb::handle monitor) {
@@ -370,7 +411,7 @@ void bind_dynamic(nb::module_& module) {
   nb::class_<dynamic::PutOffNoops>(module, "PutOffNoops")
       .def_prop_ro("known", [](const dynamic::PutOffNoops& noops) { return noops.known; })
       .def_prop_ro("count", [](const dynamic::PutOffNoops& noops) { return noops.count; });
-  nb::class_<PyMonitor>(module, "Monitor")
+  nb::class_<PyMonitor>(module, "Monitor", nb::type_slots(monitor_slots))
       .def(nb::init<bool, bool>(), "directed"_a, "count_copies"_a)
       .def("load", &PyMonitor::load, "vertex_labels"_a, "out"_a, "into"_a.none(), "copies"_a.none(),
            "threads"_a)
@@ -395,8 +436,30 @@ void bind_dynamic(nb::module_& module) {
            "moments"_a.none())
       .def("advance", &PyMonitor::advance, "moment"_a)
       .def("window_copies", &PyMonitor::window_copies)
+      .def("match_elsewhere", &PyMonitor::match_elsewhere, "callback"_a.none())
+      .def(
+          "plan",
+          [](const PyMonitor& self, std::uint32_t number) { return describe_plan(self.monitor(), number); },
+          "number"_a)
+      .def_prop_ro("num_plans", &PyMonitor::num_plans)
+      .def_prop_ro("plans_version", [](const PyMonitor& self) { return self.monitor().plans_version(); })
+      .def("list", &PyMonitor::list, "number"_a)
+      .def_prop_ro("lists_version", [](const PyMonitor& self) { return self.monitor().lists_version(); })
+      .def(
+          "target_classes",
+          [](const PyMonitor& self, std::uint32_t target) { return classes_of(self.monitor(), target); },
+          "target"_a)
+      .def_prop_ro("num_classes", &PyMonitor::num_classes)
+      .def("one_witness", &PyMonitor::one_witness, "target"_a)
+      .def(
+          "target_rows",
+          [](const PyMonitor& self, std::uint32_t target, int way, int threads) {
+            return rows_of_target(self.monitor(), target, way, threads);
+          },
+          "target"_a, "way"_a, "threads"_a)
       .def("begin", &PyMonitor::begin)
       .def("take_back", &PyMonitor::take_back)
+      .def_prop_ro("directed", &PyMonitor::directed)
       .def_prop_ro("num_vertices", &PyMonitor::num_vertices)
       .def_prop_ro("num_edges", &PyMonitor::num_edges)
       .def_prop_ro("nbytes", &PyMonitor::nbytes);

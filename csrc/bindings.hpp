@@ -27,6 +27,7 @@ void bind_names(nanobind::module_& module);
 void bind_numbering(nanobind::module_& module);
 void bind_ring(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);
+void bind_runs(nanobind::module_& module);
 void bind_sample(nanobind::module_& module);
 void bind_search(nanobind::module_& module);
 void bind_table(nanobind::module_& module);

@@ -19,6 +19,7 @@ NB_MODULE(_native, module) {
   motiflux::bind_numbering(module);
   motiflux::bind_ring(module);
   motiflux::bind_rows(module);
+  motiflux::bind_runs(module);
   motiflux::bind_sample(module);
   motiflux::bind_search(module);
   motiflux::bind_table(module);

@@ -15,7 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from motiflux.codegen.kernels import reachable_sources
+from motiflux.codegen.all_kernels import reachable_sources
 from motiflux.jit import HEADERS, NvrtcToolchain, Source
 from motiflux.jit.key import headers_digest
 from motiflux.jit.prebuilt import FOLDER, write_archive

@@ -18,6 +18,16 @@ constexpr std::size_t kFew = 1024;
 // Updates between checks for a stop.
 constexpr std::size_t kLook = 4096;
 
+// Makes some edges live from before the first update until after the last one.
+void enclose(Column<Update>& updates, const std::vector<Edge>& edges) {
+  if (edges.empty()) return;
+  Column<Update> all;
+  for (const Edge& edge : edges) all.push_back({edge, true});
+  all.append(updates.all());
+  for (const Edge& edge : edges) all.push_back({edge, false});
+  updates = std::move(all);
+}
+
 }  // namespace
 
 std::vector<Edge> Monitor::between(Vertex a, Vertex b) const {
@@ -153,12 +163,17 @@ void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches
             std::ranges::none_of(listed_, std::identity())};
   all_or_none([&] {
     bulk_.start(1);
-    const Column<Update> net = net_changes(updates, threads, switches.put_off, pass);
+    Column<Update> net = net_changes(updates, threads, switches.put_off, pass);
     const std::vector<Edge> standing = stand_ins(net.all());
-    for (const Edge& edge : standing) insert(edge);
+    // Another engine learns of these edges from the run.
+    if (run_matcher_ != nullptr)
+      enclose(net, standing);
+    else
+      for (const Edge& edge : standing) insert(edge);
     // A lost match is found with the first edge it loses, a gained match with the last edge it gains.
     apply_in_order(net.all(), threads, {switches.at_once, false}, pass);
-    for (const Edge& edge : standing) erase(edge);
+    if (run_matcher_ == nullptr)
+      for (const Edge& edge : standing) erase(edge);
   });
   found.put_off = put_off_.noops();
   forget_runs();

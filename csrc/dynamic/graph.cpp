@@ -5,15 +5,16 @@
 
 namespace motiflux::dynamic {
 
-void merge_runs(std::vector<Vertex>& values, std::vector<std::size_t>& starts) {
-  starts.push_back(values.size());
-  const auto at = [&](std::size_t position) {
-    return values.begin() + static_cast<std::ptrdiff_t>(position);
-  };
+void merge_ascending(Vertex* values, std::size_t size, std::vector<std::size_t>& starts) {
+  starts.push_back(size);
   for (std::size_t width = 1; width + 1 < starts.size(); width *= 2)
     for (std::size_t run = 0; run + width + 1 < starts.size(); run += 2 * width)
-      std::inplace_merge(at(starts[run]), at(starts[run + width]),
-                         at(starts[std::min(run + 2 * width, starts.size() - 1)]));
+      std::inplace_merge(values + starts[run], values + starts[run + width],
+                         values + starts[std::min(run + 2 * width, starts.size() - 1)]);
+}
+
+void merge_runs(std::vector<Vertex>& values, std::vector<std::size_t>& starts) {
+  merge_ascending(values.data(), values.size(), starts);
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
@@ -51,6 +52,50 @@ std::uint64_t Graph::gained(Way way, std::uint64_t bits) const {
         last,
         gained_[way == Way::kIn && directed_ ? 1 : 0][static_cast<std::size_t>(std::countr_zero(bits))]);
   return last;
+}
+
+template <class Visit>
+void Graph::for_each_run(Vertex vertex, Way way, const Target& target, Visit&& visit) const {
+  const auto of_rows = [&](const Rows& rows) {
+    if (target.everything)
+      rows.for_each_class(vertex, [&](Class, sets::Span run) { visit(run); });
+    else
+      for (Class of : target.classes)
+        if (const sets::Span run = rows.of_class(vertex, of); run.size() > 0) visit(run);
+  };
+  of_rows(rows(way));
+  if (directed_ && way == Way::kEither) of_rows(in_);
+}
+
+void Graph::rows_of_target(std::uint32_t target, Way way, std::span<std::uint64_t> offsets,
+                           std::optional<Unwritten<Vertex>>& neighbors, const Workers& workers) const {
+  constexpr std::size_t kRowsTaken = 1024, kArcsTaken = std::size_t{1} << 16;
+  const Target& asked = relations_.target(target);
+  offsets[0] = 0;
+  parallel_for(workers, vertices(), kRowsTaken, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t vertex = begin; vertex < end; ++vertex) {
+      std::uint64_t size = 0;
+      for_each_run(static_cast<Vertex>(vertex), way, asked, [&](sets::Span run) { size += run.size(); });
+      offsets[vertex + 1] = size;
+    }
+  });
+  for (std::size_t vertex = 0; vertex < vertices(); ++vertex) offsets[vertex + 1] += offsets[vertex];
+  neighbors.emplace(offsets[vertices()]);
+  Vertex* const all = neighbors->data();
+  parallel_rows(workers, offsets, kArcsTaken, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> starts;
+    for (std::size_t vertex = begin; vertex < end; ++vertex) {
+      Vertex* const row = all + offsets[vertex];
+      std::size_t size = 0;
+      starts.clear();
+      for_each_run(static_cast<Vertex>(vertex), way, asked, [&](sets::Span run) {
+        starts.push_back(size);
+        std::copy(run.begin(), run.end(), row + size);
+        size += run.size();
+      });
+      if (starts.size() > 1) merge_ascending(row, size, starts);
+    }
+  });
 }
 
 Edge Graph::named(Vertex source, Vertex target, Label label) const {

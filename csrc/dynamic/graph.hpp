@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "common/large_pages.hpp"
 #include "common/parallel.hpp"
 #include "dynamic/flat_map.hpp"
 #include "dynamic/relations.hpp"
@@ -125,6 +127,11 @@ class Graph {
   sets::Span merged_neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch,
                               Thin&& thin) const;
 
+  // All neighbours by a target, ascending, one for each edge: those of vertex v from offsets[v] to before
+  // offsets[v + 1], which are written too.
+  void rows_of_target(std::uint32_t target, Way way, std::span<std::uint64_t> offsets,
+                      std::optional<Unwritten<Vertex>>& neighbors, const Workers& workers) const;
+
   std::size_t bytes() const;
   template <class Visit>
   void for_each_edge(Visit&& visit) const;
@@ -137,6 +144,9 @@ class Graph {
   Relations relations_;
   FlatMap<Edge, std::uint64_t> more_copies_;  // beyond the first
 
+  // Calls visit(neighbours) for each class of a target, in the rows of the way.
+  template <class Visit>
+  void for_each_run(Vertex vertex, Way way, const Target& target, Visit&& visit) const;
   // Notes a change of the edge, for which rows had these bits before.
   void note_change(const Edge& edge, Class to, Class from, std::uint64_t source_bits,
                    std::uint64_t target_bits);
@@ -146,7 +156,9 @@ class Graph {
   std::array<std::array<std::uint64_t, 64>, 2> gained_{};  // out, in; by bit
 };
 
-// Merges ascending runs, which begin at `starts`, into one ascending list without repeats.
+// Merges ascending runs, which begin at `starts` and end at `size`, into one ascending list.
+void merge_ascending(Vertex* values, std::size_t size, std::vector<std::size_t>& starts);
+// The same, without repeats.
 void merge_runs(std::vector<Vertex>& values, std::vector<std::size_t>& starts);
 
 template <class Counts>

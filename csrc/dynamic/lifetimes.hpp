@@ -113,6 +113,9 @@ class Lifetimes {
     return partitions_[number % partitions()].groups[number / partitions()];
   }
   std::uint32_t partitions() const { return static_cast<std::uint32_t>(partitions_.size()); }
+  std::span<const End> of_partition(int partition) const {
+    return partitions_[static_cast<std::size_t>(partition)].ends;
+  }
   // Calls visit(number, group) for each group; all partitions are filled.
   template <class Visit>
   void for_each_group(Visit&& visit) const {

@@ -40,14 +40,17 @@ struct Monitor::Split {
   bool left() const { return taken.load(std::memory_order_relaxed) < size.load(std::memory_order_relaxed); }
 };
 
-// Matches all updates of the run on `threads` threads.
-void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
+// Prepares for the matches of as many threads.
+void Monitor::set_workers(int threads) {
   while (workers_.size() > static_cast<std::size_t>(threads)) workers_.pop_back();
   while (workers_.size() < static_cast<std::size_t>(threads)) workers_.emplace_back(lifetimes_);
-  for (Worker& worker : workers_) {
-    worker.share.start(listed_.size());
-    worker.rows.start();
-  }
+  for (Worker& worker : workers_) worker.share.start(listed_.size());
+}
+
+// Matches all updates of the run on `threads` threads.
+void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
+  set_workers(threads);
+  for (Worker& worker : workers_) worker.rows.start();
   if (reads_rows_once())
     match_run_in<WithHoles>(run, threads, pass);
   else

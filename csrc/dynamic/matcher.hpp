@@ -76,6 +76,10 @@ class Matcher {
     list_over(2, {all.first + first, all.first + last}, rows, wrote);
   }
 
+  // Begins a search; false if the labels and ids of the two vertices and the edges between them rule out
+  // matches.
+  bool begin(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
+
  private:
   static constexpr std::int64_t kBudget = 1 << 14;
   // Shorter rows are not worth remembering what of them serves.
@@ -83,7 +87,6 @@ class Matcher {
   static constexpr std::size_t kBlockRows = 1 << 12;
   using Buffers = std::array<std::vector<Vertex>, view::kMaxLevels>;
 
-  bool begin(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
   bool changes() const;
   bool has_label_and_place(int level) const;
   void assign(int level, Vertex vertex) {
@@ -125,7 +128,6 @@ class Matcher {
   Total multiplied(Total found) const;
   Total count_tail();
   Total count_component(const search::TailComponent& component);
-  void make_canonical(std::span<Vertex> row);
   sets::Span last_vertices();
   template <class Wrote>
   void list_from(int level, Column<Vertex>& rows, Wrote& wrote);

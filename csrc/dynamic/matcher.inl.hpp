@@ -515,19 +515,6 @@ Total Matcher<View>::count_component(const search::TailComponent& component) {
   return *ways;
 }
 
-template <class View>
-void Matcher<View>::make_canonical(std::span<Vertex> row) {
-  for (const Orbit& orbit : plan_->orbits) {
-    const auto least = std::min_element(
-        orbit.images.begin(), orbit.images.end(),
-        [&](const Orbit::Image& a, const Orbit::Image& b) { return row[a.vertex] < row[b.vertex]; });
-    if (least->vertex == orbit.point) continue;
-    moved_.resize(row.size());
-    for (std::size_t query = 0; query < row.size(); ++query) moved_[query] = row[least->moves[query]];
-    std::copy(moved_.begin(), moved_.end(), row.begin());
-  }
-}
-
 // The vertices that the last level may take.
 template <class View>
 sets::Span Matcher<View>::last_vertices() {
@@ -579,7 +566,8 @@ void Matcher<View>::write(sets::Span last, Column<Vertex>& rows, Wrote& wrote) {
     Vertex* const block = rows.extend(count * width);
     write_rows(value_.data(), width, images.subspan(first, size), last, block);
     if (!plan_->orbits.empty())
-      for (std::size_t row = 0; row < count; ++row) make_canonical({block + row * width, width});
+      for (std::size_t row = 0; row < count; ++row)
+        make_canonical(plan_->orbits, {block + row * width, width}, moved_);
     wrote(count);
     spend(count);
   }

@@ -23,6 +23,7 @@ void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
 }
 
 std::uint32_t Monitor::add_list(std::vector<Vertex> ascending) {
+  ++lists_version_;
   if (free_lists_.empty()) {
     allowed_.push_back(std::move(ascending));
     return static_cast<std::uint32_t>(allowed_.size() - 1);
@@ -34,11 +35,13 @@ std::uint32_t Monitor::add_list(std::vector<Vertex> ascending) {
 }
 
 void Monitor::drop_list(std::uint32_t number) {
+  ++lists_version_;
   std::vector<Vertex>().swap(allowed_[number]);
   free_lists_.push_back(number);
 }
 
 void Monitor::extend_list(std::uint32_t number, Vertex vertex) {
+  ++lists_version_;
   auto& list = allowed_[number];
   const auto at = std::lower_bound(list.begin(), list.end(), vertex);
   if (at == list.end() || *at != vertex) list.insert(at, vertex);
@@ -46,12 +49,14 @@ void Monitor::extend_list(std::uint32_t number, Vertex vertex) {
 
 void Monitor::keep_vertices(std::uint32_t count) {
   graph_.keep_vertices(count);
+  ++lists_version_;
   for (std::vector<Vertex>& list : allowed_)
     list.erase(std::lower_bound(list.begin(), list.end(), count), list.end());
 }
 
 void Monitor::add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed) {
   write_put_off();  // new plans may concern these updates
+  ++plans_version_;
   if (listed_.size() <= pattern) listed_.resize(pattern + std::size_t{1});
   listed_[pattern] = listed;
   for (Plan& plan : plans) {
@@ -63,6 +68,7 @@ void Monitor::add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool l
 }
 
 void Monitor::drop_pattern(std::uint32_t pattern) {
+  ++plans_version_;
   std::erase_if(plans_, [&](const Plan& plan) { return plan.pattern == pattern; });
   forget_gates();
 }

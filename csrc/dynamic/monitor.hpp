@@ -16,6 +16,7 @@
 #include "dynamic/plan.hpp"
 #include "dynamic/put_off.hpp"
 #include "dynamic/rows_at_moment.hpp"
+#include "dynamic/run_matcher.hpp"
 #include "dynamic/update.hpp"
 
 namespace motiflux::dynamic {
@@ -83,6 +84,18 @@ class Monitor {
   // Removes the last vertices, which have no edges, so that `count` remain.
   void keep_vertices(std::uint32_t count);
 
+  // From now on, has every run matched by this; null: here.
+  void match_elsewhere(std::unique_ptr<RunMatcher> matcher) { run_matcher_ = std::move(matcher); }
+  bool matches_elsewhere() const { return run_matcher_ != nullptr; }
+  const RunMatcher* run_matcher() const { return run_matcher_.get(); }
+  // Plans by number; the version changes whenever numbers stand for other plans.
+  std::span<const Plan> plans() const { return plans_; }
+  bool listed(const Plan& plan) const { return listed_[plan.pattern]; }
+  std::uint64_t plans_version() const { return plans_version_; }
+  // Lists of vertices by number, and the version of all of them.
+  const Allowed& lists() const { return allowed_; }
+  std::uint64_t lists_version() const { return lists_version_; }
+
   // Applies updates one after another, each matched against the graph of its moment. After an exception the
   // graph is unchanged. `full` is called whenever `most` words of rows are reached. With several threads,
   // updates may be matched at once; `full` is then called once for many of them.
@@ -112,7 +125,7 @@ class Monitor {
     std::size_t most;
     const std::function<void()>& full;
     bool one_change = false;               // all updates are one change, which has number 0
-    bool counts_only = false;              // of one change: no pattern is listed
+    bool counts_only = false;              // no pattern is listed
     std::size_t words = 0, run_words = 0;  // words of rows since the last flush; in the last run
 
     std::uint64_t number(std::uint64_t update) const { return one_change ? 0 : update; }
@@ -215,10 +228,19 @@ class Monitor {
   void write_put_off(const Bulk::GoOn& go_on);
   void apply_in_order(std::span<const Update> updates, int threads, Switches switches, Pass& pass);
   void forget_runs();
+  void apply_runs(std::span<const Update> updates, int threads, bool puts_off, Pass& pass);
   // Applies and matches the updates of a run at once, on `threads` threads (dynamic/run.cpp, match_run.cpp).
   void run_at_once(std::span<const Update> run, std::size_t first, int threads, bool puts_off, Pass& pass);
   void write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass);
+  void set_workers(int threads);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
+  void match_elsewhere(std::span<const Update> run, int threads, Pass& pass);
+  Unwritten<RunEnd> ends_of_run(std::span<const Update> run, int threads, Pass& pass) const;
+  void find_roots(std::span<const Update> run, int threads, Run& given, Pass& pass);
+  void add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& matcher,
+                 std::vector<Root>& roots) const;
+  void take_matches(std::span<const Root> roots, const RunMatches& matches, int threads, Pass& pass);
+  void take_rows(std::span<const Root> roots, const RunMatches& matches, int threads);
   bool reads_rows_once() const;
   WithHoles view_at(Moment moment, Worker&, WithHoles*) const { return {graph_, lifetimes_, moment}; }
   AtMoment view_at(Moment moment, Worker& worker, AtMoment*) const {
@@ -265,6 +287,7 @@ class Monitor {
   bool count_copies_;
   std::vector<Plan> plans_;
   std::vector<bool> listed_;  // by pattern
+  std::uint64_t plans_version_ = 0, lists_version_ = 0;
   Allowed allowed_;
   Memory memory_;
   std::vector<std::vector<std::uint32_t>> remembered_;  // what the numbers of Remembered stand for
@@ -287,6 +310,7 @@ class Monitor {
   Bulk bulk_{graph_, count_copies_};
   PutOff put_off_{graph_, count_copies_};
   Lifetimes lifetimes_{graph_};
+  std::unique_ptr<RunMatcher> run_matcher_;
   // Of a run: the gate of each update, and the number of changes of the graph before it.
   std::vector<std::uint32_t> run_gates_;
   std::uint64_t run_start_ = 0;

@@ -66,6 +66,7 @@ class Relations {
   }
 
   const std::vector<Relation>& all() const { return relations_; }
+  std::uint32_t targets() const { return static_cast<std::uint32_t>(targets_.size()); }
   const Target& target(std::uint32_t number) const { return targets_[number]; }
   const std::vector<Ends>& classes() const { return classes_; }
   // The classes that lead to vertices of a label.

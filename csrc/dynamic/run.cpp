@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 
 #include "common/parallel.hpp"
 #include "dynamic/monitor.hpp"
@@ -40,7 +41,13 @@ constexpr std::size_t kLook = 4096;
 void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switches switches, Found& found,
                              Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found, watch, {allowed_, watch, &memory_}, most, full};
+  Pass pass{found,
+            watch,
+            {allowed_, watch, &memory_},
+            most,
+            full,
+            false,
+            std::ranges::none_of(listed_, std::identity())};
   all_or_none([&] {
     bulk_.start(1);
     apply_in_order(updates, threads, switches, pass);
@@ -51,6 +58,10 @@ void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switc
 
 // Applies updates one after another, or runs of them at once.
 void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switches switches, Pass& pass) {
+  if (run_matcher_ != nullptr) {
+    apply_runs(updates, threads, switches.put_off, pass);
+    return;
+  }
   using Clock = std::chrono::steady_clock;
   const bool alone = threads == 1 || switches.at_once == AtOnce::kOff;
   bool together = !alone && switches.at_once == AtOnce::kOn;
@@ -77,6 +88,17 @@ void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switc
   }
 }
 
+// Applies updates in runs that are matched elsewhere; one change is one run.
+void Monitor::apply_runs(std::span<const Update> updates, int threads, bool puts_off, Pass& pass) {
+  if (puts_off) put_off_.reserve(updates.size());
+  std::size_t length = pass.one_change ? updates.size() : pass.counts_only ? kMostBatchRun : kFirstRun;
+  for (std::size_t first = 0, size; first < updates.size(); first += size) {
+    size = std::min(length, updates.size() - first);
+    run_at_once(updates.subspan(first, size), first, threads, puts_off, pass);
+    length = next_length(size, 0, pass);
+  }
+}
+
 void Monitor::forget_runs() {
   lifetimes_.clear();
   for (Worker& worker : workers_) {
@@ -87,12 +109,13 @@ void Monitor::forget_runs() {
 
 // The number of updates of the next run, after a run of `size` updates that took `each` seconds per update.
 std::size_t Monitor::next_length(std::size_t size, double each, const Pass& pass) const {
-  double length = pass.one_change ? static_cast<double>(kMostBatchRun) : kRunSeconds / each;
+  const bool timed = !pass.one_change && run_matcher_ == nullptr;
+  double length = timed ? kRunSeconds / each : static_cast<double>(kMostBatchRun);
   if (pass.run_words > 0)
     length = std::min(length, static_cast<double>(std::min(kRunWords, pass.most)) *
                                   static_cast<double>(size) / static_cast<double>(pass.run_words));
   // At most twice as many: the next updates may take longer.
-  const auto most = static_cast<double>(std::min(pass.one_change ? kMostBatchRun : kMostRun, 2 * size));
+  const auto most = static_cast<double>(std::min(timed ? kMostRun : kMostBatchRun, 2 * size));
   return static_cast<std::size_t>(
       std::clamp(length, static_cast<double>(kLeastRun), std::max(most, 2.0 * kLeastRun)));
 }
@@ -102,7 +125,10 @@ void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int th
                           Pass& pass) {
   if (!pass.watch.keep_going()) throw Stopped();
   write_run(run, threads, puts_off, pass);
-  match_run(run, threads, pass);
+  if (run_matcher_ == nullptr)
+    match_run(run, threads, pass);
+  else
+    match_elsewhere(run, threads, pass);
   gather(first, threads, pass);
   graph_.advance(1);
   for_each_partition(threads, run.size() < kFewUpdates ? 1 : threads, pass.watch,

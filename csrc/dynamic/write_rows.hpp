@@ -5,6 +5,7 @@
 //                                            ...
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "dynamic/graph.hpp"
+#include "dynamic/plan.hpp"
 #include "sets/intersect.hpp"
 
 namespace motiflux::dynamic {
@@ -67,6 +69,20 @@ inline void write_rows(const Vertex* value, std::size_t width, std::span<const I
       return write_rows<8>(value, images, last, out);
     default:
       return write_wide_rows(value, width, images, last, out);
+  }
+}
+
+// Replaces a match by its least image along the orbits.
+inline void make_canonical(std::span<const Orbit> orbits, std::span<Vertex> row,
+                           std::vector<Vertex>& scratch) {
+  for (const Orbit& orbit : orbits) {
+    const auto least = std::min_element(
+        orbit.images.begin(), orbit.images.end(),
+        [&](const Orbit::Image& a, const Orbit::Image& b) { return row[a.vertex] < row[b.vertex]; });
+    if (least->vertex == orbit.point) continue;
+    scratch.resize(row.size());
+    for (std::size_t query = 0; query < row.size(); ++query) scratch[query] = row[least->moves[query]];
+    std::copy(scratch.begin(), scratch.end(), row.begin());
   }
 }
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.codegen.kernels import WITHIN_BLOCK, all_sources
+from motiflux.codegen.all_kernels import all_sources
+from motiflux.codegen.kernels import WITHIN_BLOCK
 from motiflux.cpu import reference
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.runtime.accelerator import Accelerator
@@ -21,7 +22,7 @@ ELSEWHERE = {
     "cliques", "triangles", "ring", "rmat", "number", "space", "draw", "sample", "local-counts-order",
     "local-counts-triangles", "local-counts-wedge-total", "local-counts-wedge-arcs",
     "local-counts-merge", "local-counts-kinds", "local-counts-walks", "local-counts-sums",
-    "local-counts-join",
+    "local-counts-join", "changing",
 }  # fmt: skip
 """Families of kernels that other tests run under the emulator whenever `make test` does."""
 

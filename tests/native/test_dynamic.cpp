@@ -3,7 +3,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
 #include <span>
@@ -274,6 +277,64 @@ void threads_find_what_one_finds(bool listed) {
   CHECK(edges == others);
 }
 
+// Matches triangles with rows of its own, which it knows from lifetimes only; the graph was empty at first.
+class Elsewhere : public dynamic::RunMatcher {
+ public:
+  explicit Elsewhere(bool listed) : listed_(listed) {}
+
+  void match(dynamic::Run run, dynamic::Watch& watch,
+             const std::function<void(const dynamic::RunMatches&)>& use) override {
+    const std::span ends(run.ends.data(), run.ends.size());
+    CHECK(std::ranges::is_sorted(ends, {}, [](const dynamic::RunEnd& end) {
+      return std::tuple(end.vertex, end.of, end.neighbor, end.first);
+    }));
+    CHECK(run.roots.size() == run.positive.size());
+    CHECK(std::ranges::is_sorted(run.roots, {}, &dynamic::Root::moment));
+    lives_.clear();
+    for (const dynamic::RunEnd& end : ends) {
+      CHECK(end.first <= end.last && (end.first < run.updates));
+      lives_[end.vertex].push_back(end);
+      if (end.fresh == 0) CHECK(--rows_[end.vertex][end.neighbor] >= 0);
+    }
+    std::vector<std::uint64_t> totals;
+    std::vector<Vertex> rows;
+    for (std::uint32_t number = 0; number < run.roots.size(); ++number) {
+      if (!watch.keep_going()) throw dynamic::Stopped();
+      const auto& [plan, first, second, moment] = run.roots[number];
+      std::vector<Vertex> common;
+      std::ranges::set_intersection(row(first, moment), row(second, moment), std::back_inserter(common));
+      totals.insert(totals.end(), {common.size(), 0});
+      for (const Vertex third : common) rows.insert(rows.end(), {number, first, second, third});
+    }
+    for (const dynamic::RunEnd& end : ends)
+      if (end.last == dynamic::Lifetimes::kForever) ++rows_[end.vertex][end.neighbor];
+    if (listed_)
+      use({{}, {}, rows, 4});
+    else
+      use({totals, {}, {}, 1});
+  }
+
+ private:
+  std::set<Vertex> row(Vertex vertex, dynamic::Moment moment) {
+    std::set<Vertex> found;
+    for (const auto& [neighbor, edges] : rows_[vertex])
+      if (edges > 0) found.insert(neighbor);
+    for (const dynamic::RunEnd& end : lives_[vertex])
+      if (end.first <= moment && moment <= end.last) found.insert(end.neighbor);
+    return found;
+  }
+
+  bool listed_;
+  std::map<Vertex, std::map<Vertex, int>> rows_;
+  std::map<Vertex, std::vector<dynamic::RunEnd>> lives_;
+};
+
+void runs_are_matched_elsewhere(bool listed, int threads) {
+  dynamic::Monitor here(false, true), there(false, true);
+  there.match_elsewhere(std::make_unique<Elsewhere>(listed));
+  check_same(matched(here, 1, listed), matched(there, threads, listed));
+}
+
 // Batches of insertions and deletions, with labels: edges are replaced, so stand-ins are needed.
 Found matched_in_batches(dynamic::Monitor& monitor, int threads, bool listed) {
   constexpr std::uint32_t kVertices = 40;
@@ -310,6 +371,14 @@ void threads_find_in_batches_what_one_finds(bool listed) {
     });
     CHECK(at == edges.size());
   }
+}
+
+void batches_are_matched_elsewhere(bool listed, int threads) {
+  dynamic::Monitor here(false, true), there(false, true);
+  there.match_elsewhere(std::make_unique<Elsewhere>(listed));
+  Found expected = matched_in_batches(here, 1, listed), found = matched_in_batches(there, threads, listed);
+  // Stand-ins shift the moments, but not the order of the changes.
+  check_same(expected, found);
 }
 
 // A search of so many vertices that threads share it.
@@ -575,10 +644,11 @@ void columns_of_threads_are_apart() {
   });
 }
 
-void what_is_cut_short_leaves_the_graph_as_it_was(int threads, bool batch) {
+void what_is_cut_short_leaves_the_graph_as_it_was(int threads, bool batch, bool elsewhere) {
   int stopped = 0, done = 0;
   for (int looks = 1; done == 0; looks += looks < 20 ? 1 : 200) {
     dynamic::Monitor monitor(false, true);
+    if (elsewhere) monitor.match_elsewhere(std::make_unique<Elsewhere>(false));
     matched(monitor, 1, false);
     const std::vector<Edge> before = edges_of(monitor.graph());
     Found found;
@@ -721,6 +791,10 @@ int main() {
     threads_find_what_one_finds(listed);
     threads_find_in_batches_what_one_finds(listed);
     threads_split_long_searches(listed);
+    for (const int threads : {1, 4}) {
+      runs_are_matched_elsewhere(listed, threads);
+      batches_are_matched_elsewhere(listed, threads);
+    }
   }
   for (const bool directed : {false, true}) {
     for (const int threads : {1, 3})
@@ -729,7 +803,9 @@ int main() {
     what_is_put_off_is_taken_back(directed);
   }
   for (const int threads : {1, 4})
-    for (const bool batch : {false, true}) what_is_cut_short_leaves_the_graph_as_it_was(threads, batch);
+    for (const bool batch : {false, true})
+      for (const bool elsewhere : {false, true})
+        what_is_cut_short_leaves_the_graph_as_it_was(threads, batch, elsewhere);
   rows_are_written_as_images();
   many_rows_of_an_update_come_in_parts();
   an_update_with_many_rows_can_be_stopped();

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from motiflux.codegen import layout, local_counts_layout, sampling, space
+from motiflux.codegen import changing, layout, local_counts_layout, sampling, space
 from motiflux.codegen import universal_vertex as universal_vertex_layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
 from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ClosedForm
@@ -65,6 +66,11 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::UniversalVertexShape": universal_vertex_layout.Shape,
     "motiflux::match::UniversalVertexTask": universal_vertex_layout.Task,
     "motiflux::match::UniversalVertexArgs": universal_vertex_layout.Args,
+    "motiflux::match::ChangingSource": changing.ChangingSource,
+    "motiflux::match::ChangingPlan": changing.ChangingPlan,
+    "motiflux::match::ChangingPlans": changing.ChangingPlans,
+    "motiflux::match::SearchArgs<motiflux::match::ChangingPlans>": changing.ChangingArgs,
+    "motiflux::changing::WriteArgs": changing.WriteArgs,
     "motiflux::match::TriangleTask": layout.TriangleTask,
     "motiflux::match::TriangleArgs": layout.TriangleArgs,
     "motiflux::rows::NumberArgs": layout.NumberArgs,
@@ -73,7 +79,19 @@ STRUCTURES: dict[str, Any] = {
     "Plan": dict(STATIC._fields_)["plan"],
     "motiflux::match::SearchArgs<Plan>": STATIC,
 }
+ARRAYS: dict[str, np.dtype[Any]] = {
+    "motiflux::view::ChangingRow": changing.ROW,
+    "motiflux::view::ChangingRows": changing.ROWS,
+    "motiflux::match::UpdateRoot": changing.ROOT,
+    "motiflux::changing::Change": changing.CHANGE,
+    "motiflux::changing::TouchedRow": changing.TOUCHED,
+    "motiflux::changing::Piece": changing.PIECE,
+}
+"""Structures that arrays of numpy hold."""
 CONSTANTS: dict[str, int | str] = {
+    "motiflux::view::Life::kForever": changing.FOREVER,
+    "sizeof(motiflux::view::Life)": changing.LIFE_BYTES,
+    "motiflux::match::kSpansOfTimed": changing.SPANS_OF_TIMED,
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
     "motiflux::match::kClosedCopies": layout.CLOSED_COPIES,
@@ -193,6 +211,9 @@ def header() -> str:
         "match/task.hpp",
         "match/universal_vertex_task.hpp",
         "match/state.hpp",
+        "match/changing_plan.hpp",
+        "match/timed_sets.hpp",
+        "changing/write_rows.cuh",
         "match/plan_policy.hpp",
         "match/tail_task.hpp",
         "candidates/space.hpp",
@@ -205,6 +226,15 @@ def header() -> str:
 
 def test_sizes_and_offsets_agree(tmp_path: Path) -> None:
     assert compiled("\n".join([header(), *assertions(STRUCTURES, CONSTANTS)]), tmp_path) == ""
+
+
+def test_sizes_and_offsets_of_array_elements_agree(tmp_path: Path) -> None:
+    lines = [header()]
+    for name, dtype in ARRAYS.items():
+        lines.append(f"static_assert(sizeof({name}) == {dtype.itemsize});")
+        for field, (_, offset, *_) in (dtype.fields or {}).items():
+            lines.append(f'static_assert(__builtin_offsetof({name}, {field}) == {offset}, "{field}");')
+    assert compiled("\n".join(lines), tmp_path) == ""
 
 
 def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:

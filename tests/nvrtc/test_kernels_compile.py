@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from motiflux.codegen.kernels import all_sources, reachable_sources
+from motiflux.codegen.all_kernels import all_sources, reachable_sources
 from motiflux.jit import Source
 from tests.nvrtc.budgets import FILE, Budgets, as_json
 from tests.nvrtc.resources import Resources, parse_resources

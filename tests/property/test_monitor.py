@@ -6,7 +6,7 @@ import dataclasses
 import tempfile
 from collections import Counter, deque
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -181,6 +181,9 @@ def worlds(draw: st.DrawFn) -> tuple[strategies.Case, dict[str, Any]]:
 class MonitorMachine(RuleBasedStateMachine):
     """Two monitors, one listing and one counting, beside a world and the reference."""
 
+    placement: ClassVar[dict[str, Any]] = {}
+    """Where updates are matched: arguments of both monitors."""
+
     @initialize(world=worlds(), data=st.data())
     def start(self, world: Any, data: Any) -> None:
         case, drawn = world
@@ -190,7 +193,7 @@ class MonitorMachine(RuleBasedStateMachine):
         self.world = World(case, self.options, times)
         self.time = max((time for time in times or [] if time is not None), default=0.0)
         self.watched: list[Watched] = []
-        given: dict[str, Any] = dict(self.options)
+        given: dict[str, Any] = self.options | self.placement
         attributes = {}
         if times is not None and self.time > 0:
             attributes["edge_attributes"] = {"time": times}
@@ -264,7 +267,7 @@ class MonitorMachine(RuleBasedStateMachine):
             for name in ("listing", "counting"):
                 path = Path(folder, name)
                 getattr(self, name).save(path)
-                setattr(self, name, mf.Monitor.load(path))
+                setattr(self, name, mf.Monitor.load(path, **self.placement))
 
     @rule(data=st.data())
     def refused(self, data: Any) -> None:

@@ -79,15 +79,24 @@ def streams(graph: mf.Graph, pattern: mf.Pattern, folder: Path) -> None:
     monitor = mf.Monitor(graph, [pattern], mode="batch", matches=True)
     with monitor:
         assert_type(monitor.directed, bool)
+        assert_type((monitor.engine, monitor.device), tuple[str, str])
         assert_type(monitor.options, dict[str, Any])
         delta = monitor.apply(updates)
         assert_type(delta, mf.Delta)
         assert_type(delta[pattern], mf.PatternDelta)
-    numbered = mf.Monitor(mf.Graph.from_edges([(1, 2)]), "(a)--(b)--(c)", matches=True)
+    numbered = mf.Monitor(
+        mf.Graph.from_edges([(1, 2)]),
+        "(a)--(b)--(c)",
+        matches=True,
+        device="cpu",
+        engine="cpu",
+        gpu_memory="1GiB",
+    )
     source = mf.open_source(folder / "updates.stream")
     with numbered:
         totals = numbered.run(source, sink)
         assert_type(totals, mf.Totals)
+        assert_type((totals.engine, totals.device), tuple[str, str])
 
 
 def sink(found: mf.FoundMatches) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from motiflux.stream.matching.engine import ENGINES
+from tests import stream_engines
 from tests.data_paths import shared_path
 from tests.unit.cli_run import motiflux, motiflux_process, only_json
 from tests.waiting import wait_until
@@ -338,3 +340,24 @@ def json_of(text: str) -> dict[str, Any]:
     found = json.loads(text)
     assert isinstance(found, dict)
     return found
+
+
+def test_updates_are_matched_on_a_device(stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENGINES, "changing", stream_engines.__name__)
+    saved = stream.parent / "saved.mfg"
+    placement = ("--device", "cuda:1", "--engine", "changing", "--gpu-memory", "1GiB", "--json")
+    first = motiflux("watch", "none", stream, "--pattern", TRIANGLE, "--save", saved, *placement)
+    stream.write_text(STREAM + "e 1 2\n")
+    second = motiflux("watch", "none", stream, "--resume", saved, *placement)
+    without = motiflux("watch", "none", stream, "--pattern", TRIANGLE, "--json")
+    found = [only_json(result) for result in (first, second, without)]
+    assert [(one["engine"], one["device"]) for one in found] == [("plain", "cuda:1")] * 2 + [("cpu", "cpu")]
+    counts = [(one["patterns"][0]["positive"], one["patterns"][0]["negative"]) for one in found]
+    assert counts == [(6, 6), (6, 0), (12, 6)]
+
+
+def test_a_device_that_is_not_here_is_an_error(stream: Path) -> None:
+    for options in (["--device", "cuda:99"], ["--device", "cpu", "--engine", "changing"]):
+        result = motiflux("watch", "none", stream, "--pattern", TRIANGLE, "--json", *options)
+        assert result.exit_code != 0
+        assert "device" in result.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from motiflux.codegen.kernels import all_sources
+from motiflux.codegen.all_kernels import all_sources
 from scripts import racecheck, racecheck_workload
 from scripts.racecheck import (
     HEADERS,

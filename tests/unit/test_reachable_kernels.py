@@ -9,7 +9,8 @@ from itertools import product
 import numpy as np
 
 import motiflux as mf
-from motiflux.codegen.kernels import Goal, all_sources, reachable_sources, search_source
+from motiflux.codegen.all_kernels import all_sources, reachable_sources
+from motiflux.codegen.kernels import Goal, search_source
 from motiflux.codegen.tails import device_tail
 from motiflux.gpu.strategy import DeviceFacts, counting_goal, search_kernel
 from motiflux.plan import Plan

@@ -51,6 +51,14 @@ class OnError(StrEnum):
     SKIP = "skip"
 
 
+class Engine(StrEnum):
+    """What matches the updates."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CHANGING = "changing"
+
+
 GraphArgument = Annotated[
     Path,
     typer.Argument(
@@ -200,4 +208,7 @@ ResumeOption = Annotated[
         "STREAM and the output continue from the saved positions.",
         show_default=False,
     ),
+]
+EngineOption = Annotated[
+    Engine, typer.Option(help="Engine that matches the updates.", rich_help_panel=opt.MORE)
 ]

@@ -7,13 +7,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from motiflux.codegen.local_counts_kernels import LocalCountKernel, local_counts_source
-from motiflux.codegen.sampling import ESTIMATORS, bits_source, draw_source, draw_sources
-from motiflux.codegen.space import space_source
-from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
-from motiflux.plan.neighborhood.universal_vertex import neighborhood_shape
 from motiflux.plan.shape import PlanShape, StepShape
 from motiflux.plan.shape import Source as PlanSource
 
@@ -64,62 +59,6 @@ DEFAULT_LANES = {
     Goal.NESTED: LANES[2:],
 }
 """Numbers of lanes with the default tuning; if there are two, the first one is for very short rows."""
-_DEFAULT_STEALING = "passive"
-
-
-def all_sources() -> list[Source]:
-    """Return all general kernels, and some for one shape: a release must be able to compile all of them."""
-    searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
-    cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
-    cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.STORE)]
-    diamonds = [search_source(goal, 16, _DIAMOND) for goal in (Goal.COUNT, Goal.TAIL)]
-    stealing = [
-        search_source(goal, lanes, shape, within=within)
-        for within in WITHIN_BLOCK
-        for goal, lanes, shape in _STEALING
-    ]
-    tables = [local_counts_source(kernel, ENTRY) for kernel in LocalCountKernel]
-    others = [
-        clique_source(),
-        triangle_source(),
-        universal_vertex_source(),
-        universal_vertex_source(_WHEEL),
-        *tables,
-        *ring_sources(),
-        rmat_source(),
-        number_source(),
-        space_source(),
-        *draw_sources(),
-    ]
-    return [*searches, *cliques, *diamonds, *stealing, *others]
-
-
-def reachable_sources() -> list[Source]:
-    """Return the kernels that calls with the default tuning can use.
-
-    Kernels for the shape of one plan are not included: their number has no limit. `motiflux.gpu.strategy`
-    chooses the search kernels; ``tests/unit/test_reachable_kernels.py`` compares.
-    """
-    searches = [search_source(goal, lanes) for goal in Goal for lanes in DEFAULT_LANES[goal]]
-    # Groups of a block share work if four levels or more are matched, unlike with stars and nested tails.
-    stealing = [
-        search_source(goal, lanes, within=_DEFAULT_STEALING)
-        for goal in (Goal.COUNT, Goal.STORE, Goal.TAIL)
-        for lanes in DEFAULT_LANES[goal]
-    ]
-    return [
-        *searches,
-        *stealing,
-        clique_source(),
-        triangle_source(),
-        universal_vertex_source(),
-        *(local_counts_source(kernel, ENTRY) for kernel in LocalCountKernel),
-        rmat_source(),
-        number_source(),
-        space_source(),
-        *(draw_source(estimator) for estimator in ESTIMATORS.values()),
-        bits_source(),
-    ]
 
 
 def clique_source() -> Source:
@@ -181,40 +120,6 @@ def clique(vertices: int) -> PlanShape:
             )
         )
     return PlanShape(tuple(steps))
-
-
-_BOTH = tuple(PlanSource(level, Direction.EITHER) for level in (0, 1))
-_DIAMOND = PlanShape(
-    (
-        StepShape(bounds_out=True),
-        StepShape(_BOTH[:1], after=(0,), bounds_out=True),
-        StepShape(_BOTH, anchor=1),
-        StepShape(reuse=2, anchor=1, after=(2,)),
-    )
-)
-"""Two adjacent vertices with two common neighbours: the last step reuses the candidates of the one before."""
-_STEALING = (
-    (Goal.COUNT, LANES[0], None),
-    *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.NESTED)),
-    *((Goal.STORE, lanes, None) for lanes in LANES[:2]),
-    (Goal.COUNT, LANES[2], clique(5)),
-    (Goal.TAIL, LANES[2], _DIAMOND),
-)
-"""Kernels of `all_sources` with stealing within blocks: goals with their default lanes."""
-
-
-_ALL_THREE = tuple(PlanSource(level, Direction.EITHER) for level in (0, 1, 2))
-_WHEEL = neighborhood_shape(
-    (
-        StepShape(),
-        StepShape(_BOTH[:1]),
-        StepShape(_BOTH[:1], after=(1,)),
-        StepShape(_ALL_THREE, after=(1,)),
-        StepShape(_ALL_THREE, after=(3,)),
-    ),
-    (0, 0, 0, 0),
-)
-"""A universal vertex and a cycle of four."""
 
 
 def search_source(

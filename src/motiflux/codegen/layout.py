@@ -431,7 +431,12 @@ class Split(ctypes.Structure):
     """``match::Split``."""
 
     __slots__ = ()
-    _fields_ = [("cursor", Cursor), ("level", _u32), ("vertices", _u32 * MAX_PATTERN_VERTICES)]
+    _fields_ = [
+        ("cursor", Cursor),
+        ("level", _u32),
+        ("root", _u32),
+        ("vertices", _u32 * MAX_PATTERN_VERTICES),
+    ]
 
 
 class KeptNumber(ctypes.Structure):

@@ -116,9 +116,7 @@ def _checked(
     return Request(
         semantics=check_word("semantics", semantics, Semantics),
         symmetry=check_word("symmetry", symmetry, Symmetry),
-        device=device
-        if isinstance(device, str) and is_device(device)
-        else _one_of("device", device, ("auto", "cpu", *known_devices())),
+        device=check_device(device),
         engine=_one_of("engine", engine, ("auto", *ENGINES)),
         limit=None if limit is None else check_integer("limit", limit, 0, or_none=True),
         timeout=None if timeout is None else check_seconds("timeout", timeout),
@@ -128,6 +126,19 @@ def _checked(
         progress=progress,
         devices=check_devices(devices, device),
     )
+
+
+def check_device(device: str) -> str:
+    """Return the argument ``device=``; whether the device is present is checked when it is opened.
+
+    Raises
+    ------
+    ArgumentError
+        There is no device of this name.
+    """
+    if isinstance(device, str) and is_device(device):
+        return device
+    return _one_of("device", device, ("auto", "cpu", *known_devices()))
 
 
 def _one_of(argument: str, value: str, allowed: tuple[str, ...]) -> str:

@@ -19,6 +19,7 @@ from motiflux.result.count import Count
 from motiflux.stream.checkpoint import read_checkpoint
 from motiflux.stream.matching.changing import Changing, Terms
 from motiflux.stream.matching.delta import Delta, chosen_pattern
+from motiflux.stream.matching.engine import Placement, UnmatchedPatternError
 from motiflux.stream.options import Options
 from motiflux.stream.run.loop import Progress, Run
 from motiflux.stream.run.totals import Totals
@@ -28,7 +29,7 @@ from motiflux.stream.sources.convert import as_source
 from motiflux.stream.updates import Row, Updates
 from motiflux.stream.window import WindowLength
 from motiflux.types import Label, VertexId
-from motiflux.words import ModeName, SemanticsName, SymmetryName
+from motiflux.words import DeviceName, ModeName, SemanticsName, SymmetryName
 
 
 class Monitor(Changing, Kept):
@@ -75,15 +76,24 @@ class Monitor(Changing, Kept):
     threads
         Threads that read the graph and match the updates of one call; default: as many as this process may
         run on.
+    device
+        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``: where updates are matched. ``"auto"`` is the CPU.
+    engine
+        ``"cpu"``, or ``"changing"`` on a GPU; ``"auto"``: the engine of the device. Results are equal.
+    gpu_memory
+        Maximum memory on the GPU: bytes, or text such as ``"8GiB"``.
     tuning
         Ablation switches, see `motiflux.config.TUNING`.
 
     Raises
     ------
     ArgumentError
-        An unknown mode, semantics or symmetry, or a pattern with conditions on attributes.
+        An unknown mode, semantics or symmetry, or a pattern with conditions on attributes, or one that the
+        engine cannot match.
     PatternError
         A pattern does not fit this graph.
+    DeviceError
+        The device cannot be used, or the engine does not run on it.
 
     Notes
     -----
@@ -120,6 +130,9 @@ class Monitor(Changing, Kept):
         disorder: str | None = None,
         edge_times: str | None = None,
         threads: int | None = None,
+        device: DeviceName = "auto",
+        engine: str = "auto",
+        gpu_memory: int | str | None = None,
         tuning: Mapping[str, str] | None = None,
     ) -> None:
         graph = data_graph(graph)
@@ -135,7 +148,13 @@ class Monitor(Changing, Kept):
             disorder=disorder,
             tuning=tuning,
         )
-        super().__init__(graph, options, edge_times=edge_times, threads=resolve_threads(threads))
+        super().__init__(
+            graph,
+            options,
+            edge_times=edge_times,
+            threads=resolve_threads(threads),
+            placement=Placement.of(device, engine, gpu_memory),
+        )
         many: Any = [patterns] if is_one_pattern(patterns) else patterns
         if isinstance(many, Mapping):
             raise ArgumentError("patterns", "a pattern, or a list of patterns", type(many).__name__)
@@ -418,26 +437,40 @@ class Monitor(Changing, Kept):
         return self._alone(lambda: self._save(path, position))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        threads: int | None = None,
+        device: DeviceName = "auto",
+        engine: str = "auto",
+        gpu_memory: int | str | None = None,
+    ) -> Self:
         """Return a saved monitor; it gives the same results as the original monitor.
 
         Parameters
         ----------
         path
             A file of `save`.
-        threads
-            As for `Monitor`.
+        threads, device, engine, gpu_memory
+            As for `Monitor`; files do not have them.
 
         Raises
         ------
         FormatError
             The file has another format or a newer version, or is damaged.
+        ArgumentError, DeviceError
+            As for `Monitor`.
         """
+        place: dict[str, Any] = {"device": device, "engine": engine, "gpu_memory": gpu_memory}
+        Placement.of(**place)
         threads = resolve_threads(threads)
         saved = read_checkpoint(checked_path(path))
         try:
-            monitor = cls(saved.graph(), threads=threads, **saved.options)
+            monitor = cls(saved.graph(), threads=threads, **place, **saved.options)
             monitor._restore(saved)
+        except UnmatchedPatternError:
+            raise
         except (KeyError, TypeError, ArgumentError, GraphError) as error:
             raise FormatError(Path(path), f"the facts are damaged: {type(error).__name__}: {error}") from None
         return monitor

@@ -84,6 +84,7 @@ class Kept(Core):
             sources, targets, labels, since = (saved.arrays[name] for name in _WINDOW_ARRAYS)
             native.fill_window(sources, targets, edge_codes[labels], since, saved.facts["came"])
         self._native = native
+        self._connect()
         self._numbering.clock.latest = saved.facts["latest"]
         kind = saved.facts.get("time_kind", 0)  # checkpoints of earlier versions have none
         self._numbering.clock.kind = TimeKind(kind) if kind else None

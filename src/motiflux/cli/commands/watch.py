@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 HELP = "Apply the edge insertions and deletions of STREAM to GRAPH; report matches that appear and vanish."
 
-_ENGINE = _DEVICE = "cpu"
-
 
 def run(
     context: typer.Context,
@@ -59,6 +57,9 @@ def run(
     save: wopt.SaveOption = None,
     save_every: wopt.SaveEveryOption = None,
     resume: wopt.ResumeOption = None,
+    device: opt.DeviceOption = "auto",
+    engine: wopt.EngineOption = wopt.Engine.AUTO,
+    gpu_memory: opt.GpuMemoryOption = None,
     threads: opt.ThreadsOption = None,
     settings: opt.TuningOption = None,
     as_json: opt.JsonOption = False,
@@ -79,6 +80,7 @@ def run(
         "tuning": opt.tuning_of(settings),
         "threads": threads,
     }
+    placement: dict[str, Any] = {"device": device, "engine": engine.value, "gpu_memory": gpu_memory}
     outputs = outputs or []
     _check_together(limit, outputs, save, save_every, resume)
     _check_edge_times(edge_times, window, graph, resume)
@@ -91,7 +93,7 @@ def run(
     )
     earlier = None
     if resume is not None:
-        earlier = Earlier(resume, threads)
+        earlier = Earlier(resume, threads, placement)
         given = {"graph": graph, "stream": stream, "columns": columns, "missing": missing}
         earlier.check({**_given(context), **given})
         task = task.going_on(earlier)
@@ -103,7 +105,7 @@ def run(
     source = task.source(earlier, follow=follow, on_error=on_error.value)
     if earlier is None:
         options["edge_times"] = edge_times
-        monitor = _begun(task, sink, options, directed=directed, progress=progress)
+        monitor = _begun(task, sink, options | placement, directed=directed, progress=progress)
     else:
         monitor = earlier.monitor
     content = earlier.content if earlier is not None else None
@@ -297,8 +299,8 @@ def _fields(patterns: list[str], totals: "mf.Totals") -> dict[str, Any]:
         "updates_per_second": totals.updates_per_second,
         "latency_us": {name: getattr(latency, name, None) for name in ("p50", "p90", "p99", "max")},
         "complete": totals.complete,
-        "engine": _ENGINE,
-        "device": _DEVICE,
+        "engine": totals.engine,
+        "device": totals.device,
     }
 
 

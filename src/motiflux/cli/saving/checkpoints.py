@@ -118,8 +118,8 @@ class Earlier:
     ----------
     path
         The checkpoint.
-    threads
-        For the monitor.
+    threads, placement
+        For the monitor; the latter are `device`, `engine` and `gpu_memory`.
 
     Raises
     ------
@@ -129,11 +129,11 @@ class Earlier:
         It has no position in a stream.
     """
 
-    def __init__(self, path: Path, threads: int | None) -> None:
+    def __init__(self, path: Path, threads: int | None, placement: dict[str, Any]) -> None:
         import motiflux as mf
 
         self.path = path
-        self.monitor = mf.Monitor.load(path, threads=threads)
+        self.monitor = mf.Monitor.load(path, threads=threads, **placement)
         position = self.monitor.source_position
         if isinstance(position, list) and len(position) == 2:
             position = {"line": position[0], "offset": position[1]}

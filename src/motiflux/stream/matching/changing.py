@@ -98,6 +98,8 @@ class Changing(Core):
             native = self._open()
             native.begin()
             marked = self._mark()
+            if self._engine is not None:
+                self._engine.begin(native, self._threads)
             changes, known = work(None if terms.timeout is None else start + terms.timeout)
             delta = self._delta_of(changes, known, time.perf_counter() - start)
             if terms.give is not None:
@@ -117,6 +119,8 @@ class Changing(Core):
                 try:
                     native.take_back()
                     self._back_to(marked)
+                    if self._engine is not None:
+                        self._engine.abandon()
                     marked = None
                 except KeyboardInterrupt as interrupt:  # from the beginning: nothing stays half done
                     interrupted_by = interrupt
@@ -131,11 +135,11 @@ class Changing(Core):
             raise
 
     def _delta_of(self, changes: Changes, known: dict[str, Any], seconds: float) -> Delta:
-        return Delta(changes, seconds=seconds, **known)
+        return Delta(changes, seconds=seconds, engine=self.engine, device=self.device, **known)
 
     def _no_delta(self, seconds: float) -> Delta:
         """Return the delta of a call that was stopped."""
-        return Delta(self._changes(None), updates=0, seconds=seconds, complete=False)
+        return self._delta_of(self._changes(None), {"updates": 0, "complete": False}, seconds)
 
     def _changes(self, found: _native.Found | None) -> Changes:
         watched = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]

@@ -17,6 +17,7 @@ from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.delta import Transversal, delta_plans, transversals
+from motiflux.stream.matching.engine import HOST, Placement, UnmatchedPatternError
 from motiflux.stream.matching.native import PlanWriter, bind_growing, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
 from motiflux.stream.options import Options
@@ -67,11 +68,22 @@ class Core:
         The attribute of the graph's edges with their times.
     threads
         Threads that match at once.
+    placement
+        Where updates are matched.
     """
 
-    def __init__(self, graph: Graph, options: Options, *, edge_times: str | None, threads: int) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        options: Options,
+        *,
+        edge_times: str | None,
+        threads: int,
+        placement: Placement,
+    ) -> None:
         self._options = options
         self._threads = threads
+        self._engine = placement.open()
         self._call: Call | None = None
         self._base = graph
         self._numbering = Numbering(graph, options.clock())
@@ -79,9 +91,11 @@ class Core:
         self._native_terms: _native.Terms | None = None
         # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.
         self.takes_plain_updates = options.span is None and not options.strict
+        self.takes_quiet_batches = self.takes_plain_updates and self._engine is None
         self._watched: dict[Pattern, Watched] = {}
         self._snapshot: Graph | None = graph
         self._fill_window(edge_times)
+        self._connect()
         self.updates_applied = 0
         """Updates that were given to `apply` so far."""
         self.batches_applied = 0
@@ -92,6 +106,11 @@ class Core:
         """Updates that the last `run` took from its source and did not apply: because of the time limit,
         Ctrl-C, an error of the sink, or because they were refused. Files return them again from
         `source_position`; queues do not."""
+
+    def _connect(self) -> None:
+        """Have the engine match the updates of the native monitor, if there is an engine."""
+        if self._engine is not None:
+            self._native.match_elsewhere(self._engine.match)
 
     def _fill_window(self, edge_times: str | None) -> None:
         options = self._options
@@ -163,6 +182,9 @@ class Core:
         """Give back the memory; the monitor cannot be used any more."""
         if self._native is not None and self._native.noops_awaited:
             self._native.write_put_off()
+        if self._native is not None and self._engine is not None:
+            self._native.match_elsewhere(None)
+            self._engine.close()
         self._native = None  # type: ignore[assignment]
         self._snapshot = None
 
@@ -170,6 +192,16 @@ class Core:
     def mode(self) -> str:
         """``"sequence"`` or ``"batch"``."""
         return self._options.mode
+
+    @property
+    def engine(self) -> str:
+        """What matches the updates: ``"cpu"``, or an engine on a GPU."""
+        return HOST if self._engine is None else self._engine.name
+
+    @property
+    def device(self) -> str:
+        """The device of the engine: ``"cpu"`` or a GPU."""
+        return HOST if self._engine is None else self._engine.device
 
     @property
     def options(self) -> dict[str, Any]:
@@ -250,7 +282,7 @@ class Core:
             symmetry=self._options.symmetry,
             counting=not listed,
             merge=self._options.switches["orbits"] == "on",
-            tail=self._options.switches["tail"] == "on",
+            tail=self._options.switches["tail"] == "on" and self._engine is None,
             reuse=self._options.switches["reuse"] == "on",
         )
         # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
@@ -265,6 +297,7 @@ class Core:
         try:
             writer.find_vertices(self._numbering.vertex_of)
             native.add_pattern(slot, [writer.write(plan, canonical) for plan in plans], listed)
+            self._check_plans(added, slot)
             self._numbering.await_ids(writer.awaited)
             self._watched[added] = Watched(slot, listed, tuple(writer.lists))
         except BaseException:
@@ -272,6 +305,15 @@ class Core:
             self._forget(slot, writer.lists)
             raise
         return added
+
+    def _check_plans(self, added: Pattern, slot: int) -> None:
+        """Refuse a pattern that the engine cannot match."""
+        if self._engine is None:
+            return
+        plans = [self._native.plan(number) for number in range(self._native.num_plans)]
+        why_not = self._engine.check([plan for plan in plans if plan[0] == slot])
+        if why_not is not None:
+            raise UnmatchedPatternError(self._engine, why_not, str(added))
 
     def _drop(self, removed: Pattern) -> None:
         watched = self._watched.pop(removed)

@@ -197,6 +197,8 @@ class Delta:
         False after a timeout; no update of the call is applied then.
     found_noops
         Counts `noops`.
+    engine, device
+        What matched the updates, and where.
     """
 
     patterns: Mapping[Pattern, PatternDelta]
@@ -207,6 +209,8 @@ class Delta:
     seconds: float = 0.0
     complete: bool = True
     found_noops: Noops = field(default=Noops(0), repr=False)
+    engine: str = "cpu"
+    device: str = "cpu"
 
     @property
     def noops(self) -> int:

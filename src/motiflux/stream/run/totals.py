@@ -107,6 +107,8 @@ class Totals:
         Whether the source ended or the limit was reached; False after a timeout or Ctrl-C.
     stopped_by
         The interrupt that ended it, if one did.
+    engine, device
+        What matched the updates, and where.
     """
 
     patterns: tuple[PatternTotal, ...]
@@ -121,6 +123,8 @@ class Totals:
     latency: Latency | None
     complete: bool
     stopped_by: KeyboardInterrupt | None = field(default=None, compare=False)
+    engine: str = "cpu"
+    device: str = "cpu"
 
     @property
     def updates_per_second(self) -> float:
@@ -157,9 +161,16 @@ class PatternNumbers:
 
 
 class Sums:
-    """Adds up the results of batches."""
+    """Adds up the results of batches.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    engine, device
+        What matches the updates, and where.
+    """
+
+    def __init__(self, engine: str, device: str) -> None:
+        self._engine, self._device = engine, device
         self._numbers = PatternNumbers()
         self._counts: list[tuple[int, int]] = []
         self.latencies = Latencies()
@@ -242,4 +253,6 @@ class Sums:
             self.latencies.summary(),
             complete,
             stopped_by,
+            self._engine,
+            self._device,
         )

@@ -138,7 +138,10 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     LevelState* theirs = levels_of(group);
     for (std::uint32_t before = lanes_.lane(); before < level; before += Lanes::kLanes)
       theirs[before].vertex = this->vertex(before);
-    if (lanes_.leads()) theirs[level].cursor = given;
+    if (lanes_.leads()) {
+      theirs[level].cursor = given;
+      if constexpr (Plan::kChanging) theirs[0].base_size = this->root();
+    }
     lanes_.sync();
     if (lanes_.leads()) {
       count_split();
@@ -184,7 +187,10 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     for (std::uint32_t before = lanes_.lane(); before < stolen.level; before += Lanes::kLanes)
       shared_.levels[before].vertex = theirs[before].vertex;
     cursor_ = walk_over(offers.walks[stolen.group], stolen.range);
-    if (lanes_.leads()) shared_.levels[stolen.level].cursor = cursor_;
+    if (lanes_.leads()) {
+      shared_.levels[stolen.level].cursor = cursor_;
+      if constexpr (Plan::kChanging) shared_.levels[0].base_size = theirs[0].base_size;
+    }
     lanes_.sync();
     if (lanes_.leads()) release_offer(offers.words[stolen.group]);
     this->begin_split(stolen.level);

@@ -16,11 +16,12 @@ class Counting : public EveryLevel {
     return search.plan().at(search.last(), [&](const auto& step) {
       const view::StepShape shape = step.shape();
       const bool serves_once = static_cast<std::uint32_t>(shape.anchor) + 1 == search.last();
-      if (!serves_once || shape.source_count + (shape.reuse != view::kNoReuse) == 1) return false;
-      const Gathered gathered =
-          gather(search.lanes(), search.shared(), step, search.bounds(shape.after, shape.before));
-      search.spend(gathered.shortest().size() / Lanes::kLanes);
-      found_ += count_common(search.lanes(), gathered,
+      const bool one = shape.source_count + (shape.reuse != view::kNoReuse) == 1;
+      if (!serves_once || (one && !Search::kChanging)) return false;
+      const auto sets = search.gathered(step, search.bounds(shape.after, shape.before));
+      if (Search::kChanging && sets.is_set()) return false;
+      search.spend(sets.shortest().size() / Lanes::kLanes);
+      found_ += count_common(search.lanes(), sets,
                              [&](std::uint32_t candidate) { return search.accepts(step, candidate); });
       return true;
     });
@@ -30,7 +31,7 @@ class Counting : public EveryLevel {
   MOTIFLUX_DEVICE bool take_last(Search& search, sets::Span candidates) {
     search.plan().at(search.last(), [&](const auto& step) {
       const view::StepShape shape = step.shape();
-      if ((shape.not_out | shape.not_in) == 0)
+      if (Search::kChanging || (shape.not_out | shape.not_in) == 0)
         count_distinct(search, shape.distinct, candidates);
       else
         count_each(search, candidates,
@@ -41,20 +42,26 @@ class Counting : public EveryLevel {
 
   template <class Search>
   MOTIFLUX_DEVICE bool take_strip(Search& search) {
-    if (search.task().flatten_last == 0) return false;
-    const std::uint32_t passed = search.cursor().waiting;
-    return search.plan().at(search.last(),
-                            [&](const auto& step) { return Strip(search, step, passed).count(found_); });
+    if constexpr (Search::kChanging) {
+      return false;
+    } else {
+      if (search.task().flatten_last == 0) return false;
+      const std::uint32_t passed = search.cursor().waiting;
+      return search.plan().at(search.last(),
+                              [&](const auto& step) { return Strip(search, step, passed).count(found_); });
+    }
   }
 
   // Only for plans of two levels, whose last level is a slice of a row.
   template <class Search>
   MOTIFLUX_DEVICE bool walk_last(Search& search) {
-    Cursor& walk = search.cursor();
-    count_each(search, {walk.base, walk.base + walk.end}, [&](std::uint32_t candidate) {
-      return search.plan().at(1, [&](const auto& step) { return search.accepts_first(step, candidate); });
-    });
-    walk.next = walk.end;
+    if constexpr (!Search::kChanging) {
+      Cursor& walk = search.cursor();
+      count_each(search, {walk.base, walk.base + walk.end}, [&](std::uint32_t candidate) {
+        return search.plan().at(1, [&](const auto& step) { return search.accepts_first(step, candidate); });
+      });
+      walk.next = walk.end;
+    }
     return true;
   }
 
@@ -63,8 +70,12 @@ class Counting : public EveryLevel {
     const std::uint64_t found = search.lanes().sum(found_);
     found_ = 0;
     if (found == 0 || !search.lanes().leads()) return;
-    device::add_128(search.task().control->found, found);
-    search.check_limit();
+    if constexpr (Search::kChanging) {
+      device::add_128(search.plan().total(), found);
+    } else {
+      device::add_128(search.task().control->found, found);
+      search.check_limit();
+    }
   }
 
  private:

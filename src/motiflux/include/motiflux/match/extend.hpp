@@ -18,8 +18,11 @@ struct Gathered {
   std::uint32_t driver;
 
   MOTIFLUX_DEVICE sets::Span shortest() const { return spans[driver]; }
+  // Whether the intersection is the shortest set itself.
+  MOTIFLUX_DEVICE bool is_set() const { return count <= 1; }
 
-  MOTIFLUX_DEVICE bool others_contain(std::uint32_t candidate) const {
+  // Whether all sets have an entry of the shortest one.
+  MOTIFLUX_DEVICE bool have(std::uint64_t, std::uint32_t candidate) const {
     for (std::uint32_t s = 0; s < count; ++s)
       if (s != driver && !sets::contains(spans[s], candidate)) return false;
     return true;
@@ -54,14 +57,14 @@ MOTIFLUX_DEVICE Gathered gather(const Lanes& lanes, const SharedState& shared, c
 }
 
 // Writes the intersection to `out`, which has room for the shortest set; returns its size.
-template <class Lanes>
-MOTIFLUX_DEVICE std::uint32_t intersect(const Lanes& lanes, const Gathered& gathered, std::uint32_t* out) {
+template <class Lanes, class Sets>
+MOTIFLUX_DEVICE std::uint32_t intersect(const Lanes& lanes, const Sets& gathered, std::uint32_t* out) {
   const sets::Span walked = gathered.shortest();
   std::uint32_t written = 0;
   for (std::uint64_t strip = 0; strip < walked.size(); strip += Lanes::kLanes) {
     const std::uint64_t mine = strip + lanes.lane();
     const std::uint32_t candidate = mine < walked.size() ? walked.first[mine] : 0;
-    const bool kept = mine < walked.size() && gathered.others_contain(candidate);
+    const bool kept = mine < walked.size() && gathered.have(mine, candidate);
     const std::uint32_t keeping = lanes.ballot(kept);
     if (kept) out[written + count_bits(keeping & bits_below(lanes.lane()))] = candidate;
     written += count_bits(keeping);
@@ -71,13 +74,13 @@ MOTIFLUX_DEVICE std::uint32_t intersect(const Lanes& lanes, const Gathered& gath
 }
 
 // Counts this lane's candidates of the intersection for which accepts() is true.
-template <class Lanes, class Accepts>
-MOTIFLUX_DEVICE std::uint64_t count_common(const Lanes& lanes, const Gathered& gathered, Accepts&& accepts) {
+template <class Lanes, class Sets, class Accepts>
+MOTIFLUX_DEVICE std::uint64_t count_common(const Lanes& lanes, const Sets& gathered, Accepts&& accepts) {
   const sets::Span walked = gathered.shortest();
   std::uint64_t found = 0;
   for (std::uint64_t mine = lanes.lane(); mine < walked.size(); mine += Lanes::kLanes) {
     const std::uint32_t candidate = walked.first[mine];
-    found += gathered.others_contain(candidate) && accepts(candidate);
+    found += gathered.have(mine, candidate) && accepts(candidate);
   }
   return found;
 }

@@ -5,6 +5,7 @@
 #include "motiflux/match/extend.hpp"
 #include "motiflux/match/plan_policy.hpp"
 #include "motiflux/match/task.hpp"
+#include "motiflux/match/timed_sets.hpp"
 
 namespace motiflux::match {
 
@@ -15,6 +16,7 @@ template <class Plan, class Lanes>
 class Levels {
  public:
   using Group = Lanes;
+  static constexpr bool kChanging = Plan::kChanging;
 
   MOTIFLUX_DEVICE Levels(const Plan& plan, const Task& task, unsigned char* shared_memory, std::uint32_t last)
       : plan_(plan),
@@ -23,7 +25,7 @@ class Levels {
         last_(last) {}
 
   MOTIFLUX_DEVICE const Lanes& lanes() const { return lanes_; }
-  MOTIFLUX_DEVICE const Plan& plan() const { return plan_; }
+  MOTIFLUX_DEVICE const typename Plan::Held& plan() const { return plan_; }
   MOTIFLUX_DEVICE const Task& task() const { return task_; }
   MOTIFLUX_DEVICE const SharedState& shared() const { return shared_; }
   MOTIFLUX_DEVICE std::uint32_t last() const { return last_; }
@@ -36,7 +38,10 @@ class Levels {
   // Whether a candidate passes all rules of a level.
   template <class Step>
   MOTIFLUX_DEVICE bool accepts(const Step& step, std::uint32_t candidate) const {
-    return rules::accepts(step.shape(), step.bounds(), task_.out, task_.in, candidate, vertices());
+    if constexpr (Plan::kChanging)  // plans of updates bound no degrees and are not induced
+      return rules::is_distinct(step.shape().distinct, candidate, vertices());
+    else
+      return rules::accepts(step.shape(), step.bounds(), task_.out, task_.in, candidate, vertices());
   }
 
   // The same for level 1, whose candidates come only from the row of its first source.
@@ -52,7 +57,10 @@ class Levels {
 
   template <class Step>
   MOTIFLUX_DEVICE bool accepts_at(std::uint32_t level, const Step& step, std::uint32_t candidate) const {
-    return level == 1 ? accepts_first(step, candidate) : accepts(step, candidate);
+    if constexpr (Plan::kChanging)
+      return accepts(step, candidate);
+    else
+      return level == 1 ? accepts_first(step, candidate) : accepts(step, candidate);
   }
 
   // A bit for each lane whose candidate of the strip that starts at `first` passes all rules of a level.
@@ -63,20 +71,29 @@ class Levels {
     }));
   }
 
+  // The sets of a step, within bounds.
+  template <class Step>
+  MOTIFLUX_DEVICE auto gathered(const Step& step, const rules::Bounds& allowed) const {
+    if constexpr (Plan::kChanging)
+      return gather_timed(lanes_, shared_, step, allowed);
+    else
+      return gather(lanes_, shared_, step, allowed);
+  }
+
   // The level's set, within the order restrictions of kept sets; computed if it is not valid.
   template <class Step>
   MOTIFLUX_DEVICE sets::Span base(std::uint32_t level, const Step& step) {
     LevelState& state = shared_.levels[level];
     if ((place_.valid >> level & 1) == 0) {
       const std::uint32_t known = bits_below(static_cast<std::uint32_t>(step.shape().anchor) + 1);
-      const Gathered gathered =
-          gather(lanes_, shared_, step, bounds(step.shape().after & known, step.shape().before & known));
-      const std::uint32_t* set = gathered.shortest().first;
-      std::uint32_t size = static_cast<std::uint32_t>(gathered.shortest().size());
-      if (gathered.count > 1) {
+      const auto sets =
+          gathered(step, bounds(step.shape().after & known, step.shape().before & known));
+      const std::uint32_t* set = sets.shortest().first;
+      std::uint32_t size = static_cast<std::uint32_t>(sets.shortest().size());
+      if (!sets.is_set()) {
         spend(size / Lanes::kLanes);
         set = buffer(level);
-        size = intersect(lanes_, gathered, buffer(level));
+        size = intersect(lanes_, sets, buffer(level));
       }
       if (lanes_.leads()) {
         state.base = set;
@@ -110,6 +127,10 @@ class Levels {
     return rules::bounds(after, before, vertices());
   }
 
+  // The number of the update root, of searches that start from updates: kept with level 0, whose set is not
+  // needed.
+  MOTIFLUX_DEVICE std::uint32_t root() const { return shared_.levels[0].base_size; }
+
   MOTIFLUX_DEVICE void spend(std::uint64_t steps) {
     const std::int32_t turns = steps < kBudget ? static_cast<std::int32_t>(steps) : kBudget;
     budget_ -= turns;
@@ -124,7 +145,15 @@ class Levels {
   }
 
  protected:
-  const Plan& plan_;
+  // Has the plan of the root that shared memory names.
+  MOTIFLUX_DEVICE void select_root() {
+    if constexpr (Plan::kChanging) {
+      plan_.select(root());
+      last_ = plan_.levels() - 1;
+    }
+  }
+
+  typename Plan::Held plan_;
   const Task& task_;
   Lanes lanes_;
   SharedState shared_;

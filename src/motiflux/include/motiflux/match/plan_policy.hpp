@@ -8,6 +8,9 @@
 //   step.renews()    the levels whose set depends only on this level and earlier ones: recomputed
 //                    when this level's vertex changes
 //   step.source(i)   the rows of the step's i-th source and the level whose vertex picks the row
+//
+// `Held` is what a group of lanes keeps of the policy; `kChanging` says that searches start from updates and
+// read rows of a changing graph (match/changing_plan.hpp).
 #pragma once
 
 #include "motiflux/view/adjacency.hpp"
@@ -24,6 +27,9 @@ struct SourceRows {
 
 // Any plan, as a kernel argument: 22 KB of constant memory. Compiled once; for cold queries.
 struct RuntimePlan {
+  static constexpr bool kChanging = false;
+  using Held = const RuntimePlan&;
+
   std::uint32_t level_count;
   view::StepShape shapes[view::kMaxLevels];
   view::StepArgs args[view::kMaxLevels];
@@ -64,6 +70,9 @@ struct RuntimePlan {
 // Labels, bounds and rows are arguments, so queries that differ only in these share one compilation.
 template <class Shape>
 struct StaticPlan {
+  static constexpr bool kChanging = false;
+  using Held = const StaticPlan&;
+
   view::StepArgs args[Shape::kLevels];
   view::Adjacency rows[Shape::kSources];
 

@@ -98,7 +98,11 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     for (std::uint32_t level = lanes_.lane(); level <= last_; level += Lanes::kLanes)
       shared_.levels[level] = levels[level];
     lanes_.sync();
-    if (place_.arc < place_.arc_end) find_row();
+    if constexpr (Plan::kChanging) {
+      if (place_.level > 0) this->select_root();
+    } else {
+      if (place_.arc < place_.arc_end) find_row();
+    }
   }
 
  private:
@@ -185,17 +189,48 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   MOTIFLUX_DEVICE bool next_slice(Goal& goal) {
     for (;;) {
       if (place_.arc == place_.arc_end && !take_chunk(goal)) return false;
-      const std::uint64_t row_end = task_.root.offsets[row_ + 1];
-      const std::uint64_t begin = place_.arc;
-      const std::uint64_t end = row_end < place_.arc_end ? row_end : place_.arc_end;
-      const std::uint32_t root = row_;
-      place_.arc = end;
-      if (place_.arc < place_.arc_end) next_row();
-      if (begin < end && open_root(root, begin, end)) {
-        place_.level = place_.floor = 1;
+      if constexpr (Plan::kChanging) {
+        if (open_update(goal, static_cast<std::uint32_t>(place_.arc++))) return true;
+        continue;
+      } else if (next_slice_of_row()) {
         return true;
       }
     }
+  }
+
+  MOTIFLUX_DEVICE bool next_slice_of_row() {
+    const std::uint64_t row_end = task_.root.offsets[row_ + 1];
+    const std::uint64_t begin = place_.arc;
+    const std::uint64_t end = row_end < place_.arc_end ? row_end : place_.arc_end;
+    const std::uint32_t root = row_;
+    place_.arc = end;
+    if (place_.arc < place_.arc_end) next_row();
+    if (begin == end || !open_root(root, begin, end)) return false;
+    place_.level = place_.floor = 1;
+    return true;
+  }
+
+  // Begins the search from an update, at level 2; false if that is over at once. A search has three levels or
+  // more: the host knows the matches of two.
+  template <class Goal>
+  MOTIFLUX_DEVICE bool open_update(Goal& goal, std::uint32_t number) {
+    const UpdateRoot& root = plan_.root(number);
+    if (root.slot != plan_.slot()) goal.report(*this);
+    lanes_.sync();  // no lane reads the old vertices any more
+    if (lanes_.leads()) {
+      shared_.levels[0].base_size = number;
+      shared_.levels[0].vertex = root.vertices[0];
+      shared_.levels[1].vertex = root.vertices[1];
+    }
+    lanes_.sync();
+    this->select_root();
+    place_.valid = 0;
+    place_.level = 1;
+    place_.floor = 2;
+    descend(goal);
+    if (place_.level == 2) return true;
+    place_.level = 0;
+    return false;
   }
 
   MOTIFLUX_DEVICE bool open_root(std::uint32_t root, std::uint64_t begin, std::uint64_t end) {
@@ -238,7 +273,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     const std::uint64_t before = taken * task_.stride + std::uint64_t{task_.first} * task_.chunk;
     place_.arc_end = task_.all_arcs - before;
     place_.arc = place_.arc_end - place_.chunk;
-    find_row();
+    if constexpr (!Plan::kChanging) find_row();
     return true;
   }
 

@@ -74,6 +74,7 @@ class Sharing : public Levels<Plan, Lanes> {
     if (lanes_.leads()) {
       split.cursor = given;
       split.level = level;
+      if constexpr (Plan::kChanging) split.root = this->root();
     }
     lanes_.sync();
     if (lanes_.leads()) {
@@ -108,7 +109,10 @@ class Sharing : public Levels<Plan, Lanes> {
     for (std::uint32_t before = lanes_.lane(); before < level; before += Lanes::kLanes)
       shared_.levels[before].vertex = split.vertices[before];
     cursor_ = split.cursor;
-    if (lanes_.leads()) shared_.levels[level].cursor = cursor_;
+    if (lanes_.leads()) {
+      shared_.levels[level].cursor = cursor_;
+      if constexpr (Plan::kChanging) shared_.levels[0].base_size = split.root;
+    }
     lanes_.sync();
     if (lanes_.leads()) release_wait_slot(work_queue, ticket);
     begin_split(level);
@@ -118,6 +122,7 @@ class Sharing : public Levels<Plan, Lanes> {
   // Begins a split at a level, from the root down: the vertices of all levels before are known.
   MOTIFLUX_DEVICE void begin_split(std::uint32_t level) {
     place_ = {0, 0, 1, 1, 0, level};
+    this->select_root();
     entered_ = false;
   }
 

@@ -78,6 +78,15 @@ class Listing : public EveryLevel {
     return first + rows <= task.row_capacity;
   }
 
+  // Of updates: the root, and as many levels as any plan has.
+  template <class Search>
+  static MOTIFLUX_DEVICE std::uint32_t columns_of(const Search& search) {
+    if constexpr (Search::kChanging)
+      return search.plan().columns();
+    else
+      return search.last() + 1;
+  }
+
   template <class Search>
   MOTIFLUX_DEVICE void write(const Search& search, const Cursor& walk, std::uint32_t kept,
                              std::uint64_t first) const {
@@ -87,13 +96,22 @@ class Listing : public EveryLevel {
     for (std::uint32_t place = lanes.lane(); place < kStaged; place += Lanes::kLanes)
       if (kept >> place & 1) staged[count_bits(kept & bits_below(place))] = walk.base[walk.next + place];
     lanes.sync();
-    const std::uint32_t columns = search.last() + 1;
+    const std::uint32_t columns = columns_of(search);
     const std::uint32_t words = count_bits(kept) * columns;
     std::uint32_t* out = task.rows + first * columns;
     // Word by word, so that writes coalesce.
     for (std::uint32_t word = lanes.lane(); word < words; word += Lanes::kLanes) {
-      const std::uint32_t level = task.column_levels[word % columns];
-      out[word] = level == search.last() ? staged[word / columns] : search.vertex(level);
+      const std::uint32_t column = word % columns;
+      if constexpr (Search::kChanging) {
+        const std::uint32_t level = column - 1;
+        out[word] = column == 0              ? search.root()
+                    : level == search.last() ? staged[word / columns]
+                    : level < search.last()  ? search.vertex(level)
+                                             : 0;
+      } else {
+        const std::uint32_t level = task.column_levels[column];
+        out[word] = level == search.last() ? staged[word / columns] : search.vertex(level);
+      }
     }
     lanes.sync();  // writes of rows precede the next staging
   }

@@ -21,6 +21,7 @@ inline constexpr std::int32_t kCheckTurns = 64;
 struct Split {
   Cursor cursor;  // `base` is valid only at level 1: other levels' sets are recomputed
   std::uint32_t level;
+  std::uint32_t root;                        // number of the update root, if there is one
   std::uint32_t vertices[view::kMaxLevels];  // of the levels before
 };
 

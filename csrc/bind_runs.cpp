@@ -1,0 +1,203 @@
+// Bindings of runs that are matched elsewhere.
+#include "bind_runs.hpp"
+
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "bind_checks.hpp"
+#include "bindings.hpp"
+#include "common/arrays.hpp"
+#include "common/free_gil.hpp"
+#include "common/parallel.hpp"
+#include "common/watched.hpp"
+
+namespace motiflux {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using dynamic::Vertex;
+using dynamic::Way;
+
+// Rows of graphs with fewer edges are made without looking at signals.
+constexpr std::uint64_t kBrief = 200'000;
+
+template <class T, int kDimensions>
+using Table = nb::ndarray<const T, nb::ndim<kDimensions>, nb::c_contig, nb::device::cpu>;
+
+// Gives an array of structs of words to NumPy as a table.
+template <class Word, class Values>
+nb::object as_table(Values&& values) {
+  using Struct = std::remove_pointer_t<decltype(values.data())>;
+  auto* kept = new Values(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Values*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, Word>(reinterpret_cast<Word*>(kept->data()),
+                                               {kept->size(), sizeof(Struct) / sizeof(Word)}, owner));
+}
+
+// A run, as its callback sees it.
+class PyRun {
+ public:
+  PyRun(dynamic::Run run, dynamic::Watch& watch)
+      : one_change(run.one_change),
+        updates(run.updates),
+        ends(as_table<std::uint32_t>(std::move(run.ends))),
+        roots(as_table<std::uint32_t>(std::move(run.roots))),
+        positive(to_numpy(std::move(run.positive))),
+        watch_(&watch) {}
+
+  // An error of a signal handler is kept: the callback returns None, and then it is raised.
+  bool keep_going() {
+    if (watch_ == nullptr || stopped_) return false;
+    stopped_ = !watch_->keep_going();
+    if (PyErr_Occurred() != nullptr) {
+      stopped_ = true;
+      try {
+        throw nb::python_error();
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+    }
+    return !stopped_;
+  }
+  // After the callback.
+  void end() {
+    watch_ = nullptr;
+    if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
+  }
+  bool stopped() const { return stopped_; }
+
+  const bool one_change;
+  const std::size_t updates;
+  const nb::object ends, roots, positive;
+
+ private:
+  dynamic::Watch* watch_;
+  bool stopped_ = false;
+  std::exception_ptr error_;
+};
+
+template <class T, int kDimensions>
+std::optional<Table<T, kDimensions>> table_of(const nb::handle given, const char* expected) {
+  if (given.is_none()) return std::nullopt;
+  Table<T, kDimensions> table;
+  if (!nb::try_cast(given, table, false)) throw dynamic::WrongMatches(expected);
+  return table;
+}
+
+}  // namespace
+
+void PythonMatcher::match(dynamic::Run run, dynamic::Watch& watch,
+                          const std::function<void(const dynamic::RunMatches&)>& use) {
+  const nb::gil_scoped_acquire acquire;
+  const std::size_t roots = run.roots.size();
+  const nb::object given = nb::cast(PyRun(std::move(run), watch));
+  PyRun& seen = nb::cast<PyRun&>(given);
+  nb::object result;
+  try {
+    result = callback_(given);
+  } catch (...) {
+    seen.end();
+    throw;
+  }
+  seen.end();
+  if (result.is_none()) {
+    if (!seen.stopped())
+      throw dynamic::WrongMatches("a tuple (totals, sums, rows) expected, found None though it may go on");
+    throw dynamic::Stopped();
+  }
+  if (!nb::isinstance<nb::tuple>(result) || nb::len(result) != 3)
+    throw dynamic::WrongMatches("a tuple (totals, sums, rows) expected");
+  const auto totals = table_of<std::uint64_t, 2>(result[0], "totals of shape [roots, 2], uint64, expected");
+  const auto sums = table_of<std::uint64_t, 3>(result[1], "sums of shape [plans, 2, 2], uint64, expected");
+  const auto rows = table_of<std::uint32_t, 2>(result[2], "rows of shape [k, 1 + levels], uint32, expected");
+  dynamic::RunMatches matches;
+  if (totals) {
+    if (totals->shape(0) != roots || totals->shape(1) != 2)
+      throw dynamic::WrongMatches("totals of shape [roots, 2] expected");
+    matches.totals = {totals->data(), totals->size()};
+  }
+  if (sums) {
+    if (sums->shape(1) != 2 || sums->shape(2) != 2)
+      throw dynamic::WrongMatches("sums of shape [plans, 2, 2] expected");
+    matches.sums = {sums->data(), sums->size()};
+  }
+  if (rows) {
+    if (rows->shape(1) < 1) throw dynamic::WrongMatches("rows of shape [k, 1 + levels] expected");
+    matches.rows = {rows->data(), rows->size()};
+    matches.width = rows->shape(1);
+  }
+  const nb::gil_scoped_release release;
+  use(matches);
+}
+
+nb::object describe_plan(const dynamic::Monitor& monitor, std::uint32_t number) {
+  require(number < monitor.plans().size(), "no such plan");
+  const dynamic::Plan& plan = monitor.plans()[number];
+  nb::list steps;
+  for (const dynamic::Step& step : plan.steps) {
+    nb::list sources;
+    for (const dynamic::Source& source : step.sources)
+      sources.append(
+          nb::make_tuple(source.level, static_cast<int>(source.way), source.target, source.before_change));
+    steps.append(nb::make_tuple(nb::list(sources), step.reuse, step.anchor, step.after, step.before,
+                                step.distinct, step.allowed));
+  }
+  return nb::make_tuple(plan.pattern, monitor.listed(plan), plan.levels(), steps);
+}
+
+nb::object classes_of(const dynamic::Monitor& monitor, std::uint32_t target) {
+  const auto& relations = monitor.graph().relations();
+  require(target < relations.targets(), "no such target");
+  const dynamic::Target& asked = relations.target(target);
+  if (asked.everything) return nb::none();
+  return to_numpy(std::vector<dynamic::Class>(asked.classes));
+}
+
+nb::object rows_of_target(const dynamic::Monitor& monitor, std::uint32_t target, int way, int threads) {
+  const dynamic::Graph& graph = monitor.graph();
+  require(target < graph.relations().targets(), "no such target");
+  require(way >= 0 && way <= 2, "unknown way");
+  require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+  const std::size_t vertices = graph.vertices();
+  Unwritten<std::uint64_t> offsets(vertices + 1);
+  std::optional<Unwritten<Vertex>> neighbors;
+  const auto work = [&](const Workers& workers) {
+    graph.rows_of_target(target, static_cast<Way>(way), {offsets.data(), offsets.size()}, neighbors, workers);
+  };
+  if (graph.edges() < kBrief) {
+    const FreeGil free_gil;
+    work({threads, nullptr});
+  } else {
+    run_interruptible([&](const std::atomic<bool>& stop) { work({threads, &stop}); });
+  }
+  const std::size_t arcs = neighbors->size();
+  return nb::make_tuple(to_numpy(std::move(offsets), vertices + 1), to_numpy(std::move(*neighbors), arcs));
+}
+
+void bind_runs(nb::module_& module) {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const dynamic::WrongMatches& error) {
+      PyErr_SetString(nb::module_::import_("motiflux.errors").attr("InternalError").ptr(), error.what());
+    }
+  });
+  nb::class_<PyRun>(module, "Run")
+      .def_ro("ends", &PyRun::ends)
+      .def_ro("roots", &PyRun::roots)
+      .def_ro("positive", &PyRun::positive)
+      .def_ro("one_change", &PyRun::one_change)
+      .def_ro("updates", &PyRun::updates)
+      .def("keep_going", &PyRun::keep_going);
+}
+
+}  // namespace motiflux

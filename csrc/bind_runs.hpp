@@ -1,0 +1,33 @@
+// What engines that match runs elsewhere need of a monitor (dynamic/run_matcher.hpp).
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "dynamic/monitor.hpp"
+#include "dynamic/run_matcher.hpp"
+
+namespace motiflux {
+
+// A matcher that calls callback(run) with the GIL.
+class PythonMatcher : public dynamic::RunMatcher {
+ public:
+  explicit PythonMatcher(nanobind::callable callback) : callback_(std::move(callback)) {}
+  void match(dynamic::Run run, dynamic::Watch& watch,
+             const std::function<void(const dynamic::RunMatches&)>& use) override;
+  const nanobind::callable& callback() const { return callback_; }
+
+ private:
+  nanobind::callable callback_;
+};
+
+// (pattern, listed, levels, steps) of a plan.
+nanobind::object describe_plan(const dynamic::Monitor& monitor, std::uint32_t number);
+// The classes of a target; None: all.
+nanobind::object classes_of(const dynamic::Monitor& monitor, std::uint32_t target);
+// (offsets, neighbors): for each vertex all neighbours by a target, ascending, one for each edge.
+nanobind::object rows_of_target(const dynamic::Monitor& monitor, std::uint32_t target, int way, int threads);
+
+}  // namespace motiflux

@@ -1,0 +1,148 @@
+"""Kernels of changing graphs: structures as in ``include/motiflux``, and translation units."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from motiflux.codegen.kernels import CHECK_TURNS, ENTRY, THREADS, WITHIN_BLOCK, Goal
+from motiflux.codegen.layout import Span, StepShape, Task
+from motiflux.jit import Source
+from motiflux.types import MAX_PATTERN_EDGES, MAX_PATTERN_VERTICES
+
+_u16, _u32, _u64 = ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
+
+FOREVER = 2**32 - 1
+"""``view::Life::kForever``."""
+SPANS_OF_TIMED = 2
+"""``match::kSpansOfTimed``."""
+MERGE_ENTRY, SETTLE_ENTRY = "motiflux_merge", "motiflux_settle"
+LANES = (8, 32)
+"""Numbers of lanes of a group, for short rows and for others."""
+
+ROW = np.dtype([("neighbors", "<u8"), ("lives", "<u8"), ("size", "<u4"), ("unused", "<u4")])
+"""``view::ChangingRow``."""
+ROWS = np.dtype([("rows", "<u8"), ("repeats", "<u4"), ("unused", "<u4")])
+"""``view::ChangingRows``."""
+LIFE_BYTES = 8
+"""Bytes of ``view::Life``."""
+ROOT = np.dtype([("plan", "<u4"), ("vertices", "<u4", 2), ("moment", "<u4"), ("slot", "<u4")])
+"""``match::UpdateRoot``."""
+CHANGE = np.dtype(
+    [("neighbor", "<u4"), ("first", "<u4"), ("last", "<u4"), ("fresh_before", "<u4"), ("dead_before", "<u4")]
+)
+"""``changing::Change``."""
+TOUCHED = np.dtype(
+    [
+        ("old", "<u8"),
+        ("neighbors", "<u8"),
+        ("lives", "<u8"),
+        ("after", "<u8"),
+        ("changes", "<u8"),
+        ("positions", "<u8"),
+        ("vertex", "<u4"),
+        ("old_size", "<u4"),
+        ("change_count", "<u4"),
+        ("size", "<u4"),
+        ("after_size", "<u4"),
+        ("unused", "<u4"),
+    ]
+)
+"""``changing::TouchedRow``."""
+PIECE = np.dtype([("row", "<u4"), ("first", "<u4")])
+"""``changing::Piece``."""
+
+
+class ChangingSource(ctypes.Structure):
+    """``match::ChangingSource``."""
+
+    __slots__ = ()
+    _fields_ = [("level", _u16), ("hidden", _u16), ("rows", _u32)]
+
+
+class ChangingPlan(ctypes.Structure):
+    """``match::ChangingPlan``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("level_count", _u32),
+        ("unused", _u32),
+        ("shapes", StepShape * MAX_PATTERN_VERTICES),
+        ("renewed", _u32 * MAX_PATTERN_VERTICES),
+        ("allowed", Span * MAX_PATTERN_VERTICES),
+        ("sources", ChangingSource * MAX_PATTERN_EDGES),
+    ]
+
+
+class ChangingPlans(ctypes.Structure):
+    """``match::ChangingPlans``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("plans", _u64),
+        ("rows", _u64),
+        ("roots", _u64),
+        ("totals", _u64),
+        ("most_levels", _u32),
+        ("columns", _u32),
+    ]
+
+
+class ChangingArgs(ctypes.Structure):
+    """``match::SearchArgs<match::ChangingPlans>``."""
+
+    __slots__ = ()
+    _fields_ = [("plan", ChangingPlans), ("task", Task)]
+
+
+class WriteArgs(ctypes.Structure):
+    """``changing::WriteArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("rows", _u64),
+        ("touched", _u64),
+        ("pieces", _u64),
+        ("piece_count", _u32),
+        ("piece_size", _u32),
+    ]
+
+
+def changing_source(goal: Goal, lanes: int, within: str | None) -> Source:
+    """Return the unit that searches from updates, by any plans; its entry point is `ENTRY`.
+
+    Parameters
+    ----------
+    goal
+        Counting or listing.
+    lanes
+        Number of lanes of a group.
+    within
+        The way in which groups get work of others in their block, a key of `WITHIN_BLOCK`; None: they do not.
+    """
+    sharing = "NoStealing"
+    if within is not None:
+        sharing = f"{WITHIN_BLOCK[within]}<{CHECK_TURNS[0]}, {CHECK_TURNS[1]}>"
+    text = f"""\
+#include "motiflux/match/{goal}.cuh"
+
+using Plans = motiflux::match::ChangingPlans;
+extern "C" __global__ void __launch_bounds__({THREADS})
+{ENTRY}(const __grid_constant__ motiflux::match::SearchArgs<Plans> args) {{
+  motiflux::match::{goal}<Plans, {lanes}, motiflux::match::{sharing}>(args);
+}}
+"""
+    suffix = "" if within is None else f"-{within}"
+    return Source(f"changing-{goal}-{lanes}{suffix}", text)
+
+
+def write_source() -> Source:
+    """Return the unit that writes changed rows; its entry points are `MERGE_ENTRY` and `SETTLE_ENTRY`."""
+    return Source("changing-rows", '#include "motiflux/changing/write_rows.cuh"\n')
+
+
+def changing_sources() -> list[Source]:
+    """Return all units of changing graphs that calls with the default tuning can use."""
+    searches = [changing_source(goal, lanes, None) for goal in (Goal.COUNT, Goal.STORE) for lanes in LANES]
+    return [*searches, write_source()]

@@ -1,0 +1,338 @@
+"""``engine="changing"``: the updates of a monitor, matched on a GPU over slack rows."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.codegen.changing import MERGE_ENTRY, ROOT, ROWS, SETTLE_ENTRY, write_source
+from motiflux.device import Buffer, Kernel
+from motiflux.gpu.changing.memory import Parcel, Room, Staging
+from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
+from motiflux.gpu.changing.rows import EITHER, RunOfRows, SlackRows, write
+from motiflux.gpu.changing.search import RunSearch, Searched
+from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.gpu.runtime.job import SearchJob
+
+_PLAN, _FIRST, _SECOND, _MOMENT = range(4)
+"""Columns of the roots of a run."""
+_PAIR = 2
+"""Levels of a plan whose matches are the changed edges themselves."""
+
+Found = tuple[NDArray[np.uint64] | None, NDArray[np.uint64] | None, NDArray[np.uint32] | None]
+"""Totals of roots, sums of plans, rows: what the native monitor takes."""
+
+
+class ChangingEngine:
+    """Matches the runs of a native monitor on one device.
+
+    The device has the rows that plans read; the native monitor has the graph. A call that fails leaves the
+    device's rows unused: the next call loads them anew (`abandon`).
+
+    Parameters
+    ----------
+    gpu_memory
+        Maximum number of bytes that motiflux holds on the device.
+    """
+
+    name = "changing"
+    reason = ""
+    spent: dict[str, float]
+    """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
+
+    def __init__(self, accelerator: Accelerator, gpu_memory: int | None) -> None:
+        self._accelerator, self._budget = accelerator, gpu_memory
+        device = accelerator.device
+        self.device = device.name
+        self._search = RunSearch(accelerator, gpu_memory)
+        self._memory = Room(device, "rows of a run of updates", gpu_memory)
+        self._arrays = Room(device, "a run of updates", gpu_memory)
+        self._tables = Room(device, "plans of a monitor", gpu_memory)
+        self._staging = Staging(device)
+        self._rows: dict[RowsName, SlackRows] = {}
+        self._versions: tuple[int, ...] = ()
+        self._classes = -1
+        self._table: PlanTable | None = None
+        self._tables_at = (0, 0)
+        self._native: _native.Monitor | None = None
+        self._has_matched = False
+        self.spent = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows on the device."""
+        return sum(rows.nbytes for rows in self._rows.values())
+
+    def check(self, plans: list[Any]) -> None:
+        """Accept all plans."""
+
+    def begin(self, native: _native.Monitor, threads: int) -> None:
+        """Bring the copy on the device up to date: plans, and rows that were not needed before.
+
+        Parameters
+        ----------
+        threads
+            Threads that read the rows of the host.
+
+        Raises
+        ------
+        DeviceMemoryError
+            The rows do not fit.
+        """
+        self._has_matched = False
+        versions = (native.plans_version, native.lists_version)
+        if self._native is native and versions == self._versions and not self._has_waste():
+            return
+        self._accelerator.device.use()
+        # Rows have the edges that plans need: those of other plans may lack some.
+        if self._native is not native or versions[:1] != self._versions[:1]:
+            self._forget()
+        table = table_of(native)
+        for name, rows in list(self._rows.items()):
+            if rows.is_wasteful:
+                self._rows.pop(name).release()
+        self._classes = -1
+        session = self._accelerator.session()
+        try:
+            for target, way in [name for name in table.names if name not in self._rows]:
+                rows = SlackRows(
+                    self._accelerator.device,
+                    self._budget,
+                    way=way,
+                    directed=native.directed,
+                )
+                rows.load(session.main, *native.target_rows(target, way, threads))
+                self._rows[target, way] = rows
+            self._find_classes(native)
+            self._upload_tables(native, table, session.main)
+        finally:
+            self._accelerator.recycle(session)
+        self._table, self._versions, self._native = table, versions, native
+
+    def _has_waste(self) -> bool:
+        return any(rows.is_wasteful for rows in self._rows.values())
+
+    def _find_classes(self, native: _native.Monitor) -> None:
+        """Learn which classes the rows hold: there may be new ones."""
+        number = native.num_classes
+        if number == self._classes:
+            return
+        for (target, way), rows in self._rows.items():
+            rows.accept(native.target_classes(target), number)
+            rows.repeats = not native.one_witness(target) or (native.directed and way == EITHER)
+        self._classes = number
+
+    def _upload_tables(self, native: _native.Monitor, table: PlanTable, stream: Any) -> None:
+        """Upload plans, the lists of ids that they name, and where their rows are."""
+        parcel = Parcel()
+        ids = {number: np.array(native.list(number), np.uint32) for number in sorted(table.lists)}
+        places = {number: (parcel.add(array), array.nbytes) for number, array in ids.items()}
+        packed = table.packed(dict.fromkeys(ids, (0, 0)))  # for its size
+        at_plans = parcel.add(packed)
+        rows = np.zeros(max(1, len(table.names)), ROWS)
+        at_rows = parcel.add(rows)
+        buffer = self._tables.of(parcel.nbytes, stream)
+        begin = buffer.address
+        # An empty list is not null: it allows nothing.
+        packed[:] = table.packed(
+            {number: (begin + place, begin + place + size) for number, (place, size) in places.items()}
+        )
+        for number, name in enumerate(table.names):
+            rows[number] = self._rows[name].headers, self._rows[name].repeats, 0
+        parcel.send(stream, buffer, self._staging)
+        stream.wait()
+        self._tables_at = begin + at_plans, begin + at_rows
+
+    def match(self, run: _native.Run) -> Found | None:
+        """Return the matches of a run as `Monitor.match_elsewhere` wants them; None if it was stopped."""
+        native, table = self._native, self._table
+        assert native is not None, "begin() comes first"
+        assert table is not None
+        self._accelerator.device.use()
+        self._has_matched = True
+        begun = time.perf_counter()
+        roots, listed, pairs = self._split(run, table)
+        with SearchJob(self._accelerator, "searches", budget=self._budget) as job:
+            written = self._write(job, run, native, table, (roots, listed))
+            addresses, runs, kernels = written
+            searched = self._searched(native, table, runs)
+            written_at = time.perf_counter()
+            totals: NDArray[np.uint64] | None = None
+            counted: NDArray[np.uint64] | None = None
+            slots = _slots(run, table)
+            if len(roots):
+                counted = self._search.count(job, searched, (addresses[0], len(roots)), slots, run.keep_going)
+                if counted is None:
+                    return None
+            totals = np.zeros((slots, 2), np.uint64) if counted is None else counted
+            rows = self._listed(job, run, searched, (addresses[1], listed))
+            if rows is None:
+                return None
+            found_at = time.perf_counter()
+            for slack, changed, settle in runs:
+                write(job.stream, kernels[SETTLE_ENTRY], settle)
+                slack.settled(changed)
+            job.stream.wait()
+        answer = self._answer(run, table, totals, rows, pairs)
+        self.spent = {
+            "write_seconds": written_at - begun,
+            "search_seconds": found_at - written_at,
+            "settle_seconds": time.perf_counter() - found_at,
+        }
+        return answer
+
+    def _split(
+        self, run: _native.Run, table: PlanTable
+    ) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.int64]]:
+        """Return the roots to count, to list, and the numbers of those whose matches are the edges."""
+        found = run.roots
+        levels, listed = table.levels[found[:, _PLAN]], table.listed[found[:, _PLAN]]
+        searched = levels > _PAIR
+
+        def packed(chosen: NDArray[np.bool_], slots: NDArray[Any]) -> NDArray[np.void]:
+            numbers = np.flatnonzero(chosen)
+            some = found[numbers]
+            roots = np.empty(len(numbers), ROOT)
+            roots["plan"], roots["vertices"] = some[:, _PLAN], some[:, _FIRST : _SECOND + 1]
+            roots["moment"], roots["slot"] = some[:, _MOMENT] + 1, slots[numbers]
+            return roots
+
+        numbers = np.arange(len(found), dtype=np.uint32)
+        slots = _PAIR * found[:, _PLAN] + run.positive if run.one_change else numbers
+        counting = packed(searched & ~listed, slots)
+        listing = packed(searched & listed, numbers)
+        return counting, listing, np.flatnonzero(~searched)
+
+    def _write(
+        self,
+        job: SearchJob,
+        run: _native.Run,
+        native: _native.Monitor,
+        table: PlanTable,
+        roots: tuple[NDArray[np.void], ...],
+    ) -> tuple[list[int], list[tuple[SlackRows, RunOfRows, Any]], dict[str, Kernel]]:
+        """Upload a run and write its changes into rows; return where the roots are, and what to settle."""
+        stream, device = job.stream, self._accelerator
+        kernels = dict(device.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY)))
+        before = [(rows.headers, rows.repeats) for rows in self._rows.values()]
+        self._find_classes(native)
+        ends = run.ends
+        changed: list[tuple[SlackRows, RunOfRows]] = []
+        for rows in self._rows.values():
+            rows.cover(stream, native.num_vertices)
+            if (changes := rows.changes(ends)) is not None:
+                rows.place(changes)
+                changed.append((rows, changes))
+        if before != [(rows.headers, rows.repeats) for rows in self._rows.values()]:
+            self._upload_tables(native, table, stream)
+        memory = self._memory.of(max(1, sum(changes.nbytes for _, changes in changed)), stream)
+        parcel = Parcel()
+        places = [parcel.add(some) for some in roots]
+        at, waiting = memory.address, []
+        for rows, changes in changed:
+            waiting.append((rows, changes, changes.pack(parcel, at)))
+            at += changes.nbytes
+        arrays: Buffer = self._arrays.of(max(1, parcel.nbytes), stream)
+        settling, merging = [], []
+        for rows, changes, complete in waiting:
+            touched, merged, settled = complete(arrays.address)
+            merging.append(rows.write_args(touched, *merged))
+            settling.append((rows, changes, rows.write_args(touched, *settled)))
+        parcel.send(stream, arrays, self._staging)
+        for args in merging:
+            write(stream, kernels[MERGE_ENTRY], args)
+        return [arrays.address + place for place in places], settling, kernels
+
+    def _searched(
+        self, native: _native.Monitor, table: PlanTable, runs: list[tuple[SlackRows, RunOfRows, Any]]
+    ) -> Searched:
+        longest = [rows.longest for rows in self._rows.values()] + [run.longest for _, run, _ in runs]
+        plans, table_of_rows = self._tables_at
+        return Searched(
+            plans,
+            table_of_rows,
+            int(table.levels.max(initial=_PAIR + 1)),
+            table.most_spans,
+            max(longest, default=1),
+            max((rows.mean for rows in self._rows.values()), default=1.0),
+            native.num_vertices,
+        )
+
+    def _listed(
+        self, job: SearchJob, run: _native.Run, searched: Searched, roots: tuple[int, NDArray[np.void]]
+    ) -> NDArray[np.uint32] | None:
+        """Return the rows of a run, with the numbers of their roots in the run; None if it was stopped."""
+        address, listed = roots
+        if not len(listed):
+            return np.empty((0, 1 + searched.most_levels), np.uint32)
+        found = self._search.list(job, searched, (address, len(listed)), run.keep_going)
+        if found is not None:
+            found[:, 0] = listed["slot"][found[:, 0]]
+        return found
+
+    def _answer(
+        self,
+        run: _native.Run,
+        table: PlanTable,
+        totals: NDArray[np.uint64],
+        rows: NDArray[np.uint32],
+        pairs: NDArray[np.int64],
+    ) -> Found:
+        """Add the matches that are the changed edges themselves."""
+        if len(pairs):
+            roots = run.roots[pairs]
+            listed = table.listed[roots[:, _PLAN]]
+            counted = pairs[~listed]
+            if run.one_change:
+                slots = _PAIR * run.roots[counted, _PLAN].astype(np.int64) + run.positive[counted]
+                totals[:, 0] += np.bincount(slots, minlength=len(totals)).astype(np.uint64)
+            else:
+                totals[counted, 0] = 1
+            if listed.any():
+                own = np.zeros((int(listed.sum()), rows.shape[1]), np.uint32)
+                own[:, 0], own[:, 1:3] = pairs[listed], roots[listed][:, _FIRST : _SECOND + 1]
+                rows = np.concatenate([rows, own])
+                rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        given_rows = np.ascontiguousarray(rows) if table.listed.any() else None
+        if run.one_change:
+            return None, totals.reshape(-1, 2, 2), given_rows
+        return totals, None, given_rows
+
+    def abandon(self) -> None:
+        """Forget the rows on the device if a run changed them since `begin`: the host's were undone."""
+        if self._has_matched:
+            self._forget()
+
+    def _forget(self) -> None:
+        for rows in self._rows.values():
+            rows.release()
+        self._rows, self._versions, self._table = {}, (), None
+
+    def close(self) -> None:
+        """Free all memory."""
+        self._forget()
+        self._search.release()
+        for room in (self._memory, self._arrays, self._tables):
+            room.release()
+        self._staging.release()
+        self._native = None
+
+
+def _slots(run: _native.Run, table: PlanTable) -> int:
+    """Return the number of totals: by plan and sign of one change, else by root."""
+    return 2 * len(table.levels) if run.one_change else len(run.roots)
+
+
+def open_update_engine(device: str, *, gpu_memory: int | None = None) -> ChangingEngine:
+    """Return an engine on a device; raises `DeviceError`.
+
+    Parameters
+    ----------
+    gpu_memory
+        Maximum number of bytes that motiflux holds on the device.
+    """
+    return ChangingEngine(open_accelerator(device), gpu_memory)

@@ -1,0 +1,103 @@
+"""Delta plans of a native monitor, as the kernels read them, and the rows that they read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.codegen.changing import ChangingPlan, ChangingSource
+from motiflux.codegen.layout import Span, StepShape
+
+_NONE = -1
+RowsName = tuple[int, int]
+"""Rows: the number of their target in the native monitor, and the direction."""
+
+
+@dataclass(frozen=True)
+class PlanTable:
+    """All plans of a monitor.
+
+    Parameters
+    ----------
+    listed, levels
+        For each plan, whether its matches are listed, and its number of levels.
+    names
+        Names of the rows that plans read; sources number these.
+    most_spans
+        Most sets that a step intersects.
+    steps
+        The steps of each plan, as the native monitor tells them.
+    """
+
+    listed: NDArray[np.bool_]
+    levels: NDArray[np.int64]
+    names: tuple[RowsName, ...]
+    most_spans: int
+    steps: Sequence[Any]
+
+    @property
+    def lists(self) -> set[int]:
+        """Numbers of the lists of ids that candidates belong to."""
+        return {step[6] for steps in self.steps for step in steps[2:] if step[6] != _NONE}
+
+    def packed(self, lists: dict[int, tuple[int, int]]) -> NDArray[np.uint8]:
+        """Return the plans as kernels read them.
+
+        Parameters
+        ----------
+        lists
+            The addresses of the first id, and behind the last id, of each list.
+        """
+        numbers = {name: number for number, name in enumerate(self.names)}
+        plans = (ChangingPlan * max(1, len(self.steps)))()
+        for packed, steps in zip(plans, self.steps, strict=False):
+            _pack(packed, steps, numbers, lists)
+        return np.frombuffer(bytes(plans), np.uint8).copy()
+
+
+def table_of(native: _native.Monitor) -> PlanTable:
+    """Return the plans of a native monitor."""
+    plans = [native.plan(number) for number in range(native.num_plans)]
+    names: dict[RowsName, None] = {}
+    spans = 1
+    for _, _, _, steps in plans:
+        for step in steps[2:]:
+            sources, reuse, allowed = step[0], step[1], step[6]
+            names.update(dict.fromkeys((target, way) for _, way, target, _ in sources))
+            spans = max(spans, len(sources) + (reuse != _NONE) + (allowed != _NONE))
+    return PlanTable(
+        np.array([listed for _, listed, _, _ in plans], bool),
+        np.array([levels for _, _, levels, _ in plans], np.int64),
+        tuple(names),
+        spans,
+        [steps for _, _, _, steps in plans],
+    )
+
+
+def _pack(
+    packed: Any, steps: Sequence[Any], numbers: dict[RowsName, int], lists: dict[int, tuple[int, int]]
+) -> None:
+    packed.level_count = len(steps)
+    place = 0
+    for level, (sources, reuse, anchor, after, before, distinct, allowed) in enumerate(steps):
+        packed.shapes[level] = StepShape(
+            first_source=place,
+            source_count=len(sources),
+            reuse=reuse,
+            anchor=anchor,
+            after=after,
+            before=before,
+            distinct=distinct,
+        )
+        if level > 1:
+            packed.renewed[anchor] |= 1 << level
+        if allowed != _NONE and level > 1:
+            packed.allowed[level] = Span(*lists[allowed])
+        for source, way, target, hidden in sources:
+            packed.sources[place] = ChangingSource(source, hidden, numbers.get((target, way), 0))
+            place += 1

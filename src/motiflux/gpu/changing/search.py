@@ -1,0 +1,209 @@
+"""The search of a run: every update root, at its moment, in one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen import layout
+from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingArgs, changing_source
+from motiflux.codegen.kernels import THREADS, Goal
+from motiflux.device import Buffer
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.changing.memory import Room
+from motiflux.gpu.launch.group_memory import USABLE, add_work_queue
+from motiflux.gpu.launch.prepare import grid_of
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.job import SearchJob, set_up_search
+from motiflux.gpu.runtime.work_partition import ArcPartition
+from motiflux.request.deadline import moments
+
+_LINE_WORDS = 32
+_MOST_CHUNK, _CHUNKS_PER_GROUP = 32, 8
+_SHORT_ROWS = 16.0
+"""Mean length of rows below which a group has few lanes."""
+_FIRST_LEVEL = 2
+"""The first level that is searched: an update matches the two before."""
+_FIRST_ROWS, _MOST_ROWS = 1 << 20, 64 << 20
+"""Bytes of rows that the first launch may store, and any launch."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What searches of a run need.
+
+    Parameters
+    ----------
+    plans, rows
+        Addresses of the plans and of the table of rows.
+    most_levels, most_spans
+        Most levels of a plan, and most sets that a step intersects.
+    longest, mean
+        Longest row, in entries, and mean length.
+    vertices
+        Number of vertices.
+    """
+
+    plans: int
+    rows: int
+    most_levels: int
+    most_spans: int
+    longest: int
+    mean: float
+    vertices: int
+
+
+class RunSearch:
+    """Launches searches from updates, with memory that is kept between runs.
+
+    Parameters
+    ----------
+    budget
+        Maximum number of bytes that motiflux holds on the device.
+    """
+
+    def __init__(self, accelerator: Accelerator, budget: int | None) -> None:
+        self._accelerator, self._budget = accelerator, budget
+        device = accelerator.device
+        self._lists = Room(device, "candidate lists of the search", budget)
+        self._totals = Room(device, "totals of updates", budget)
+        self._found = Room(device, "rows that were found", budget)
+        self._room = _FIRST_ROWS
+
+    def release(self) -> None:
+        """Free the memory."""
+        for room in (self._lists, self._totals, self._found):
+            room.release()
+
+    def count(
+        self,
+        job: SearchJob,
+        searched: Searched,
+        roots: tuple[int, int],
+        slots: int,
+        goes_on: Callable[[], bool],
+    ) -> NDArray[np.uint64] | None:
+        """Return the totals of all slots, [slots, 2], low words first; None if it was stopped.
+
+        Parameters
+        ----------
+        roots
+            Their address and number.
+        goes_on
+            Whether to go on, asked while the kernel runs.
+        """
+        totals = self._totals.of(16 * slots, job.stream)
+        job.stream.clear(totals, 0, 16 * slots)
+        argument = self._set_up(job, searched, Goal.COUNT, roots)
+        argument.plan.totals = totals.address
+        job.launch()
+        if not _waited(job, goes_on):
+            return None
+        found = np.empty((slots, 2), np.uint64)
+        job.stream.download(totals, found)
+        job.stream.wait()
+        return found
+
+    def list(
+        self, job: SearchJob, searched: Searched, roots: tuple[int, int], goes_on: Callable[[], bool]
+    ) -> NDArray[np.uint32] | None:
+        """Return the rows, [rows, 1 + levels]: the root's number, then vertices; None if it was stopped."""
+        columns = 1 + searched.most_levels
+        row_bytes = 4 * columns
+        argument = self._set_up(job, searched, Goal.STORE, roots)
+        pieces: list[NDArray[np.uint32]] = []
+        resumes = False
+        while True:
+            buffer = self._rows_buffer(job, row_bytes)
+            argument.task.rows = buffer.address
+            argument.task.row_capacity = buffer.nbytes // row_bytes
+            job.launch(resume=resumes)
+            if not _waited(job, goes_on):
+                return None
+            stored = job.reader.rows_stored()
+            if stored:
+                piece = np.empty((stored, columns), np.uint32)
+                job.stream.download(buffer, piece)
+                job.stream.wait()
+                pieces.append(piece)
+            if job.reader.parked() == 0:
+                break
+            resumes = True
+            self._room = min(_MOST_ROWS, 4 * self._room)
+        rows = np.concatenate(pieces) if pieces else np.empty((0, columns), np.uint32)
+        return rows[np.argsort(rows[:, 0], kind="stable")]
+
+    def _rows_buffer(self, job: SearchJob, row_bytes: int) -> Buffer:
+        least = row_bytes * layout.STAGED_ROWS
+        while True:
+            try:
+                return self._found.of(max(self._room, least), job.stream)
+            except DeviceMemoryError:
+                if self._room <= least:
+                    raise
+                self._room = max(self._room // 4, least)
+
+    def _set_up(self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int]) -> ChangingArgs:
+        address, count = roots
+        lanes = 8 if searched.mean < _SHORT_ROWS else 32
+        kernel = self._accelerator.kernel(changing_source(goal, lanes, None))
+        argument = ChangingArgs()
+        plan, task = argument.plan, argument.task
+        plan.plans, plan.rows, plan.roots = searched.plans, searched.rows, address
+        plan.most_levels, plan.columns = searched.most_levels, 1 + searched.most_levels
+        task.arcs = task.all_arcs = count
+        task.stride, task.vertices, task.limit = 1, searched.vertices, layout.NO_LIMIT
+        task.max_spans = SPANS_OF_TIMED * searched.most_spans
+        task.shared_bytes = layout.shared_bytes_of_group(
+            searched.most_levels, task.max_spans, listing=goal.lists
+        )
+        list_words = -(-searched.longest // _LINE_WORDS) * _LINE_WORDS
+        levels = searched.most_levels - _FIRST_LEVEL
+        task.group_words = list_words * levels
+        for level in range(levels):
+            task.buffer_at[_FIRST_LEVEL + level] = list_words * level
+        groups_of_block = THREADS // lanes
+        grid = grid_of(
+            self._accelerator.device, kernel, groups_of_block * task.shared_bytes, count, groups_of_block
+        )
+        saved = layout.saved_bytes_of_group(searched.most_levels) if goal.lists else 0
+        grid, lists = self._lists_for(job, grid, groups_of_block * (4 * task.group_words + saved))
+        groups = grid * groups_of_block
+        task.buffers, task.group_bytes = lists.address, saved
+        task.saved = lists.address + 4 * task.group_words * groups
+        task.chunk = max(1, min(_MOST_CHUNK, count // (groups * _CHUNKS_PER_GROUP)))
+        add_work_queue(job, task, groups, self._budget)
+        set_up_search(job, kernel, argument, grid, lanes, ArcPartition(count, lambda _: int(task.chunk)))
+        return argument
+
+    def _lists_for(self, job: SearchJob, grid: int, bytes_of_block: int) -> tuple[int, Buffer]:
+        """Return the number of blocks that there is memory for, at most `grid`, and the memory."""
+        while True:
+            try:
+                return grid, self._lists.of(max(1, bytes_of_block * grid), job.stream)
+            except DeviceMemoryError:
+                if grid == 1:
+                    raise
+                device = self._accelerator.device
+                available = device.free_memory()
+                if self._budget is not None:
+                    available = min(available, self._budget - device.used_memory())
+                grid = max(1, min(grid // 2, int(USABLE * available) // bytes_of_block))
+
+
+def _waited(job: SearchJob, goes_on: Callable[[], bool]) -> bool:
+    """Wait for the end of the kernel; stop it and return False if the call is to stop."""
+    asked = 0.0
+    for now in moments():
+        if job.done():
+            break
+        if now - asked > 1e-3:
+            asked = now
+            if not goes_on():
+                job.stop_and_wait()
+                return False
+    job.result()  # raises if another job stopped it
+    return True

@@ -1,0 +1,149 @@
+// Writing the changes of a run into rows: before the run is matched, and after it.
+//
+// The host decides where rows go (gpu/changing/rows.py); these kernels move entries. A warp takes a piece of a
+// touched row.
+//
+//   merge     old row, changes  ->  all entries of the run with their lifetimes, in memory of the run
+//   settle    these entries     ->  those that live for ever, in the row's place
+//
+// Changes of a row are sorted by neighbour and first moment. A change whose lifetime began before the run
+// belongs to an entry of the old row; of several equal entries the first ones have changes.
+#pragma once
+
+#include "motiflux/sets/span.hpp"
+#include "motiflux/view/changing.hpp"
+
+namespace motiflux::changing {
+
+struct Change {
+  std::uint32_t neighbor;
+  std::uint32_t first, last;
+  std::uint32_t fresh_before;  // earlier changes of the row whose lifetime began in the run
+  std::uint32_t dead_before;   // ... whose lifetime ended in it
+};
+
+struct TouchedRow {
+  const std::uint32_t* old;
+  std::uint32_t* neighbors;  // all entries of the run
+  view::Life* lives;
+  std::uint32_t* after;         // the entries that stay
+  const Change* changes;
+  std::uint32_t* positions;     // of the changes, among all entries
+  std::uint32_t vertex;
+  std::uint32_t old_size;
+  std::uint32_t change_count;
+  std::uint32_t size;
+  std::uint32_t after_size;
+  std::uint32_t unused;
+};
+
+struct Piece {
+  std::uint32_t row;    // into `touched`
+  std::uint32_t first;  // entry
+};
+
+struct WriteArgs {
+  view::ChangingRow* rows;
+  const TouchedRow* touched;
+  const Piece* pieces;
+  std::uint32_t piece_count;
+  std::uint32_t piece_size;
+};
+
+#if defined(MOTIFLUX_SIMT)
+
+// The first change of `neighbor` or later.
+MOTIFLUX_DEVICE std::uint32_t change_from(const TouchedRow& row, std::uint32_t neighbor) {
+  std::uint32_t first = 0, last = row.change_count;
+  while (first < last) {
+    const std::uint32_t middle = first + (last - first) / 2;
+    if (row.changes[middle].neighbor < neighbor)
+      first = middle + 1;
+    else
+      last = middle;
+  }
+  return first;
+}
+
+MOTIFLUX_DEVICE void merge_old(const TouchedRow& row, std::uint32_t entry) {
+  const std::uint32_t neighbor = row.old[entry];
+  const std::uint32_t from = change_from(row, neighbor);
+  const std::uint32_t fresh = from < row.change_count
+                                  ? row.changes[from].fresh_before
+                                  : row.size - row.old_size;
+  const std::uint32_t position = entry + fresh;
+  view::Life life{0, view::Life::kForever};
+  if (from < row.change_count && row.changes[from].neighbor == neighbor) {
+    std::uint32_t own = from;
+    for (std::uint32_t before = entry; before > 0 && row.old[before - 1] == neighbor; --before) ++own;
+    if (own < row.change_count && row.changes[own].neighbor == neighbor && row.changes[own].first == 0) {
+      life.last = row.changes[own].last;
+      row.positions[own] = position;
+    }
+  }
+  row.neighbors[position] = neighbor;
+  row.lives[position] = life;
+}
+
+MOTIFLUX_DEVICE void merge_fresh(const TouchedRow& row, std::uint32_t number) {
+  const Change change = row.changes[number];
+  if (change.first == 0) return;
+  const std::uint32_t* place =
+      sets::lower_bound(row.old, row.old + row.old_size, std::uint64_t{change.neighbor} + 1);
+  const std::uint32_t position = static_cast<std::uint32_t>(place - row.old) + change.fresh_before;
+  row.neighbors[position] = change.neighbor;
+  row.lives[position] = {change.first, change.last};
+  row.positions[number] = position;
+}
+
+MOTIFLUX_DEVICE void settle_entry(const TouchedRow& row, std::uint32_t entry) {
+  if (row.lives[entry].last != view::Life::kForever) return;
+  const std::uint32_t* next = sets::lower_bound(row.positions, row.positions + row.change_count, entry);
+  const auto before = static_cast<std::uint32_t>(next - row.positions);
+  const std::uint32_t dead =
+      before < row.change_count ? row.changes[before].dead_before : row.size - row.after_size;
+  row.after[entry - dead] = row.neighbors[entry];
+}
+
+template <class Write>
+MOTIFLUX_DEVICE void for_each_piece(const WriteArgs& args, Write&& write) {
+  const std::uint32_t warps = blockDim.x / 32 * gridDim.x;
+  for (std::uint32_t at = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; at < args.piece_count; at += warps)
+    write(args.touched[args.pieces[at].row], args.pieces[at].first);
+}
+
+MOTIFLUX_DEVICE void merge(const WriteArgs& args) {
+  for_each_piece(args, [&](const TouchedRow& row, std::uint32_t first) {
+    const std::uint32_t lane = threadIdx.x % 32;
+    const std::uint32_t end = first + args.piece_size < row.old_size ? first + args.piece_size : row.old_size;
+    for (std::uint32_t entry = first + lane; entry < end; entry += 32) merge_old(row, entry);
+    if (first > 0) return;
+    for (std::uint32_t number = lane; number < row.change_count; number += 32) merge_fresh(row, number);
+    if (lane == 0) args.rows[row.vertex] = {row.neighbors, row.lives, row.size, 0};
+  });
+}
+
+MOTIFLUX_DEVICE void settle(const WriteArgs& args) {
+  for_each_piece(args, [&](const TouchedRow& row, std::uint32_t first) {
+    const std::uint32_t lane = threadIdx.x % 32;
+    const std::uint32_t end = first + args.piece_size < row.size ? first + args.piece_size : row.size;
+    for (std::uint32_t entry = first + lane; entry < end; entry += 32) settle_entry(row, entry);
+    if (first == 0 && lane == 0) args.rows[row.vertex] = {row.after, nullptr, row.after_size, 0};
+  });
+}
+
+#endif
+
+}  // namespace motiflux::changing
+
+#if defined(MOTIFLUX_SIMT)
+
+extern "C" __global__ void motiflux_merge(const __grid_constant__ motiflux::changing::WriteArgs args) {
+  motiflux::changing::merge(args);
+}
+
+extern "C" __global__ void motiflux_settle(const __grid_constant__ motiflux::changing::WriteArgs args) {
+  motiflux::changing::settle(args);
+}
+
+#endif

@@ -1,0 +1,39 @@
+// Rows of a changing graph (docs/design/gpu-changing.md).
+//
+// While a run of updates is matched, a row holds every neighbour that it has at any moment of the run. Each
+// entry of a touched row has a lifetime, both ends inclusive: an update at a moment sees what lives then.
+// Moments of updates start at 1; entries that were there before the run live from moment 0.
+//
+//   neighbors   2   5   5   9        ascending; equal ids are entries of several edges, or lifetimes of one
+//   lives      0-  0-3 7-  4-        null in an untouched row: all entries live throughout
+#pragma once
+
+#include "motiflux/platform.hpp"
+
+namespace motiflux::view {
+
+struct Life {
+  static constexpr std::uint32_t kForever = ~std::uint32_t{0};
+
+  std::uint32_t first, last;
+
+  MOTIFLUX_HOST_DEVICE bool has(std::uint32_t moment) const { return first <= moment && moment <= last; }
+  // The same without the entry of the edge that changes at this moment.
+  MOTIFLUX_HOST_DEVICE bool has_inside(std::uint32_t moment) const { return first < moment && moment < last; }
+};
+
+struct ChangingRow {
+  const std::uint32_t* neighbors;
+  const Life* lives;
+  std::uint32_t size;
+  std::uint32_t unused;
+};
+
+// The rows of all vertices, in one direction, narrowed to the labels of one kind of query edge.
+struct ChangingRows {
+  ChangingRow* rows;
+  std::uint32_t repeats;  // whether untouched rows may hold equal ids
+  std::uint32_t unused;
+};
+
+}  // namespace motiflux::view

@@ -1,0 +1,116 @@
+"""Engines that match the updates of a monitor, and the choice of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from motiflux.arguments import check_bytes
+from motiflux.errors import ArgumentError, DeviceError
+from motiflux.request.request import check_device
+
+if TYPE_CHECKING:
+    from motiflux import _native
+
+HOST = "cpu"
+"""The engine, and its device, that needs no other: the native monitor itself."""
+
+ENGINES = {"changing": "motiflux.gpu.changing"}
+"""Engines on GPUs: the modules with ``open_update_engine(device_name, *, gpu_memory)``, imported on use."""
+
+_GPU_ENGINE, _GPU_DEVICE = "changing", "cuda"
+
+
+class UpdateEngine(Protocol):
+    """Matches the updates of one monitor elsewhere (docs/design/gpu-changing.md).
+
+    The native monitor keeps the graph. The engine has a copy of the rows that the plans need.
+    """
+
+    name: str
+    """As in ``engine=``."""
+    device: str
+    """As in ``device=``."""
+    reason: str
+    """Why this device and engine, in words; empty: they were asked for."""
+
+    def check(self, plans: list[Any]) -> str | None:
+        """Return why the engine cannot take plans of a new pattern, in words; None: it can.
+
+        Parameters
+        ----------
+        plans
+            As `_native.Monitor.plan` returns them.
+        """
+
+    def begin(self, native: _native.Monitor, threads: int) -> None:
+        """Bring the copy up to date before updates are applied: plans, targets, rows.
+
+        `native` is another object only after `Monitor.load`. Threads may be used to read it. After a fork,
+        the child's engine has to open its device again.
+        """
+
+    def match(self, run: _native.Run) -> _native.RunMatches | None:
+        """Return the matches of a run; None if `Run.keep_going` was False."""
+
+    def abandon(self) -> None:
+        """Take note that the call failed: the runs matched since `begin` were undone on the host.
+
+        If there were any, the copy is not that of the host any more, and `begin` has to load it anew.
+        """
+
+    def close(self) -> None:
+        """Give back the memory. No other method is called afterwards."""
+
+
+class UnmatchedPatternError(ArgumentError):
+    """An engine cannot match a pattern."""
+
+    def __init__(self, engine: UpdateEngine, why_not: str, pattern: str) -> None:
+        expected = f"device='cpu', or a pattern that engine={engine.name!r} can match ({why_not})"
+        super().__init__("pattern", expected, pattern)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The checked arguments `device`, `engine` and `gpu_memory` of a monitor."""
+
+    device: str = "auto"
+    engine: str = "auto"
+    gpu_memory: int | None = None
+
+    @classmethod
+    def of(cls, device: str, engine: str, gpu_memory: int | str | None) -> Placement:
+        """Return it.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such device or engine, or the amount of memory is invalid.
+        DeviceError
+            The engine does not run on this device.
+        """
+        if engine not in ("auto", HOST, *ENGINES):
+            raise ArgumentError("engine", "one of " + ", ".join(("auto", HOST, *ENGINES)), engine)
+        device = check_device(device)
+        if engine == HOST and device not in ("auto", HOST):
+            raise DeviceError(f"engine={engine!r} runs on device='cpu', found device={device!r}")
+        if device == HOST and engine not in ("auto", HOST):
+            raise DeviceError(f"engine={engine!r} runs on a GPU (device={_GPU_DEVICE!r}), found device='cpu'")
+        return cls(device, engine, None if gpu_memory is None else check_bytes("gpu_memory", gpu_memory))
+
+    def open(self) -> UpdateEngine | None:
+        """Return the engine; None: the native monitor matches.
+
+        Raises
+        ------
+        DeviceError
+            The device cannot be used.
+        """
+        if self.engine == HOST or (self.engine == "auto" and self.device in ("auto", HOST)):
+            return None
+        module = import_module(ENGINES[_GPU_ENGINE if self.engine == "auto" else self.engine])
+        device = _GPU_DEVICE if self.device == "auto" else self.device
+        opened: UpdateEngine = module.open_update_engine(device, gpu_memory=self.gpu_memory)
+        return opened
