@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "dynamic/matcher.hpp"
 #include "dynamic/sort_by.hpp"
@@ -23,9 +24,14 @@ void append(std::vector<Item>& to, std::span<const Item> from) {
 
 }  // namespace
 
-void Bulk::start(int partitions) {
-  size_ = 0;
+void Bulk::start(int partitions, int slices, std::size_t watched) {
   noops_of_ = nullptr;
+  slices_.resize(static_cast<std::size_t>(slices));
+  for (Slice& slice : slices_) {
+    slice.entries.resize(static_cast<std::size_t>(partitions));
+    for (Entries& entries : slice.entries) entries.clear();
+    slice.most = 0;
+  }
   partitions_.resize(static_cast<std::size_t>(partitions));
   for (Partition& partition : partitions_) {
     partition.forward.clear();
@@ -41,27 +47,23 @@ void Bulk::start(int partitions) {
     partition.copies.clear();
     partition.noops = 0;
     partition.edges = 0;
+    partition.changed.clear();
+    partition.gained = {};
   }
-  effects_.clear();
-}
-
-void Bulk::add(Moment number, const Edge& edge, Class to, bool inserts, bool watched) {
-  if (inserts) {
-    const Class from = graph_.relations().class_of(edge.label, graph_.label(edge.source));
-    graph_.rows(Way::kOut).admit(std::max(to, from));
-    graph_.rows(Way::kIn).admit(std::max(to, from));
-  }
-  const std::uint32_t of = to | (inserts ? Entry::kComes : 0) | (watched ? Entry::kWatched : 0);
-  partition_of(edge.source).forward.push_back({edge.source, edge.target, of, number});
-  if (watched && effects_.size() <= number) effects_.resize(number + std::size_t{1});
-  ++size_;
+  effects_.assign(watched, Effect::kNone);
 }
 
 void Bulk::add(std::span<const Entry> updates, Class most) {
-  graph_.rows(Way::kOut).admit(most);
-  graph_.rows(Way::kIn).admit(most);
   append(partitions_[0].forward, updates);
-  size_ += updates.size();
+  slices_[0].most = std::max(slices_[0].most, most);
+}
+
+void Bulk::admit() {
+  Class most = 0;
+  for (const Slice& slice : slices_) most = std::max(most, slice.most);
+  // All rows are elsewhere if they had no room for the class.
+  if (graph_.rows(Way::kOut).admit(most)) graph_.change_all();
+  if (graph_.rows(Way::kIn).admit(most)) graph_.change_all();
 }
 
 void Bulk::spend(std::size_t& looked, const GoOn& go_on) const {
@@ -87,6 +89,8 @@ void Bulk::forward(int number, const GoOn& go_on) {
   Partition& partition = partitions_[static_cast<std::size_t>(number)];
   Rows& rows = graph_.rows(Way::kOut);
   Entries& entries = partition.forward;
+  for (const Slice& slice : slices_)
+    append(entries, std::span(slice.entries[static_cast<std::size_t>(number)]));
   sort_entries(graph_, entries, partition.scratch, true);
   const std::size_t size = entries.size();
   partition.done.reserve(partition.done.size() + size);  // so that noting a change cannot fail
@@ -106,7 +110,7 @@ void Bulk::forward(int number, const GoOn& go_on) {
              rows.is_at(row, place, first->to(), first->neighbor));
     }
     if (partition.changes.empty()) continue;
-    rows.change(row, partition.changes);
+    write_row(partition, Way::kOut, row);
     for (const Rows::Change& one : partition.changes) {
       const Label label = graph_.relations().classes()[one.of].edge;
       partition.done.push_back({one.comes ? Done::kInserted : Done::kErased, {row, one.neighbor, label}});
@@ -125,6 +129,8 @@ void Bulk::replay(Partition& partition, const Entry* first, const Entry* last, s
   const auto lived = [&](Moment since, Moment until) {
     if (!watched) return;
     const std::uint32_t way = graph_.directed() ? End::kBack : 0;
+    note_class(partition, to);
+    note_class(partition, from());
     partition.ends.push_back({edge.source, to, edge.target, since, until});
     partition.back_ends[owner(edge.target, partitions())].push_back(
         {edge.target, from() | way, edge.source, since, until});
@@ -172,7 +178,23 @@ void Bulk::replay(Partition& partition, const Entry* first, const Entry* last, s
   }
 }
 
-void Bulk::write_rows(Partition& partition, Rows& rows, const Entries& entries, const GoOn* go_on) {
+void Bulk::note_class(Partition& partition, Class of) {
+  if (partition.changed.size() <= of) partition.changed.resize(of + std::size_t{1});
+  partition.changed[of] = 1;
+}
+
+// Makes the changes of a row, and notes them.
+void Bulk::write_row(Partition& partition, Way way, Vertex row) {
+  Rows& rows = graph_.rows(way);
+  const std::uint64_t before = rows.present(row);
+  graph_.note_vertex(row);
+  for (const Rows::Change& one : partition.changes) note_class(partition, one.of);
+  rows.change(row, partition.changes);
+  partition.gained[way == Way::kIn ? 1 : 0] |= rows.present(row) & ~before;
+}
+
+void Bulk::write_rows(Partition& partition, Way way, const Entries& entries, const GoOn* go_on) {
+  const Rows& rows = graph_.rows(way);
   std::size_t looked = 0;
   Places places(rows, entries);
   for (std::size_t at = 0; at < entries.size();) {
@@ -183,7 +205,7 @@ void Bulk::write_rows(Partition& partition, Rows& rows, const Entries& entries, 
       const Entry& one = entries[at];
       partition.changes.push_back({one.to(), one.neighbor, one.comes(), places.of(at)});
     }
-    rows.change(row, partition.changes);
+    write_row(partition, way, row);
   }
 }
 
@@ -197,7 +219,7 @@ void Bulk::backward(int number, const GoOn& go_on) {
   };
   gather(&Partition::back, entries);
   sort_entries(graph_, entries, partition.scratch, partitions() > 1);
-  write_rows(partition, graph_.rows(Way::kIn), entries, &go_on);
+  write_rows(partition, Way::kIn, entries, &go_on);
   gather(&Partition::back_ends, partition.ends);
   order(partition.ends, partition.end_scratch);
 }
@@ -206,7 +228,7 @@ void Bulk::take_gone(int number) {
   const auto at = static_cast<std::size_t>(number);
   Partition& partition = partitions_[at];
   partition.done.reserve(partition.done.size() + partition.gone.size());
-  write_rows(partition, graph_.rows(Way::kOut), partition.gone, nullptr);
+  write_rows(partition, Way::kOut, partition.gone, nullptr);
   for (const Entry& one : partition.gone) {
     const Label label = graph_.relations().classes()[one.to()].edge;
     partition.done.push_back({Done::kErased, {one.row, one.neighbor, label}});
@@ -216,7 +238,7 @@ void Bulk::take_gone(int number) {
   entries.clear();
   for (const Partition& other : partitions_) append(entries, std::span(other.gone_back[at]));
   sort_entries(graph_, entries, partition.scratch, partitions() > 1);
-  write_rows(partition, graph_.rows(Way::kIn), entries, nullptr);
+  write_rows(partition, Way::kIn, entries, nullptr);
 }
 
 void Bulk::take_back() {
@@ -224,8 +246,11 @@ void Bulk::take_back() {
 }
 
 void Bulk::finish() {
-  graph_.change_all();
   for (Partition& partition : partitions_) {
+    for (Class of = 0; of < partition.changed.size(); ++of)
+      if (std::exchange(partition.changed[of], 0) != 0) graph_.note_class(of);
+    graph_.note_gained(Way::kOut, std::exchange(partition.gained[0], 0));
+    graph_.note_gained(Way::kIn, std::exchange(partition.gained[1], 0));
     graph_.count_edges(graph_.edges() + static_cast<std::uint64_t>(partition.edges));
     partition.edges = 0;
     for (const auto& [edge, more] : partition.copies) {

@@ -38,8 +38,7 @@ Total times(Total found, std::uint64_t multiplier) {
 
 // Has the run matched elsewhere; the matches come into one share.
 void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pass) {
-  shares_.resize(1);
-  shares_[0].start(listed_.size());
+  set_workers(1);
   Run given{ends_of_run(run, threads, pass), {}, {}, pass.one_change, run.size()};
   if (given.ends.size() == 0) return;
   find_roots(run, threads, given, pass);
@@ -53,13 +52,15 @@ void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pa
 // in one partition.
 Unwritten<RunEnd> Monitor::ends_of_run(std::span<const Update> run, int threads, Pass& pass) const {
   std::vector<std::size_t> starts(graph_.vertices() / kTogether + 2);
-  for_each_partition(lifetimes_.partitions(), threads, pass.watch, [&](int partition, Watch&) {
-    for (const End& end : lifetimes_.of_partition(partition)) ++starts[end.vertex / kTogether + 1];
-  });
+  for_each_partition(static_cast<int>(lifetimes_.partitions()), threads, pass.watch,
+                     [&](int partition, Watch&) {
+                       for (const End& end : lifetimes_.of_partition(partition))
+                         ++starts[end.vertex / kTogether + 1];
+                     });
   for (std::size_t block = 1; block < starts.size(); ++block) starts[block] += starts[block - 1];
   // Only the edge of update 0 can have a lifetime that began with it.
   const Edge& opening = run[0].edge;
-  const bool opened = bulk_.size() > 0 && watched(run_gates_[0]) && bulk_.effect(0) == Effect::kAppear;
+  const bool opened = watched(run_gates_[0]) && bulk_.effect(0) == Effect::kAppear;
   const auto is_fresh = [&](const End& end) {
     if (end.first > 0 || !opened) return end.first > 0;
     const bool forward = end.vertex == opening.source && end.neighbor == opening.target;
@@ -68,11 +69,12 @@ Unwritten<RunEnd> Monitor::ends_of_run(std::span<const Update> run, int threads,
     return graph_.relations().classes()[end.of & ~End::kBack].edge == opening.label;
   };
   Unwritten<RunEnd> ends(starts.back());
-  for_each_partition(lifetimes_.partitions(), threads, pass.watch, [&](int partition, Watch&) {
-    for (const End& end : lifetimes_.of_partition(partition))
-      ends.data()[starts[end.vertex / kTogether]++] = {end.vertex, end.of,   end.neighbor,
-                                                       end.first,  end.last, is_fresh(end)};
-  });
+  for_each_partition(static_cast<int>(lifetimes_.partitions()), threads, pass.watch,
+                     [&](int partition, Watch&) {
+                       for (const End& end : lifetimes_.of_partition(partition))
+                         ends.data()[starts[end.vertex / kTogether]++] = {
+                             end.vertex, end.of, end.neighbor, end.first, end.last, is_fresh(end)};
+                     });
   return ends;
 }
 
@@ -81,7 +83,7 @@ void Monitor::find_roots(std::span<const Update> run, int threads, Run& given, P
   std::vector<std::vector<Root>> parts((run.size() + kTaken - 1) / kTaken);
   std::atomic<std::size_t> next{0};
   with_others(run.size() < kTaken ? 1 : threads, pass.watch, [&](int, Watch& watch) {
-    Matcher<AtMoment> matcher(allowed_, watch);
+    Matcher<WithHoles> matcher(allowed_, watch);
     for (std::size_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < parts.size();) {
       const std::size_t last = std::min(run.size(), (part + 1) * kTaken);
       for (std::size_t at = part * kTaken; at < last; ++at)
@@ -104,10 +106,10 @@ void Monitor::find_roots(std::span<const Update> run, int threads, Run& given, P
   given.roots = all;
 }
 
-void Monitor::add_roots(const Edge& edge, Moment number, Matcher<AtMoment>& matcher,
+void Monitor::add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& matcher,
                         std::vector<Root>& roots) const {
   if (!watched(run_gates_[number]) || bulk_.effect(number) == Effect::kNone) return;
-  const AtMoment view{graph_, lifetimes_, number};
+  const WithHoles view{graph_, lifetimes_, number};
   for (std::uint32_t plan : gated_[run_gates_[number]])
     if (matcher.begin(plans_[plan], view, edge, edge.source, edge.target))
       roots.push_back({plan, edge.source, edge.target, number});
@@ -121,8 +123,8 @@ void Monitor::take_matches(std::span<const Root> roots, const RunMatches& matche
     for (std::size_t number = 0; number < roots.size(); ++number) {
       if (!counted(roots[number])) continue;
       const Plan& plan = plans_[roots[number].plan];
-      shares_[0].count(plan, {roots[number].moment, 0},
-                       times(total_of(matches.totals, number), plan.multiplier));
+      workers_[0].share.count(plan, {roots[number].moment, 0},
+                              times(total_of(matches.totals, number), plan.multiplier));
     }
   } else if (!matches.sums.empty()) {
     expect(pass.one_change, "totals of each root expected: the updates are several changes");
@@ -143,7 +145,7 @@ void Monitor::take_matches(std::span<const Root> roots, const RunMatches& matche
 void Monitor::take_rows(std::span<const Root> roots, const RunMatches& matches, int threads) {
   const std::size_t width = matches.width, count = matches.rows.size() / width;
   const auto root_of = [&](std::size_t row) { return matches.rows[row * width]; };
-  Share& share = shares_[0];
+  Share& share = workers_[0].share;
   std::vector<std::size_t> firsts;  // of rows with the same root
   const std::size_t counted = share.matched.size();
   for (std::size_t row = 0; row < count;) {

@@ -40,8 +40,30 @@ struct Monitor::Split {
   bool left() const { return taken.load(std::memory_order_relaxed) < size.load(std::memory_order_relaxed); }
 };
 
+// Prepares for the matches of as many threads.
+void Monitor::set_workers(int threads) {
+  while (workers_.size() > static_cast<std::size_t>(threads)) workers_.pop_back();
+  while (workers_.size() < static_cast<std::size_t>(threads)) workers_.emplace_back(lifetimes_);
+  for (Worker& worker : workers_) worker.share.start(listed_.size());
+}
+
 // Matches all updates of the run on `threads` threads.
 void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
+  set_workers(threads);
+  for (Worker& worker : workers_) worker.rows.start();
+  if (reads_rows_once())
+    match_run_in<WithHoles>(run, threads, pass);
+  else
+    match_run_in<AtMoment>(run, threads, pass);
+}
+
+// Whether a search asks for each row once, so that it does not pay to copy rows.
+bool Monitor::reads_rows_once() const {
+  return std::ranges::all_of(plans_, [](const Plan& plan) { return plan.levels() <= 3; });
+}
+
+template <class View>
+void Monitor::match_run_in(std::span<const Update> run, int threads, Pass& pass) {
   struct Task {
     Vertex source;
     Moment number;
@@ -51,14 +73,12 @@ void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
   for (std::size_t number = 0; number < run.size(); ++number)
     if (watched(run_gates_[number]) && bulk_.effect(static_cast<Moment>(number)) != Effect::kNone)
       tasks.push_back({run[number].edge.source, static_cast<Moment>(number)});
-  sort_by(tasks, scratch, graph_.vertices() - 1, [](const Task& one) { return one.source; });
-  shares_.resize(static_cast<std::size_t>(threads));
-  if (memories_.size() < shares_.size()) memories_.resize(shares_.size());
-  for (Share& share : shares_) share.start(listed_.size());
+  if (View::kHoles)
+    sort_by(tasks, scratch, graph_.vertices() - 1, [](const Task& one) { return one.source; });
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
-    Matcher<AtMoment> matcher(allowed_, watch, &memories_[static_cast<std::size_t>(index)]);
-    Share& share = shares_[static_cast<std::size_t>(index)];
+    Worker& worker = workers_[static_cast<std::size_t>(index)];
+    Matcher<View> matcher(allowed_, watch, &worker.memory);
     for (std::size_t first; (first = next.fetch_add(kTaken, std::memory_order_relaxed)) < tasks.size();) {
       const auto taken = std::span(tasks).subspan(first, std::min(kTaken, tasks.size() - first));
       for (const Task& one : taken) {
@@ -69,19 +89,22 @@ void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
         graph_.prefetch_rows(run[one.number].edge);
         lifetimes_.prefetch_ends(run[one.number].edge);
       }
-      for (const Task& one : taken) match_task(run[one.number].edge, one.number, matcher, share);
+      for (const Task& one : taken) match_task(run[one.number].edge, one.number, matcher, worker);
       if (!watch.keep_going()) throw Stopped();
     }
   });
-  match_splits(run, threads, pass);
+  match_splits<View>(run, threads, pass);
 }
 
-void Monitor::match_task(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, Share& share) const {
-  const AtMoment view{graph_, lifetimes_, number};
+template <class View>
+void Monitor::match_task(const Edge& edge, Moment number, Matcher<View>& matcher, Worker& worker) const {
+  worker.rows.make_room();
+  const View view = view_at(number, worker, static_cast<View*>(nullptr));
+  Share& share = worker.share;
   const auto& plans = gated_[run_gates_[number]];
   for (std::uint32_t ordinal = 0; ordinal < plans.size(); ++ordinal) {
     const Plan& plan = chosen(plans[ordinal], edge);
-    if (shares_.size() > 1 && may_be_long(plan, edge)) {
+    if (workers_.size() > 1 && may_be_long(plan, edge)) {
       share.put_off.emplace_back(number, ordinal);
     } else if (listed_[plan.pattern]) {
       share.list(plan, {number, ordinal}, [&](auto& rows, auto&& wrote) {
@@ -112,29 +135,33 @@ bool Monitor::may_be_long(const Plan& plan, const Edge& edge) const {
 }
 
 // Does the searches that were put off.
+template <class View>
 void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass) {
   std::deque<Split> splits;
-  for (const Share& share : shares_)
-    for (const auto& [task, ordinal] : share.put_off) splits.emplace_back(task, ordinal);
+  for (const Worker& worker : workers_)
+    for (const auto& [task, ordinal] : worker.share.put_off) splits.emplace_back(task, ordinal);
   if (splits.empty()) return;
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
-    Matcher<AtMoment> matcher(allowed_, watch, &memories_[static_cast<std::size_t>(index)]);
-    Share& share = shares_[static_cast<std::size_t>(index)];
+    Worker& worker = workers_[static_cast<std::size_t>(index)];
+    Matcher<View> matcher(allowed_, watch, &worker.memory);
     for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < splits.size();)
-      match_blocks(splits[at], run[splits[at].task].edge, matcher, share);
+      match_blocks(splits[at], run[splits[at].task].edge, matcher, worker);
     for (Split& split : splits)
-      if (split.left()) match_blocks(split, run[split.task].edge, matcher, share);
+      if (split.left()) match_blocks(split, run[split.task].edge, matcher, worker);
   });
 }
 
 // Takes blocks of a search until there are none left.
-void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& matcher, Share& share) const {
-  const AtMoment view{graph_, lifetimes_, split.task};
+template <class View>
+void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matcher, Worker& worker) const {
+  worker.rows.make_room();
+  Share& share = worker.share;
+  const View view = view_at(split.task, worker, static_cast<View*>(nullptr));
   const Plan& plan = chosen(gated_[run_gates_[split.task]][split.ordinal], edge);
   const std::size_t size = matcher.open(plan, view, edge, edge.source, edge.target);
   split.size.store(size, std::memory_order_relaxed);
-  const std::size_t most = std::clamp<std::size_t>(size / (kBlocks * shares_.size()), 1, kMostBlock);
+  const std::size_t most = std::clamp<std::size_t>(size / (kBlocks * workers_.size()), 1, kMostBlock);
   for (std::size_t first; (first = split.taken.fetch_add(most, std::memory_order_relaxed)) < size;) {
     const std::size_t last = std::min(first + most, size);
     const Share::Key key{split.task, split.ordinal, static_cast<std::uint32_t>(first)};
@@ -153,7 +180,8 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass
     const bool appear = bulk_.effect(matched.key.task) == Effect::kAppear;
     pass.found.patterns[matched.pattern].add(pass.number(first + matched.key.task), appear, matched.matches);
   };
-  for (const Share& share : shares_) {
+  for (const Worker& worker : workers_) {
+    const Share& share = worker.share;
     split |= !share.put_off.empty();
     for (const Share::Matched& matched : share.matched) {
       if (pass.one_change && matched.words == 0)

@@ -38,7 +38,11 @@ using Allowed = std::vector<std::vector<Vertex>>;
 //                                       for each class; if kHoles
 //   bool serves(Vertex, const Needs&)   false only if a later level has no candidate
 //   bool may_have_holes(Vertex)         whether a row of the vertex may; if kHoles
-//   const Graph& graph                  whose changes are noted
+//   const Graph& graph
+//   std::uint64_t now(), changed(Vertex, Way, std::uint32_t target, std::vector<Vertex>& scratch),
+//       class_changed(Class), gained(Way, std::uint64_t bits)
+//                                       the time, and times of changes (Graph::now)
+//   kKeepsRows                          whether a row is where it was until its vertex changes
 template <class View>
 class Matcher {
  public:

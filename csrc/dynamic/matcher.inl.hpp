@@ -145,10 +145,10 @@ sets::Span Matcher<View>::filtered_row(int level, std::uint32_t number) {
   const Source& from = plan_->steps[at].sources[0];
   const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
   const Needs needs = plan_->needs[at];
-  const Graph& graph = view_->graph;
   const Memory::FilteredRow& known = memory_->row(number, vertex);
-  if (known.view == number && known.vertex == vertex && known.time >= graph.changed(vertex) &&
-      known.time >= graph.gained(Way::kOut, needs.out) && known.time >= graph.gained(Way::kIn, needs.in))
+  if (known.view == number && known.vertex == vertex && known.time <= view_->now() &&
+      known.time >= view_->changed(vertex, from.way, from.target, buffers_[at]) &&
+      known.time >= view_->gained(Way::kOut, needs.out) && known.time >= view_->gained(Way::kIn, needs.in))
     return memory_->span(known);
   const sets::Span row = view_->neighbors(vertex, from.way, from.target, buffers_[at]);
   Vertex* room = row.size() < kWorthFiltering ? nullptr : memory_->room(row.size());
@@ -160,7 +160,7 @@ sets::Span Matcher<View>::filtered_row(int level, std::uint32_t number) {
     size += view_->serves(neighbor, needs);
   }
   Memory::FilteredRow& made = memory_->new_row(number, vertex);
-  made = {graph.now(), number, vertex};
+  made = {view_->now(), number, vertex};
   memory_->keep(made, size);
   return memory_->span(made);
 }
@@ -200,23 +200,23 @@ Total Matcher<View>::leaf_sum(int level) {
   const Remembered& remembered = plan_->remembered[at];
   const Source& from = plan_->steps[at].sources[0];
   const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
-  const Graph& graph = view_->graph;
   const Memory::LeafSum* known = &memory_->sum(remembered.sum, vertex);
   const bool valid =
-      known->view == remembered.sum && known->vertex == vertex && known->time >= graph.changed(vertex) &&
+      known->view == remembered.sum && known->vertex == vertex && known->time <= view_->now() &&
+      known->time >= view_->changed(vertex, from.way, from.target, buffers_[at]) &&
       std::all_of(remembered.leaves.begin(), remembered.leaves.end(),
-                  [&](const auto& leaves) { return known->time >= graph.class_changed(leaves.of); });
+                  [&](const auto& leaves) { return known->time >= view_->class_changed(leaves.of); });
+  const sets::Span row =
+      valid && View::kKeepsRows ? known->row : view_->neighbors(vertex, from.way, from.target, buffers_[at]);
   if (!valid) {
-    const sets::Span row = view_->neighbors(vertex, from.way, from.target, buffers_[at]);
     Total sum = 0;
     spend(1 + row.size());
     for (Vertex neighbor : row)
       if (view_->serves(neighbor, plan_->needs[at])) add_checked(sum, leaves_of(neighbor, remembered));
     Memory::LeafSum& made = memory_->new_sum(remembered.sum, vertex);
-    made = {graph.now(), remembered.sum, vertex, row, sum};
+    made = {view_->now(), remembered.sum, vertex, row, sum};
     known = &made;
   }
-  const sets::Span row = known->row;
   Total sum = known->sum;
   std::uint32_t seen = 0;
   for_each_bit(plan_->steps[at].distinct, [&](std::uint32_t other) {

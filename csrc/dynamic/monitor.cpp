@@ -376,8 +376,10 @@ void Monitor::set_more_copies(const Edge& edge, std::uint64_t more) {
 }
 
 void Monitor::undo() {
-  note_bulk();
+  bulk_.take_back();
+  bulk_.start(1);
   take_back_changes(graph_, done_);
+  for (; !done_before_.empty(); done_before_.pop_back()) take_back_changes(graph_, done_before_.back());
   graph_.change_all();
   put_off_.take_back();
   graph_.count_edges(edges_before_);
@@ -385,7 +387,13 @@ void Monitor::undo() {
 
 // Notes the changes written in bulk so far, for undo.
 void Monitor::note_bulk() {
-  bulk_.for_each_done([&](const Done& done) { done_.push_back(done); });
+  bulk_.for_each_done([&](std::vector<Done>& changes) {
+    if (changes.empty()) return;
+    if (done_before_.size() + 2 > done_before_.capacity())  // so that the following cannot fail
+      done_before_.reserve(2 * done_before_.size() + 2);
+    if (!done_.empty()) done_before_.push_back(std::exchange(done_, {}));
+    done_before_.push_back(std::exchange(changes, {}));
+  });
   bulk_.start(1);
 }
 

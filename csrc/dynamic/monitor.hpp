@@ -15,10 +15,13 @@
 #include "dynamic/matcher.hpp"
 #include "dynamic/plan.hpp"
 #include "dynamic/put_off.hpp"
+#include "dynamic/rows_at_moment.hpp"
 #include "dynamic/run_matcher.hpp"
 #include "dynamic/update.hpp"
 
 namespace motiflux::dynamic {
+
+class NetChanges;
 
 // The results of updates, by pattern.
 struct Found {
@@ -127,6 +130,7 @@ class Monitor {
   // undo() takes back the changes since begin(), once; the graph must not have been changed otherwise.
   void begin() {
     done_.clear();
+    done_before_.clear();
     put_off_.begin();
     edges_before_ = graph_.edges();
   }
@@ -189,6 +193,15 @@ class Monitor {
       if (matches > 0) matched.push_back({key, plan.pattern, matches, first_word, all.size() - first_word});
     }
   };
+  // What a thread that matches runs has to itself. Its cache lines are no other thread's (some processors
+  // fetch them in pairs).
+  struct alignas(128) Worker {
+    explicit Worker(const Lifetimes& lifetimes) : rows(lifetimes) {}
+
+    Memory memory;
+    RowsAtMoment rows;
+    Share share;
+  };
   // The destination of matches.
   struct Place {
     Share::Key key;
@@ -197,6 +210,14 @@ class Monitor {
     std::size_t first_word = 0;
   };
   struct Split;
+  // An update with its position; the classes of its edge, seen from the source and from the target; its gate.
+  struct Classified {
+    Moment number;
+    const Update& update;
+    Class to, from;
+    std::uint32_t gate;
+  };
+  using AddToSlice = std::function<void(int slice, const Classified&)>;
 
   std::uint32_t gate_of(const Edge& edge) {
     return gate_of(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)));
@@ -204,10 +225,13 @@ class Monitor {
   std::uint32_t gate_of(const Edge& edge, Class to) {
     const Label first = graph_.label(edge.source);
     if (classes_seen_ != graph_.relations().classes().size()) find_needs();
+    const std::uint32_t known = known_gate(first, to);
+    return known != kUnknown ? known : find_gate(first, to);
+  }
+  std::uint32_t known_gate(Label first, Class to) const {
     if (first >= gate_rows_.size() || to >= gate_columns_.size()) [[unlikely]]
-      return find_gate(first, to);
-    const std::uint32_t gate = gate_table_[gate_rows_[first]][gate_columns_[to]];
-    return gate == kUnknown ? find_gate(first, to) : gate;
+      return kUnknown;
+    return gate_table_[gate_rows_[first]][gate_columns_[to]];
   }
   std::uint32_t find_gate(Label first, Class to);
   void extend_gates(Label first);
@@ -229,22 +253,38 @@ class Monitor {
   // Applies and matches the updates of a run at once, on `threads` threads (dynamic/run.cpp, match_run.cpp).
   void run_at_once(std::span<const Update> run, std::size_t first, int threads, bool puts_off, Pass& pass);
   void write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass);
+  void set_workers(int threads);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_elsewhere(std::span<const Update> run, int threads, Pass& pass);
   Unwritten<RunEnd> ends_of_run(std::span<const Update> run, int threads, Pass& pass) const;
   void find_roots(std::span<const Update> run, int threads, Run& given, Pass& pass);
-  void add_roots(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, std::vector<Root>& roots) const;
+  void add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& matcher,
+                 std::vector<Root>& roots) const;
   void take_matches(std::span<const Root> roots, const RunMatches& matches, int threads, Pass& pass);
   void take_rows(std::span<const Root> roots, const RunMatches& matches, int threads);
-  void match_task(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, Share& share) const;
   const Plan& chosen(std::uint32_t plan, const Edge& edge) const;
   double search_cost(const Plan& plan, const Edge& edge) const;
+  bool reads_rows_once() const;
+  WithHoles view_at(Moment moment, Worker&, WithHoles*) const { return {graph_, lifetimes_, moment}; }
+  AtMoment view_at(Moment moment, Worker& worker, AtMoment*) const {
+    return {graph_, lifetimes_, worker.rows, run_start_, moment};
+  }
+  template <class View>
+  void match_run_in(std::span<const Update> run, int threads, Pass& pass);
+  template <class View>
+  void match_task(const Edge& edge, Moment number, Matcher<View>& matcher, Worker& worker) const;
   bool may_be_long(const Plan& plan, const Edge& edge) const;
+  template <class View>
   void match_splits(std::span<const Update> run, int threads, Pass& pass);
-  void match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& matcher, Share& share) const;
+  template <class View>
+  void match_blocks(Split& split, const Edge& edge, Matcher<View>& matcher, Worker& worker) const;
   std::size_t next_length(std::size_t size, double each, const Pass& pass) const;
   std::vector<Place> places_of_run(std::size_t first, Pass& pass) const;
   void gather(std::size_t first, int threads, Pass& pass);
+  bool add_slice(std::span<const Update> updates, int slice, int slices, const AddToSlice& add,
+                 Watch& watch) const;
+  void add_in_slices(std::span<const Update> updates, int slices, bool puts_off, Pass& pass,
+                     const std::function<void()>& start, const AddToSlice& add);
   void note_bulk();
   void find_needs();
   Remembered what_to_remember(const Plan& plan, int level);
@@ -260,8 +300,10 @@ class Monitor {
   void set_more_copies(const Edge& edge, std::uint64_t more);
   void undo();
   void all_or_none(const std::function<void()>& work);
-  std::vector<Update> net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass);
+  Column<Update> net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass);
   bool may_replace(std::span<const Update> net) const;
+  static Column<Update> written(const NetChanges& net, std::span<const Update> updates, int threads,
+                                Watch& watch);
   std::vector<Edge> stand_ins(std::span<const Update> net) const;
   std::vector<Edge> between(Vertex a, Vertex b) const;
 
@@ -272,7 +314,6 @@ class Monitor {
   std::uint64_t plans_version_ = 0, lists_version_ = 0;
   Allowed allowed_;
   Memory memory_;
-  std::vector<Memory> memories_;                        // of the threads that match runs
   std::vector<std::vector<std::uint32_t>> remembered_;  // what the numbers of Remembered stand for
   std::vector<std::uint32_t> free_lists_;
   // The gate of an edge, by the label of its source and its class. Most of these are in no plan: they all
@@ -284,15 +325,18 @@ class Monitor {
   std::vector<std::vector<std::uint32_t>> gated_;  // plans
   std::size_t classes_seen_ = 0;
 
+  // Changes of the call: lists in the order in which they were made, then the last ones.
+  std::vector<std::vector<Done>> done_before_;
   std::vector<Done> done_;
   std::uint64_t edges_before_ = 0;
   Bulk bulk_{graph_, count_copies_};
   PutOff put_off_{graph_, count_copies_};
   Lifetimes lifetimes_{graph_};
   std::unique_ptr<RunMatcher> run_matcher_;
-  // Of a run: the gate of each update, and the matches of threads.
+  // Of a run: the gate of each update, and the number of changes of the graph before it.
   std::vector<std::uint32_t> run_gates_;
-  std::vector<Share> shares_;
+  std::uint64_t run_start_ = 0;
+  std::vector<Worker> workers_;
 };
 
 }  // namespace motiflux::dynamic

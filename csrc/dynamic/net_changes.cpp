@@ -15,19 +15,27 @@ constexpr std::size_t kMost = std::size_t{1} << 18;
 
 }  // namespace
 
-void NetChanges::start(std::size_t updates, int threads) {
-  size_ = 0;
+void NetChanges::start(std::size_t updates, int threads, int slices) {
   partitions_.resize(static_cast<std::size_t>(threads) + updates / kMost);
   for (Partition& partition : partitions_) {
     partition.entries.clear();
-    partition.changed.clear();
     partition.copies.clear();
     partition.noops = 0;
   }
+  slices_.resize(static_cast<std::size_t>(slices));
+  for (auto& slice : slices_) {
+    slice.resize(partitions_.size());
+    for (auto& entries : slice) entries.clear();
+  }
+  effects_.assign(updates, kStays);
 }
 
 void NetChanges::find(int number, const std::function<bool()>& go_on) {
   Partition& partition = partitions_[static_cast<std::size_t>(number)];
+  for (const auto& slice : slices_) {
+    const Entries& added = slice[static_cast<std::size_t>(number)];
+    partition.entries.insert(partition.entries.end(), added.begin(), added.end());
+  }
   sort_entries(graph_, partition.entries, partition.scratch, true);
   const Rows& rows = graph_.rows(Way::kOut);
   const Entries& entries = partition.entries;
@@ -46,7 +54,7 @@ void NetChanges::find(int number, const std::function<bool()>& go_on) {
 }
 
 // Applies the updates of one edge to the number of its copies; `there`: whether the edge exists before them.
-void NetChanges::replay(Partition& partition, std::span<const Entry> entries, bool there) const {
+void NetChanges::replay(Partition& partition, std::span<const Entry> entries, bool there) {
   const Entry& first = entries.front();
   const Edge edge{first.row, first.neighbor, graph_.relations().classes()[first.to()].edge};
   const std::uint64_t more_before = there ? graph_.more_copies(edge) : 0;
@@ -59,29 +67,26 @@ void NetChanges::replay(Partition& partition, std::span<const Entry> entries, bo
     else if (copies > 0)
       --copies;
   }
-  if (there != (copies > 0)) partition.changed.push_back({first.number, copies > 0});
+  if (there != (copies > 0)) effects_[first.number] = copies > 0 ? kAppears : kVanishes;
   const std::uint64_t more = copies > 0 ? copies - 1 : 0;
   if (more != more_before) partition.copies.emplace_back(edge, more);
 }
 
-std::vector<Update> NetChanges::changes(std::span<const Update> updates,
-                                        const std::function<bool()>& go_on) const {
-  std::size_t vanish = 0, appear = 0;
-  enum : std::uint8_t { kStays, kVanishes, kAppears };
-  std::vector<std::uint8_t> effects(size_, kStays);  // of the first update of each edge
-  for (const Partition& partition : partitions_)
-    for (const auto& [number, appears] : partition.changed) {
-      effects[number] = appears ? kAppears : kVanishes;
-      ++(appears ? appear : vanish);
-    }
-  std::vector<Update> changes(vanish + appear);
-  std::size_t vanished = 0, appeared = vanish;
-  for (std::size_t number = 0; number < size_; ++number) {
-    if (number % kLook == kLook - 1 && !go_on()) throw Stopped();
-    if (effects[number] == kVanishes) changes[vanished++] = {updates[number].edge, false};
-    if (effects[number] == kAppears) changes[appeared++] = {updates[number].edge, true};
+std::array<std::size_t, 2> NetChanges::count(std::size_t first, std::size_t last) const {
+  std::array<std::size_t, 2> found{};
+  for (std::size_t number = first; number < last; ++number) {
+    found[0] += effects_[number] == kVanishes;
+    found[1] += effects_[number] == kAppears;
   }
-  return changes;
+  return found;
+}
+
+void NetChanges::write(std::span<const Update> updates, std::size_t first, std::size_t last, Update* vanish,
+                       Update* appear) const {
+  for (std::size_t number = first; number < last; ++number) {
+    if (effects_[number] == kVanishes) *vanish++ = {updates[number].edge, false};
+    if (effects_[number] == kAppears) *appear++ = {updates[number].edge, true};
+  }
 }
 
 std::uint64_t NetChanges::noops() const {

@@ -77,7 +77,9 @@ void PutOff::write(std::size_t end, const Bulk::GoOn& go_on, std::vector<Done>* 
   writing_.start(1);
   try {
     writing_.add(updates, most_);
+    writing_.admit();
     writing_.count_noops(noops);
+    graph_.advance(1);
     writing_.forward(0, go_on);
     writing_.backward(0, go_on);
     if (done != nullptr) done->reserve(done->size() + writing_.done());
@@ -89,7 +91,9 @@ void PutOff::write(std::size_t end, const Bulk::GoOn& go_on, std::vector<Done>* 
     writing_.start(1);
     throw;
   }
-  if (done != nullptr) writing_.for_each_done([&](const Done& one) { done->push_back(one); });
+  if (done != nullptr)
+    writing_.for_each_done(
+        [&](const std::vector<Done>& changes) { done->insert(done->end(), changes.begin(), changes.end()); });
   if (updates.size() > kMany) writing_.free_memory();
   writing_.start(1);
   for (std::size_t call = updates.front().number; call <= calls; ++call) {
