@@ -57,7 +57,7 @@ void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
   for (Share& share : shares_) share.start(listed_.size());
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
-    Matcher<AtMoment> matcher(allowed_, watch, &memories_[static_cast<std::size_t>(index)]);
+    Matcher<AtMoment> matcher(allowed_, watch, memories_[static_cast<std::size_t>(index)], naming_.sets());
     Share& share = shares_[static_cast<std::size_t>(index)];
     for (std::size_t first; (first = next.fetch_add(kTaken, std::memory_order_relaxed)) < tasks.size();) {
       const auto taken = std::span(tasks).subspan(first, std::min(kTaken, tasks.size() - first));
@@ -76,20 +76,49 @@ void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
   match_splits(run, threads, pass);
 }
 
+// Where the matches of the plans of a forest go, for one of the updates of a run.
+struct Monitor::AtOnceFound {
+  std::span<const Plan> plans;
+  const Forest& forest;
+  Moment task;
+  Share& share;
+  Matches matches;
+  std::array<std::size_t, kMostPlans> first_word;
+
+  AtOnceFound(std::span<const Plan> plans, const Forest& forest, Moment task, Share& share,
+              PlanBits concerned)
+      : plans(plans), forest(forest), task(task), share(share), matches(concerned) {
+    for_each_plan(concerned & forest.listed,
+                  [&](std::size_t number) { first_word[number] = rows(number).size(); });
+  }
+  const Plan& plan(std::size_t number) const { return plans[forest.plans[number]]; }
+  void count(std::size_t number, Total more) { matches.add(number, more); }
+  Column<Vertex>& rows(std::size_t number) { return share.rows[plan(number).pattern]; }
+  void wrote(std::size_t number, std::size_t count) { matches.add(number, count); }
+  void finish(std::size_t number) {
+    const Share::Key key{task, forest.first + static_cast<std::uint32_t>(number)};
+    if ((forest.listed >> number & 1) != 0)
+      share.list(plan(number), key, matches.of(number), first_word[number]);
+    else
+      share.count(plan(number), key, multiplied(plan(number), matches.of(number)));
+  }
+};
+
 void Monitor::match_task(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, Share& share) const {
   const AtMoment view{graph_, lifetimes_, number};
-  const auto& plans = gated_[run_gates_[number]];
-  for (std::uint32_t ordinal = 0; ordinal < plans.size(); ++ordinal) {
-    const Plan& plan = plans_[plans[ordinal]];
-    if (shares_.size() > 1 && may_be_long(plan, edge)) {
-      share.put_off.emplace_back(number, ordinal);
-    } else if (listed_[plan.pattern]) {
-      share.list(plan, {number, ordinal}, [&](auto& rows, auto&& wrote) {
-        matcher.list(plan, view, edge, edge.source, edge.target, rows, wrote);
+  matcher.begin(view, edge, plans_);
+  for (const Forest& forest : gated_[run_gates_[number]].forests) {
+    PlanBits plans = matcher.concerned(forest, forest.all());
+    if (shares_.size() > 1)
+      for_each_plan(plans, [&](std::size_t one) {
+        if (!may_be_long(plans_[forest.plans[one]], edge)) return;
+        share.put_off.emplace_back(number, forest.first + static_cast<std::uint32_t>(one));
+        plans &= ~(PlanBits{1} << one);
       });
-    } else {
-      share.count(plan, {number, ordinal}, matcher.count(plan, view, edge, edge.source, edge.target));
-    }
+    if (plans == 0) continue;
+    AtOnceFound found(plans_, forest, number, share, plans);
+    matcher.match(forest, plans, found);
+    for_each_plan(plans, [&](std::size_t one) { found.finish(one); });
   }
 }
 
@@ -119,7 +148,7 @@ void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass)
   if (splits.empty()) return;
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
-    Matcher<AtMoment> matcher(allowed_, watch, &memories_[static_cast<std::size_t>(index)]);
+    Matcher<AtMoment> matcher(allowed_, watch, memories_[static_cast<std::size_t>(index)], naming_.sets());
     Share& share = shares_[static_cast<std::size_t>(index)];
     for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < splits.size();)
       match_blocks(splits[at], run[splits[at].task].edge, matcher, share);
@@ -131,17 +160,23 @@ void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass)
 // Takes blocks of a search until there are none left.
 void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& matcher, Share& share) const {
   const AtMoment view{graph_, lifetimes_, split.task};
-  const Plan& plan = plans_[gated_[run_gates_[split.task]][split.ordinal]];
-  const std::size_t size = matcher.open(plan, view, edge, edge.source, edge.target);
+  const Plan& plan = plans_[gated_[run_gates_[split.task]].plans[split.ordinal]];
+  matcher.begin(view, edge, plans_);
+  const std::size_t size = matcher.open(plan);
   split.size.store(size, std::memory_order_relaxed);
   const std::size_t most = std::clamp<std::size_t>(size / (kBlocks * shares_.size()), 1, kMostBlock);
   for (std::size_t first; (first = split.taken.fetch_add(most, std::memory_order_relaxed)) < size;) {
     const std::size_t last = std::min(first + most, size);
     const Share::Key key{split.task, split.ordinal, static_cast<std::uint32_t>(first)};
-    if (listed_[plan.pattern])
-      share.list(plan, key, [&](auto& rows, auto&& wrote) { matcher.list_part(first, last, rows, wrote); });
-    else
-      share.count(plan, key, matcher.count_part(first, last));
+    if (!listed_[plan.pattern]) {
+      share.count(plan, key, multiplied(plan, matcher.count_part(first, last)));
+      continue;
+    }
+    Column<Vertex>& rows = share.rows[plan.pattern];
+    const std::size_t first_word = rows.size();
+    Total matches = 0;
+    matcher.list_part(first, last, rows, [&](std::size_t count) { matches += count; });
+    share.list(plan, key, matches, first_word);
   }
 }
 

@@ -42,9 +42,16 @@ class Memory {
     Total sum = 0;
   };
 
-  // Sets as bits, by level; stamps of all searches differ (Matcher::assign).
-  sets::Marks& marks(int level) { return marks_[static_cast<std::size_t>(level)]; }
+  // Rows as bits, by LevelSet::marks; few share a place. Stamps of all searches differ (Matcher::assign).
+  sets::Marks& marks(std::uint32_t number) { return marks_[number % marks_.size()]; }
   std::uint64_t stamps = 0;
+
+  // What the numbers of plans stand for changed.
+  void forget() {
+    used_ = 0;
+    rows_.forget();
+    sums_.forget();
+  }
 
   // Call it between searches: rows that are in use stay.
   void make_room() {
@@ -56,7 +63,7 @@ class Memory {
   struct KeptCount {
     std::uint64_t search = 0, key = 0;
     Total count = 0;
-    int level = 0;
+    std::uint32_t rest = 0;
   };
 
   // Where an entry would be; and the same, for writing it.
@@ -64,10 +71,8 @@ class Memory {
   FilteredRow& new_row(std::uint32_t view, Vertex vertex) { return rows_.for_writing(word(view, vertex)); }
   const LeafSum& sum(std::uint32_t view, Vertex vertex) { return sums_.at(word(view, vertex)); }
   LeafSum& new_sum(std::uint32_t view, Vertex vertex) { return sums_.for_writing(word(view, vertex)); }
-  const KeptCount& kept(int level, std::uint64_t key) { return kept_.at(key + static_cast<unsigned>(level)); }
-  KeptCount& new_kept(int level, std::uint64_t key) {
-    return kept_.for_writing(key + static_cast<unsigned>(level));
-  }
+  const KeptCount& kept(std::uint32_t rest, std::uint64_t key) { return kept_.at(key + rest); }
+  KeptCount& new_kept(std::uint32_t rest, std::uint64_t key) { return kept_.for_writing(key + rest); }
 
   // Room for a row of at most `size`, written at once; null if there is none.
   Vertex* room(std::size_t size) {
@@ -106,6 +111,9 @@ class Memory {
     void clear() {
       entries_.assign(std::size_t{1} << bits_, {});
       written_ = 0;
+    }
+    void forget() {
+      if (!entries_.empty()) clear();
     }
 
    private:

@@ -10,9 +10,11 @@
 #include "common/column.hpp"
 #include "common/total.hpp"
 #include "dynamic/bulk.hpp"
+#include "dynamic/gate.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/lifetimes.hpp"
 #include "dynamic/matcher.hpp"
+#include "dynamic/naming.hpp"
 #include "dynamic/plan.hpp"
 #include "dynamic/put_off.hpp"
 #include "dynamic/update.hpp"
@@ -146,14 +148,10 @@ class Monitor {
     void count(const Plan& plan, Key key, Total matches) {
       if (matches > 0) matched.push_back({key, plan.pattern, matches, 0, 0});
     }
-    // search(rows, wrote) appends rows, and calls wrote(count) for each block of them.
-    template <class Search>
-    void list(const Plan& plan, Key key, Search&& search) {
-      Column<Vertex>& all = rows[plan.pattern];
-      const std::size_t first_word = all.size();
-      Total matches = 0;
-      search(all, [&](std::size_t count) { matches += count; });
-      if (matches > 0) matched.push_back({key, plan.pattern, matches, first_word, all.size() - first_word});
+    // The rows of the plan from `first_word` on.
+    void list(const Plan& plan, Key key, Total matches, std::size_t first_word) {
+      if (matches > 0)
+        matched.push_back({key, plan.pattern, matches, first_word, rows[plan.pattern].size() - first_word});
     }
   };
   // The destination of matches.
@@ -164,13 +162,15 @@ class Monitor {
     std::size_t first_word = 0;
   };
   struct Split;
+  struct Sequential;
+  struct AtOnceFound;
 
   std::uint32_t gate_of(const Edge& edge) {
     return gate_of(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)));
   }
   std::uint32_t gate_of(const Edge& edge, Class to) {
     const Label first = graph_.label(edge.source);
-    if (classes_seen_ != graph_.relations().classes().size()) find_needs();
+    if (classes_seen_ != graph_.relations().classes().size()) prepare_plans();
     if (first >= gate_rows_.size() || to >= gate_columns_.size()) return find_gate(first, to);
     const std::uint32_t row = gate_rows_[first], column = gate_columns_[to];
     if (std::max(row, column) == kUnknown) return find_gate(first, to);
@@ -180,7 +180,7 @@ class Monitor {
   void add_to_gates(Label first, Class to);
   std::uint32_t gate_for(Label first, Class to);
   void forget_gates();
-  bool watched(std::uint32_t gate) const { return !gated_[gate].empty(); }
+  bool watched(std::uint32_t gate) const { return !gated_[gate].plans.empty(); }
 
   // Applies the updates [first, last) one by one.
   void one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, bool put_off,
@@ -202,13 +202,7 @@ class Monitor {
   std::vector<Place> places_of_run(std::size_t first, Pass& pass) const;
   void gather(std::size_t first, int threads, Pass& pass);
   void note_bulk();
-  void find_needs();
-  Remembered what_to_remember(const Plan& plan, int level);
-  std::uint32_t number_of(std::vector<std::uint32_t> rows);
-  void find_keys(const Plan& plan, int level, Remembered& found) const;
-  bool find_leaves(const Plan& plan, int level, Remembered& found) const;
-  bool is_row(const Step& step) const;
-  std::vector<std::uint32_t> row_of(const Source& source) const;
+  void prepare_plans();
   void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
@@ -226,8 +220,8 @@ class Monitor {
   std::vector<bool> listed_;  // by pattern
   Allowed allowed_;
   Memory memory_;
-  std::vector<Memory> memories_;                        // of the threads that match runs
-  std::vector<std::vector<std::uint32_t>> remembered_;  // what the numbers of Remembered stand for
+  std::vector<Memory> memories_;  // of the threads that match runs
+  Naming naming_{graph_};
   std::vector<std::uint32_t> free_lists_;
   // The gate of an edge, by the label of its source and its class. Most of these are in no plan: only those
   // that are have rows and columns. Gate 0 has no plans.
@@ -237,7 +231,7 @@ class Monitor {
   std::vector<Label> row_labels_;
   std::vector<Class> column_classes_;
   std::vector<std::vector<std::uint32_t>> gate_table_;
-  std::vector<std::vector<std::uint32_t>> gated_;  // plans
+  std::vector<Gate> gated_;
   std::size_t classes_seen_ = 0;
 
   std::vector<Done> done_;

@@ -53,10 +53,20 @@ struct Needs {
   std::uint64_t out = 0, in = 0;
 };
 
-// What a level may remember of rows (dynamic/memory.hpp); numbers name the same rows in all plans.
-struct Remembered {
-  static constexpr std::uint32_t kNot = ~std::uint32_t{0};
+inline constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
 
+// The set of a level. Numbers name the same set, made in the same way, in all plans (dynamic/naming.hpp).
+struct LevelSet {
+  std::uint32_t number = 0;
+  std::uint32_t whole = 0;  // the number of the set before vertices are left out
+  std::uint32_t row =
+      kNoNumber;  // of its filtered rows, if it is a row and vertices without `needs` are left out
+  std::uint32_t marks = kNoNumber;  // of the row that is marked, if its size is counted at once
+  Needs needs;
+};
+
+// What a level may remember (dynamic/memory.hpp).
+struct Remembered {
   // Levels that share a set and hang from this one.
   struct Leaves {
     Way way;
@@ -65,15 +75,15 @@ struct Remembered {
     std::vector<int> chains;
   };
 
-  std::uint32_t row = kNot;  // the number of its filtered rows
   // If the later levels are leaves of this one and components of the tail that do not depend on it: its
   // vertices are not assigned one after another, but their numbers of leaves added.
   std::vector<Leaves> leaves;
   std::vector<std::size_t> components;
-  std::uint32_t sum = kNot;  // the number of its sums, if its set is a row
-  // Whether the number of ways to match this level and all later ones is kept during a search. It depends on
-  // the pair and on at most two levels, `keys`, while others were matched between.
+  std::uint32_t sum = kNoNumber;  // the number of its sums, if its set is a row
+  // Whether the number of ways to match this level and all later ones is kept during the search for an
+  // update. It depends on the pair and on at most two levels, `keys`. `rest` names these levels in all plans.
   bool kept = false;
+  std::uint32_t rest = kNoNumber;
   std::array<std::uint8_t, 2> keys{};
 };
 
@@ -83,6 +93,7 @@ struct Plan {
   LabelSet first, second;  // labels of the vertices at levels 0 and 1
   std::vector<Step> steps;
   std::vector<Needs> needs;            // by level; they change when classes are added
+  std::vector<LevelSet> sets;          // by level, likewise
   std::vector<Remembered> remembered;  // by level, likewise
   search::Tail tail;                   // counting only
   // Every match found yields one match per image, which maps query vertex q to the vertex at level image[q].

@@ -39,7 +39,7 @@ constexpr std::size_t kAhead = 8;
 void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switches switches, Found& found,
                              Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found, watch, {allowed_, watch, &memory_}, most, full};
+  Pass pass{found, watch, {allowed_, watch, memory_, naming_.sets()}, most, full};
   all_or_none([&] {
     bulk_.start(1);
     apply_in_order(updates, threads, switches, pass);
@@ -121,7 +121,7 @@ void Monitor::write_run(std::span<const Update> run, int threads, bool puts_off,
     else
       bulk_.add(static_cast<Moment>(number), edge, to, inserts, watched(gate));
   }
-  if (classes_seen_ != graph_.relations().classes().size()) find_needs();
+  if (classes_seen_ != graph_.relations().classes().size()) prepare_plans();
   lifetimes_.start(threads);
   const int writers = run.size() < kFewUpdates ? 1 : threads;
   for_each_partition(threads, writers, pass.watch, [&](int partition, Watch& watch) {

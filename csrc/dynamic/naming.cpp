@@ -1,0 +1,238 @@
+#include "dynamic/naming.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "motiflux/bits.hpp"
+
+namespace motiflux::dynamic {
+namespace {
+
+using Name = std::vector<std::uint32_t>;
+
+// After the end of a list in a name.
+constexpr std::uint32_t kEnd = ~std::uint32_t{0};
+
+void add(Name& name, std::uint64_t word) {
+  name.push_back(static_cast<std::uint32_t>(word >> 32));
+  name.push_back(static_cast<std::uint32_t>(word));
+}
+
+void add(Name& name, const Source& source, std::uint32_t level) {
+  name.insert(name.end(), {level, static_cast<std::uint32_t>(source.way), source.target, source.relation,
+                           source.before_change ? 1u : 0u});
+}
+
+// The levels before `level` that the number of ways to match it and all later ones depends on, as bits.
+std::uint32_t used_before(const Plan& plan, int level) {
+  std::uint32_t used = 0;
+  for (int later = level; later < plan.levels(); ++later) {
+    const Step& step = plan.steps[static_cast<std::size_t>(later)];
+    used |= step.after | step.before | step.distinct;
+    for (int at = later; at != kNone; at = plan.steps[static_cast<std::size_t>(at)].reuse)
+      for (const Source& source : plan.steps[static_cast<std::size_t>(at)].sources)
+        used |= std::uint32_t{1} << source.level;
+  }
+  return used & bits_below(static_cast<std::uint32_t>(level));
+}
+
+// What the number of ways to match a level and all later ones depends on. Earlier levels have numbers by
+// their order among `used`, so that levels of different plans may have one name.
+Name rest_of(const Plan& plan, int level, std::uint32_t used) {
+  const auto renamed = [&](std::uint32_t other) {
+    if (other < 2) return other;
+    if (other < static_cast<std::uint32_t>(level))
+      return 2 + count_bits(used & bits_below(other) & ~std::uint32_t{3});
+    return static_cast<std::uint32_t>(view::kMaxLevels) + other - static_cast<std::uint32_t>(level);
+  };
+  Name name{static_cast<std::uint32_t>(plan.tail.start - std::min(level, plan.tail.start))};
+  for (int later = level; later < plan.levels(); ++later) {
+    const Step& step = plan.steps[static_cast<std::size_t>(later)];
+    for (int at = later; at != kNone; at = plan.steps[static_cast<std::size_t>(at)].reuse) {
+      const Step& one = plan.steps[static_cast<std::size_t>(at)];
+      for (const Source& source : one.sources)
+        add(name, source, renamed(static_cast<std::uint32_t>(source.level)));
+      name.insert(name.end(), {kEnd, static_cast<std::uint32_t>(one.allowed)});
+    }
+    name.push_back(kEnd);
+    for (std::uint32_t levels : {step.after, step.before, step.distinct}) {
+      for_each_bit(levels, [&](std::uint32_t other) { name.push_back(renamed(other)); });
+      name.push_back(kEnd);
+    }
+  }
+  for (const search::TailBlock& block : plan.tail.blocks)
+    for (const search::TailComponent& component : block.components) {
+      if (component.levels.front() < level) continue;  // blocks are counted from their start on only
+      for (const std::vector<int>* numbers : {&component.levels, &component.set_of, &component.chains}) {
+        for (int number : *numbers)
+          name.push_back(static_cast<std::uint32_t>(numbers == &component.levels ? number - level : number));
+        name.push_back(kEnd);
+      }
+    }
+  return name;
+}
+
+}  // namespace
+
+std::uint32_t Naming::number_of(Numbers& numbers, Name name) {
+  return numbers.try_emplace(std::move(name), static_cast<std::uint32_t>(numbers.size())).first->second;
+}
+
+void Naming::name(std::span<Plan> plans) {
+  for (Numbers* numbers : {&set_numbers_, &row_numbers_, &sum_numbers_, &mark_numbers_, &rest_numbers_})
+    numbers->clear();
+  rests_.clear();
+  for (Plan& plan : plans) {
+    find_needs(plan);
+    name_sets(plan);
+    plan.remembered.clear();
+    for (int level = 0; level < plan.levels(); ++level) plan.remembered.push_back(name_rest(plan, level));
+  }
+  for (Plan& plan : plans)
+    for (Remembered& one : plan.remembered)
+      one.kept = one.kept || (one.rest != kNoNumber && rests_[one.rest] > 1);
+}
+
+// The classes of required neighbours, where these are of one class.
+void Naming::find_needs(Plan& plan) const {
+  plan.needs.assign(plan.steps.size(), {});
+  for (const Step& step : plan.steps)
+    for (const Source& source : step.sources) {
+      const auto& classes = graph_.relations().target(source.target).classes;
+      if (classes.size() != 1 || (graph_.directed() && source.way == Way::kEither)) continue;
+      Needs& needs = plan.needs[static_cast<std::size_t>(source.level)];
+      (graph_.directed() && source.way == Way::kIn ? needs.in : needs.out) |= Rows::bit(classes[0]);
+    }
+}
+
+void Naming::name_sets(Plan& plan) {
+  plan.sets.clear();
+  for (int level = 0; level < plan.levels(); ++level) plan.sets.push_back(name_set(plan, level));
+}
+
+LevelSet Naming::name_set(const Plan& plan, int level) {
+  const Step& step = plan.steps[static_cast<std::size_t>(level)];
+  LevelSet found;
+  if (level < 2) return found;
+  Name name{static_cast<std::uint32_t>(step.anchor), static_cast<std::uint32_t>(step.allowed),
+            step.reuse == kNone ? kEnd : plan.sets[static_cast<std::size_t>(step.reuse)].number};
+  for (const Source& source : step.sources) add(name, source, static_cast<std::uint32_t>(source.level));
+  found.number = found.whole = number_of(set_numbers_, std::move(name));
+  sets_ = set_numbers_.size();
+  if (step.sources.size() == 2) {
+    const Source& stable = step.sources[step.sources[0].level < step.sources[1].level ? 0 : 1];
+    name = {};
+    add(name, stable, static_cast<std::uint32_t>(stable.level));
+    found.marks = number_of(mark_numbers_, std::move(name));
+  }
+  const bool reused = std::any_of(plan.steps.begin(), plan.steps.end(),
+                                  [&](const Step& other) { return other.reuse == level; });
+  return reused ? found : filtered(step, found, plan.needs[static_cast<std::size_t>(level)]);
+}
+
+LevelSet Naming::filtered(const Step& step, const LevelSet& whole, const Needs& needs) {
+  if (!is_row(step) || (needs.out | needs.in) == 0) return whole;
+  LevelSet found = whole;
+  Name name = row_of(step.sources[0]);
+  add(name, needs.out);
+  add(name, needs.in);
+  found.needs = needs;
+  found.row = number_of(row_numbers_, std::move(name));
+  found.number = number_of(set_numbers_, {whole.number, found.row});
+  sets_ = set_numbers_.size();
+  return found;
+}
+
+// What a level may remember.
+Remembered Naming::name_rest(const Plan& plan, int level) {
+  Remembered found;
+  if (level < 2) return found;
+  name_sum(plan, level, found);
+  const std::uint32_t used = used_before(plan, level), keys = used & ~std::uint32_t{3};
+  const std::uint32_t size = count_bits(keys);
+  if (size > found.keys.size() || level > plan.tail.start) return found;
+  found.keys.fill(static_cast<std::uint8_t>(size == 0 ? 0 : lowest_bit(keys)));
+  if (size == 2) found.keys[1] = static_cast<std::uint8_t>(lowest_bit(keys & (keys - 1)));
+  found.rest = number_of(rest_numbers_, rest_of(plan, level, used));
+  // If levels were matched that it does not depend on, a key comes twice in the search of one plan.
+  found.kept = static_cast<std::uint32_t>(level) - 2 > size;
+  if (rests_.size() <= found.rest) rests_.resize(found.rest + std::size_t{1});
+  // The last level alone is counted as fast as a number is looked up, unless rows are intersected.
+  const bool short_rest =
+      level + 1 == plan.levels() && plan.steps[static_cast<std::size_t>(level)].sources.size() < 2;
+  if (!short_rest) ++rests_[found.rest];
+  return found;
+}
+
+// Finds the leaves of a level, and the name of their sums.
+void Naming::name_sum(const Plan& plan, int level, Remembered& found) {
+  const Step& step = plan.steps[static_cast<std::size_t>(level)];
+  if (!find_leaves(plan, level, found) || !is_row(step) || (step.after | step.before) != 0) return;
+  Name name = row_of(step.sources[0]);
+  for (const Remembered::Leaves& leaves : found.leaves) {
+    name.insert(name.end(), {leaves.of, static_cast<std::uint32_t>(leaves.way),
+                             static_cast<std::uint32_t>(leaves.levels)});
+    for (int chain : leaves.chains) name.push_back(static_cast<std::uint32_t>(chain));
+    name.push_back(kEnd);
+  }
+  found.sum = number_of(sum_numbers_, std::move(name));
+}
+
+// Whether the later levels are leaves of a level and components that do not depend on it.
+bool Naming::find_leaves(const Plan& plan, int level, Remembered& found) const {
+  const std::uint32_t self = std::uint32_t{1} << level;
+  const auto hangs = [&](int later) {
+    const Step& step = plan.steps[static_cast<std::size_t>(later)];
+    return is_row(step) && step.sources[0].level == level && (step.after | step.before) == 0 &&
+           (step.distinct & bits_below(static_cast<std::uint32_t>(level))) == 0;
+  };
+  const auto is_free = [&](int later) {
+    const Step& step = plan.steps[static_cast<std::size_t>(later)];
+    return ((step.after | step.before | step.distinct) & self) == 0 && step.reuse != level &&
+           std::none_of(step.sources.begin(), step.sources.end(),
+                        [&](const Source& source) { return source.level == level; });
+  };
+  const auto add_leaves = [&](std::span<const int> levels, std::span<const int> chains) {
+    const Source& first = plan.steps[static_cast<std::size_t>(levels[0])].sources[0];
+    found.leaves.push_back(
+        {first.way, first.target, row_of(first)[0], levels.size(), {chains.begin(), chains.end()}});
+  };
+  if (level + 2 == plan.levels() && plan.tail.start > level + 1) {
+    if (!hangs(level + 1)) return false;
+    add_leaves(std::array{level + 1}, {});
+    return true;
+  }
+  if (level + 1 != plan.tail.start) return false;
+  const auto& components = plan.tail.blocks[0].components;
+  for (std::size_t number = 0; number < components.size(); ++number) {
+    const search::TailComponent& one = components[number];
+    if (one.sets() == 1 && std::all_of(one.levels.begin(), one.levels.end(), hangs)) {
+      add_leaves(one.levels, one.chains);
+    } else if (std::all_of(one.levels.begin(), one.levels.end(), is_free)) {
+      found.components.push_back(number);
+    } else {
+      found.leaves.clear();
+      found.components.clear();
+      return false;
+    }
+  }
+  if (found.leaves.empty()) found.components.clear();
+  return !found.leaves.empty();
+}
+
+// Whether the set of a step is a row of one class.
+bool Naming::is_row(const Step& step) const {
+  if (step.sources.size() != 1 || step.reuse != kNone || step.allowed != kNone) return false;
+  const Source& source = step.sources[0];
+  return graph_.relations().target(source.target).classes.size() == 1 && !source.before_change &&
+         !(graph_.directed() && source.way == Way::kEither);
+}
+
+// The class of a row, and whether it is one of incoming edges.
+Naming::Name Naming::row_of(const Source& source) const {
+  const bool incoming = graph_.directed() && source.way == Way::kIn;
+  return {graph_.relations().target(source.target).classes[0], incoming};
+}
+
+}  // namespace motiflux::dynamic
