@@ -158,6 +158,11 @@ class Matcher {
   bool excluded(int level, Vertex vertex) const { return excluded(step(level), vertex); }
   bool excluded(const Step& step, Vertex vertex) const;
   std::uint64_t count_level(int level, std::uint32_t distinct);
+  const CommonCounts* common_counts(int level, std::size_t more);
+  bool make_common_counts(const Remembered::Closing& closing, CommonCounts& counts);
+  sets::Span stable_set(const Remembered::Closing& closing);
+  std::uint64_t count_closing(int level, std::uint32_t distinct, const CommonCounts& counts);
+  Total count_closed(int level, sets::Span candidates, const CommonCounts& counts);
   bool is_counted_at_once(int level) const;
   std::uint64_t count_common(int level, std::uint32_t distinct);
   std::pair<std::uint64_t, std::uint64_t> bounds(const Step& step) const;
@@ -195,6 +200,7 @@ class Matcher {
   Buffers buffers_;                        // scratch, by level
   std::vector<std::vector<Vertex>> rows_;  // scratch, by source
   std::vector<sets::Span> spans_;
+  std::array<std::vector<Vertex>, 3> stable_;  // scratch: two rows and what they have in common
   std::array<std::vector<Vertex>, search::kMostTailSets> tail_sets_;
   std::array<std::vector<Vertex>, std::size_t{1} << search::kMostTailSets> intersections_;
   std::vector<Vertex> last_, moved_;

@@ -369,6 +369,7 @@ bool Matcher<View>::excluded(const Step& step, Vertex vertex) const {
 // The number of vertices that a level may take, with the levels `distinct` matched.
 template <class View>
 std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
+  if (const CommonCounts* counts = common_counts(level, 1)) return count_closing(level, distinct, *counts);
   if (is_counted_at_once(level)) return count_common(level, distinct);
   const sets::Span set = clipped(level);
   std::uint64_t size = set.size();
@@ -381,6 +382,88 @@ std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
     counted |= std::uint32_t{1} << other;
   });
   return size;
+}
+
+// The counts by which a level is counted, now that `more` numbers of it are needed; null if there are none.
+template <class View>
+const CommonCounts* Matcher<View>::common_counts(int level, std::size_t more) {
+  const Remembered::Closing& closing = plan_->remembered[static_cast<std::size_t>(level)].closing;
+  if (View::kHoles || closing.number == kNoNumber) return nullptr;
+  CommonCounts& counts = memory_.common(closing.number);
+  if (!counts.is_of(search_)) counts.begin(search_, stable_set(closing).size());
+  if (counts.state() == CommonCounts::State::kMade) return &counts;
+  const bool made = counts.state() == CommonCounts::State::kWaiting && counts.pays(more) &&
+                    make_common_counts(closing, counts);
+  return made ? &counts : nullptr;
+}
+
+template <class View>
+bool Matcher<View>::make_common_counts(const Remembered::Closing& closing, CommonCounts& counts) {
+  const sets::Span members = stable_set(closing);
+  const Rows& rows = view_->graph.rows(closing.back);
+  std::size_t size = 0;
+  for (Vertex member : members) size += rows.of_class(member, closing.of).size();
+  spend(1 + size);
+  if (size > CommonCounts::kMost) {
+    counts.refuse();
+    return false;
+  }
+  counts.start(size);
+  for (Vertex member : members) {
+    counts.note_member(member);
+    for (Vertex vertex : rows.of_class(member, closing.of)) counts.count(vertex);
+  }
+  return true;
+}
+
+// The vertices that the pair gives for a level.
+template <class View>
+sets::Span Matcher<View>::stable_set(const Remembered::Closing& closing) {
+  const auto row = [&](std::size_t number) {
+    const Source& from = closing.stable[number];
+    return view_->neighbors(value_[static_cast<std::size_t>(from.level)], from.way, from.target,
+                            stable_[number]);
+  };
+  const sets::Span first = row(0);
+  if (closing.stable.size() == 1) return first;
+  const sets::Span second = row(1);
+  std::vector<Vertex>& both = stable_[2];
+  const std::size_t most = std::min(first.size(), second.size());
+  if (both.size() < most) both.resize(most);
+  spend(1 + most);
+  return {both.data(), both.data() + sets::intersect(first, second, both.data(), policy_)};
+}
+
+// The number of vertices that a level may take, with the levels `distinct` matched, by its counts.
+template <class View>
+std::uint64_t Matcher<View>::count_closing(int level, std::uint32_t distinct, const CommonCounts& counts) {
+  const Source& inner = plan_->remembered[static_cast<std::size_t>(level)].closing.inner;
+  const Vertex from = value_[static_cast<std::size_t>(inner.level)];
+  std::uint64_t size = counts.of(from);
+  if (size == 0) return 0;
+  std::uint32_t seen = 0;
+  for_each_bit(step(level).distinct & distinct, [&](std::uint32_t other) {
+    const Vertex value = value_[other];
+    bool repeated = false;  // two levels that need not differ may have the same vertex
+    for_each_bit(seen, [&](std::uint32_t before) { repeated |= value_[before] == value; });
+    seen |= std::uint32_t{1} << other;
+    if (repeated || !counts.is_member(value)) return;
+    if (sets::contains(view_->neighbors(from, inner.way, inner.target, stable_[0]), value)) --size;
+  });
+  return size;
+}
+
+// The number of ways to take one of the candidates and a vertex of the last level.
+template <class View>
+Total Matcher<View>::count_closed(int level, sets::Span candidates, const CommonCounts& counts) {
+  spend(1 + candidates.size());
+  Total total = 0;
+  for (Vertex vertex : candidates) {
+    if (counts.of(vertex) == 0 || excluded(level, vertex)) continue;
+    value_[static_cast<std::size_t>(level)] = vertex;
+    total += count_closing(level + 1, ~std::uint32_t{0}, counts);
+  }
+  return total;
 }
 
 // Whether a level's set is the intersection of two rows and needed once: then it is not written.
@@ -465,6 +548,8 @@ template <class View>
 Total Matcher<View>::count_from(int level) {
   const Remembered& remembered = plan_->remembered[static_cast<std::size_t>(level)];
   if (!remembered.kept) return count_here(level);
+  if (const CommonCounts* counts = level + 1 == plan_->levels() ? common_counts(level, 1) : nullptr)
+    return count_closing(level, ~std::uint32_t{0}, *counts);
   const std::uint64_t key = std::uint64_t{value_[remembered.keys[0]]} << 32 | value_[remembered.keys[1]];
   const Memory::KeptCount& known = memory_.kept(remembered.rest, key);
   if (known.search == search_ && known.key == key && known.rest == remembered.rest) return known.count;
@@ -483,6 +568,10 @@ Total Matcher<View>::count_here(int level) {
 
 template <class View>
 Total Matcher<View>::count_over(int level, sets::Span candidates) {
+  if (level + 2 == plan_->levels() && plan_->tail.start > level + 1 &&
+      plan_->remembered[static_cast<std::size_t>(level) + 1].closing.inner.level == level)
+    if (const CommonCounts* counts = common_counts(level + 1, candidates.size()))
+      if constexpr (!View::kHoles) return count_closed(level, candidates, *counts);
   const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());
   Total total = 0;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "common/total.hpp"
+#include "dynamic/common_counts.hpp"
 #include "dynamic/rows.hpp"
 #include "motiflux/view/plan.hpp"
 #include "sets/marks.hpp"
@@ -51,6 +52,7 @@ class Memory {
     used_ = 0;
     rows_.forget();
     sums_.forget();
+    common_.clear();
   }
 
   // Call it between searches: rows that are in use stay.
@@ -58,6 +60,12 @@ class Memory {
     if (used_ <= kWords / 2) return;
     used_ = 0;
     rows_.clear();
+  }
+
+  // By Remembered::Closing::number.
+  CommonCounts& common(std::uint32_t number) {
+    if (common_.size() <= number) common_.resize(number + std::size_t{1});
+    return common_[number];
   }
 
   struct KeptCount {
@@ -130,6 +138,7 @@ class Memory {
   Table<FilteredRow> rows_;
   Table<LeafSum> sums_;
   Table<KeptCount> kept_;
+  std::vector<CommonCounts> common_;
   std::unique_ptr<Vertex[]> words_;
   std::size_t used_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "motiflux/bits.hpp"
@@ -80,7 +81,8 @@ std::uint32_t Naming::number_of(Numbers& numbers, Name name) {
 }
 
 void Naming::name(std::span<Plan> plans) {
-  for (Numbers* numbers : {&set_numbers_, &row_numbers_, &sum_numbers_, &mark_numbers_, &rest_numbers_})
+  for (Numbers* numbers :
+       {&set_numbers_, &row_numbers_, &sum_numbers_, &mark_numbers_, &closing_numbers_, &rest_numbers_})
     numbers->clear();
   rests_.clear();
   for (Plan& plan : plans) {
@@ -149,6 +151,7 @@ Remembered Naming::name_rest(const Plan& plan, int level) {
   Remembered found;
   if (level < 2) return found;
   name_sum(plan, level, found);
+  found.closing = name_closing(plan, level);
   const std::uint32_t used = used_before(plan, level), keys = used & ~std::uint32_t{3};
   const std::uint32_t size = count_bits(keys);
   if (size > found.keys.size() || level > plan.tail.start) return found;
@@ -162,6 +165,49 @@ Remembered Naming::name_rest(const Plan& plan, int level) {
   const bool short_rest =
       level + 1 == plan.levels() && plan.steps[static_cast<std::size_t>(level)].sources.size() < 2;
   if (!short_rest) ++rests_[found.rest];
+  return found;
+}
+
+// How a level is counted for all vertices of one earlier level at once, if it can be.
+Remembered::Closing Naming::name_closing(const Plan& plan, int level) {
+  const Step& step = plan.steps[static_cast<std::size_t>(level)];
+  Remembered::Closing found;
+  if ((step.after | step.before) != 0) return {};
+  int inner = 0;
+  for (int at = level; at != kNone; at = plan.steps[static_cast<std::size_t>(at)].reuse) {
+    if (plan.steps[static_cast<std::size_t>(at)].allowed != kNone) return {};
+    for (const Source& source : plan.steps[static_cast<std::size_t>(at)].sources) {
+      if (!is_one_class(source) || (source.level >= 2 && inner != 0)) return {};
+      if (source.level < 2) {
+        found.stable.push_back(source);
+      } else {
+        inner = source.level;
+        found.inner = source;
+      }
+    }
+  }
+  if (inner == 0 || found.stable.empty()) return {};
+  int labels = inner;
+  while (plan.steps[static_cast<std::size_t>(labels)].sources.empty())
+    labels = plan.steps[static_cast<std::size_t>(labels)].reuse;
+  const Relations& relations = graph_.relations();
+  const LabelSet& vertices =
+      relations.target(plan.steps[static_cast<std::size_t>(labels)].sources[0].target).vertices;
+  const Label edge = relations.classes()[relations.target(found.inner.target).classes[0]].edge;
+  std::size_t classes = 0;
+  for (Class of = 0; of < relations.classes().size(); ++of)
+    if (relations.classes()[of].edge == edge && vertices.has(relations.classes()[of].vertex)) {
+      found.of = of;
+      ++classes;
+    }
+  if (classes != 1) return {};
+  const Way way = graph_.directed() ? found.inner.way : Way::kOut;
+  found.back = way == Way::kOut && graph_.directed() ? Way::kIn : Way::kOut;
+  std::ranges::sort(found.stable, {},
+                    [](const Source& one) { return std::tuple(one.level, one.way, one.target); });
+  Name name{found.of, static_cast<std::uint32_t>(found.back)};
+  for (const Source& source : found.stable) add(name, source, static_cast<std::uint32_t>(source.level));
+  found.number = number_of(closing_numbers_, std::move(name));
   return found;
 }
 
@@ -224,7 +270,10 @@ bool Naming::find_leaves(const Plan& plan, int level, Remembered& found) const {
 // Whether the set of a step is a row of one class.
 bool Naming::is_row(const Step& step) const {
   if (step.sources.size() != 1 || step.reuse != kNone || step.allowed != kNone) return false;
-  const Source& source = step.sources[0];
+  return is_one_class(step.sources[0]);
+}
+
+bool Naming::is_one_class(const Source& source) const {
   return graph_.relations().target(source.target).classes.size() == 1 && !source.before_change &&
          !(graph_.directed() && source.way == Way::kEither);
 }

@@ -41,12 +41,14 @@ class Naming {
   LevelSet name_set(const Plan& plan, int level);
   Remembered name_rest(const Plan& plan, int level);
   void name_sum(const Plan& plan, int level, Remembered& found);
+  Remembered::Closing name_closing(const Plan& plan, int level);
+  bool is_one_class(const Source& source) const;
   bool find_leaves(const Plan& plan, int level, Remembered& found) const;
   bool is_row(const Step& step) const;
   Name row_of(const Source& source) const;
 
   const Graph& graph_;
-  Numbers set_numbers_, row_numbers_, sum_numbers_, mark_numbers_, rest_numbers_;
+  Numbers set_numbers_, row_numbers_, sum_numbers_, mark_numbers_, closing_numbers_, rest_numbers_;
   std::size_t sets_ = 0;
   std::vector<std::uint32_t> rests_;  // the number of levels of each rest
 };

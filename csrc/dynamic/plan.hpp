@@ -75,6 +75,17 @@ struct Remembered {
     std::vector<int> chains;
   };
 
+  // The last level, if it depends on the pair and on one level more, `inner`: the members of the set that the
+  // pair alone gives, `stable`, are counted for all vertices of that level (dynamic/common_counts.hpp).
+  struct Closing {
+    std::uint32_t number = kNoNumber;
+    std::vector<Source> stable;
+    Source inner{};
+    Way back = Way::kOut;  // from a member to vertices of the inner level, which are of class `of`
+    std::uint32_t of = 0;
+  };
+
+  Closing closing;
   // If the later levels are leaves of this one and components of the tail that do not depend on it: its
   // vertices are not assigned one after another, but their numbers of leaves added.
   std::vector<Leaves> leaves;
