@@ -75,7 +75,7 @@ class Arranging {
     const Plan& one = plans_[branch.plan];
     const auto level = static_cast<std::size_t>(branch.level);
     const std::uint32_t whole = one.sets[level].whole;
-    branch.set = {whole, whole};
+    branch.set.number = branch.set.whole = whole;
     branch.set = naming_.filtered(one.steps[level], branch.set, branch.required.common());
   }
 

@@ -136,6 +136,12 @@ class Matcher {
 
   const Step& step(int level) const { return plan_->steps[static_cast<std::size_t>(level)]; }
   const LevelSet& level_set(int level) const { return plan_->sets[static_cast<std::size_t>(level)]; }
+  // The neighbours that a source gives for the vertex of its level.
+  sets::Span row_of(const Source& from, std::vector<Vertex>& scratch) const {
+    const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
+    if (from.of != kNoNumber) return view_->graph.rows(from.way).of_class(vertex, from.of);
+    return view_->neighbors(vertex, from.way, from.target, scratch);
+  }
   sets::Span whole_set(const Step& step, const LevelSet& of);
   sets::Span made_set(const Step& step, const LevelSet& of, CandidateSet& set);
   sets::Span filtered_row(const Step& step, const LevelSet& of, CandidateSet& set);
@@ -158,6 +164,7 @@ class Matcher {
   bool excluded(int level, Vertex vertex) const { return excluded(step(level), vertex); }
   bool excluded(const Step& step, Vertex vertex) const;
   std::uint64_t count_level(int level, std::uint32_t distinct);
+  std::uint64_t count_row(int level, std::uint32_t distinct);
   const CommonCounts* common_counts(int level, std::size_t more);
   bool make_common_counts(const Remembered::Closing& closing, CommonCounts& counts);
   sets::Span stable_set(const Remembered::Closing& closing);

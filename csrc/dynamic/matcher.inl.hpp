@@ -146,8 +146,7 @@ sets::Span Matcher<View>::made_set(const Step& step, const LevelSet& of, Candida
   for (std::size_t source = 0; source < step.sources.size(); ++source) {
     const Source& from = step.sources[source];
     hidden |= from.before_change;
-    const sets::Span row =
-        view_->neighbors(value_[static_cast<std::size_t>(from.level)], from.way, from.target, rows_[source]);
+    const sets::Span row = row_of(from, rows_[source]);
     if (row.size() == 0) {
       set.holes.clear();
       return {};
@@ -187,7 +186,7 @@ sets::Span Matcher<View>::filtered_row(const Step& step, const LevelSet& of, Can
       known.time >= graph.gained(Way::kOut, of.needs.out) &&
       known.time >= graph.gained(Way::kIn, of.needs.in))
     return memory_.span(known);
-  const sets::Span row = view_->neighbors(vertex, from.way, from.target, set.buffer);
+  const sets::Span row = row_of(from, set.buffer);
   Vertex* room = row.size() < kWorthFiltering ? nullptr : memory_.room(row.size());
   if (room == nullptr) return row;
   spend(row.size());
@@ -244,7 +243,7 @@ Total Matcher<View>::leaf_sum(int level) {
       std::all_of(remembered.leaves.begin(), remembered.leaves.end(),
                   [&](const auto& leaves) { return known.time >= graph.class_changed(leaves.of); });
   if (!valid) {
-    const sets::Span row = view_->neighbors(vertex, from.way, from.target, buffers_[at]);
+    const sets::Span row = row_of(from, buffers_[at]);
     Total sum = 0;
     spend(1 + row.size());
     for (Vertex neighbor : row)
@@ -269,8 +268,7 @@ template <class View>
 Total Matcher<View>::leaves_of(Vertex vertex, const Remembered& remembered) {
   Total ways = 1;
   for (const Remembered::Leaves& leaves : remembered.leaves) {
-    const sets::Span row =
-        view_->neighbors(vertex, leaves.way, leaves.target, buffers_[plan_->steps.size() - 1]);
+    const sets::Span row = view_->graph.rows(leaves.way).of_class(vertex, leaves.of);
     std::size_t size = row.size();
     if (View::kHoles && size > 0 && view_->may_have_holes(vertex)) {
       absent_.clear();
@@ -369,6 +367,7 @@ bool Matcher<View>::excluded(const Step& step, Vertex vertex) const {
 // The number of vertices that a level may take, with the levels `distinct` matched.
 template <class View>
 std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
+  if (!View::kHoles && level_set(level).plain) return count_row(level, distinct);
   if (const CommonCounts* counts = common_counts(level, 1)) return count_closing(level, distinct, *counts);
   if (is_counted_at_once(level)) return count_common(level, distinct);
   const sets::Span set = clipped(level);
@@ -379,6 +378,22 @@ std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
     bool repeated = false;  // two levels that need not differ may have the same vertex
     for_each_bit(counted, [&](std::uint32_t seen) { repeated |= value_[seen] == value_[other]; });
     if (!repeated && sets::contains(set, value_[other]) && !is_hole(level, value_[other])) --size;
+    counted |= std::uint32_t{1} << other;
+  });
+  return size;
+}
+
+// The number of vertices that a level may take from the row that is its set.
+template <class View>
+std::uint64_t Matcher<View>::count_row(int level, std::uint32_t distinct) {
+  const sets::Span row = row_of(step(level).sources[0], stable_[0]);
+  std::uint64_t size = row.size();
+  if (size == 0) return 0;
+  std::uint32_t counted = 0;
+  for_each_bit(step(level).distinct & distinct, [&](std::uint32_t other) {
+    bool repeated = false;  // two levels that need not differ may have the same vertex
+    for_each_bit(counted, [&](std::uint32_t seen) { repeated |= value_[seen] == value_[other]; });
+    if (!repeated && sets::contains(row, value_[other])) --size;
     counted |= std::uint32_t{1} << other;
   });
   return size;
@@ -421,8 +436,7 @@ template <class View>
 sets::Span Matcher<View>::stable_set(const Remembered::Closing& closing) {
   const auto row = [&](std::size_t number) {
     const Source& from = closing.stable[number];
-    return view_->neighbors(value_[static_cast<std::size_t>(from.level)], from.way, from.target,
-                            stable_[number]);
+    return row_of(from, stable_[number]);
   };
   const sets::Span first = row(0);
   if (closing.stable.size() == 1) return first;
@@ -448,7 +462,7 @@ std::uint64_t Matcher<View>::count_closing(int level, std::uint32_t distinct, co
     for_each_bit(seen, [&](std::uint32_t before) { repeated |= value_[before] == value; });
     seen |= std::uint32_t{1} << other;
     if (repeated || !counts.is_member(value)) return;
-    if (sets::contains(view_->neighbors(from, inner.way, inner.target, stable_[0]), value)) --size;
+    if (sets::contains(row_of(inner, stable_[0]), value)) --size;
   });
   return size;
 }
@@ -484,8 +498,7 @@ std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
   const bool first_stays = step.sources[0].level < step.sources[1].level;
   const auto row = [&](bool stays) {
     const Source& from = step.sources[first_stays == stays ? 0 : 1];
-    return view_->neighbors(value_[static_cast<std::size_t>(from.level)], from.way, from.target,
-                            rows_[stays ? 0 : 1]);
+    return row_of(from, rows_[stays ? 0 : 1]);
   };
   const sets::Span stable = row(true), whole = row(false);
   const auto [first, end] = bounds(step);

@@ -99,10 +99,12 @@ void Naming::name(std::span<Plan> plans) {
 // The classes of required neighbours, where these are of one class.
 void Naming::find_needs(Plan& plan) const {
   plan.needs.assign(plan.steps.size(), {});
-  for (const Step& step : plan.steps)
-    for (const Source& source : step.sources) {
+  for (Step& step : plan.steps)
+    for (Source& source : step.sources) {
       const auto& classes = graph_.relations().target(source.target).classes;
+      source.of = kNoNumber;
       if (classes.size() != 1 || (graph_.directed() && source.way == Way::kEither)) continue;
+      source.of = classes[0];
       Needs& needs = plan.needs[static_cast<std::size_t>(source.level)];
       (graph_.directed() && source.way == Way::kIn ? needs.in : needs.out) |= Rows::bit(classes[0]);
     }
@@ -122,6 +124,7 @@ LevelSet Naming::name_set(const Plan& plan, int level) {
   for (const Source& source : step.sources) add(name, source, static_cast<std::uint32_t>(source.level));
   found.number = found.whole = number_of(set_numbers_, std::move(name));
   sets_ = set_numbers_.size();
+  found.plain = is_row(step) && (step.after | step.before) == 0;
   if (step.sources.size() == 2) {
     const Source& stable = step.sources[step.sources[0].level < step.sources[1].level ? 0 : 1];
     name = {};
@@ -242,7 +245,7 @@ bool Naming::find_leaves(const Plan& plan, int level, Remembered& found) const {
   const auto add_leaves = [&](std::span<const int> levels, std::span<const int> chains) {
     const Source& first = plan.steps[static_cast<std::size_t>(levels[0])].sources[0];
     found.leaves.push_back(
-        {first.way, first.target, row_of(first)[0], levels.size(), {chains.begin(), chains.end()}});
+        {first.way, first.target, first.of, levels.size(), {chains.begin(), chains.end()}});
   };
   if (level + 2 == plan.levels() && plan.tail.start > level + 1) {
     if (!hangs(level + 1)) return false;
@@ -274,8 +277,7 @@ bool Naming::is_row(const Step& step) const {
 }
 
 bool Naming::is_one_class(const Source& source) const {
-  return graph_.relations().target(source.target).classes.size() == 1 && !source.before_change &&
-         !(graph_.directed() && source.way == Way::kEither);
+  return source.of != kNoNumber && !source.before_change;
 }
 
 // The class of a row, and whether it is one of incoming edges.

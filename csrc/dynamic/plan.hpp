@@ -13,6 +13,7 @@
 namespace motiflux::dynamic {
 
 inline constexpr int kNone = -1;
+inline constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
 
 struct Source {
   int level = 0;
@@ -21,6 +22,8 @@ struct Source {
   std::uint32_t relation = 0;
   // Query edges before the pair do not see the changed edge if a match may use it twice.
   bool before_change = false;
+  // The class of its neighbours, if they are always one run of one row; it changes when classes are added.
+  std::uint32_t of = kNoNumber;
 };
 
 struct Step {
@@ -53,16 +56,15 @@ struct Needs {
   std::uint64_t out = 0, in = 0;
 };
 
-inline constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
-
 // The set of a level. Numbers name the same set, made in the same way, in all plans (dynamic/naming.hpp).
 struct LevelSet {
   std::uint32_t number = 0;
   std::uint32_t whole = 0;  // the number of the set before vertices are left out
-  std::uint32_t row =
-      kNoNumber;  // of its filtered rows, if it is a row and vertices without `needs` are left out
-  std::uint32_t marks = kNoNumber;  // of the row that is marked, if its size is counted at once
+  bool plain = false;       // whether it is one row of one class, without order restrictions
+  // The number of its filtered rows, if it is a row and vertices without `needs` are left out.
+  std::uint32_t row = kNoNumber;
   Needs needs;
+  std::uint32_t marks = kNoNumber;  // the number of the row that is marked, if its size is counted at once
 };
 
 // What a level may remember (dynamic/memory.hpp).
