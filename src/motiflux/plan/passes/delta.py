@@ -16,7 +16,7 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
 from motiflux.plan.bind import BoundEdge, BoundPattern
-from motiflux.plan.passes.order import CostModel, rooted_orders
+from motiflux.plan.passes.order import CostModel, Order, closes, closing_orders, rooted_orders
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import restrictions
@@ -26,6 +26,9 @@ from motiflux.types import Semantics, Symmetry
 
 Place = tuple[int, int]
 """The query vertices to which the ends of a changed edge are matched."""
+
+INTERSECTION = 8.0
+"""The time of an intersection of rows in that of looking up a number."""
 
 Transversal = tuple[int, tuple[tuple[int, Permutation], ...]]
 """A point, and its images under the automorphisms that fix the points before, each with an automorphism."""
@@ -103,7 +106,7 @@ def delta_plans(
             _draft(
                 pattern,
                 bound,
-                (order.vertices, order.estimates),
+                order,
                 semantics,
                 breaking=breaking,
                 injective=injective,
@@ -111,7 +114,7 @@ def delta_plans(
                 tail=counting and tail and not bound.may_coincide,
                 reuse=reuse and injective,
             )
-            for order in rooted_orders(bound, model, place)
+            for order in _orders(bound, model, place, closing=counting and injective)
         ]
         plan, stabilizer = min(drafts, key=lambda one: one[0])[1:]
         if once_each:
@@ -121,6 +124,14 @@ def delta_plans(
     if not exchange and once_each and injective:
         return _one_of_each_orbit(plans, places(bound), group)
     return tuple(plans)
+
+
+def _orders(bound: BoundPattern, model: CostModel, place: Place, *, closing: bool) -> list[Order]:
+    """Return the orders to try; if `closing`, also those whose last level is counted for all vertices at once."""
+    orders = rooted_orders(bound, model, place)
+    if closing and bound.size > 4:
+        orders += closing_orders(bound, model, place)
+    return list({order.vertices: order for order in orders}.values())
 
 
 def _with_images(plan: DeltaPlan, images: Sequence[Permutation], multiplier: int) -> DeltaPlan:
@@ -176,7 +187,7 @@ def _orbits(
 def _draft(
     pattern: Pattern,
     bound: BoundPattern,
-    order: tuple[tuple[int, ...], tuple[float, ...]],
+    order: Order,
     semantics: Semantics,
     *,
     breaking: bool,
@@ -185,7 +196,7 @@ def _draft(
     reuse: bool,
 ) -> tuple[float, DeltaPlan, int]:
     """Return the expected cost of a plan, the plan, and the number of automorphisms that fix its place."""
-    vertices, estimates = order
+    vertices, estimates = order.vertices, order.estimates
     group = _fixing_two(automorphisms(pattern, directed=bound.directed, base=vertices))
     shape, args = build_steps(
         bound, vertices, restrictions(group) if breaking else (), semantics, degrees=False
@@ -201,6 +212,9 @@ def _draft(
         shape, args = share_intersections(shape, args, kinds, closed)
     walked = len(vertices) - 1 if closed is None else closed.start
     place = vertices[0], vertices[1]
+    cost = sum(estimates[:walked])
+    if tail and closed is None and not _last_is_looked_up(bound, place, vertices, shape):
+        cost += (INTERSECTION - 1) * estimates[walked - 1]
     plan = DeltaPlan(
         place=place,
         edges=tuple(edge for edge in bound.incident[place[0]] if edge.other(place[0]) == place[1]),
@@ -212,7 +226,17 @@ def _draft(
         images=(),
         multiplier=1,
     )
-    return sum(estimates[:walked]), plan, group.order
+    return cost, plan, group.order
+
+
+def _last_is_looked_up(
+    bound: BoundPattern, place: Place, vertices: tuple[int, ...], shape: PlanShape
+) -> bool:
+    """Whether the vertices for the last level are counted without an intersection for each vertex before it."""
+    last = shape.steps[-1]
+    return len(last.sources) < 2 or (
+        closes(bound, vertices[-1], place) and not last.after and not last.before
+    )
 
 
 def _fixing_two(group: Automorphisms) -> Automorphisms:

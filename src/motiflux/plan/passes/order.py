@@ -176,6 +176,26 @@ def rooted_orders(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...
     return list({order.vertices: order for order in orders}.values())
 
 
+def closes(pattern: BoundPattern, vertex: int, roots: tuple[int, ...]) -> bool:
+    """Whether `vertex` is joined to `roots` and to exactly one other vertex, as the last one of a cycle is."""
+    neighbors = pattern.neighbors[vertex]
+    return vertex not in roots and len(neighbors.difference(roots)) == 1 and not neighbors.isdisjoint(roots)
+
+
+def closing_orders(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...]) -> list[Order]:
+    """Return orders that begin with `roots` and end with a vertex that `closes`."""
+    orders = []
+    for last in (vertex for vertex in range(pattern.size) if closes(pattern, vertex, roots)):
+        growing = _PartialOrder(pattern, model)
+        for root in roots:
+            growing.place(root)
+        for _ in range(pattern.size - len(roots)):
+            growing.place_cheapest(frozenset(range(pattern.size)) - {last})
+        if growing.order[-1] == last:
+            orders.append(Order(tuple(growing.order), tuple(growing.sizes)))
+    return orders
+
+
 def core_of(pattern: BoundPattern) -> frozenset[int]:
     """Return the 2-core: the vertices on cycles or on paths between cycles."""
     core = set(range(pattern.size))
