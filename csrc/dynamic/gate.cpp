@@ -23,7 +23,8 @@ struct Member {
 bool is_loop(const Plan& plan, int level, bool listed) {
   if (level + 1 >= plan.levels()) return false;
   const Remembered& remembered = plan.remembered[static_cast<std::size_t>(level)];
-  return listed || (level < plan.tail.start && remembered.leaves.empty() && !remembered.kept);
+  return listed || (level < plan.tail.start && remembered.leaves.empty() && !remembered.kept &&
+                    !remembered.closes_soon);
 }
 
 Member member_of(std::uint32_t number, const Plan& plan, std::size_t place, bool listed) {

@@ -101,6 +101,8 @@ class Matcher {
   // Shorter rows are not worth remembering what of them serves.
   static constexpr std::size_t kWorthFiltering = 8;
   static constexpr std::size_t kBlockRows = 1 << 12;
+  // The candidates of a level for each of the level before, as far as common counts are concerned.
+  static constexpr std::size_t kManyCandidates = 4;
   // Rows with greater numbers than this many bits hold are not marked.
   static constexpr int kMarkBits = 20;
   using Buffers = std::array<std::vector<Vertex>, view::kMaxLevels>;
@@ -169,6 +171,7 @@ class Matcher {
   bool make_common_counts(const Remembered::Closing& closing, CommonCounts& counts);
   sets::Span stable_set(const Remembered::Closing& closing);
   std::uint64_t count_closing(int level, std::uint32_t distinct, const CommonCounts& counts);
+  Total count_closing_soon(int level, sets::Span candidates, const CommonCounts& counts);
   Total count_closed(int level, sets::Span candidates, const CommonCounts& counts);
   bool is_counted_at_once(int level) const;
   std::uint64_t count_common(int level, std::uint32_t distinct);

@@ -425,6 +425,7 @@ bool Matcher<View>::make_common_counts(const Remembered::Closing& closing, Commo
   }
   counts.start(size);
   for (Vertex member : members) {
+    if (closing.apart != kNoNumber && member == value_[closing.apart]) continue;
     counts.note_member(member);
     for (Vertex vertex : rows.of_class(member, closing.of)) counts.count(vertex);
   }
@@ -456,7 +457,8 @@ std::uint64_t Matcher<View>::count_closing(int level, std::uint32_t distinct, co
   std::uint64_t size = counts.of(from);
   if (size == 0) return 0;
   std::uint32_t seen = 0;
-  for_each_bit(step(level).distinct & distinct, [&](std::uint32_t other) {
+  constexpr std::uint32_t kPair = 0b11;  // its vertices are no members, or not counted
+  for_each_bit(step(level).distinct & distinct & ~kPair, [&](std::uint32_t other) {
     const Vertex value = value_[other];
     bool repeated = false;  // two levels that need not differ may have the same vertex
     for_each_bit(seen, [&](std::uint32_t before) { repeated |= value_[before] == value; });
@@ -465,6 +467,33 @@ std::uint64_t Matcher<View>::count_closing(int level, std::uint32_t distinct, co
     if (sets::contains(row_of(inner, stable_[0]), value)) --size;
   });
   return size;
+}
+
+// The number of ways to take one of the candidates, a vertex of its row, and one for the last level. A
+// candidate that is a member itself was counted for all of its row.
+template <class View>
+Total Matcher<View>::count_closing_soon(int level, sets::Span candidates, const CommonCounts& counts) {
+  const Step& next = step(level + 1);
+  const bool differs = (step(level + 2).distinct >> level & 1) != 0;
+  std::array<Vertex, view::kMaxLevels> others;
+  std::size_t size = 0;
+  for_each_bit(next.distinct & bits_below(static_cast<std::uint32_t>(level)),
+               [&](std::uint32_t other) { others[size++] = value_[other]; });
+  const std::span excluded_next(others.data(), size);
+  Total total = 0;
+  for (Vertex vertex : candidates) {
+    if (excluded(level, vertex)) continue;
+    const sets::Span row = view_->graph.rows(next.sources[0].way).of_class(vertex, next.sources[0].of);
+    spend(1 + row.size());
+    const std::uint32_t own = differs && counts.is_member(vertex);
+    std::uint64_t sum = 0;
+    for (Vertex found : row) {
+      const std::uint32_t size = counts.of(found);
+      if (size > own && std::ranges::find(excluded_next, found) == excluded_next.end()) sum += size - own;
+    }
+    total += sum;
+  }
+  return total;
 }
 
 // The number of ways to take one of the candidates and a vertex of the last level.
@@ -581,6 +610,9 @@ Total Matcher<View>::count_here(int level) {
 
 template <class View>
 Total Matcher<View>::count_over(int level, sets::Span candidates) {
+  if (plan_->remembered[static_cast<std::size_t>(level)].closes_soon)
+    if (const CommonCounts* counts = common_counts(level + 2, kManyCandidates * candidates.size()))
+      if constexpr (!View::kHoles) return count_closing_soon(level, candidates, *counts);
   if (level + 2 == plan_->levels() && plan_->tail.start > level + 1 &&
       plan_->remembered[static_cast<std::size_t>(level) + 1].closing.inner.level == level)
     if (const CommonCounts* counts = common_counts(level + 1, candidates.size()))

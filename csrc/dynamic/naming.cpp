@@ -155,6 +155,7 @@ Remembered Naming::name_rest(const Plan& plan, int level) {
   if (level < 2) return found;
   name_sum(plan, level, found);
   found.closing = name_closing(plan, level);
+  found.closes_soon = closes_soon(plan, level);
   const std::uint32_t used = used_before(plan, level), keys = used & ~std::uint32_t{3};
   const std::uint32_t size = count_bits(keys);
   if (size > found.keys.size() || level > plan.tail.start) return found;
@@ -166,7 +167,8 @@ Remembered Naming::name_rest(const Plan& plan, int level) {
   if (rests_.size() <= found.rest) rests_.resize(found.rest + std::size_t{1});
   // The last level alone is counted as fast as a number is looked up, unless rows are intersected.
   const bool short_rest =
-      level + 1 == plan.levels() && plan.steps[static_cast<std::size_t>(level)].sources.size() < 2;
+      level + 1 == plan.levels() &&
+      (plan.steps[static_cast<std::size_t>(level)].sources.size() < 2 || found.closing.number != kNoNumber);
   if (!short_rest) ++rests_[found.rest];
   return found;
 }
@@ -208,10 +210,27 @@ Remembered::Closing Naming::name_closing(const Plan& plan, int level) {
   found.back = way == Way::kOut && graph_.directed() ? Way::kIn : Way::kOut;
   std::ranges::sort(found.stable, {},
                     [](const Source& one) { return std::tuple(one.level, one.way, one.target); });
-  Name name{found.of, static_cast<std::uint32_t>(found.back)};
+  // Of the pair, only the other end can be in a row of one end.
+  if (found.stable.size() == 1)
+    if (const auto other = static_cast<std::uint32_t>(1 - found.stable[0].level);
+        (step.distinct >> other & 1) != 0)
+      found.apart = other;
+  Name name{found.of, static_cast<std::uint32_t>(found.back), found.apart};
   for (const Source& source : found.stable) add(name, source, static_cast<std::uint32_t>(source.level));
   found.number = number_of(closing_numbers_, std::move(name));
   return found;
+}
+
+bool Naming::closes_soon(const Plan& plan, int level) {
+  if (level + 3 != plan.levels() || plan.tail.start < plan.levels()) return false;
+  const Step& next = plan.steps[static_cast<std::size_t>(level) + 1];
+  const Step& last = plan.steps[static_cast<std::size_t>(level) + 2];
+  const Remembered::Closing closing = name_closing(plan, level + 2);
+  if (closing.number == kNoNumber || closing.inner.level != level + 1) return false;
+  if (!is_row(next) || (next.after | next.before) != 0 || next.sources[0].level != level) return false;
+  const Way way = graph_.directed() ? next.sources[0].way : Way::kOut;
+  if (way != closing.back || next.sources[0].of != closing.of) return false;
+  return (last.distinct & ~(std::uint32_t{0b11} << level) & ~std::uint32_t{0b11}) == 0;
 }
 
 // Finds the leaves of a level, and the name of their sums.

@@ -42,6 +42,7 @@ class Naming {
   Remembered name_rest(const Plan& plan, int level);
   void name_sum(const Plan& plan, int level, Remembered& found);
   Remembered::Closing name_closing(const Plan& plan, int level);
+  bool closes_soon(const Plan& plan, int level);
   bool is_one_class(const Source& source) const;
   bool find_leaves(const Plan& plan, int level, Remembered& found) const;
   bool is_row(const Step& step) const;

@@ -82,12 +82,15 @@ struct Remembered {
   struct Closing {
     std::uint32_t number = kNoNumber;
     std::vector<Source> stable;
+    std::uint32_t apart = kNoNumber;  // a level of the pair that is not counted as a member
     Source inner{};
     Way back = Way::kOut;  // from a member to vertices of the inner level, which are of class `of`
     std::uint32_t of = 0;
   };
 
   Closing closing;
+  // Whether the next level is a row of this one, and the last one closes: a loop over rows counts all three.
+  bool closes_soon = false;
   // If the later levels are leaves of this one and components of the tail that do not depend on it: its
   // vertices are not assigned one after another, but their numbers of leaves added.
   std::vector<Leaves> leaves;
