@@ -275,6 +275,8 @@ Total Matcher<View>::leaves_of(Vertex vertex, const Remembered& remembered) {
       view_->add_holes(vertex, leaves.way, leaves.target, row, absent_);
       size -= absent_.size();
     }
+    if (size == 0) return 0;
+    size -= leaves.less;
     const auto factor = leaves.levels == 1 ? std::optional(Total{size})
                                            : search::falling_factorial(size, leaves.levels, leaves.chains);
     if (!factor || __builtin_mul_overflow(ways, *factor, &ways))

@@ -163,7 +163,9 @@ Remembered Naming::name_rest(const Plan& plan, int level) {
   if (size == 2) found.keys[1] = static_cast<std::uint8_t>(lowest_bit(keys & (keys - 1)));
   found.rest = number_of(rest_numbers_, rest_of(plan, level, used));
   // If levels were matched that it does not depend on, a key comes twice in the search of one plan.
-  found.kept = static_cast<std::uint32_t>(level) - 2 > size;
+  const bool last = level + 1 == plan.levels();
+  found.kept = static_cast<std::uint32_t>(level) - 2 > size &&
+               !(last && plan.sets[static_cast<std::size_t>(level)].plain);
   if (rests_.size() <= found.rest) rests_.resize(found.rest + std::size_t{1});
   // The last level alone is counted as fast as a number is looked up, unless rows are intersected.
   const bool short_rest =
@@ -192,12 +194,8 @@ Remembered::Closing Naming::name_closing(const Plan& plan, int level) {
     }
   }
   if (inner == 0 || found.stable.empty()) return {};
-  int labels = inner;
-  while (plan.steps[static_cast<std::size_t>(labels)].sources.empty())
-    labels = plan.steps[static_cast<std::size_t>(labels)].reuse;
   const Relations& relations = graph_.relations();
-  const LabelSet& vertices =
-      relations.target(plan.steps[static_cast<std::size_t>(labels)].sources[0].target).vertices;
+  const LabelSet& vertices = labels_of(plan, inner);
   const Label edge = relations.classes()[relations.target(found.inner.target).classes[0]].edge;
   std::size_t classes = 0;
   for (Class of = 0; of < relations.classes().size(); ++of)
@@ -239,21 +237,54 @@ void Naming::name_sum(const Plan& plan, int level, Remembered& found) {
   if (!find_leaves(plan, level, found) || !is_row(step) || (step.after | step.before) != 0) return;
   Name name = row_of(step.sources[0]);
   for (const Remembered::Leaves& leaves : found.leaves) {
-    name.insert(name.end(), {leaves.of, static_cast<std::uint32_t>(leaves.way),
-                             static_cast<std::uint32_t>(leaves.levels)});
+    name.insert(name.end(),
+                {leaves.of, static_cast<std::uint32_t>(leaves.way), static_cast<std::uint32_t>(leaves.levels),
+                 static_cast<std::uint32_t>(leaves.less)});
     for (int chain : leaves.chains) name.push_back(static_cast<std::uint32_t>(chain));
     name.push_back(kEnd);
   }
   found.sum = number_of(sum_numbers_, std::move(name));
 }
 
+// Whether the vertex of an earlier level, the only one of `levels`, is always in the row of the vertex of
+// `level` from which the level `later` is taken: the first of the two is taken from its row.
+bool Naming::is_in_row(const Plan& plan, std::uint32_t levels, int level, int later) const {
+  if ((levels & (levels - 1)) != 0) return false;
+  const Source& from = plan.steps[static_cast<std::size_t>(later)].sources[0];
+  const auto& classes = graph_.relations().classes();
+  // If a vertex of another label may be there, it may not be in the row.
+  const LabelSet& labels = labels_of(plan, static_cast<int>(lowest_bit(levels)));
+  if (std::ranges::any_of(classes, [&](const Relations::Ends& one) {
+        return labels.has(one.vertex) && one.vertex != classes[from.of].vertex;
+      }))
+    return false;
+  const auto& sources = plan.steps[static_cast<std::size_t>(level)].sources;
+  return std::ranges::any_of(sources, [&](const Source& source) {
+    return source.level == static_cast<int>(lowest_bit(levels)) && is_one_class(source) &&
+           classes[source.of].edge == classes[from.of].edge &&
+           (!graph_.directed() || (source.way == Way::kOut) == (from.way == Way::kIn));
+  });
+}
+
+// The labels of the vertices of a level.
+const LabelSet& Naming::labels_of(const Plan& plan, int level) const {
+  if (level < 2) return level == 0 ? plan.first : plan.second;
+  const Step* step = &plan.steps[static_cast<std::size_t>(level)];
+  while (step->sources.empty()) step = &plan.steps[static_cast<std::size_t>(step->reuse)];
+  return graph_.relations().target(step->sources[0].target).vertices;
+}
+
 // Whether the later levels are leaves of a level and components that do not depend on it.
 bool Naming::find_leaves(const Plan& plan, int level, Remembered& found) const {
   const std::uint32_t self = std::uint32_t{1} << level;
+  const auto earlier = [&](int later) {
+    return plan.steps[static_cast<std::size_t>(later)].distinct &
+           bits_below(static_cast<std::uint32_t>(level));
+  };
   const auto hangs = [&](int later) {
     const Step& step = plan.steps[static_cast<std::size_t>(later)];
     return is_row(step) && step.sources[0].level == level && (step.after | step.before) == 0 &&
-           (step.distinct & bits_below(static_cast<std::uint32_t>(level))) == 0;
+           (earlier(later) == 0 || is_in_row(plan, earlier(later), level, later));
   };
   const auto is_free = [&](int later) {
     const Step& step = plan.steps[static_cast<std::size_t>(later)];
@@ -263,8 +294,12 @@ bool Naming::find_leaves(const Plan& plan, int level, Remembered& found) const {
   };
   const auto add_leaves = [&](std::span<const int> levels, std::span<const int> chains) {
     const Source& first = plan.steps[static_cast<std::size_t>(levels[0])].sources[0];
-    found.leaves.push_back(
-        {first.way, first.target, first.of, levels.size(), {chains.begin(), chains.end()}});
+    found.leaves.push_back({first.way,
+                            first.target,
+                            first.of,
+                            levels.size(),
+                            {chains.begin(), chains.end()},
+                            earlier(levels[0]) == 0 ? 0u : 1u});
   };
   if (level + 2 == plan.levels() && plan.tail.start > level + 1) {
     if (!hangs(level + 1)) return false;
@@ -275,7 +310,9 @@ bool Naming::find_leaves(const Plan& plan, int level, Remembered& found) const {
   const auto& components = plan.tail.blocks[0].components;
   for (std::size_t number = 0; number < components.size(); ++number) {
     const search::TailComponent& one = components[number];
-    if (one.sets() == 1 && std::all_of(one.levels.begin(), one.levels.end(), hangs)) {
+    if (one.sets() == 1 && std::all_of(one.levels.begin(), one.levels.end(), hangs) &&
+        std::ranges::all_of(one.levels,
+                            [&](int other) { return earlier(other) == earlier(one.levels[0]); })) {
       add_leaves(one.levels, one.chains);
     } else if (std::all_of(one.levels.begin(), one.levels.end(), is_free)) {
       found.components.push_back(number);

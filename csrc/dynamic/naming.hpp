@@ -43,6 +43,8 @@ class Naming {
   void name_sum(const Plan& plan, int level, Remembered& found);
   Remembered::Closing name_closing(const Plan& plan, int level);
   bool closes_soon(const Plan& plan, int level);
+  bool is_in_row(const Plan& plan, std::uint32_t levels, int level, int later) const;
+  const LabelSet& labels_of(const Plan& plan, int level) const;
   bool is_one_class(const Source& source) const;
   bool find_leaves(const Plan& plan, int level, Remembered& found) const;
   bool is_row(const Step& step) const;

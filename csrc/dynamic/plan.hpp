@@ -75,6 +75,7 @@ struct Remembered {
     std::uint32_t target, of;  // of: the class
     std::size_t levels;
     std::vector<int> chains;
+    std::size_t less;  // neighbours that are used already: the vertex that this level hangs from
   };
 
   // The last level, if it depends on the pair and on one level more, `inner`: the members of the set that the
