@@ -74,6 +74,9 @@ class Matcher {
   // to its target. `view` and `plans` stay until the next call.
   void begin(const View& view, const Edge& edge, std::span<const Plan> plans);
 
+  // Prefetches the rows of the neighbours of both ends, which many plans are going to read.
+  void prefetch_around() const;
+
   // The plans of `among` that may have matches with the edge.
   PlanBits concerned(const Forest& forest, PlanBits among);
 
@@ -101,6 +104,8 @@ class Matcher {
   // Shorter rows are not worth remembering what of them serves.
   static constexpr std::size_t kWorthFiltering = 8;
   static constexpr std::size_t kBlockRows = 1 << 12;
+  // More neighbours are not prefetched.
+  static constexpr std::size_t kMostFetched = 128;
   // The candidates of a level for each of the level before, as far as common counts are concerned.
   static constexpr std::size_t kManyCandidates = 4;
   // Rows with greater numbers than this many bits hold are not marked.

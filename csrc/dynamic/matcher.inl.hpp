@@ -29,6 +29,23 @@ void Matcher<View>::begin(const View& view, const Edge& edge, std::span<const Pl
 }
 
 template <class View>
+void Matcher<View>::prefetch_around() const {
+  const auto around = [&](const Rows& rows) {
+    std::array<sets::Span, 2> near{rows.all(value_[0]), rows.all(value_[1])};
+    for (sets::Span& some : near) some.last = std::min(some.last, some.first + kMostFetched);
+    for (const sets::Span& some : near)
+      for (Vertex vertex : some) {
+        rows.prefetch(vertex);
+        rows.prefetch_present(vertex);
+      }
+    for (const sets::Span& some : near)
+      for (Vertex vertex : some) rows.prefetch_row(vertex);
+  };
+  around(view_->graph.rows(Way::kOut));
+  if (view_->graph.directed()) around(view_->graph.rows(Way::kIn));
+}
+
+template <class View>
 PlanBits Matcher<View>::concerned(const Forest& forest, PlanBits among) {
   among = forest.ends[0].met(*view_, value_[0], among);
   if (among != 0) among = forest.ends[1].met(*view_, value_[1], among);

@@ -10,6 +10,9 @@
 namespace motiflux::dynamic {
 namespace {
 
+// The plans of a gate from which the rows around an update are prefetched.
+constexpr std::size_t kManyPlans = 8;
+
 // Updates whose rows are prefetched.
 constexpr std::size_t kAhead = 16;
 
@@ -168,6 +171,7 @@ void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass&
   const Gate& gate = gated_[gate_of(edge)];
   const Now view{graph_};
   pass.matcher.begin(view, edge, plans_);
+  if (gate.plans.size() >= kManyPlans) pass.matcher.prefetch_around();
   for (const Forest& forest : gate.forests) {
     const PlanBits plans = pass.matcher.concerned(forest, forest.all());
     if (plans == 0) continue;

@@ -167,12 +167,18 @@ Remembered Naming::name_rest(const Plan& plan, int level) {
   found.kept = static_cast<std::uint32_t>(level) - 2 > size &&
                !(last && plan.sets[static_cast<std::size_t>(level)].plain);
   if (rests_.size() <= found.rest) rests_.resize(found.rest + std::size_t{1});
-  // The last level alone is counted as fast as a number is looked up, unless rows are intersected.
-  const bool short_rest =
-      level + 1 == plan.levels() &&
-      (plan.steps[static_cast<std::size_t>(level)].sources.size() < 2 || found.closing.number != kNoNumber);
-  if (!short_rest) ++rests_[found.rest];
+  if (is_long(plan, level, found)) ++rests_[found.rest];
   return found;
+}
+
+// Whether counting the ways to match a level and all later ones takes longer than looking a number up: about
+// the time of a cache miss.
+bool Naming::is_long(const Plan& plan, int level, const Remembered& found) const {
+  if (level == plan.tail.start)
+    return std::ranges::any_of(plan.tail.blocks[0].components,
+                               [](const auto& one) { return one.sets() > 1; });
+  if (level + 1 < plan.levels()) return found.leaves.empty();
+  return !plan.sets[static_cast<std::size_t>(level)].plain && found.closing.number == kNoNumber;
 }
 
 // How a level is counted for all vertices of one earlier level at once, if it can be.

@@ -42,6 +42,7 @@ class Naming {
   Remembered name_rest(const Plan& plan, int level);
   void name_sum(const Plan& plan, int level, Remembered& found);
   Remembered::Closing name_closing(const Plan& plan, int level);
+  bool is_long(const Plan& plan, int level, const Remembered& found) const;
   bool closes_soon(const Plan& plan, int level);
   bool is_in_row(const Plan& plan, std::uint32_t levels, int level, int later) const;
   const LabelSet& labels_of(const Plan& plan, int level) const;

@@ -86,6 +86,9 @@ class Rows {
 
   // Prefetches a row that is to be changed soon: first its position, then its contents.
   void prefetch(Vertex vertex) const { __builtin_prefetch(&rows_[vertex]); }
+  void prefetch_present(Vertex vertex) const {
+    if (classed()) __builtin_prefetch(&present_[vertex]);
+  }
   void prefetch_row(Vertex vertex) const {
     const Row& row = rows_[vertex];
     __builtin_prefetch(row.data + row.size / 2);
