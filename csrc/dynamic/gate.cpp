@@ -31,7 +31,7 @@ Member member_of(std::uint32_t number, const Plan& plan, std::size_t place, bool
   Member found{number, place, {}};
   for (int level = 2; is_loop(plan, level, listed); ++level) {
     const Step& step = plan.steps[static_cast<std::size_t>(level)];
-    found.loops.emplace_back(plan.sets[static_cast<std::size_t>(level)].whole, step.after, step.before,
+    found.loops.emplace_back(plan.sets[static_cast<std::size_t>(level)].number, step.after, step.before,
                              step.distinct);
   }
   return found;
@@ -40,8 +40,8 @@ Member member_of(std::uint32_t number, const Plan& plan, std::size_t place, bool
 // Makes the branches of a forest.
 class Arranging {
  public:
-  Arranging(Forest& forest, std::span<const Member> members, std::span<const Plan> plans, Naming& naming)
-      : forest_(forest), members_(members), plans_(plans), naming_(naming) {}
+  Arranging(Forest& forest, std::span<const Member> members, std::span<const Plan> plans)
+      : forest_(forest), members_(members), plans_(plans) {}
 
   // The branch of the members [first, last), which share all loops up to `level`, and those below it.
   void add(int level, std::size_t first, std::size_t last) {
@@ -53,7 +53,7 @@ class Arranging {
       forest_.branches[at].plans |= PlanBits{1} << one;
       forest_.branches[at].required.add(plan(one).needs[static_cast<std::size_t>(level)], PlanBits{1} << one);
     }
-    if (level >= 2) choose_set(forest_.branches[at]);
+    forest_.branches[at].set = plan(first).sets[static_cast<std::size_t>(level)];
     const auto next = static_cast<std::size_t>(level) - 1;
     for (std::size_t one = first, end; one < last; one = end) {
       end = one + 1;
@@ -71,23 +71,13 @@ class Arranging {
  private:
   const Plan& plan(std::size_t member) const { return plans_[members_[member].plan]; }
 
-  // Vertices may be left out that no plan of the branch can use.
-  void choose_set(Branch& branch) {
-    const Plan& one = plans_[branch.plan];
-    const auto level = static_cast<std::size_t>(branch.level);
-    const std::uint32_t whole = one.sets[level].whole;
-    branch.set.number = branch.set.whole = whole;
-    branch.set = naming_.filtered(one.steps[level], branch.set, branch.required.common());
-  }
-
   Forest& forest_;
   std::span<const Member> members_;
   std::span<const Plan> plans_;
-  Naming& naming_;
 };
 
 Forest forest_of(std::uint32_t first, std::span<const Member> members, std::span<const Plan> plans,
-                 const std::vector<bool>& listed, const Relations& relations, Naming& naming) {
+                 const std::vector<bool>& listed, const Relations& relations) {
   Forest forest;
   forest.first = first;
   for (const Member& member : members) {
@@ -100,7 +90,7 @@ Forest forest_of(std::uint32_t first, std::span<const Member> members, std::span
       forest.checked |= bit;
     for (std::size_t end : {0, 1}) forest.ends[end].add(plan.needs[end], bit);
   }
-  Arranging(forest, members, plans, naming).add(1, 0, members.size());
+  Arranging(forest, members, plans).add(1, 0, members.size());
   return forest;
 }
 
@@ -117,17 +107,8 @@ void Required::add(const Needs& needs, PlanBits plan) {
   parts_.push_back({needs, plan});
 }
 
-Needs Required::common() const {
-  Needs found = all_;
-  for (const Part& part : parts_) {
-    found.out &= part.needs.out;
-    found.in &= part.needs.in;
-  }
-  return found;
-}
-
 void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& listed,
-             const Relations& relations, Naming& naming) {
+             const Relations& relations) {
   std::vector<Member> members;
   std::map<std::uint32_t, std::size_t> places;
   std::ranges::sort(gate.plans);
@@ -145,7 +126,7 @@ void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& l
       ++last;
     gate.forests.push_back(forest_of(static_cast<std::uint32_t>(first),
                                      std::span(members).subspan(first, last - first), plans, listed,
-                                     relations, naming));
+                                     relations));
   }
 }
 

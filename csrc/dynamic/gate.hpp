@@ -19,8 +19,8 @@
 #include <span>
 #include <vector>
 
-#include "dynamic/naming.hpp"
 #include "dynamic/plan.hpp"
+#include "dynamic/relations.hpp"
 
 namespace motiflux::dynamic {
 
@@ -46,8 +46,6 @@ class Required {
       if ((plans & those) != 0 && !view.serves(vertex, needs)) plans &= ~those;
     return plans;
   }
-  // What all plans require.
-  Needs common() const;
 
  private:
   struct Part {
@@ -88,6 +86,6 @@ struct Gate {
 
 // Arranges the plans of a gate. `listed`: by pattern.
 void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& listed,
-             const Relations& relations, Naming& naming);
+             const Relations& relations);
 
 }  // namespace motiflux::dynamic

@@ -11,7 +11,7 @@ namespace motiflux::dynamic {
 namespace {
 
 // The plans of a gate from which the rows around an update are prefetched.
-constexpr std::size_t kManyPlans = 8;
+constexpr std::size_t kManyPlans = 16;
 
 // Updates whose rows are prefetched.
 constexpr std::size_t kAhead = 16;
@@ -85,7 +85,7 @@ void Monitor::prepare_plans() {
   naming_.name(plans_);
   memory_.forget();
   for (Memory& memory : memories_) memory.forget();
-  for (Gate& gate : gated_) arrange(gate, plans_, listed_, graph_.relations(), naming_);
+  for (Gate& gate : gated_) arrange(gate, plans_, listed_, graph_.relations());
   classes_seen_ = graph_.relations().classes().size();
 }
 
@@ -137,7 +137,7 @@ std::uint32_t Monitor::gate_for(Label first, Class to) {
   }
   if (plans.empty()) return 0;
   gated_.push_back({std::move(plans), {}});
-  arrange(gated_.back(), plans_, listed_, graph_.relations(), naming_);
+  arrange(gated_.back(), plans_, listed_, graph_.relations());
   return static_cast<std::uint32_t>(gated_.size() - 1);
 }
 

@@ -122,7 +122,7 @@ LevelSet Naming::name_set(const Plan& plan, int level) {
   Name name{static_cast<std::uint32_t>(step.anchor), static_cast<std::uint32_t>(step.allowed),
             step.reuse == kNone ? kEnd : plan.sets[static_cast<std::size_t>(step.reuse)].number};
   for (const Source& source : step.sources) add(name, source, static_cast<std::uint32_t>(source.level));
-  found.number = found.whole = number_of(set_numbers_, std::move(name));
+  found.number = number_of(set_numbers_, std::move(name));
   sets_ = set_numbers_.size();
   found.plain = is_row(step) && (step.after | step.before) == 0;
   if (step.sources.size() == 2) {
@@ -136,6 +136,7 @@ LevelSet Naming::name_set(const Plan& plan, int level) {
   return reused ? found : filtered(step, found, plan.needs[static_cast<std::size_t>(level)]);
 }
 
+// The set of a step without vertices that do not serve `needs`, if leaving them out pays.
 LevelSet Naming::filtered(const Step& step, const LevelSet& whole, const Needs& needs) {
   if (!is_row(step) || (needs.out | needs.in) == 0) return whole;
   LevelSet found = whole;

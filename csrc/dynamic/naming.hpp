@@ -26,8 +26,6 @@ class Naming {
 
   // Writes Plan::needs, sets and remembered of all plans.
   void name(std::span<Plan> plans);
-  // The set of a step if vertices that do not serve `needs` may be left out.
-  LevelSet filtered(const Step& step, const LevelSet& whole, const Needs& needs);
   // The number of different sets.
   const std::size_t& sets() const { return sets_; }
 
@@ -39,6 +37,7 @@ class Naming {
   void find_needs(Plan& plan) const;
   void name_sets(Plan& plan);
   LevelSet name_set(const Plan& plan, int level);
+  LevelSet filtered(const Step& step, const LevelSet& whole, const Needs& needs);
   Remembered name_rest(const Plan& plan, int level);
   void name_sum(const Plan& plan, int level, Remembered& found);
   Remembered::Closing name_closing(const Plan& plan, int level);

@@ -59,8 +59,7 @@ struct Needs {
 // The set of a level. Numbers name the same set, made in the same way, in all plans (dynamic/naming.hpp).
 struct LevelSet {
   std::uint32_t number = 0;
-  std::uint32_t whole = 0;  // the number of the set before vertices are left out
-  bool plain = false;       // whether it is one row of one class, without order restrictions
+  bool plain = false;  // whether it is one row of one class, without order restrictions
   // The number of its filtered rows, if it is a row and vertices without `needs` are left out.
   std::uint32_t row = kNoNumber;
   Needs needs;

@@ -127,7 +127,7 @@ def delta_plans(
 
 
 def _orders(bound: BoundPattern, model: CostModel, place: Place, *, closing: bool) -> list[Order]:
-    """Return the orders to try; if `closing`, also those whose last level is counted for all vertices at once."""
+    """Return the orders to try; if `closing`, also those that end with a vertex that `closes`."""
     orders = rooted_orders(bound, model, place)
     if closing and bound.size > 4:
         orders += closing_orders(bound, model, place)
@@ -232,7 +232,7 @@ def _draft(
 def _last_is_looked_up(
     bound: BoundPattern, place: Place, vertices: tuple[int, ...], shape: PlanShape
 ) -> bool:
-    """Whether the vertices for the last level are counted without an intersection for each vertex before it."""
+    """Whether the last level is counted without an intersection for each vertex of the level before it."""
     last = shape.steps[-1]
     return len(last.sources) < 2 or (
         closes(bound, vertices[-1], place) and not last.after and not last.before

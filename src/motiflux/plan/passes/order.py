@@ -177,7 +177,7 @@ def rooted_orders(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...
 
 
 def closes(pattern: BoundPattern, vertex: int, roots: tuple[int, ...]) -> bool:
-    """Whether `vertex` is joined to `roots` and to exactly one other vertex, as the last one of a cycle is."""
+    """Whether `vertex` is joined to `roots` and to one other vertex only, as the last one of a cycle is."""
     neighbors = pattern.neighbors[vertex]
     return vertex not in roots and len(neighbors.difference(roots)) == 1 and not neighbors.isdisjoint(roots)
 
