@@ -7,9 +7,10 @@
 //                   at least the neighbours that serve, and each is tested again.
 //   leaf sums       the sum, over the neighbours for a level, of the numbers of ways to choose their leaves
 //   kept counts     the numbers of ways to match all levels from one on, by the vertices that they depend
-//                   on: for one search. With them, a search for a cycle visits edges once instead of paths.
+//                   on: for one update. With them, a search for a cycle visits edges once instead of paths.
+//   common counts   for one update (dynamic/common_counts.hpp)
 //
-// The first two are valid until an edge that they were made from changes: the graph knows when that was
+// Rows and sums are valid until an edge that they were made from changes: the graph knows when that was
 // (Graph::changed).
 #pragma once
 

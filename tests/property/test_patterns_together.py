@@ -54,12 +54,13 @@ def first_and_last(stream: Stream) -> tuple[mf.Graph, mf.Graph]:
 
 
 class Pair:
-    """A pattern in the monitor of all, and in one of its own."""
+    """A pattern in the monitor of all, and in one of its own, which had the same updates before."""
 
-    def __init__(self, together: mf.Monitor, pattern: mf.Pattern, listed: bool, given: Given) -> None:
+    def __init__(self, together: mf.Monitor, alone: mf.Monitor, pattern: mf.Pattern, listed: bool) -> None:
         self.together, self.pattern, self.listed = together, pattern, listed
-        together.add(pattern, matches=listed)
-        self.alone = mf.Monitor(together.snapshot(), pattern, matches=listed, **given)
+        self.alone = alone
+        for monitor in (together, alone):
+            monitor.add(pattern, matches=listed)
 
     def compare(self, delta: mf.Delta, updates: mf.Updates) -> None:
         found, expected = delta[self.pattern], self.alone.apply(updates)[self.pattern]
@@ -89,12 +90,15 @@ def test_patterns_watched_together_get_what_each_gets_alone(stream: Stream, way:
     few = [pattern for pattern in waiting if pattern.num_vertices < 5]
     updates = stream.columns()
     ends = sorted(data.draw(st.sets(st.integers(1, stream.updates - 1), max_size=4)) | {stream.updates})
-    with mf.Monitor(first_and_last(stream)[0], [], **given) as together:
+    graph = first_and_last(stream)[0]
+    with mf.Monitor(graph, [], **given) as together:
         first = 0
         for end in ends:
             while waiting and (len(watched) < 3 or data.draw(st.booleans())):
                 pattern = waiting.pop()
-                watched.append(Pair(together, pattern, pattern in few and data.draw(st.booleans()), given))
+                alone = mf.Monitor(graph, [], **given)
+                alone.apply(updates.rows(np.arange(first)))
+                watched.append(Pair(together, alone, pattern, pattern in few and data.draw(st.booleans())))
             part = updates.rows(np.arange(first, end))
             delta = together.apply(part)
             for pair in watched:
