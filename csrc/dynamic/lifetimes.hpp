@@ -28,6 +28,9 @@ struct Now {
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const {
     return graph.neighbors(vertex, way, target, scratch);
   }
+  sets::Span class_row(Vertex vertex, Way way, Class of, std::vector<Vertex>&) const {
+    return graph.rows(way).of_class(vertex, of);
+  }
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const {
     return graph.witnessed(from, to, way, relation,
                            [&](const Edge& edge) { return ignored == nullptr || !(edge == *ignored); });
@@ -155,6 +158,9 @@ struct WithHoles {
   Moment moment;
 
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const;
+  sets::Span class_row(Vertex vertex, Way way, Class of, std::vector<Vertex>&) const {
+    return graph.rows(way).of_class(vertex, of);
+  }
   void add_holes(Vertex vertex, Way way, std::uint32_t target, sets::Span set,
                  std::vector<Vertex>& holes) const;
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const;

@@ -83,7 +83,8 @@ void Monitor::find_roots(std::span<const Update> run, int threads, Run& given, P
   std::vector<std::vector<Root>> parts((run.size() + kTaken - 1) / kTaken);
   std::atomic<std::size_t> next{0};
   with_others(run.size() < kTaken ? 1 : threads, pass.watch, [&](int, Watch& watch) {
-    Matcher<WithHoles> matcher(allowed_, watch);
+    Memory memory;
+    Matcher<WithHoles> matcher(allowed_, watch, memory, naming_.sets());
     for (std::size_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < parts.size();) {
       const std::size_t last = std::min(run.size(), (part + 1) * kTaken);
       for (std::size_t at = part * kTaken; at < last; ++at)
@@ -110,9 +111,9 @@ void Monitor::add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& mat
                         std::vector<Root>& roots) const {
   if (!watched(run_gates_[number]) || bulk_.effect(number) == Effect::kNone) return;
   const WithHoles view{graph_, lifetimes_, number};
-  for (std::uint32_t plan : gated_[run_gates_[number]])
-    if (matcher.begin(plans_[plan], view, edge, edge.source, edge.target))
-      roots.push_back({plan, edge.source, edge.target, number});
+  matcher.begin(view, edge, plans_);
+  for (std::uint32_t plan : gated_[run_gates_[number]].plans)
+    if (matcher.fits(plans_[plan])) roots.push_back({plan, edge.source, edge.target, number});
 }
 
 // Takes the matches of a run over, each with the images of its plan.

@@ -78,7 +78,7 @@ void Monitor::match_run_in(std::span<const Update> run, int threads, Pass& pass)
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
     Worker& worker = workers_[static_cast<std::size_t>(index)];
-    Matcher<View> matcher(allowed_, watch, &worker.memory);
+    Matcher<View> matcher(allowed_, watch, worker.memory, naming_.sets());
     for (std::size_t first; (first = next.fetch_add(kTaken, std::memory_order_relaxed)) < tasks.size();) {
       const auto taken = std::span(tasks).subspan(first, std::min(kTaken, tasks.size() - first));
       for (const Task& one : taken) {
@@ -96,23 +96,52 @@ void Monitor::match_run_in(std::span<const Update> run, int threads, Pass& pass)
   match_splits<View>(run, threads, pass);
 }
 
+// Where the matches of the plans of a forest go, for one of the updates of a run.
+struct Monitor::AtOnceFound {
+  std::span<const Plan> plans;
+  const Forest& forest;
+  Moment task;
+  Share& share;
+  Matches matches;
+  std::array<std::size_t, kMostPlans> first_word;
+
+  AtOnceFound(std::span<const Plan> plans, const Forest& forest, Moment task, Share& share,
+              PlanBits concerned)
+      : plans(plans), forest(forest), task(task), share(share), matches(concerned) {
+    for_each_plan(concerned & forest.listed,
+                  [&](std::size_t number) { first_word[number] = rows(number).size(); });
+  }
+  const Plan& plan(std::size_t number) const { return plans[forest.plans[number]]; }
+  void count(std::size_t number, Total more) { matches.add(number, more); }
+  Column<Vertex>& rows(std::size_t number) { return share.rows[plan(number).pattern]; }
+  void wrote(std::size_t number, std::size_t count) { matches.add(number, count); }
+  void finish(std::size_t number) {
+    const Share::Key key{task, forest.first + static_cast<std::uint32_t>(number)};
+    if ((forest.listed >> number & 1) != 0)
+      share.list(plan(number), key, matches.of(number), first_word[number]);
+    else
+      share.count(plan(number), key, multiplied(plan(number), matches.of(number)));
+  }
+};
+
 template <class View>
 void Monitor::match_task(const Edge& edge, Moment number, Matcher<View>& matcher, Worker& worker) const {
   worker.rows.make_room();
   const View view = view_at(number, worker, static_cast<View*>(nullptr));
   Share& share = worker.share;
-  const auto& plans = gated_[run_gates_[number]];
-  for (std::uint32_t ordinal = 0; ordinal < plans.size(); ++ordinal) {
-    const Plan& plan = chosen(plans[ordinal], edge);
-    if (workers_.size() > 1 && may_be_long(plan, edge)) {
-      share.put_off.emplace_back(number, ordinal);
-    } else if (listed_[plan.pattern]) {
-      share.list(plan, {number, ordinal}, [&](auto& rows, auto&& wrote) {
-        matcher.list(plan, view, edge, edge.source, edge.target, rows, wrote);
+  matcher.begin(view, edge, plans_);
+  for (const Forest& forest : gated_[run_gates_[number]].forests) {
+    PlanBits plans = chosen(forest, matcher.concerned(forest, forest.all()), edge);
+    if (workers_.size() > 1)
+      for_each_plan(plans, [&](std::size_t one) {
+        if (!may_be_long(plans_[forest.plans[one]], edge)) return;
+        share.put_off.emplace_back(number, forest.first + static_cast<std::uint32_t>(one));
+        plans &= ~(PlanBits{1} << one);
       });
-    } else {
-      share.count(plan, {number, ordinal}, matcher.count(plan, view, edge, edge.source, edge.target));
-    }
+    if (plans == 0) continue;
+    AtOnceFound found(plans_, forest, number, share, plans);
+    matcher.match(forest, plans, found);
+    for_each_plan(plans, [&](std::size_t one) { found.finish(one); });
   }
 }
 
@@ -144,7 +173,7 @@ void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass)
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
     Worker& worker = workers_[static_cast<std::size_t>(index)];
-    Matcher<View> matcher(allowed_, watch, &worker.memory);
+    Matcher<View> matcher(allowed_, watch, worker.memory, naming_.sets());
     for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < splits.size();)
       match_blocks(splits[at], run[splits[at].task].edge, matcher, worker);
     for (Split& split : splits)
@@ -158,17 +187,23 @@ void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matche
   worker.rows.make_room();
   Share& share = worker.share;
   const View view = view_at(split.task, worker, static_cast<View*>(nullptr));
-  const Plan& plan = chosen(gated_[run_gates_[split.task]][split.ordinal], edge);
-  const std::size_t size = matcher.open(plan, view, edge, edge.source, edge.target);
+  const Plan& plan = plans_[gated_[run_gates_[split.task]].plans[split.ordinal]];
+  matcher.begin(view, edge, plans_);
+  const std::size_t size = matcher.open(plan);
   split.size.store(size, std::memory_order_relaxed);
   const std::size_t most = std::clamp<std::size_t>(size / (kBlocks * workers_.size()), 1, kMostBlock);
   for (std::size_t first; (first = split.taken.fetch_add(most, std::memory_order_relaxed)) < size;) {
     const std::size_t last = std::min(first + most, size);
     const Share::Key key{split.task, split.ordinal, static_cast<std::uint32_t>(first)};
-    if (listed_[plan.pattern])
-      share.list(plan, key, [&](auto& rows, auto&& wrote) { matcher.list_part(first, last, rows, wrote); });
-    else
-      share.count(plan, key, matcher.count_part(first, last));
+    if (!listed_[plan.pattern]) {
+      share.count(plan, key, multiplied(plan, matcher.count_part(first, last)));
+      continue;
+    }
+    Column<Vertex>& rows = share.rows[plan.pattern];
+    const std::size_t first_word = rows.size();
+    Total matches = 0;
+    matcher.list_part(first, last, rows, [&](std::size_t count) { matches += count; });
+    share.list(plan, key, matches, first_word);
   }
 }
 

@@ -21,6 +21,9 @@ constexpr std::size_t kFewClasses = 8;
 // Updates that were put off and are written while a stream waits for input.
 constexpr std::size_t kFew = 64;
 
+// The plans of a gate from which the rows around an update are prefetched.
+constexpr std::size_t kManyPlans = 16;
+
 }  // namespace
 
 void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
@@ -78,6 +81,7 @@ void Monitor::add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool l
 void Monitor::drop_pattern(std::uint32_t pattern) {
   ++plans_version_;
   std::erase_if(plans_, [&](const Plan& plan) { return plan.pattern == pattern; });
+  classes_seen_ = 0;
   forget_gates();
 }
 
@@ -88,157 +92,13 @@ void Monitor::forget_gates() {
   gate_table_.clear();
 }
 
-// Computes Plan::needs, required neighbours where these are of one class, and Plan::remembered.
-void Monitor::find_needs() {
+// Writes what searches need to know of plans, which depends on all plans and on the classes.
+void Monitor::prepare_plans() {
+  naming_.name(plans_);
+  memory_.forget();
+  for (Worker& worker : workers_) worker.memory.forget();
+  for (Gate& gate : gated_) arrange(gate, plans_, listed_, graph_.relations());
   classes_seen_ = graph_.relations().classes().size();
-  for (Plan& plan : plans_) {
-    plan.needs.assign(plan.steps.size(), {});
-    for (const Step& step : plan.steps)
-      for (const Source& source : step.sources) {
-        const auto& classes = graph_.relations().target(source.target).classes;
-        if (classes.size() != 1 || (graph_.directed() && source.way == Way::kEither)) continue;
-        Needs& needs = plan.needs[static_cast<std::size_t>(source.level)];
-        (graph_.directed() && source.way == Way::kIn ? needs.in : needs.out) |= Rows::bit(classes[0]);
-      }
-    plan.remembered.clear();
-    for (int level = 0; level < plan.levels(); ++level)
-      plan.remembered.push_back(what_to_remember(plan, level));
-  }
-}
-
-// What a level may remember.
-Remembered Monitor::what_to_remember(const Plan& plan, int level) {
-  Remembered found;
-  if (level < 2) return found;
-  find_keys(plan, level, found);
-  const Step& step = plan.steps[static_cast<std::size_t>(level)];
-  if (const Source* last = closing_source(step, level)) {
-    const Step* before = &plan.steps[static_cast<std::size_t>(level) - 1];
-    while (before->sources.empty()) before = &plan.steps[static_cast<std::size_t>(before->reuse)];
-    Relations& relations = graph_.relations();
-    const LabelSet labels = relations.target(before->sources[0].target).vertices;
-    found.back = relations.target(last->relation, labels);
-  }
-  const bool reused = std::any_of(plan.steps.begin(), plan.steps.end(),
-                                  [&](const Step& other) { return other.reuse == level; });
-  const Needs& needs = plan.needs[static_cast<std::size_t>(level)];
-  std::vector<std::uint32_t> row;
-  if (is_row(step)) row = row_of(step.sources[0]);
-  if (!row.empty() && !reused && (needs.out | needs.in) != 0) {
-    std::vector<std::uint32_t> name{0};
-    name.insert(name.end(), row.begin(), row.end());
-    for (std::uint64_t word : {needs.out, needs.in}) {
-      name.push_back(static_cast<std::uint32_t>(word >> 32));
-      name.push_back(static_cast<std::uint32_t>(word));
-    }
-    found.row = number_of(std::move(name));
-  }
-  if (!find_leaves(plan, level, found)) return found;
-  if (row.empty() || (step.after | step.before) != 0) return found;
-  std::vector<std::uint32_t> name{1};
-  name.insert(name.end(), row.begin(), row.end());
-  for (const Remembered::Leaves& leaves : found.leaves) {
-    name.insert(name.end(), {leaves.of, static_cast<std::uint32_t>(leaves.way),
-                             static_cast<std::uint32_t>(leaves.levels)});
-    for (int chain : leaves.chains) name.push_back(static_cast<std::uint32_t>(chain));
-    name.push_back(0);
-  }
-  found.sum = number_of(std::move(name));
-  return found;
-}
-
-// If a level closes cycles, the source that is the level before: its other source is an earlier level.
-const Source* Monitor::closing_source(const Step& step, int level) const {
-  if (level < 3 || step.sources.size() != 2 || step.reuse != kNone || step.allowed != kNone ||
-      (step.after | step.before) != 0)
-    return nullptr;
-  const auto is_last = [&](const Source& source) { return source.level == level - 1; };
-  const bool hidden = step.sources[0].before_change || step.sources[1].before_change;
-  if (hidden || std::ranges::count_if(step.sources, is_last) != 1) return nullptr;
-  return &*std::ranges::find_if(step.sources, is_last);
-}
-
-// Finds the levels that the number of ways to match this level and all later ones depends on.
-void Monitor::find_keys(const Plan& plan, int level, Remembered& found) const {
-  std::uint32_t used = 0;
-  for (int later = level; later < plan.levels(); ++later) {
-    const Step& step = plan.steps[static_cast<std::size_t>(later)];
-    used |= step.after | step.before | step.distinct;
-    for (int at = later; at != kNone; at = plan.steps[static_cast<std::size_t>(at)].reuse)
-      for (const Source& source : plan.steps[static_cast<std::size_t>(at)].sources)
-        used |= std::uint32_t{1} << source.level;
-  }
-  used &= bits_below(static_cast<std::uint32_t>(level)) & ~std::uint32_t{3};
-  const std::uint32_t keys = count_bits(used);
-  // Unless levels were matched that it does not depend on, no key comes twice.
-  if (keys > found.keys.size() || static_cast<std::uint32_t>(level) - 2 <= keys) return;
-  found.kept = true;
-  found.keys.fill(static_cast<std::uint8_t>(keys == 0 ? 0 : lowest_bit(used)));
-  if (keys == 2) found.keys[1] = static_cast<std::uint8_t>(lowest_bit(used & (used - 1)));
-}
-
-// Whether the later levels are leaves of a level and components that do not depend on it.
-bool Monitor::find_leaves(const Plan& plan, int level, Remembered& found) const {
-  const std::uint32_t self = std::uint32_t{1} << level;
-  const auto hangs = [&](int later) {
-    const Step& step = plan.steps[static_cast<std::size_t>(later)];
-    return is_row(step) && step.sources[0].level == level && (step.after | step.before) == 0 &&
-           (step.distinct & bits_below(static_cast<std::uint32_t>(level))) == 0;
-  };
-  const auto is_free = [&](int later) {
-    const Step& step = plan.steps[static_cast<std::size_t>(later)];
-    return ((step.after | step.before | step.distinct) & self) == 0 && step.reuse != level &&
-           std::none_of(step.sources.begin(), step.sources.end(),
-                        [&](const Source& source) { return source.level == level; });
-  };
-  const auto add_leaves = [&](std::span<const int> levels, std::span<const int> chains) {
-    const Source& first = plan.steps[static_cast<std::size_t>(levels[0])].sources[0];
-    found.leaves.push_back(
-        {first.way, first.target, row_of(first)[0], levels.size(), {chains.begin(), chains.end()}});
-  };
-  if (level + 2 == plan.levels() && plan.tail.start > level + 1) {
-    if (!hangs(level + 1)) return false;
-    add_leaves(std::array{level + 1}, {});
-    return true;
-  }
-  if (level + 1 != plan.tail.start) return false;
-  const auto& components = plan.tail.blocks[0].components;
-  for (std::size_t number = 0; number < components.size(); ++number) {
-    const search::TailComponent& one = components[number];
-    if (one.sets() == 1 && std::all_of(one.levels.begin(), one.levels.end(), hangs)) {
-      add_leaves(one.levels, one.chains);
-    } else if (std::all_of(one.levels.begin(), one.levels.end(), is_free)) {
-      found.components.push_back(number);
-    } else {
-      found.leaves.clear();
-      found.components.clear();
-      return false;
-    }
-  }
-  if (found.leaves.empty()) found.components.clear();
-  return !found.leaves.empty();
-}
-
-// Whether the set of a step is a row of one class.
-bool Monitor::is_row(const Step& step) const {
-  if (step.sources.size() != 1 || step.reuse != kNone || step.allowed != kNone) return false;
-  const Source& source = step.sources[0];
-  return graph_.relations().target(source.target).classes.size() == 1 && !source.before_change &&
-         !(graph_.directed() && source.way == Way::kEither);
-}
-
-// The class of a row, and whether it is one of incoming edges.
-std::vector<std::uint32_t> Monitor::row_of(const Source& source) const {
-  const bool incoming = graph_.directed() && source.way == Way::kIn;
-  return {graph_.relations().target(source.target).classes[0], incoming};
-}
-
-// The number of such rows or sums.
-std::uint32_t Monitor::number_of(std::vector<std::uint32_t> rows) {
-  const auto known = std::find(remembered_.begin(), remembered_.end(), rows);
-  if (known != remembered_.end()) return static_cast<std::uint32_t>(known - remembered_.begin());
-  remembered_.push_back(std::move(rows));
-  return static_cast<std::uint32_t>(remembered_.size() - 1);
 }
 
 // The gate of an edge from a vertex of this label, of this class, if it is not in the table yet.
@@ -298,7 +158,7 @@ std::uint32_t Monitor::gate_for(Label first, Class to) {
   std::vector<std::uint32_t> plans;
   for (std::uint32_t number = 0; number < plans_.size(); ++number) {
     const Plan& plan = plans_[number];
-    if (plan.replaces_last || !plan.first.has(first) || !plan.second.has(second)) continue;
+    if (!plan.first.has(first) || !plan.second.has(second)) continue;
     if (std::any_of(plan.pair.begin(), plan.pair.end(), [&, label = edge](const PairEdge& asked) {
           return (asked.way != Way::kIn || !graph_.directed()) &&
                  graph_.relations().accepts(asked.relation, label);
@@ -306,37 +166,60 @@ std::uint32_t Monitor::gate_for(Label first, Class to) {
       plans.push_back(number);
   }
   if (plans.empty()) return 0;
-  gated_.push_back(std::move(plans));
+  gated_.push_back({std::move(plans), {}});
+  arrange(gated_.back(), plans_, listed_, graph_.relations());
   return static_cast<std::uint32_t>(gated_.size() - 1);
 }
 
+// Where the matches of the plans of a forest go, one update after another.
+struct Monitor::Sequential {
+  Monitor& monitor;
+  const Forest& forest;
+  std::uint64_t update;
+  bool positive;
+  Pass& pass;
+  Matches matches;
+
+  const Plan& plan(std::size_t number) const { return monitor.plans_[forest.plans[number]]; }
+  Found::OfPattern& found(std::size_t number) const { return pass.found.patterns[plan(number).pattern]; }
+  void count(std::size_t number, Total more) { matches.add(number, more); }
+  Column<Vertex>& rows(std::size_t number) { return found(number).rows; }
+  void wrote(std::size_t number, std::size_t count) {
+    found(number).add_rows(update, positive, count);
+    matches.add(number, count);
+    pass.count_words(count * static_cast<std::size_t>(plan(number).levels()));
+  }
+  void finish(std::size_t number) {
+    const bool listed = (forest.listed >> number & 1) != 0;
+    found(number).add(update, positive,
+                      listed ? matches.of(number) : multiplied(plan(number), matches.of(number)));
+  }
+};
+
 // Finds the matches that appear or vanish with an edge, which is in the graph.
 void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass) {
-  for (std::uint32_t number : gated_[gate_of(edge)]) {
-    const Plan& plan = chosen(number, edge);
-    Found::OfPattern& found = pass.found.patterns[plan.pattern];
-    Total matches = 0;
-    if (listed_[plan.pattern]) {
-      const auto width = static_cast<std::size_t>(plan.levels());
-      pass.matcher.list(plan, Now{graph_}, edge, edge.source, edge.target, found.rows,
-                        [&](std::size_t count) {
-                          found.add_rows(update, positive, count);
-                          matches += count;
-                          pass.count_words(count * width);
-                        });
-    } else {
-      matches = pass.matcher.count(plan, Now{graph_}, edge, edge.source, edge.target);
-    }
-    found.add(update, positive, matches);
+  const Gate& gate = gated_[gate_of(edge)];
+  const Now view{graph_};
+  pass.matcher.begin(view, edge, plans_);
+  if (gate.plans.size() >= kManyPlans) pass.matcher.prefetch_around();
+  for (const Forest& forest : gate.forests) {
+    const PlanBits plans = chosen(forest, pass.matcher.concerned(forest, forest.all()), edge);
+    if (plans == 0) continue;
+    Sequential found{*this, forest, update, positive, pass, Matches(plans)};
+    pass.matcher.match(forest, plans, found);
+    for_each_plan(plans, [&](std::size_t number) { found.finish(number); });
   }
 }
 
-// The plan, or the one that replaces it for this edge.
-const Plan& Monitor::chosen(std::uint32_t plan, const Edge& edge) const {
-  const Plan& first = plans_[plan];
-  if (!first.is_replaced) return first;
-  const Plan& second = plans_[plan + 1];
-  return search_cost(second, edge) < search_cost(first, edge) ? second : first;
+// Of two plans for one place, takes out the one whose search for this edge is longer.
+PlanBits Monitor::chosen(const Forest& forest, PlanBits plans, const Edge& edge) const {
+  for_each_plan(plans & forest.paired, [&](std::size_t one) {
+    const Plan* const plan = &plans_[forest.plans[one]];
+    const Plan* const first = plan->replaces_last ? plan - 1 : plan;
+    const bool replaced = search_cost(first[1], edge) < search_cost(first[0], edge);
+    if (replaced != plan->replaces_last) plans &= ~(PlanBits{1} << one);
+  });
+  return plans;
 }
 
 // What a search is expected to cost, by the row that level 2 is taken from.

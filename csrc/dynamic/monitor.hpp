@@ -10,9 +10,11 @@
 #include "common/column.hpp"
 #include "common/total.hpp"
 #include "dynamic/bulk.hpp"
+#include "dynamic/gate.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/lifetimes.hpp"
 #include "dynamic/matcher.hpp"
+#include "dynamic/naming.hpp"
 #include "dynamic/plan.hpp"
 #include "dynamic/put_off.hpp"
 #include "dynamic/rows_at_moment.hpp"
@@ -183,14 +185,10 @@ class Monitor {
     void count(const Plan& plan, Key key, Total matches) {
       if (matches > 0) matched.push_back({key, plan.pattern, matches, 0, 0});
     }
-    // search(rows, wrote) appends rows, and calls wrote(count) for each block of them.
-    template <class Search>
-    void list(const Plan& plan, Key key, Search&& search) {
-      Column<Vertex>& all = rows[plan.pattern];
-      const std::size_t first_word = all.size();
-      Total matches = 0;
-      search(all, [&](std::size_t count) { matches += count; });
-      if (matches > 0) matched.push_back({key, plan.pattern, matches, first_word, all.size() - first_word});
+    // The rows of the plan from `first_word` on.
+    void list(const Plan& plan, Key key, Total matches, std::size_t first_word) {
+      if (matches > 0)
+        matched.push_back({key, plan.pattern, matches, first_word, rows[plan.pattern].size() - first_word});
     }
   };
   // What a thread that matches runs has to itself. Its cache lines are no other thread's (some processors
@@ -218,13 +216,15 @@ class Monitor {
     std::uint32_t gate;
   };
   using AddToSlice = std::function<void(int slice, const Classified&)>;
+  struct Sequential;
+  struct AtOnceFound;
 
   std::uint32_t gate_of(const Edge& edge) {
     return gate_of(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)));
   }
   std::uint32_t gate_of(const Edge& edge, Class to) {
     const Label first = graph_.label(edge.source);
-    if (classes_seen_ != graph_.relations().classes().size()) find_needs();
+    if (classes_seen_ != graph_.relations().classes().size()) prepare_plans();
     const std::uint32_t known = known_gate(first, to);
     return known != kUnknown ? known : find_gate(first, to);
   }
@@ -262,7 +262,7 @@ class Monitor {
                  std::vector<Root>& roots) const;
   void take_matches(std::span<const Root> roots, const RunMatches& matches, int threads, Pass& pass);
   void take_rows(std::span<const Root> roots, const RunMatches& matches, int threads);
-  const Plan& chosen(std::uint32_t plan, const Edge& edge) const;
+  PlanBits chosen(const Forest& forest, PlanBits plans, const Edge& edge) const;
   double search_cost(const Plan& plan, const Edge& edge) const;
   bool reads_rows_once() const;
   WithHoles view_at(Moment moment, Worker&, WithHoles*) const { return {graph_, lifetimes_, moment}; }
@@ -286,14 +286,7 @@ class Monitor {
   void add_in_slices(std::span<const Update> updates, int slices, bool puts_off, Pass& pass,
                      const std::function<void()>& start, const AddToSlice& add);
   void note_bulk();
-  void find_needs();
-  Remembered what_to_remember(const Plan& plan, int level);
-  std::uint32_t number_of(std::vector<std::uint32_t> rows);
-  const Source* closing_source(const Step& step, int level) const;
-  void find_keys(const Plan& plan, int level, Remembered& found) const;
-  bool find_leaves(const Plan& plan, int level, Remembered& found) const;
-  bool is_row(const Step& step) const;
-  std::vector<std::uint32_t> row_of(const Source& source) const;
+  void prepare_plans();
   void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
@@ -314,7 +307,7 @@ class Monitor {
   std::uint64_t plans_version_ = 0, lists_version_ = 0;
   Allowed allowed_;
   Memory memory_;
-  std::vector<std::vector<std::uint32_t>> remembered_;  // what the numbers of Remembered stand for
+  Naming naming_{graph_};
   std::vector<std::uint32_t> free_lists_;
   // The gate of an edge, by the label of its source and its class. Most of these are in no plan: they all
   // have row 0, or column 0, of the table, and so gate 0, which has no plans.
@@ -322,7 +315,7 @@ class Monitor {
   std::vector<std::uint32_t> gate_rows_;     // by label
   std::vector<std::uint32_t> gate_columns_;  // by class
   std::vector<std::vector<std::uint32_t>> gate_table_;
-  std::vector<std::vector<std::uint32_t>> gated_;  // plans
+  std::vector<Gate> gated_;
   std::size_t classes_seen_ = 0;
 
   // Changes of the call: lists in the order in which they were made, then the last ones.

@@ -109,6 +109,11 @@ struct AtMoment {
     if (graph.in_one_run(way, target)) return row(vertex, way, target, scratch).neighbors;
     return WithHoles{graph, lifetimes, moment}.neighbors(vertex, way, target, scratch);
   }
+  sets::Span class_row(Vertex vertex, Way way, Class of, std::vector<Vertex>& scratch) const {
+    const auto all = [&] { return graph.rows(way).of_class(vertex, of); };
+    if (!lifetimes.touches(vertex)) return all();
+    return rows.row(vertex, is_forward(way), of, moment, scratch, all).neighbors;
+  }
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const {
     return WithHoles{graph, lifetimes, moment}.witnessed(from, to, way, relation, ignored);
   }
@@ -134,12 +139,12 @@ struct AtMoment {
   }
 
  private:
+  bool is_forward(Way way) const { return !graph.directed() || way != Way::kIn; }
   // Of a touched vertex.
   RowsAtMoment::Row row(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const {
-    const bool forward = !graph.directed() || way != Way::kIn;
     const Target& asked = graph.relations().target(target);
     const Class of = graph.rows(way).classed() || !asked.everything ? asked.classes[0] : 0;
-    return rows.row(vertex, forward, of, moment, scratch,
+    return rows.row(vertex, is_forward(way), of, moment, scratch,
                     [&] { return graph.neighbors(vertex, way, target, scratch); });
   }
 };

@@ -41,13 +41,8 @@ constexpr std::size_t kLook = 4096;
 void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switches switches, Found& found,
                              Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found,
-            watch,
-            {allowed_, watch, &memory_},
-            most,
-            full,
-            false,
-            std::ranges::none_of(listed_, std::identity())};
+  Pass pass{found, watch, {allowed_, watch, memory_, naming_.sets()},    most,
+            full,  false, std::ranges::none_of(listed_, std::identity())};
   all_or_none([&] {
     bulk_.start(1);
     apply_in_order(updates, threads, switches, pass);
@@ -170,7 +165,7 @@ void Monitor::add_in_slices(std::span<const Update> updates, int slices, bool pu
     else
       add(slice, one);
   };
-  if (classes_seen_ != graph_.relations().classes().size()) find_needs();
+  if (classes_seen_ != graph_.relations().classes().size()) prepare_plans();
   for (std::atomic<bool> all{false}; !all;) {
     all = true;
     start();
@@ -200,7 +195,7 @@ void Monitor::write_run(std::span<const Update> run, int threads, bool puts_off,
                   watched(one.gate));
       });
   bulk_.admit();
-  if (classes_seen_ != graph_.relations().classes().size()) find_needs();
+  if (classes_seen_ != graph_.relations().classes().size()) prepare_plans();
   run_start_ = graph_.now();
   graph_.advance(run.size() + 1);  // a number for each update, then one for writing them
   lifetimes_.start(threads);

@@ -103,7 +103,7 @@ def test_patterns_watched_together_get_what_each_gets_alone(stream: Stream, way:
             delta = together.apply(part)
             for pair in watched:
                 pair.compare(delta, part)
-            if data.draw(st.booleans()):
+            if watched and data.draw(st.booleans()):
                 watched.pop(data.draw(st.integers(0, len(watched) - 1))).drop()
             first = end
 

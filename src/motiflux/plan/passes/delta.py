@@ -287,7 +287,7 @@ def _draft(
 def _closes_at_end(shape: PlanShape) -> bool:
     """Whether the last level joins the level before to an end of the pair, and nothing else restricts it.
 
-    The paths of two edges from that end are then counted once (`csrc/sets/common_counts.hpp`).
+    The paths of two edges from that end are then counted once (`csrc/dynamic/common_counts.hpp`).
     """
     last = shape.steps[-1]
     levels = sorted(source.level for source in last.sources)
