@@ -49,7 +49,8 @@ using PyTail = std::tuple<int, std::vector<PyComponent>>;
 using PyImage = std::tuple<std::uint8_t, std::vector<std::uint8_t>>;  // vertex, moves
 using PyOrbit = std::tuple<std::uint8_t, std::vector<PyImage>>;       // point, images
 using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>, PyTail,
-                          std::vector<std::vector<std::uint8_t>>, std::uint64_t, std::vector<PyOrbit>>;
+                          std::vector<std::vector<std::uint8_t>>, std::uint64_t, std::tuple<double, bool>,
+                          std::vector<PyOrbit>>;
 
 // Updates that a thread reads at a time.
 constexpr std::size_t kTaken = std::size_t{1} << 16;
@@ -59,6 +60,12 @@ constexpr std::size_t kManyArcs = 200'000;
 
 // Arcs of graphs whose loading may be interrupted: fewer take at most 50 ms.
 constexpr std::size_t kLongArcs = 4'000'000;
+
+// Updates that are read while the GIL is held.
+constexpr std::size_t kFewUpdates = 4096;
+
+// Edges out of a window that it remembers to be absent: more are forgotten.
+constexpr std::size_t kManyAbsent = std::size_t{1} << 20;
 
 Way way_of(int number) {
   require(number >= 0 && number <= 2, "unknown way");
@@ -79,7 +86,7 @@ dynamic::Step step_of(const PyStep& given, int level) {
 }
 
 Plan plan_of(const PyPlan& given) {
-  const auto& [pair, first, second, steps, tail, images, multiplier, orbits] = given;
+  const auto& [pair, first, second, steps, tail, images, multiplier, choice, orbits] = given;
   const auto levels = static_cast<int>(steps.size());
   require(levels >= 2 && levels <= view::kMaxLevels, "a plan has 2 to 32 levels");
   Plan plan;
@@ -107,6 +114,7 @@ Plan plan_of(const PyPlan& given) {
   }
   plan.images = images;
   plan.multiplier = multiplier;
+  std::tie(plan.row_cost, plan.replaces_last) = choice;
   for (const auto& [point, reached] : orbits) {
     require(point < levels && !reached.empty(), "an orbit names an unknown query vertex");
     dynamic::Orbit orbit{point, {}};
@@ -174,25 +182,46 @@ class PyMonitor {
 
   void add_pattern(std::uint32_t pattern, const std::vector<PyPlan>& given, bool listed) {
     std::vector<Plan> plans;
-    for (const PyPlan& plan : given) plans.push_back(plan_of(plan));
+    for (const PyPlan& plan : given) {
+      plans.push_back(plan_of(plan));
+      if (!plans.back().replaces_last) continue;
+      require(plans.size() > 1 && !plans[plans.size() - 2].replaces_last, "a plan replaces no other one");
+      plans[plans.size() - 2].is_replaced = true;
+    }
     monitor_.add_pattern(pattern, std::move(plans), listed);
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
 
   // Returns None after `timeout` seconds; nothing is applied then. `origins`: the positions of the updates
-  // among those that the caller was given.
+  // among those that the caller was given. `moments`: of each update, for a window of time. The deletions by
+  // a window are applied too, unless the updates are `expanded`: they have them.
   nb::object apply(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
                    const InputArray<Vertex>& targets, const std::optional<Labels>& labels,
-                   const std::optional<InputArray<std::int64_t>>& origins, const Terms& terms,
+                   const std::optional<InputArray<std::int64_t>>& origins,
+                   const std::optional<InputArray<std::int64_t>>& moments, bool expanded, const Terms& terms,
                    const std::optional<nb::callable>& full, std::optional<double> timeout) {
-    Applied applied{updates_of(inserts, sources, targets, labels, terms.threads), {}};
+    SignalWatch watch(timeout);
+    if (inserts.size() > kFewUpdates) watch.free_gil();
+    Applied applied{updates_of(inserts, sources, targets, labels, terms.how.threads), {}};
     if (origins) applied.origins.assign(origins->data(), origins->data() + origins->size());
-    return apply_all(monitor_, std::move(applied), terms, full, timeout);
+    if (!expanded) add_expired(applied, as_span(moments));
+    return apply_all(monitor_, std::move(applied), terms, full, watch);
+  }
+
+  // Adds the deletions by the window, if there is one.
+  void add_expired(Applied& applied, std::span<const std::int64_t> moments) {
+    if (!window_) return;
+    check_moments(applied.updates.size(), moments);
+    dynamic::Expanded expanded = expanded_of(applied.updates, moments);
+    if (!applied.origins.empty())
+      for (std::int64_t& origin : expanded.origins)
+        origin = applied.origins[static_cast<std::size_t>(origin)];
+    applied = {std::move(expanded.updates), std::move(expanded.origins), expanded.expired};
   }
 
   void open_window(std::int64_t span, bool timed) {
     require(span > 0, "a window has a span");
-    window_.emplace(span, timed, count_copies_);
+    window_.emplace(span, timed, count_copies_, graph().edges());
   }
 
   // Fills the window with copies that are in the graph already; `came` is the number of all copies so far,
@@ -217,13 +246,9 @@ class PyMonitor {
                     const InputArray<Vertex>& targets, const std::optional<Labels>& labels,
                     const std::optional<InputArray<std::int64_t>>& moments) {
     require(window_.has_value(), "there is no window");
-    require(!window_->timed() || (moments && moments->size() == inserts.size()),
-            "one moment per update expected");
+    check_moments(inserts.size(), as_span(moments));
     const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
-    return columns_of([&] {
-      if (!count_copies_) monitor_.write_put_off();  // else the window itself knows what is there
-      return window_->expand(updates, as_span(moments), graph());
-    });
+    return columns_of([&] { return expanded_of(updates, as_span(moments)); });
   }
 
   // Returns the edges that leave the window until `moment`, in the form of `expand`.
@@ -347,6 +372,19 @@ class PyMonitor {
                           to_numpy(std::move(found.origins)), found.expired);
   }
 
+  void check_moments(std::size_t updates, std::span<const std::int64_t> moments) const {
+    require(!window_->timed() || moments.size() == updates, "one moment per update expected");
+  }
+  // Call it before any update of a call is applied.
+  dynamic::Expanded expanded_of(std::span<const dynamic::Update> updates,
+                                std::span<const std::int64_t> moments) {
+    if (window_->absent() > kManyAbsent) {
+      monitor_.write_put_off();
+      window_->forget_absent();
+    }
+    return window_->expand(updates, moments, graph());
+  }
+
   dynamic::Graph& graph() { return monitor_.graph(); }
   const dynamic::Graph& graph() const { return monitor_.graph(); }
 
@@ -413,6 +451,10 @@ dynamic::Monitor& native_monitor_of(nb::handle monitor) {
   return nb::cast<PyMonitor&>(monitor).monitor();
 }
 
+void add_expired(nb::handle monitor, Applied& applied) {
+  nb::cast<PyMonitor&>(monitor).add_expired(applied, {});
+}
+
 void bind_dynamic(nb::module_& module) {
   nb::class_<dynamic::PutOffNoops>(module, "PutOffNoops")
       .def_prop_ro("known", [](const dynamic::PutOffNoops& noops) { return noops.known; })
@@ -431,7 +473,8 @@ void bind_dynamic(nb::module_& module) {
       .def("add_pattern", &PyMonitor::add_pattern, "pattern"_a, "plans"_a, "listed"_a)
       .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
-           "origins"_a.none(), "terms"_a, "full"_a.none(), "timeout"_a.none())
+           "origins"_a.none(), "moments"_a.none(), "expanded"_a, "terms"_a, "full"_a.none(),
+           "timeout"_a.none())
       .def("write_put_off", &PyMonitor::write_put_off)
       .def_prop_ro("noops_awaited", &PyMonitor::noops_awaited)
       .def("first_noop", &PyMonitor::first_noop, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none())

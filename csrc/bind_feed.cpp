@@ -176,13 +176,16 @@ class QuietFeed {
       const bool full = parser.fill(most);
       const std::size_t size = parser.filled().size();
       if (!full && !(partial && size > 0)) {
-        if (descriptor < 0 || !read_more(parser, descriptor, spinning)) return;
+        if (descriptor < 0) return;
+        write_while_idle(changing, descriptor, end);
+        if (!read_more(parser, descriptor, spinning)) return;
         continue;
       }
       if (left_ > 0) {
         --left_;
         return;
       }
+      if (changing.may_write_put_off(size)) return;  // Python looks for signals meanwhile
       if (!passes(parser, ids, changing, known, terms, opens)) return;
     } while (Clock::now() < end);
   }
@@ -260,6 +263,15 @@ class QuietFeed {
     ++batches_;
   }
 
+  // Writes updates that were put off as long as there is nothing to read: else the stream would have to wait
+  // some 30 ms when a quarter of a million have come.
+  static void write_while_idle(dynamic::Monitor& monitor, int descriptor, Clock::time_point end) {
+    const auto none = std::chrono::microseconds(0);
+    while (!comes(descriptor, none, std::chrono::milliseconds(0)) && Clock::now() < end &&
+           monitor.write_some_put_off()) {
+    }
+  }
+
   bool read_more(text::UpdateParser& parser, int descriptor, std::chrono::microseconds spin) {
     if (!comes(descriptor, spin, std::chrono::milliseconds(0))) return false;
     buffer_.resize(kPipeBytes);
@@ -330,7 +342,7 @@ class QuietFeed {
       const std::size_t noops = found.noops;
       const PutOff put_off = found.put_off;
       open_.emplace(Open{&parser, &ids, &monitor, before, start, start, std::move(found), std::move(applied),
-                         terms.batch, updates_.size(), numbers->self_loops, noops, put_off});
+                         terms.how.batch, updates_.size(), numbers->self_loops, noops, put_off});
       return false;
     }
     count(batch.size(), updates_.size(), numbers->self_loops, found.noops, found.put_off);
@@ -361,10 +373,7 @@ class QuietFeed {
     }
     TurnWatch watch;
     const std::function<void()> full = [] { throw dynamic::Stopped(); };
-    if (terms.batch)
-      monitor.apply_batch(updates_, terms.threads, terms.switches, found, watch, terms.most, full);
-    else
-      monitor.apply_sequence(updates_, terms.threads, terms.switches, found, watch, terms.most, full);
+    monitor.apply(updates_, terms.how, found, watch, terms.most, full);
     return numbers;
   }
 

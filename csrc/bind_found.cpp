@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "bind_checks.hpp"
-#include "bind_watch.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "python_int.hpp"
@@ -87,12 +86,12 @@ nb::object PyFound::rows(std::size_t pattern) {
 }
 
 nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms,
-                     const std::optional<nb::callable>& full, std::optional<double> timeout) {
-  nb::object result = nb::cast(PyFound({}, std::move(applied), terms.batch));
+                     const std::optional<nb::callable>& full, SignalWatch& watch) {
+  watch.take_gil();
+  nb::object result = nb::cast(PyFound({}, std::move(applied), terms.how.batch));
   PyFound& holder = nb::cast<PyFound&>(result);
   dynamic::Found& found = holder.found_;
   const std::vector<dynamic::Update>& updates = holder.applied_.updates;
-  SignalWatch watch(timeout);
   bool failed = false;
   const std::function<void()> flush = [&] {
     const nb::gil_scoped_acquire acquire;
@@ -107,16 +106,14 @@ nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& te
   const std::size_t most = full ? terms.most : SIZE_MAX;
   try {
     if (updates.size() > kBrief) watch.free_gil();
-    if (terms.batch)
-      monitor.apply_batch(updates, terms.threads, terms.switches, found, watch, most, flush);
-    else
-      monitor.apply_sequence(updates, terms.threads, terms.switches, found, watch, most, flush);
+    monitor.apply(updates, terms.how, found, watch, most, flush);
   } catch (const dynamic::Stopped&) {
     watch.take_gil();
     if (failed || watch.failed()) throw nb::python_error();
     if (watch.late()) return nb::none();
     throw;
   }
+  watch.take_gil();
   return result;
 }
 
@@ -127,7 +124,7 @@ void bind_found(nb::module_& module) {
           [](Terms* terms, bool batch, int threads, int at_once, bool put_off, std::size_t most) {
             require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
             require(at_once >= 0 && at_once <= 2, "unknown way to use threads");
-            new (terms) Terms{batch, threads, {static_cast<dynamic::AtOnce>(at_once), put_off}, most};
+            new (terms) Terms{{batch, threads, {static_cast<dynamic::AtOnce>(at_once), put_off}}, most};
           },
           "batch"_a, "threads"_a, "at_once"_a, "put_off"_a, "most"_a);
   nb::class_<PyFound>(module, "Found")
@@ -135,6 +132,7 @@ void bind_found(nb::module_& module) {
       .def_prop_ro("put_off", &PyFound::put_off)
       .def_prop_ro("any", &PyFound::any)
       .def_prop_ro("applied", &PyFound::applied)
+      .def_prop_ro("expired", &PyFound::expired)
       .def_ro("self_loops", &PyFound::self_loops)
       .def("counts", &PyFound::counts, "pattern"_a)
       .def("changes", &PyFound::changes, "pattern"_a)

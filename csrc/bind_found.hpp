@@ -10,15 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "bind_watch.hpp"
 #include "dynamic/monitor.hpp"
 
 namespace motiflux {
 
 // How updates are applied.
 struct Terms {
-  bool batch;
-  int threads;
-  dynamic::Switches switches;
+  dynamic::How how;
   std::size_t most;  // words of rows, from which on they are given while the call runs
 };
 
@@ -26,6 +25,7 @@ struct Terms {
 struct Applied {
   std::vector<dynamic::Update> updates;
   std::vector<std::int64_t> origins;
+  std::uint64_t expired = 0;  // deletions by a window
 };
 
 // Matches by pattern; in batch mode they have no updates.
@@ -52,11 +52,13 @@ class PyFound {
   dynamic::Found::OfPattern take_rows(std::size_t pattern);
 
   std::size_t self_loops = 0;
-  std::size_t applied() const { return applied_.updates.size(); }
+  // Updates, without deletions by a window, and these.
+  std::size_t applied() const { return applied_.updates.size() - applied_.expired; }
+  std::uint64_t expired() const { return applied_.expired; }
 
  private:
   friend nanobind::object apply_all(dynamic::Monitor&, Applied, const Terms&,
-                                    const std::optional<nanobind::callable>&, std::optional<double>);
+                                    const std::optional<nanobind::callable>&, SignalWatch&);
   std::uint64_t origin(std::uint64_t update) const {
     return applied_.origins.empty() || batch_ ? update : static_cast<std::uint64_t>(applied_.origins[update]);
   }
@@ -66,9 +68,12 @@ class PyFound {
   bool batch_;
 };
 
-// Applies updates and returns a PyFound, or None after `timeout` seconds; nothing is applied then. `full` is
-// called with the PyFound whenever there are many rows.
+// Adds the deletions by the window of Python's Monitor, if it has one, which is not one of time.
+void add_expired(nanobind::handle monitor, Applied& applied);
+
+// Applies updates and returns a PyFound, or None after the deadline of `watch`; nothing is applied then.
+// `full` is called with the PyFound whenever there are many rows.
 nanobind::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms,
-                           const std::optional<nanobind::callable>& full, std::optional<double> timeout);
+                           const std::optional<nanobind::callable>& full, SignalWatch& watch);
 
 }  // namespace motiflux

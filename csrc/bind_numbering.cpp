@@ -135,71 +135,123 @@ nb::object number(PyVertexIds& self, Ids& ids, nb::handle monitor, const typenam
                         to_numpy_or_none(std::move(found.codes)), conflict);
 }
 
-// Numbers and applies updates at once. Returns what apply_all() does, or False if new vertices need more than
-// the label `unlabelled`: then nothing is done.
+// Labels of edges: codes, or integers and the code of each small one (-1: unknown).
+using Codes = InputArray<Label>;
+using IntegerLabels = std::tuple<InputArray<std::int64_t>, InputArray<std::int32_t>>;
+
+class LabelColumn {
+ public:
+  LabelColumn(const std::optional<Codes>& codes, const std::optional<IntegerLabels>& integers,
+              std::size_t size) {
+    if (codes) codes_ = as_span(*codes);
+    if (integers)
+      std::tie(integers_, table_) = std::apply(
+          [](const auto& labels, const auto& table) { return std::pair(as_span(labels), as_span(table)); },
+          *integers);
+    require((!codes || codes_.size() == size) && (!integers || integers_.size() == size),
+            "columns of updates differ in length");
+  }
+  // kNoCode if it is unknown.
+  Label at(std::size_t row) const {
+    if (!integers_.empty()) {
+      const auto label = static_cast<std::uint64_t>(integers_[row]);
+      return label < table_.size() ? static_cast<Label>(table_[label]) : kNoCode;
+    }
+    return codes_.empty() ? 0 : codes_[row];
+  }
+
+ private:
+  std::span<const Label> codes_;
+  std::span<const std::int64_t> integers_;
+  std::span<const std::int32_t> table_;
+};
+
+// Thrown if a label of an edge has no code, or one that is too large.
+struct UnknownLabel {};
+
+// Numbers and applies updates at once. Returns what apply_all() does, or False if labels of edges are
+// unknown, or new vertices need more than the label `unlabelled`: then nothing is done.
 template <class Column, class Ids>
 nb::object apply(PyVertexIds& self, Ids& ids, nb::handle monitor, const Flags& inserts,
                  const typename Column::Input& sources, const typename Column::Input& targets,
-                 const std::optional<InputArray<Label>>& labels, Label unlabelled, const Terms& terms,
-                 const std::optional<nb::callable>& full, std::optional<double> timeout) {
+                 const std::optional<Codes>& codes, const std::optional<IntegerLabels>& integers,
+                 Label unlabelled, const Terms& terms, const std::optional<nb::callable>& full,
+                 std::optional<double> timeout) {
   const Column from(sources), to(targets);
   const std::size_t size = from.size();
-  require(to.size() == size && inserts.size() == size && (!labels || labels->size() == size),
-          "columns of updates differ in length");
+  require(to.size() == size && inserts.size() == size, "columns of updates differ in length");
+  const LabelColumn labels(codes, integers, size);
   dynamic::Monitor& changing = native_monitor_of(monitor);
+  dynamic::Graph& graph = changing.graph();
   Applied applied;
-  std::size_t self_loops = 0;
+  Numbered found;
+  SignalWatch watch(timeout);
   {
-    const std::lock_guard lock(self.mutex);
-    dynamic::Numbering<Ids> numbering(ids, self.most, unlabelled);
+    const auto lock = locked(self.mutex);
+    if (size > kBrief) watch.free_gil();
     const std::size_t before = ids.size();
-    Numbered found;
+    bool fits = true;
     try {
-      numbering.number(from, to, {}, [] {});
+      dynamic::Numbering<Ids> numbering(ids, self.most, unlabelled);
+      applied.updates.resize(size);
+      dynamic::Update* next = applied.updates.data();
+      numbering.number(
+          from, to, {},
+          [&] {
+            if (!watch.keep_going()) throw dynamic::Stopped();
+          },
+          [&](std::size_t row, Vertex source, Vertex target) {
+            const Label label = labels.at(row);
+            if (label >= dynamic::kStandIn) throw UnknownLabel();
+            *next++ = {graph.named(source, target, label), inserts.data()[row]};
+          });
+      applied.updates.resize(static_cast<std::size_t>(next - applied.updates.data()));
       found = numbering.take();
-      if (found.added > 0 && unlabelled == kNoCode) {
-        ids.keep(before);
-        return nb::bool_(false);
-      }
-      for (std::size_t more = 0; more < found.added; ++more) changing.graph().add_vertex(unlabelled);
-      applied.updates.resize(found.sources.size());
-      for (std::size_t at = 0; at < applied.updates.size(); ++at) {
-        const std::size_t row = found.origins.empty() ? at : static_cast<std::size_t>(found.origins[at]);
-        const Label label = labels ? labels->data()[row] : 0;
-        require(label < dynamic::kStandIn, "a label is too large");
-        applied.updates[at] = {changing.graph().named(found.sources[at], found.targets[at], label),
-                               inserts.data()[row]};
-      }
+      fits = found.added == 0 || unlabelled != kNoCode;
+      if (fits)
+        for (std::size_t more = 0; more < found.added; ++more) graph.add_vertex(unlabelled);
     } catch (const dynamic::TooManyVertices&) {
+      fits = false;
+    } catch (const UnknownLabel&) {
+      fits = false;
+    } catch (const dynamic::Stopped&) {
       ids.keep(before);
-      return nb::bool_(false);
+      watch.take_gil();
+      if (watch.failed()) throw nb::python_error();
+      return nb::none();
     } catch (...) {
       ids.keep(before);
       throw;
     }
-    self_loops = found.self_loops;
-    applied.origins = std::move(found.origins);
+    if (!fits) {
+      ids.keep(before);
+      watch.take_gil();
+      return nb::bool_(false);
+    }
   }
-  nb::object result = apply_all(changing, std::move(applied), terms, full, timeout);
-  if (!result.is_none()) nb::cast<PyFound&>(result).self_loops = self_loops;
+  applied.origins = std::move(found.origins);
+  add_expired(monitor, applied);
+  nb::object result = apply_all(changing, std::move(applied), terms, full, watch);
+  if (!result.is_none()) nb::cast<PyFound&>(result).self_loops = found.self_loops;
   return result;
 }
 
 nb::object apply_integers(PyVertexIds& self, nb::handle monitor, const Flags& inserts,
                           const IntegerColumn::Input& sources, const IntegerColumn::Input& targets,
-                          const std::optional<InputArray<Label>>& labels, Label unlabelled,
-                          const Terms& terms, const std::optional<nb::callable>& full,
+                          const std::optional<Codes>& codes, const std::optional<IntegerLabels>& integers,
+                          Label unlabelled, const Terms& terms, const std::optional<nb::callable>& full,
                           std::optional<double> timeout) {
-  return apply<IntegerColumn>(self, self.ids.integers, monitor, inserts, sources, targets, labels, unlabelled,
-                              terms, full, timeout);
+  return apply<IntegerColumn>(self, self.ids.integers, monitor, inserts, sources, targets, codes, integers,
+                              unlabelled, terms, full, timeout);
 }
 
 nb::object apply_strings(PyVertexIds& self, nb::handle monitor, const Flags& inserts,
                          const StringColumn::Input& sources, const StringColumn::Input& targets,
-                         const std::optional<InputArray<Label>>& labels, Label unlabelled, const Terms& terms,
-                         const std::optional<nb::callable>& full, std::optional<double> timeout) {
-  return apply<StringColumn>(self, self.ids.strings, monitor, inserts, sources, targets, labels, unlabelled,
-                             terms, full, timeout);
+                         const std::optional<Codes>& codes, const std::optional<IntegerLabels>& integers,
+                         Label unlabelled, const Terms& terms, const std::optional<nb::callable>& full,
+                         std::optional<double> timeout) {
+  return apply<StringColumn>(self, self.ids.strings, monitor, inserts, sources, targets, codes, integers,
+                             unlabelled, terms, full, timeout);
 }
 
 nb::object number_integers(PyVertexIds& self, nb::handle monitor, const IntegerColumn::Input& sources,
@@ -323,9 +375,11 @@ void bind_numbering(nb::module_& module) {
       .def("number_strings", &number_strings, "monitor"_a, "sources"_a, "targets"_a, "kept"_a.none(),
            "named"_a.none(), "unlabelled"_a, "threads"_a)
       .def("apply_integers", &apply_integers, "monitor"_a, "inserts"_a, "sources"_a, "targets"_a,
-           "labels"_a.none(), "unlabelled"_a, "terms"_a, "full"_a.none(), "timeout"_a.none())
+           "codes"_a.none(), "integers"_a.none(), "unlabelled"_a, "terms"_a, "full"_a.none(),
+           "timeout"_a.none())
       .def("apply_strings", &apply_strings, "monitor"_a, "inserts"_a, "sources"_a, "targets"_a,
-           "labels"_a.none(), "unlabelled"_a, "terms"_a, "full"_a.none(), "timeout"_a.none())
+           "codes"_a.none(), "integers"_a.none(), "unlabelled"_a, "terms"_a, "full"_a.none(),
+           "timeout"_a.none())
       .def("keep",
            [](PyVertexIds& self, std::size_t count) {
              const auto lock = locked(self.mutex);

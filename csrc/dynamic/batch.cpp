@@ -1,5 +1,6 @@
 // Batches: the multithreaded sequence of the net changes.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -14,19 +15,17 @@ namespace {
 // Fewer changes are sorted by comparison, or found by one thread.
 constexpr std::size_t kFew = 1024;
 
-// Updates whose labels are prefetched; and updates between checks for a stop.
-constexpr std::size_t kAhead = 16;
+// Updates between checks for a stop.
 constexpr std::size_t kLook = 4096;
 
 // Makes some edges live from before the first update until after the last one.
-void enclose(std::vector<Update>& updates, const std::vector<Edge>& edges) {
+void enclose(Column<Update>& updates, const std::vector<Edge>& edges) {
   if (edges.empty()) return;
-  std::vector<Update> all;
-  all.reserve(updates.size() + 2 * edges.size());
+  Column<Update> all;
   for (const Edge& edge : edges) all.push_back({edge, true});
-  all.insert(all.end(), updates.begin(), updates.end());
+  all.append(updates.all());
   for (const Edge& edge : edges) all.push_back({edge, false});
-  updates.swap(all);
+  updates = std::move(all);
 }
 
 }  // namespace
@@ -106,53 +105,68 @@ std::vector<Edge> Monitor::stand_ins(std::span<const Update> net) const {
 
 // The edges that vanish, then those that appear; numbers of copies are set already. Updates that no plan can
 // match are put off.
-std::vector<Update> Monitor::net_changes(std::span<const Update> updates, int threads, bool put_off,
-                                         Pass& pass) {
+Column<Update> Monitor::net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass) {
   NetChanges net(graph_, count_copies_);
-  net.start(updates.size(), threads);
-  for (std::size_t number = 0; number < updates.size(); ++number) {
-    if (number % kLook == kLook - 1 && !pass.watch.keep_going()) throw Stopped();
-    if (number + kAhead < updates.size()) graph_.prefetch_labels(updates[number + kAhead].edge);
-    const auto& [edge, inserts] = updates[number];
-    const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
-    if (!put_off || watched(gate_of(edge, to)))
-      net.add(static_cast<Moment>(number), edge, to, inserts);
-    else
-      defer(edge, inserts, pass);
-  }
-  for_each_partition(
-      net.partitions(), updates.size() < kFew ? 1 : threads, pass.watch,
-      [&](int partition, Watch& watch) { net.find(partition, [&] { return watch.keep_going(); }); });
+  const int workers = updates.size() < kFew ? 1 : threads;
+  add_in_slices(
+      updates, workers, put_off, pass, [&] { net.start(updates.size(), threads, workers); },
+      [&](int slice, const Classified& one) {
+        net.add(slice, one.number, one.update.edge, one.to, one.update.inserts);
+      });
+  for_each_partition(net.partitions(), workers, pass.watch, [&](int partition, Watch& watch) {
+    net.find(partition, [&] { return watch.keep_going(); });
+  });
   pass.found.noops += net.noops();
   std::size_t looked = 0;
   net.for_each_copies([&](const Edge& edge, std::uint64_t more) {
     if (++looked % kLook == 0 && !pass.watch.keep_going()) throw Stopped();
     set_more_copies(edge, more);
   });
-  return net.changes(updates, [&] { return pass.watch.keep_going(); });
+  return written(net, updates, workers, pass.watch);
+}
+
+// The edges that vanish, then those that appear.
+Column<Update> Monitor::written(const NetChanges& net, std::span<const Update> updates, int threads,
+                                Watch& watch) {
+  const std::size_t parts = (updates.size() + kLook - 1) / kLook;
+  std::vector<std::array<std::size_t, 2>> places(parts + 1);  // of each part, among either
+  const auto for_each_part = [&](auto&& body) {
+    for_each_partition(static_cast<int>(parts), threads, watch, [&](int part, Watch& guarded) {
+      if (!guarded.keep_going()) throw Stopped();
+      const std::size_t at = static_cast<std::size_t>(part), first = at * kLook;
+      body(at, first, std::min(first + kLook, updates.size()));
+    });
+  };
+  for_each_part([&](std::size_t part, std::size_t first, std::size_t last) {
+    places[part + 1] = net.count(first, last);
+  });
+  for (std::size_t part = 0; part < parts; ++part)
+    for (const std::size_t either : {0, 1}) places[part + 1][either] += places[part][either];
+  const auto [vanish, appear] = places.back();
+  Column<Update> changes;
+  Update* const begin = changes.extend(vanish + appear);
+  for_each_part([&, vanish = vanish](std::size_t part, std::size_t first, std::size_t last) {
+    net.write(updates, first, last, begin + places[part][0], begin + vanish + places[part][1]);
+  });
+  return changes;
 }
 
 void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches switches, Found& found,
                           Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found,
-            watch,
-            {allowed_, watch, &memory_},
-            most,
-            full,
-            true,
-            std::ranges::none_of(listed_, std::identity())};
+  Pass pass{found, watch, {allowed_, watch, memory_, naming_.sets()},    most,
+            full,  true,  std::ranges::none_of(listed_, std::identity())};
   all_or_none([&] {
     bulk_.start(1);
-    std::vector<Update> net = net_changes(updates, threads, switches.put_off, pass);
-    const std::vector<Edge> standing = stand_ins(net);
+    Column<Update> net = net_changes(updates, threads, switches.put_off, pass);
+    const std::vector<Edge> standing = stand_ins(net.all());
     // Another engine learns of these edges from the run.
     if (run_matcher_ != nullptr)
       enclose(net, standing);
     else
       for (const Edge& edge : standing) insert(edge);
     // A lost match is found with the first edge it loses, a gained match with the last edge it gains.
-    apply_in_order(net, threads, {switches.at_once, false}, pass);
+    apply_in_order(net.all(), threads, {switches.at_once, false}, pass);
     if (run_matcher_ == nullptr)
       for (const Edge& edge : standing) erase(edge);
   });

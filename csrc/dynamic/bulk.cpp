@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "dynamic/matcher.hpp"
 #include "dynamic/sort_by.hpp"
@@ -9,8 +10,7 @@
 namespace motiflux::dynamic {
 namespace {
 
-// Entries whose rows are prefetched; and entries between checks for a stop.
-constexpr std::size_t kAhead = 24;
+// Entries between checks for a stop.
 constexpr std::size_t kLook = 4096;
 
 // Fewer items are sorted by comparison.
@@ -18,32 +18,20 @@ constexpr std::size_t kFew = 1024;
 
 // Appends without reserving spare room: buffers are reused.
 template <class Item>
-void append(std::vector<Item>& to, const std::vector<Item>& from) {
+void append(std::vector<Item>& to, std::span<const Item> from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
 }  // namespace
 
-void take_back_changes(Graph& graph, std::vector<Done>& done) {
-  for (; !done.empty(); done.pop_back()) {
-    const Done& last = done.back();
-    switch (last.kind) {
-      case Done::kInserted:
-        graph.take(last.edge);
-        break;
-      case Done::kErased:
-        graph.put(last.edge);
-        break;
-      case Done::kCopies:
-        graph.set_more_copies(last.edge, last.more);
-        break;
-    }
-  }
-}
-
-void Bulk::start(int partitions) {
-  size_ = 0;
+void Bulk::start(int partitions, int slices, std::size_t watched) {
   noops_of_ = nullptr;
+  slices_.resize(static_cast<std::size_t>(slices));
+  for (Slice& slice : slices_) {
+    slice.entries.resize(static_cast<std::size_t>(partitions));
+    for (Entries& entries : slice.entries) entries.clear();
+    slice.most = 0;
+  }
   partitions_.resize(static_cast<std::size_t>(partitions));
   for (Partition& partition : partitions_) {
     partition.forward.clear();
@@ -59,41 +47,27 @@ void Bulk::start(int partitions) {
     partition.copies.clear();
     partition.noops = 0;
     partition.edges = 0;
+    partition.changed.clear();
+    partition.gained = {};
   }
-  effects_.clear();
+  effects_.assign(watched, Effect::kNone);
 }
 
-void Bulk::add(Moment number, const Edge& edge, Class to, bool inserts, bool watched) {
-  if (inserts) {
-    const Class from = graph_.relations().class_of(edge.label, graph_.label(edge.source));
-    graph_.rows(Way::kOut).admit(std::max(to, from));
-    graph_.rows(Way::kIn).admit(std::max(to, from));
-  }
-  const std::uint32_t of = to | (inserts ? kComes : 0) | (watched ? kWatched : 0);
-  partition_of(edge.source).forward.push_back({edge.source, edge.target, of, number});
-  if (watched && effects_.size() <= number) effects_.resize(number + std::size_t{1});
-  ++size_;
+void Bulk::add(std::span<const Entry> updates, Class most) {
+  append(partitions_[0].forward, updates);
+  slices_[0].most = std::max(slices_[0].most, most);
+}
+
+void Bulk::admit() {
+  Class most = 0;
+  for (const Slice& slice : slices_) most = std::max(most, slice.most);
+  // All rows are elsewhere if they had no room for the class.
+  if (graph_.rows(Way::kOut).admit(most)) graph_.change_all();
+  if (graph_.rows(Way::kIn).admit(most)) graph_.change_all();
 }
 
 void Bulk::spend(std::size_t& looked, const GoOn& go_on) const {
   if (++looked % kLook == 0 && !go_on()) throw Stopped();
-}
-
-// Sorts by row, order of classes in rows, and neighbour.
-void Bulk::order(Entries& entries, Entries& scratch, bool by_neighbor) const {
-  if (entries.size() < kFew) {
-    const auto key = [](const Entry& one) {
-      return std::tuple(one.row, Rows::order(one.of & kClass), one.neighbor);
-    };
-    std::stable_sort(entries.begin(), entries.end(),
-                     [&](const Entry& a, const Entry& b) { return key(a) < key(b); });
-    return;
-  }
-  const std::uint32_t last = graph_.vertices() - 1;
-  const auto classes = static_cast<std::uint32_t>(graph_.relations().classes().size());
-  if (by_neighbor) sort_by(entries, scratch, last, [](const Entry& one) { return one.neighbor; });
-  sort_by_class(entries, scratch, classes, [](const Entry& one) { return one.of & kClass; });
-  sort_by(entries, scratch, last, [](const Entry& one) { return one.row; });
 }
 
 void Bulk::order(std::vector<End>& ends, std::vector<End>& scratch) const {
@@ -115,30 +89,28 @@ void Bulk::forward(int number, const GoOn& go_on) {
   Partition& partition = partitions_[static_cast<std::size_t>(number)];
   Rows& rows = graph_.rows(Way::kOut);
   Entries& entries = partition.forward;
-  order(entries, partition.scratch, true);
+  for (const Slice& slice : slices_)
+    append(entries, std::span(slice.entries[static_cast<std::size_t>(number)]));
+  sort_entries(graph_, entries, partition.scratch, true);
   const std::size_t size = entries.size();
   partition.done.reserve(partition.done.size() + size);  // so that noting a change cannot fail
   std::size_t looked = 0;
-  const auto fetch = [&](std::size_t at) {
-    if (at + kAhead < size) rows.prefetch(entries[at + kAhead].row);
-    if (at + kAhead / 2 < size) rows.prefetch_row(entries[at + kAhead / 2].row);
-  };
+  Places places(rows, entries);
   for (std::size_t at = 0; at < size;) {
     const Vertex row = entries[at].row;
     partition.changes.clear();
-    for (std::size_t place = 0; at < size && entries[at].row == row;) {
+    while (at < size && entries[at].row == row) {
       const Entry* first = &entries[at];
-      const Class of = first->of & kClass;
+      const std::size_t place = places.of(at);
       do {
         spend(looked, go_on);
-        fetch(at++);
-      } while (at < size && entries[at].row == row && entries[at].neighbor == first->neighbor &&
-               (entries[at].of & kClass) == of);
-      place = rows.place(row, place, of, first->neighbor);
-      replay(partition, first, entries.data() + at, place, rows.is_at(row, place, of, first->neighbor));
+        ++at;
+      } while (at < size && entries[at].has_edge_of(*first));
+      replay(partition, first, entries.data() + at, place,
+             rows.is_at(row, place, first->to(), first->neighbor));
     }
     if (partition.changes.empty()) continue;
-    rows.change(row, partition.changes);
+    write_row(partition, Way::kOut, row);
     for (const Rows::Change& one : partition.changes) {
       const Label label = graph_.relations().classes()[one.of].edge;
       partition.done.push_back({one.comes ? Done::kInserted : Done::kErased, {row, one.neighbor, label}});
@@ -149,14 +121,16 @@ void Bulk::forward(int number, const GoOn& go_on) {
 
 // Applies the updates of one edge to its copies; `there`: whether the edge exists before them, at place `at`.
 void Bulk::replay(Partition& partition, const Entry* first, const Entry* last, std::size_t at, bool there) {
-  const Class to = first->of & kClass;
-  const bool watched = (first->of & kWatched) != 0;
+  const Class to = first->to();
+  const bool watched = first->watched();
   const Edge edge{first->row, first->neighbor, graph_.relations().classes()[to].edge};
   const std::uint64_t more_before = there ? graph_.more_copies(edge) : 0;
   const auto from = [&] { return *graph_.relations().known_class(edge.label, graph_.label(edge.source)); };
   const auto lived = [&](Moment since, Moment until) {
     if (!watched) return;
     const std::uint32_t way = graph_.directed() ? End::kBack : 0;
+    note_class(partition, to);
+    note_class(partition, from());
     partition.ends.push_back({edge.source, to, edge.target, since, until});
     partition.back_ends[owner(edge.target, partitions())].push_back(
         {edge.target, from() | way, edge.source, since, until});
@@ -168,7 +142,7 @@ void Bulk::replay(Partition& partition, const Entry* first, const Entry* last, s
   bool now = there, changed = false;
   Moment since = 0;
   for (const Entry* one = first; one != last; ++one) {
-    const bool comes = (one->of & kComes) != 0;
+    const bool comes = one->comes();
     if (comes && now) {
       note_noop(*one);
       more += count_copies_;
@@ -190,7 +164,7 @@ void Bulk::replay(Partition& partition, const Entry* first, const Entry* last, s
   if (!changed) return;
   if (now) lived(since, Lifetimes::kForever);
   const auto turned = [&](bool comes) {
-    return Entry{edge.target, edge.source, from() | (comes ? kComes : 0), 0};
+    return Entry{edge.target, edge.source, from() | (comes ? Entry::kComes : 0), 0};
   };
   const std::size_t back = owner(edge.target, partitions());
   const bool stays = watched || now;  // in the graph until the run ends
@@ -204,20 +178,34 @@ void Bulk::replay(Partition& partition, const Entry* first, const Entry* last, s
   }
 }
 
-void Bulk::write_rows(Partition& partition, Rows& rows, const Entries& entries, const GoOn* go_on) {
+void Bulk::note_class(Partition& partition, Class of) {
+  if (partition.changed.size() <= of) partition.changed.resize(of + std::size_t{1});
+  partition.changed[of] = 1;
+}
+
+// Makes the changes of a row, and notes them.
+void Bulk::write_row(Partition& partition, Way way, Vertex row) {
+  Rows& rows = graph_.rows(way);
+  const std::uint64_t before = rows.present(row);
+  graph_.note_vertex(row);
+  for (const Rows::Change& one : partition.changes) note_class(partition, one.of);
+  rows.change(row, partition.changes);
+  partition.gained[way == Way::kIn ? 1 : 0] |= rows.present(row) & ~before;
+}
+
+void Bulk::write_rows(Partition& partition, Way way, const Entries& entries, const GoOn* go_on) {
+  const Rows& rows = graph_.rows(way);
   std::size_t looked = 0;
+  Places places(rows, entries);
   for (std::size_t at = 0; at < entries.size();) {
     const Vertex row = entries[at].row;
     partition.changes.clear();
-    for (std::size_t place = 0; at < entries.size() && entries[at].row == row; ++at) {
+    for (; at < entries.size() && entries[at].row == row; ++at) {
       if (go_on != nullptr) spend(looked, *go_on);
-      if (at + kAhead < entries.size()) rows.prefetch(entries[at + kAhead].row);
-      if (at + kAhead / 2 < entries.size()) rows.prefetch_row(entries[at + kAhead / 2].row);
-      const Class of = entries[at].of & kClass;
-      place = rows.place(row, place, of, entries[at].neighbor);
-      partition.changes.push_back({of, entries[at].neighbor, (entries[at].of & kComes) != 0, place});
+      const Entry& one = entries[at];
+      partition.changes.push_back({one.to(), one.neighbor, one.comes(), places.of(at)});
     }
-    rows.change(row, partition.changes);
+    write_row(partition, way, row);
   }
 }
 
@@ -227,11 +215,11 @@ void Bulk::backward(int number, const GoOn& go_on) {
   Entries& entries = partition.forward;
   entries.clear();
   const auto gather = [&](auto member, auto& into) {
-    for (const Partition& other : partitions_) append(into, (other.*member)[at]);
+    for (const Partition& other : partitions_) append(into, std::span((other.*member)[at]));
   };
   gather(&Partition::back, entries);
-  order(entries, partition.scratch, partitions() > 1);
-  write_rows(partition, graph_.rows(Way::kIn), entries, &go_on);
+  sort_entries(graph_, entries, partition.scratch, partitions() > 1);
+  write_rows(partition, Way::kIn, entries, &go_on);
   gather(&Partition::back_ends, partition.ends);
   order(partition.ends, partition.end_scratch);
 }
@@ -240,22 +228,29 @@ void Bulk::take_gone(int number) {
   const auto at = static_cast<std::size_t>(number);
   Partition& partition = partitions_[at];
   partition.done.reserve(partition.done.size() + partition.gone.size());
-  write_rows(partition, graph_.rows(Way::kOut), partition.gone, nullptr);
+  write_rows(partition, Way::kOut, partition.gone, nullptr);
   for (const Entry& one : partition.gone) {
-    const Label label = graph_.relations().classes()[one.of & kClass].edge;
+    const Label label = graph_.relations().classes()[one.to()].edge;
     partition.done.push_back({Done::kErased, {one.row, one.neighbor, label}});
   }
   partition.edges -= static_cast<std::int64_t>(partition.gone.size());
   Entries& entries = partition.forward;
   entries.clear();
-  for (const Partition& other : partitions_) append(entries, other.gone_back[at]);
-  order(entries, partition.scratch, partitions() > 1);
-  write_rows(partition, graph_.rows(Way::kIn), entries, nullptr);
+  for (const Partition& other : partitions_) append(entries, std::span(other.gone_back[at]));
+  sort_entries(graph_, entries, partition.scratch, partitions() > 1);
+  write_rows(partition, Way::kIn, entries, nullptr);
+}
+
+void Bulk::take_back() {
+  for (Partition& partition : partitions_) take_back_changes(graph_, partition.done);
 }
 
 void Bulk::finish() {
-  graph_.change_all();
   for (Partition& partition : partitions_) {
+    for (Class of = 0; of < partition.changed.size(); ++of)
+      if (std::exchange(partition.changed[of], 0) != 0) graph_.note_class(of);
+    graph_.note_gained(Way::kOut, std::exchange(partition.gained[0], 0));
+    graph_.note_gained(Way::kIn, std::exchange(partition.gained[1], 0));
     graph_.count_edges(graph_.edges() + static_cast<std::uint64_t>(partition.edges));
     partition.edges = 0;
     for (const auto& [edge, more] : partition.copies) {
@@ -264,6 +259,12 @@ void Bulk::finish() {
     }
     partition.copies.clear();
   }
+}
+
+std::size_t Bulk::done() const {
+  std::size_t all = 0;
+  for (const Partition& partition : partitions_) all += partition.done.size() + partition.copies.size();
+  return all;
 }
 
 std::uint64_t Bulk::noops() const {

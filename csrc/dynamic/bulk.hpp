@@ -4,34 +4,29 @@
 // looked up in ascending order, and all insertions and deletions are made together. The resulting changes in
 // the rows of targets are sorted again. Rows belong to partitions, on which threads work in parallel:
 //
-//   add, one by one      ->  [forward of partition 0] ...    changes of sources' rows
+//   add, slice by slice  ->  [forward of partition 0] ...    changes of sources' rows
 //   forward(partition)   ->  [back of partition 0]    ...    changes of targets' rows, by partition
 //   backward(partition)
+//
+// Vertices whose rows change, and classes, are noted in the graph with the number of changes at that time.
 //
 // A deleted edge that may be in matches stays in the graph until the run is matched (dynamic/lifetimes.hpp);
 // then take_gone(partition) removes it.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
+#include "dynamic/entries.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/lifetimes.hpp"
+#include "dynamic/undo.hpp"
 
 namespace motiflux::dynamic {
-
-// A change of the graph, for undoing it.
-struct Done {
-  enum Kind : std::uint8_t { kInserted, kErased, kCopies } kind;
-  Edge edge;
-  std::uint64_t more = 0;  // further copies before the change
-};
-
-// Takes back changes, the last first. Each row is treated by itself: a change may have been made in one row
-// of an edge only.
-void take_back_changes(Graph& graph, std::vector<Done>& done);
 
 // The effect of an update on matches.
 enum class Effect : std::uint8_t { kNone, kAppear, kVanish };
@@ -40,50 +35,57 @@ class Bulk {
  public:
   Bulk(Graph& graph, bool count_copies) : graph_(graph), count_copies_(count_copies) {}
 
-  // Forgets all updates; the next ones are distributed over `partitions` partitions.
-  void start(int partitions);
+  // Forgets all updates; the next ones are distributed over `partitions` partitions and come in `slices`:
+  // consecutive parts, which threads may add at once. The numbers of watched ones are less than `watched`.
+  void start(int partitions, int slices = 1, std::size_t watched = 0);
+  // Forgets all updates and frees the memory for them; start() must follow.
+  void free_memory() {
+    std::vector<Partition>().swap(partitions_);
+    std::vector<Slice>().swap(slices_);
+  }
+  // Adds updates that are not watched, for one partition; `most`: the greatest class of an end of the
+  // inserted edges.
+  void add(std::span<const Entry> updates, Class most);
   // Counts the no-ops among updates that are not watched in `counts`, by their numbers. For one partition.
   void count_noops(std::vector<std::uint64_t>& counts) { noops_of_ = counts.data(); }
-  // `number` ascends from call to call; `watched`: the edge may be in matches.
-  void add(Moment number, const Edge& edge, bool inserts, bool watched) {
-    const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
-    add(number, edge, to, inserts, watched);
+  // An edge of class `to`, seen from its source, and `from`. `number` ascends in each slice, and from slice
+  // to slice; `watched`: the edge may be in matches.
+  void add(int slice, Moment number, const Edge& edge, Class to, Class from, bool inserts, bool watched) {
+    Slice& added = slices_[static_cast<std::size_t>(slice)];
+    if (inserts) added.most = std::max({added.most, to, from});
+    const std::uint32_t of = to | (inserts ? Entry::kComes : 0) | (watched ? Entry::kWatched : 0);
+    added.entries[owner(edge.source, partitions())].push_back({edge.source, edge.target, of, number});
   }
-  void add(Moment number, const Edge& edge, Class to, bool inserts, bool watched);
-  std::size_t size() const { return size_; }
+  // Call it once all updates are added: rows get room for their classes.
+  void admit();
   int partitions() const { return static_cast<int>(partitions_.size()); }
 
   using GoOn = std::function<bool()>;
-  // Call forward() for each partition, then backward() for each, then finish(). The first two check `go_on`
-  // every few thousand updates and may throw Stopped.
+  // The changes have the number Graph::now(), which must be new. Call forward() for each partition, then
+  // backward() for each, then finish(). The first two check `go_on` every few thousand updates and may throw
+  // Stopped.
   void forward(int partition, const GoOn& go_on);
   void backward(int partition, const GoOn& go_on);
   void finish();
   void take_gone(int partition);
+  // The most changes that for_each_done() visits after finish().
+  std::size_t done() const;
 
   // Of a watched update, after forward().
   Effect effect(Moment number) const { return effects_[number]; }
   std::uint64_t noops() const;
   // The lifetimes of watched edges, by partition, sorted: input of Lifetimes.
   std::vector<End>& ends(int partition) { return partitions_[static_cast<std::size_t>(partition)].ends; }
-  // Calls visit(done) for each change; changes of one edge come in the order in which they were made.
+  // Takes back all changes since start().
+  void take_back();
+  // Calls visit(changes) for lists of changes, which it may take; changes of one edge are in one list, in the
+  // order in which they were made.
   template <class Visit>
-  void for_each_done(Visit&& visit) const {
-    for (const Partition& partition : partitions_)
-      for (const Done& done : partition.done) visit(done);
+  void for_each_done(Visit&& visit) {
+    for (Partition& partition : partitions_) visit(partition.done);
   }
 
  private:
-  struct Entry {
-    Vertex row, neighbor;
-    std::uint32_t of;  // a class, and the kind of change
-    Moment number;
-  };
-  // The two upper bits of Entry::of.
-  static constexpr std::uint32_t kComes = std::uint32_t{1} << 31, kWatched = std::uint32_t{1} << 30;
-  static constexpr std::uint32_t kClass = kWatched - 1;
-
-  using Entries = std::vector<Entry>;
   struct Partition {
     Entries forward, scratch;
     std::vector<Entries> back, gone_back;  // by the partition of their rows
@@ -96,19 +98,26 @@ class Bulk {
     std::vector<std::pair<Edge, std::uint64_t>> copies;  // beyond the first, after all updates
     std::uint64_t noops = 0;
     std::int64_t edges = 0;
+    std::vector<std::uint8_t> changed;      // by class: whether edges of it change
+    std::array<std::uint64_t, 2> gained{};  // out, in: classes of which rows got their first neighbour
   };
 
-  Partition& partition_of(Vertex row) { return partitions_[owner(row, partitions())]; }
+  struct Slice {
+    std::vector<Entries> entries;  // by partition
+    Class most = 0;                // of what is inserted
+  };
+
   void replay(Partition& partition, const Entry* first, const Entry* last, std::size_t at, bool there);
   void spend(std::size_t& looked, const GoOn& go_on) const;
-  void write_rows(Partition& partition, Rows& rows, const Entries& entries, const GoOn* go_on);
-  void order(Entries& entries, Entries& scratch, bool by_neighbor) const;
+  void write_row(Partition& partition, Way way, Vertex row);
+  void write_rows(Partition& partition, Way way, const Entries& entries, const GoOn* go_on);
+  static void note_class(Partition& partition, Class of);
   void order(std::vector<End>& ends, std::vector<End>& scratch) const;
 
   Graph& graph_;
   bool count_copies_;
-  std::size_t size_ = 0;
   std::vector<Partition> partitions_;
+  std::vector<Slice> slices_;
   std::vector<Effect> effects_;
   std::uint64_t* noops_of_ = nullptr;
 };

@@ -28,9 +28,17 @@ class FlatMap {
   }
   const Value* find(const Key& key) const { return const_cast<FlatMap*>(this)->find(key); }
 
+  void prefetch(const Key& key) const {
+    if (slots_.empty()) return;
+    const Slot* const slot = &slots_[key.hash() & (slots_.size() - 1)];
+    __builtin_prefetch(slot);
+    __builtin_prefetch(slot + 1);
+  }
+
   // The value of the key, created if new. The reference is valid until the map changes again.
   Value& operator[](const Key& key) {
-    if (4 * (size_ + 1) > 3 * slots_.size()) grow();
+    // At most half full: a key that is new is compared with 1.5 others on average, with 7 at three quarters.
+    if (2 * (size_ + 1) > slots_.size()) grow();
     Slot& slot = slots_[place(key)];
     if (!slot.used) {
       slot = {key, Value{}, true};

@@ -36,12 +36,13 @@ void Graph::note_change(const Edge& edge, Class to, Class from, std::uint64_t so
                         std::uint64_t target_bits) {
   changed_[edge.source] = changed_[edge.target] = ++now_;
   class_changed_[to] = class_changed_[from] = now_;
-  const auto note = [&](std::uint64_t gained, std::size_t way) {
-    for (; gained != 0; gained &= gained - 1)
-      gained_[way][static_cast<std::size_t>(std::countr_zero(gained))] = now_;
-  };
-  note(out_.present(edge.source) & ~source_bits, 0);
-  note(rows(Way::kIn).present(edge.target) & ~target_bits, directed_ ? 1 : 0);
+  note_gained(Way::kOut, out_.present(edge.source) & ~source_bits);
+  note_gained(Way::kIn, rows(Way::kIn).present(edge.target) & ~target_bits);
+}
+
+void Graph::note_gained(Way way, std::uint64_t bits) {
+  for (; bits != 0; bits &= bits - 1)
+    gained_[way == Way::kIn && directed_ ? 1 : 0][static_cast<std::size_t>(std::countr_zero(bits))] = now_;
 }
 
 std::uint64_t Graph::gained(Way way, std::uint64_t bits) const {
@@ -95,11 +96,6 @@ void Graph::rows_of_target(std::uint32_t target, Way way, std::span<std::uint64_
       if (starts.size() > 1) merge_ascending(row, size, starts);
     }
   });
-}
-
-Edge Graph::named(Vertex source, Vertex target, Label label) const {
-  if (!directed_ && source > target) std::swap(source, target);
-  return {source, target, label};
 }
 
 bool Graph::has(const Edge& edge) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/large_pages.hpp"
@@ -54,7 +55,10 @@ class Graph {
   void load(std::span<const Label> vertex_labels, const Arcs& out, const Arcs& in,
             std::span<const std::uint32_t> copies, const Workers& workers);
 
-  Edge named(Vertex source, Vertex target, Label label) const;
+  Edge named(Vertex source, Vertex target, Label label) const {
+    const bool turned = !directed_ && source > target;
+    return {turned ? target : source, turned ? source : target, label};
+  }
   bool has(const Edge& edge) const;
   std::uint64_t copies(const Edge& edge) const { return has(edge) ? 1 + more_copies(edge) : 0; }
   std::uint64_t more_copies(const Edge& edge) const {
@@ -79,8 +83,18 @@ class Graph {
     return of < class_changed_.size() ? std::max(all_changed_, class_changed_[of]) : all_changed_;
   }
   std::uint64_t gained(Way way, std::uint64_t bits) const;
-  // Rows were changed other than by insert(), erase(), put() and take().
+  // Rows were changed other than by insert(), erase(), put(), take() and as noted by the following.
   void change_all() { all_changed_ = ++now_; }
+  // The next changes have these numbers; the last one is now().
+  void advance(std::uint64_t changes) { now_ += changes; }
+  // Notes that rows changed now: of a vertex, of a class, and that some gained their first neighbours of
+  // classes. Threads may note different vertices at once.
+  void note_vertex(Vertex vertex) { changed_[vertex] = now_; }
+  void note_class(Class of) {
+    class_changed_.resize(std::max<std::size_t>(class_changed_.size(), of + std::size_t{1}));
+    class_changed_[of] = now_;
+  }
+  void note_gained(Way way, std::uint64_t bits);
 
   // Whether two vertices are joined by an edge that satisfies a query edge, seen from the first vertex, and
   // for which counts(edge) is true.

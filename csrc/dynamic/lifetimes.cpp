@@ -5,53 +5,72 @@
 namespace motiflux::dynamic {
 
 void Lifetimes::start(int partitions) {
-  for (const std::vector<End>& ends : partitions_)
-    for (const End& end : ends) touched_[end.vertex / 64] = 0;
+  for (const Partition& partition : partitions_)
+    for (const Group& one : partition.groups) touched_[one.first->vertex / 64] = 0;
   partitions_.resize(static_cast<std::size_t>(partitions));
-  for (std::vector<End>& ends : partitions_) ends.clear();
-  ranges_.resize(graph_.vertices());
+  for (Partition& partition : partitions_) {
+    partition.ends.clear();
+    partition.groups.clear();
+  }
+  first_group_.resize(graph_.vertices());
   touched_.resize(graph_.vertices() / 64 + 1, 0);
 }
 
-void Lifetimes::fill(int partition, std::vector<End>& ends) {
-  auto& own = partitions_[static_cast<std::size_t>(partition)];
-  own.swap(ends);
-  for (std::size_t at = 0; at < own.size();) {
-    const Vertex vertex = own[at].vertex;
+void Lifetimes::fill(int partition, std::vector<End>& new_ends) {
+  auto& [ends, groups] = partitions_[static_cast<std::size_t>(partition)];
+  ends.swap(new_ends);
+  for (std::size_t at = 0; at < ends.size();) {
     const std::size_t first = at;
+    const Vertex vertex = ends[first].vertex;
     bool repeats = false;
-    while (++at < own.size() && own[at].vertex == vertex)
-      repeats |= own[at].of == own[at - 1].of && own[at].neighbor == own[at - 1].neighbor;
-    ranges_[vertex] = {&own[first], static_cast<std::uint32_t>(at - first), repeats};
-    touched_[vertex / 64] |= std::uint64_t{1} << (vertex % 64);
+    while (++at < ends.size() && ends[at].vertex == vertex && ends[at].of == ends[first].of)
+      repeats |= ends[at].neighbor == ends[at - 1].neighbor;
+    if (first == 0 || ends[first - 1].vertex != vertex) {
+      touched_[vertex / 64] |= std::uint64_t{1} << (vertex % 64);
+      first_group_[vertex] =
+          static_cast<std::uint32_t>(groups.size()) * partitions() + static_cast<std::uint32_t>(partition);
+    }
+    const bool last = at == ends.size() || ends[at].vertex != vertex;
+    groups.push_back({&ends[first], static_cast<std::uint32_t>(at - first), repeats, last});
   }
 }
 
 void Lifetimes::clear() {
   partitions_ = {};
-  ranges_ = {};
+  first_group_ = {};
   touched_ = {};
 }
 
-// The lifetimes in one class of a row.
-std::span<const End> Lifetimes::of(Vertex vertex, bool forward, Class of) const {
-  const std::span<const End> ends = this->of(vertex);
+std::size_t Lifetimes::most_groups() const {
+  std::size_t most = 0;
+  for (const Partition& one : partitions_) most = std::max(most, one.groups.size());
+  return most * partitions_.size();
+}
+
+// Of a touched vertex; null if the class has no lifetimes in its row.
+const Lifetimes::Group* Lifetimes::find_group(Vertex vertex, bool forward, Class of) const {
   const std::uint32_t row = of | (forward ? 0 : End::kBack);
-  if (ends.front().of == row && ends.back().of == row) return ends;
-  const auto found = std::ranges::equal_range(ends, row, {}, &End::of);
-  return {found.begin(), found.end()};
+  for (std::uint32_t number = first_group(vertex);; number += partitions()) {
+    const Group& found = group(number);
+    if (found.of() == row) return &found;
+    if (found.last) return nullptr;
+  }
 }
 
 bool Lifetimes::there_at(const Edge& edge, Moment moment) const {
   if (!touches(edge.source)) return true;
   const Class to = *graph_.relations().known_class(edge.label, graph_.label(edge.target));
-  const auto ends = std::ranges::equal_range(of(edge.source, true, to), edge.target, {}, &End::neighbor);
+  const Group* const known = find_group(edge.source, true, to);
+  if (known == nullptr) return true;
+  const auto ends = std::ranges::equal_range(known->ends(), edge.target, {}, &End::neighbor);
   return ends.empty() || std::ranges::any_of(ends, [&](const End& end) { return end.has(moment); });
 }
 
 void Lifetimes::add_holes(Vertex vertex, bool forward, Class of, Moment moment, sets::Span set,
                           std::vector<Vertex>& holes) const {
-  const std::span<const End> ends = this->of(vertex, forward, of);
+  const Group* const known = find_group(vertex, forward, of);
+  if (known == nullptr) return;
+  const std::span<const End> ends = known->ends();
   // The longer list is searched rather than read if it is this many times as long.
   constexpr std::size_t kLonger = 8;
   const auto* at = ends.data();
@@ -70,7 +89,7 @@ void Lifetimes::add_holes(Vertex vertex, bool forward, Class of, Moment moment, 
     return;
   }
   constexpr std::size_t kFew = 4;
-  if (ends.size() <= kFew && !ranges_[vertex].repeats) {
+  if (ends.size() <= kFew && !known->repeats) {
     for (; at != last; ++at)
       if (!at->has(moment) && sets::contains(set, at->neighbor)) holes.push_back(at->neighbor);
     return;
@@ -79,7 +98,7 @@ void Lifetimes::add_holes(Vertex vertex, bool forward, Class of, Moment moment, 
   const std::size_t before = holes.size();
   holes.resize(before + ends.size());
   std::size_t end = before;
-  if (!ranges_[vertex].repeats) {
+  if (!known->repeats) {
     for (; at != last; ++at) {
       holes[end] = at->neighbor;
       end += !at->has(moment);
@@ -97,8 +116,8 @@ void Lifetimes::add_holes(Vertex vertex, bool forward, Class of, Moment moment, 
   holes.resize(before + sets::intersect(absent, set, holes.data() + before, policy_));
 }
 
-sets::Span AtMoment::neighbors(Vertex vertex, Way way, std::uint32_t target,
-                               std::vector<Vertex>& scratch) const {
+sets::Span WithHoles::neighbors(Vertex vertex, Way way, std::uint32_t target,
+                                std::vector<Vertex>& scratch) const {
   if (!lifetimes.touches(vertex) || graph.in_one_run(way, target))
     return graph.neighbors(vertex, way, target, scratch);
   std::vector<Vertex> holes;
@@ -116,15 +135,16 @@ sets::Span AtMoment::neighbors(Vertex vertex, Way way, std::uint32_t target,
       });
 }
 
-void AtMoment::add_holes(Vertex vertex, Way way, std::uint32_t target, sets::Span set,
-                         std::vector<Vertex>& holes) const {
+void WithHoles::add_holes(Vertex vertex, Way way, std::uint32_t target, sets::Span set,
+                          std::vector<Vertex>& holes) const {
   if (!lifetimes.touches(vertex) || !graph.in_one_run(way, target)) return;
   const bool forward = !graph.directed() || way != Way::kIn;
   for (Class of : graph.relations().target(target).classes)
     lifetimes.add_holes(vertex, forward, of, moment, set, holes);
 }
 
-bool AtMoment::witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const {
+bool WithHoles::witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation,
+                          const Edge* ignored) const {
   return graph.witnessed(from, to, way, relation, [&](const Edge& edge) {
     return (ignored == nullptr || !(edge == *ignored)) && lifetimes.there_at(edge, moment);
   });

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "dynamic/entries.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/plan.hpp"
 #include "sets/intersect.hpp"
@@ -20,11 +21,15 @@ namespace motiflux::dynamic {
 // The graph now.
 struct Now {
   static constexpr bool kHoles = false;
+  static constexpr bool kKeepsRows = true;
 
   const Graph& graph;
 
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const {
     return graph.neighbors(vertex, way, target, scratch);
+  }
+  sets::Span class_row(Vertex vertex, Way way, Class of, std::vector<Vertex>&) const {
+    return graph.rows(way).of_class(vertex, of);
   }
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const {
     return graph.witnessed(from, to, way, relation,
@@ -37,10 +42,13 @@ struct Now {
     return (needs.out & ~graph.rows(Way::kOut).present(vertex)) == 0 &&
            (needs.in == 0 || (needs.in & ~graph.rows(Way::kIn).present(vertex)) == 0);
   }
+  std::uint64_t now() const { return graph.now(); }
+  std::uint64_t changed(Vertex vertex, Way, std::uint32_t, std::vector<Vertex>&) const {
+    return graph.changed(vertex);
+  }
+  std::uint64_t class_changed(Class of) const { return graph.class_changed(of); }
+  std::uint64_t gained(Way way, std::uint64_t bits) const { return graph.gained(way, bits); }
 };
-
-// Positions of updates in a run.
-using Moment = std::uint32_t;
 
 // A lifetime of an edge, in the row of one of its ends.
 struct End {
@@ -60,9 +68,22 @@ inline std::size_t owner(Vertex vertex, int partitions) {
   return partitions == 1 ? 0 : vertex / 64 % static_cast<std::uint32_t>(partitions);
 }
 
+// By vertex: bits of the touched ones, and the number of the first group of each. A vertex has a group of
+// lifetimes for each class of each of its rows.
 class Lifetimes {
  public:
   static constexpr Moment kForever = UINT32_MAX;
+
+  // The lifetimes in one class of a row, by neighbour and time.
+  struct Group {
+    const End* first;
+    std::uint32_t size;
+    bool repeats;  // some edge has several lifetimes
+    bool last;     // of its vertex; otherwise another one follows, whose number is greater by partitions()
+
+    std::uint32_t of() const { return first->of; }
+    std::span<const End> ends() const { return {first, size}; }
+  };
 
   explicit Lifetimes(const Graph& graph) : graph_(graph) {}
 
@@ -71,58 +92,85 @@ class Lifetimes {
   // Takes the lifetimes in the rows of a partition, sorted by vertex, row, class, neighbour and time. Threads
   // may call it at once.
   void fill(int partition, std::vector<End>& ends);
-  int partitions() const { return static_cast<int>(partitions_.size()); }
-  std::span<const End> of_partition(int partition) const {
-    return partitions_[static_cast<std::size_t>(partition)];
-  }
   // Frees the memory.
   void clear();
 
   void prefetch(const Edge& edge) const {
-    __builtin_prefetch(&ranges_[edge.source]);
-    __builtin_prefetch(&ranges_[edge.target]);
+    for (Vertex vertex : {edge.source, edge.target}) {
+      __builtin_prefetch(&touched_[vertex / 64]);
+      __builtin_prefetch(&first_group_[vertex]);
+    }
   }
   void prefetch_ends(const Edge& edge) const {
     for (Vertex vertex : {edge.source, edge.target})
-      if (touches(vertex)) __builtin_prefetch(of(vertex).data());
+      if (touches(vertex)) __builtin_prefetch(group(first_group(vertex)).first);
   }
   bool there_at(const Edge& edge, Moment moment) const;
   bool touches(Vertex vertex) const { return touched_[vertex / 64] >> (vertex % 64) & 1; }
-  // Adds the members of `set` that are neighbours of one class in the row of a vertex but absent at the
-  // moment, ascending.
+
+  // The number of the first group of a touched vertex. Numbers are dense if partitions are alike.
+  std::uint32_t first_group(Vertex vertex) const { return first_group_[vertex]; }
+  const Group& group(std::uint32_t number) const {
+    return partitions_[number % partitions()].groups[number / partitions()];
+  }
+  std::uint32_t partitions() const { return static_cast<std::uint32_t>(partitions_.size()); }
+  std::span<const End> of_partition(int partition) const {
+    return partitions_[static_cast<std::size_t>(partition)].ends;
+  }
+  // Calls visit(number, group) for each group; all partitions are filled.
+  template <class Visit>
+  void for_each_group(Visit&& visit) const {
+    for (std::uint32_t partition = 0; partition < partitions(); ++partition) {
+      std::uint32_t number = partition;
+      for (const Group& one : partitions_[partition].groups) {
+        visit(number, one);
+        number += partitions();
+      }
+    }
+  }
+  // More than the numbers of all groups.
+  std::size_t most_groups() const;
+  // Adds the members of `set` that are neighbours of one class in the row of a touched vertex but absent at
+  // the moment, ascending.
   void add_holes(Vertex vertex, bool forward, Class of, Moment moment, sets::Span set,
                  std::vector<Vertex>& holes) const;
 
  private:
-  struct Range {
-    const End* first = nullptr;
-    std::uint32_t size = 0;
-    bool repeats = false;  // some edge has several lifetimes
+  struct Partition {
+    std::vector<End> ends;
+    std::vector<Group> groups;
   };
-  std::span<const End> of(Vertex vertex) const { return {ranges_[vertex].first, ranges_[vertex].size}; }
-  std::span<const End> of(Vertex vertex, bool forward, Class of) const;
+  const Group* find_group(Vertex vertex, bool forward, Class of) const;
 
   const Graph& graph_;
-  std::vector<std::vector<End>> partitions_;
-  std::vector<Range> ranges_;  // by vertex; valid for touched vertices
+  std::vector<Partition> partitions_;
   std::vector<std::uint64_t> touched_;
+  std::vector<std::uint32_t> first_group_;  // by vertex; valid for touched vertices
   sets::Policy policy_;
 };
 
-struct AtMoment {
+struct WithHoles {
   static constexpr bool kHoles = true;
+  static constexpr bool kKeepsRows = false;
 
   const Graph& graph;
   const Lifetimes& lifetimes;
   Moment moment;
 
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const;
+  sets::Span class_row(Vertex vertex, Way way, Class of, std::vector<Vertex>&) const {
+    return graph.rows(way).of_class(vertex, of);
+  }
   void add_holes(Vertex vertex, Way way, std::uint32_t target, sets::Span set,
                  std::vector<Vertex>& holes) const;
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const;
   bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
   bool may_have_holes(Vertex vertex) const { return lifetimes.touches(vertex); }
   bool serves(Vertex vertex, const Needs& needs) const { return Now{graph}.serves(vertex, needs); }
+  std::uint64_t now() const { return graph.now(); }
+  std::uint64_t changed(Vertex, Way, std::uint32_t, std::vector<Vertex>&) const { return graph.now(); }
+  std::uint64_t class_changed(Class) const { return graph.now(); }
+  std::uint64_t gained(Way, std::uint64_t) const { return graph.now(); }
 };
 
 }  // namespace motiflux::dynamic

@@ -39,8 +39,7 @@ Total times(Total found, std::uint64_t multiplier) {
 
 // Has the run matched elsewhere; the matches come into one share.
 void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pass) {
-  shares_.resize(1);
-  shares_[0].start(listed_.size());
+  set_workers(1);
   const auto given = std::make_shared<Run>();
   given->ends = ends_of_run(run, threads, pass);
   if (given->ends.size() == 0) return;
@@ -58,7 +57,7 @@ void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pa
 Unwritten<RunEnd> Monitor::ends_of_run(std::span<const Update> run, int threads, Pass& pass) const {
   // Only the edge of update 0 can have a lifetime that began with it.
   const Edge& opening = run[0].edge;
-  const bool opened = bulk_.size() > 0 && watched(run_gates_[0]) && bulk_.effect(0) == Effect::kAppear;
+  const bool opened = watched(run_gates_[0]) && bulk_.effect(0) == Effect::kAppear;
   const auto is_fresh = [&](const End& end) {
     if (end.first > 0 || !opened) return end.first > 0;
     const bool forward = end.vertex == opening.source && end.neighbor == opening.target;
@@ -94,7 +93,8 @@ void Monitor::find_roots(std::span<const Update> run, Run& given, Pass& pass) {
   std::vector<std::vector<Root>> parts((run.size() + kTaken - 1) / kTaken);
   std::atomic<std::size_t> next{0};
   with_others(given.threads, pass.watch, [&](int, Watch& watch) {
-    Matcher<AtMoment> matcher(allowed_, watch);
+    Memory memory;
+    Matcher<WithHoles> matcher(allowed_, watch, memory, naming_.sets());
     for (std::size_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < parts.size();) {
       const std::size_t last = std::min(run.size(), (part + 1) * kTaken);
       for (std::size_t at = part * kTaken; at < last; ++at)
@@ -115,13 +115,13 @@ void Monitor::find_roots(std::span<const Update> run, Run& given, Pass& pass) {
   });
 }
 
-void Monitor::add_roots(const Edge& edge, Moment number, Matcher<AtMoment>& matcher,
+void Monitor::add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& matcher,
                         std::vector<Root>& roots) const {
   if (!watched(run_gates_[number]) || bulk_.effect(number) == Effect::kNone) return;
-  const AtMoment view{graph_, lifetimes_, number};
-  for (std::uint32_t plan : gated_[run_gates_[number]])
-    if (matcher.begin(plans_[plan], view, edge, edge.source, edge.target))
-      roots.push_back({plan, edge.source, edge.target, number});
+  const WithHoles view{graph_, lifetimes_, number};
+  matcher.begin(view, edge, plans_);
+  for (std::uint32_t plan : gated_[run_gates_[number]].plans)
+    if (matcher.fits(plans_[plan])) roots.push_back({plan, edge.source, edge.target, number});
 }
 
 // Takes the matches of a run over, each with the images of its plan.
@@ -132,8 +132,8 @@ void Monitor::take_matches(std::span<const Root> roots, const RunMatches& matche
     for (std::size_t number = 0; number < roots.size(); ++number) {
       if (!counted(roots[number])) continue;
       const Plan& plan = plans_[roots[number].plan];
-      shares_[0].count(plan, {roots[number].moment, 0},
-                       times(total_of(matches.totals, number), plan.multiplier));
+      workers_[0].share.count(plan, {roots[number].moment, 0},
+                              times(total_of(matches.totals, number), plan.multiplier));
     }
   } else if (!matches.sums.empty()) {
     expect(pass.one_change, "totals of each root expected: the updates are several changes");
@@ -154,7 +154,7 @@ void Monitor::take_matches(std::span<const Root> roots, const RunMatches& matche
 void Monitor::take_rows(std::span<const Root> roots, const RunMatches& matches, int threads) {
   const std::size_t width = matches.width, count = matches.rows.size() / width;
   const auto root_of = [&](std::size_t row) { return matches.rows[row * width]; };
-  Share& share = shares_[0];
+  Share& share = workers_[0].share;
   std::vector<std::size_t> firsts;  // of rows with the same root
   const std::size_t counted = share.matched.size();
   for (std::size_t row = 0; row < count;) {

@@ -40,8 +40,30 @@ struct Monitor::Split {
   bool left() const { return taken.load(std::memory_order_relaxed) < size.load(std::memory_order_relaxed); }
 };
 
+// Prepares for the matches of as many threads.
+void Monitor::set_workers(int threads) {
+  while (workers_.size() > static_cast<std::size_t>(threads)) workers_.pop_back();
+  while (workers_.size() < static_cast<std::size_t>(threads)) workers_.emplace_back(lifetimes_);
+  for (Worker& worker : workers_) worker.share.start(listed_.size());
+}
+
 // Matches all updates of the run on `threads` threads.
 void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
+  set_workers(threads);
+  for (Worker& worker : workers_) worker.rows.start();
+  if (reads_rows_once())
+    match_run_in<WithHoles>(run, threads, pass);
+  else
+    match_run_in<AtMoment>(run, threads, pass);
+}
+
+// Whether a search asks for each row once, so that it does not pay to copy rows.
+bool Monitor::reads_rows_once() const {
+  return std::ranges::all_of(plans_, [](const Plan& plan) { return plan.levels() <= 3; });
+}
+
+template <class View>
+void Monitor::match_run_in(std::span<const Update> run, int threads, Pass& pass) {
   struct Task {
     Vertex source;
     Moment number;
@@ -51,14 +73,12 @@ void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
   for (std::size_t number = 0; number < run.size(); ++number)
     if (watched(run_gates_[number]) && bulk_.effect(static_cast<Moment>(number)) != Effect::kNone)
       tasks.push_back({run[number].edge.source, static_cast<Moment>(number)});
-  sort_by(tasks, scratch, graph_.vertices() - 1, [](const Task& one) { return one.source; });
-  shares_.resize(static_cast<std::size_t>(threads));
-  if (memories_.size() < shares_.size()) memories_.resize(shares_.size());
-  for (Share& share : shares_) share.start(listed_.size());
+  if (View::kHoles)
+    sort_by(tasks, scratch, graph_.vertices() - 1, [](const Task& one) { return one.source; });
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
-    Matcher<AtMoment> matcher(allowed_, watch, &memories_[static_cast<std::size_t>(index)]);
-    Share& share = shares_[static_cast<std::size_t>(index)];
+    Worker& worker = workers_[static_cast<std::size_t>(index)];
+    Matcher<View> matcher(allowed_, watch, worker.memory, naming_.sets());
     for (std::size_t first; (first = next.fetch_add(kTaken, std::memory_order_relaxed)) < tasks.size();) {
       const auto taken = std::span(tasks).subspan(first, std::min(kTaken, tasks.size() - first));
       for (const Task& one : taken) {
@@ -69,27 +89,59 @@ void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
         graph_.prefetch_rows(run[one.number].edge);
         lifetimes_.prefetch_ends(run[one.number].edge);
       }
-      for (const Task& one : taken) match_task(run[one.number].edge, one.number, matcher, share);
+      for (const Task& one : taken) match_task(run[one.number].edge, one.number, matcher, worker);
       if (!watch.keep_going()) throw Stopped();
     }
   });
-  match_splits(run, threads, pass);
+  match_splits<View>(run, threads, pass);
 }
 
-void Monitor::match_task(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, Share& share) const {
-  const AtMoment view{graph_, lifetimes_, number};
-  const auto& plans = gated_[run_gates_[number]];
-  for (std::uint32_t ordinal = 0; ordinal < plans.size(); ++ordinal) {
-    const Plan& plan = plans_[plans[ordinal]];
-    if (shares_.size() > 1 && may_be_long(plan, edge)) {
-      share.put_off.emplace_back(number, ordinal);
-    } else if (listed_[plan.pattern]) {
-      share.list(plan, {number, ordinal}, [&](auto& rows, auto&& wrote) {
-        matcher.list(plan, view, edge, edge.source, edge.target, rows, wrote);
+// Where the matches of the plans of a forest go, for one of the updates of a run.
+struct Monitor::AtOnceFound {
+  std::span<const Plan> plans;
+  const Forest& forest;
+  Moment task;
+  Share& share;
+  Matches matches;
+  std::array<std::size_t, kMostPlans> first_word;
+
+  AtOnceFound(std::span<const Plan> plans, const Forest& forest, Moment task, Share& share,
+              PlanBits concerned)
+      : plans(plans), forest(forest), task(task), share(share), matches(concerned) {
+    for_each_plan(concerned & forest.listed,
+                  [&](std::size_t number) { first_word[number] = rows(number).size(); });
+  }
+  const Plan& plan(std::size_t number) const { return plans[forest.plans[number]]; }
+  void count(std::size_t number, Total more) { matches.add(number, more); }
+  Column<Vertex>& rows(std::size_t number) { return share.rows[plan(number).pattern]; }
+  void wrote(std::size_t number, std::size_t count) { matches.add(number, count); }
+  void finish(std::size_t number) {
+    const Share::Key key{task, forest.first + static_cast<std::uint32_t>(number)};
+    if ((forest.listed >> number & 1) != 0)
+      share.list(plan(number), key, matches.of(number), first_word[number]);
+    else
+      share.count(plan(number), key, multiplied(plan(number), matches.of(number)));
+  }
+};
+
+template <class View>
+void Monitor::match_task(const Edge& edge, Moment number, Matcher<View>& matcher, Worker& worker) const {
+  worker.rows.make_room();
+  const View view = view_at(number, worker, static_cast<View*>(nullptr));
+  Share& share = worker.share;
+  matcher.begin(view, edge, plans_);
+  for (const Forest& forest : gated_[run_gates_[number]].forests) {
+    PlanBits plans = chosen(forest, matcher.concerned(forest, forest.all()), edge);
+    if (workers_.size() > 1)
+      for_each_plan(plans, [&](std::size_t one) {
+        if (!may_be_long(plans_[forest.plans[one]], edge)) return;
+        share.put_off.emplace_back(number, forest.first + static_cast<std::uint32_t>(one));
+        plans &= ~(PlanBits{1} << one);
       });
-    } else {
-      share.count(plan, {number, ordinal}, matcher.count(plan, view, edge, edge.source, edge.target));
-    }
+    if (plans == 0) continue;
+    AtOnceFound found(plans_, forest, number, share, plans);
+    matcher.match(forest, plans, found);
+    for_each_plan(plans, [&](std::size_t one) { found.finish(one); });
   }
 }
 
@@ -112,36 +164,46 @@ bool Monitor::may_be_long(const Plan& plan, const Edge& edge) const {
 }
 
 // Does the searches that were put off.
+template <class View>
 void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass) {
   std::deque<Split> splits;
-  for (const Share& share : shares_)
-    for (const auto& [task, ordinal] : share.put_off) splits.emplace_back(task, ordinal);
+  for (const Worker& worker : workers_)
+    for (const auto& [task, ordinal] : worker.share.put_off) splits.emplace_back(task, ordinal);
   if (splits.empty()) return;
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
-    Matcher<AtMoment> matcher(allowed_, watch, &memories_[static_cast<std::size_t>(index)]);
-    Share& share = shares_[static_cast<std::size_t>(index)];
+    Worker& worker = workers_[static_cast<std::size_t>(index)];
+    Matcher<View> matcher(allowed_, watch, worker.memory, naming_.sets());
     for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < splits.size();)
-      match_blocks(splits[at], run[splits[at].task].edge, matcher, share);
+      match_blocks(splits[at], run[splits[at].task].edge, matcher, worker);
     for (Split& split : splits)
-      if (split.left()) match_blocks(split, run[split.task].edge, matcher, share);
+      if (split.left()) match_blocks(split, run[split.task].edge, matcher, worker);
   });
 }
 
 // Takes blocks of a search until there are none left.
-void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& matcher, Share& share) const {
-  const AtMoment view{graph_, lifetimes_, split.task};
-  const Plan& plan = plans_[gated_[run_gates_[split.task]][split.ordinal]];
-  const std::size_t size = matcher.open(plan, view, edge, edge.source, edge.target);
+template <class View>
+void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matcher, Worker& worker) const {
+  worker.rows.make_room();
+  Share& share = worker.share;
+  const View view = view_at(split.task, worker, static_cast<View*>(nullptr));
+  const Plan& plan = plans_[gated_[run_gates_[split.task]].plans[split.ordinal]];
+  matcher.begin(view, edge, plans_);
+  const std::size_t size = matcher.open(plan);
   split.size.store(size, std::memory_order_relaxed);
-  const std::size_t most = std::clamp<std::size_t>(size / (kBlocks * shares_.size()), 1, kMostBlock);
+  const std::size_t most = std::clamp<std::size_t>(size / (kBlocks * workers_.size()), 1, kMostBlock);
   for (std::size_t first; (first = split.taken.fetch_add(most, std::memory_order_relaxed)) < size;) {
     const std::size_t last = std::min(first + most, size);
     const Share::Key key{split.task, split.ordinal, static_cast<std::uint32_t>(first)};
-    if (listed_[plan.pattern])
-      share.list(plan, key, [&](auto& rows, auto&& wrote) { matcher.list_part(first, last, rows, wrote); });
-    else
-      share.count(plan, key, matcher.count_part(first, last));
+    if (!listed_[plan.pattern]) {
+      share.count(plan, key, multiplied(plan, matcher.count_part(first, last)));
+      continue;
+    }
+    Column<Vertex>& rows = share.rows[plan.pattern];
+    const std::size_t first_word = rows.size();
+    Total matches = 0;
+    matcher.list_part(first, last, rows, [&](std::size_t count) { matches += count; });
+    share.list(plan, key, matches, first_word);
   }
 }
 
@@ -153,7 +215,8 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass
     const bool appear = bulk_.effect(matched.key.task) == Effect::kAppear;
     pass.found.patterns[matched.pattern].add(pass.number(first + matched.key.task), appear, matched.matches);
   };
-  for (const Share& share : shares_) {
+  for (const Worker& worker : workers_) {
+    const Share& share = worker.share;
     split |= !share.put_off.empty();
     for (const Share::Matched& matched : share.matched) {
       if (pass.one_change && matched.words == 0)

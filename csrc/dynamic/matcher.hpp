@@ -9,12 +9,33 @@
 
 #include "common/column.hpp"
 #include "common/total.hpp"
+#include "dynamic/gate.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/memory.hpp"
 #include "dynamic/plan.hpp"
 #include "sets/intersect.hpp"
 
 namespace motiflux::dynamic {
+
+// The matches of the plans of a forest.
+class Matches {
+ public:
+  explicit Matches(PlanBits plans) {
+    for_each_plan(plans, [&](std::size_t number) { matches_[number] = 0; });
+  }
+  void add(std::size_t number, Total more) { add_checked(matches_[number], more); }
+  Total of(std::size_t number) const { return matches_[number]; }
+
+ private:
+  std::array<Total, kMostPlans> matches_;
+};
+
+// The number of matches that a search which counts has found `found` times its plan's multiplier.
+inline Total multiplied(const Plan& plan, Total found) {
+  if (__builtin_mul_overflow(found, Total{plan.multiplier}, &found))
+    throw std::overflow_error("the count exceeds 2^128 - 1");
+  return found;
+}
 
 // Thrown if a search is stopped.
 struct Stopped {};
@@ -38,33 +59,46 @@ using Allowed = std::vector<std::vector<Vertex>>;
 //                                       for each class; if kHoles
 //   bool serves(Vertex, const Needs&)   false only if a later level has no candidate
 //   bool may_have_holes(Vertex)         whether a row of the vertex may; if kHoles
-//   const Graph& graph                  whose changes are noted
+//   const Graph& graph
+//   std::uint64_t now(), changed(Vertex, Way, std::uint32_t target, std::vector<Vertex>& scratch),
+//       class_changed(Class), gained(Way, std::uint64_t bits)
+//                                       the time, and times of changes (Graph::now)
+//   kKeepsRows                          whether a row is where it was until its vertex changes
 template <class View>
 class Matcher {
  public:
-  Matcher(const Allowed& allowed, Watch& watch, Memory* memory = nullptr)
-      : allowed_(allowed), watch_(watch), memory_(memory), clock_(memory == nullptr ? 0 : memory->stamps) {}
-  ~Matcher() {
-    if (memory_ != nullptr) memory_->stamps = clock_;
-  }
+  // `sets`: the number of different sets of all plans, which may grow.
+  Matcher(const Allowed& allowed, Watch& watch, Memory& memory, const std::size_t& sets)
+      : allowed_(allowed), watch_(watch), memory_(memory), all_sets_(sets), clock_(memory.stamps) {}
+  ~Matcher() { memory_.stamps = clock_; }
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
 
-  // The number of matches that map the pair of the plan to `edge` from `first` to `second`, times the plan's
-  // multiplier. The edge exists.
-  Total count(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
+  // Begins the searches for an update: they map the pairs of plans to `edge`, which exists, from its source
+  // to its target. `view` and `plans` stay until the next call.
+  void begin(const View& view, const Edge& edge, std::span<const Plan> plans);
 
-  // Appends the matches to `rows`, the data vertex of each query vertex, and calls wrote(count) after each
+  // Prefetches the rows of the neighbours of both ends, which many plans are going to read.
+  void prefetch_around() const;
+
+  // The plans of `among` that may have matches with the edge.
+  PlanBits concerned(const Forest& forest, PlanBits among);
+
+  // Whether one plan may have matches with the edge.
+  bool fits(const Plan& plan);
+
+  // Searches for the matches of such plans. Calls found.count(plan, number) with parts of the number of
+  // matches, divided by the plan's multiplier; for plans that list matches, appends these to
+  // found.rows(plan), the data vertex of each query vertex, and calls found.wrote(plan, count) after each
   // block of them; it may take the rows away.
-  template <class Wrote>
-  void list(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second,
-            Column<Vertex>& rows, Wrote&& wrote);
-
-  // A search in parts: open() returns the number of candidates of level 2, which is not in a tail and not
-  // the last level; the other two search for a range of them.
-  std::size_t open(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second) {
-    return begin(plan, view, edge, first, second) ? clipped(2).size() : 0;
+  template <class Found>
+  void match(const Forest& forest, PlanBits among, Found& found) {
+    walk(forest, 0, among, found);
   }
+
+  // A search in parts, after begin(): open() returns the number of candidates of level 2, which is not in a
+  // tail and not the last level; the other two search for a range of them.
+  std::size_t open(const Plan& plan) { return fits(plan) ? clipped(2).size() : 0; }
   Total count_part(std::size_t first, std::size_t last);
   template <class Wrote>
   void list_part(std::size_t first, std::size_t last, Column<Vertex>& rows, Wrote&& wrote) {
@@ -81,9 +115,29 @@ class Matcher {
   // Shorter rows are not worth remembering what of them serves.
   static constexpr std::size_t kWorthFiltering = 8;
   static constexpr std::size_t kBlockRows = 1 << 12;
+  // More neighbours are not prefetched.
+  static constexpr std::size_t kMostFetched = 128;
+  // The candidates of a level for each of the level before, as far as common counts are concerned.
+  static constexpr std::size_t kManyCandidates = 4;
+  // Rows with greater numbers than this many bits hold are not marked.
+  static constexpr int kMarkBits = 20;
   using Buffers = std::array<std::vector<Vertex>, view::kMaxLevels>;
 
+  // The candidates of a level, as the levels that they depend on are matched.
+  struct CandidateSet {
+    std::uint64_t made = 0;  // the anchor's stamp when the set was computed
+    sets::Span span{};
+    std::vector<Vertex> buffer;
+    std::vector<Vertex> holes;  // absent members, ascending
+  };
+
   bool changes() const;
+  template <class Found>
+  void walk(const Forest& forest, std::size_t at, PlanBits plans, Found& found);
+  template <class Found>
+  void walk_own(const Forest& forest, std::size_t number, int level, Found& found);
+  template <class Found>
+  void walk_loop(const Forest& forest, std::size_t at, PlanBits plans, Found& found);
   bool has_label_and_place(int level) const;
   void assign(int level, Vertex vertex) {
     value_[static_cast<std::size_t>(level)] = vertex;
@@ -97,31 +151,50 @@ class Matcher {
     if (!watch_.keep_going()) throw Stopped();
   }
 
-  sets::Span whole_set(int level);
-  sets::Span made_set(int level);
-  sets::Span filtered_row(int level, std::uint32_t number);
+  const Step& step(int level) const { return plan_->steps[static_cast<std::size_t>(level)]; }
+  const LevelSet& level_set(int level) const { return plan_->sets[static_cast<std::size_t>(level)]; }
+  // The neighbours that a source gives for the vertex of its level.
+  sets::Span row_of(const Source& from, std::vector<Vertex>& scratch) const {
+    const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
+    if (from.of != kNoNumber) return view_->class_row(vertex, from.way, from.of, scratch);
+    return view_->neighbors(vertex, from.way, from.target, scratch);
+  }
+  sets::Span whole_set(const Step& step, const LevelSet& of);
+  sets::Span made_set(const Step& step, const LevelSet& of, CandidateSet& set);
+  sets::Span filtered_row(const Step& step, const LevelSet& of, CandidateSet& set);
   Total count_leaves(int level);
   Total leaf_sum(int level);
   Total leaves_of(Vertex vertex, const Remembered& remembered);
-  sets::Span copied(sets::Span set, int level);
-  sets::Span without_change(sets::Span set, int level);
-  sets::Span clipped(int level);
-  void find_holes(int level, sets::Span set);
+  static sets::Span copied(sets::Span span, CandidateSet& set);
+  sets::Span without_change(const Step& step, sets::Span span, CandidateSet& set);
+  sets::Span clipped(int level) { return clipped(step(level), level_set(level)); }
+  sets::Span clipped(const Step& step, const LevelSet& of);
+  void find_holes(const Step& step, CandidateSet& set, sets::Span span);
+  const std::vector<Vertex>& holes(int level) const { return sets_[level_set(level).number].holes; }
   std::size_t holes_within(int level, sets::Span part) const;
-  bool is_hole(int level, Vertex vertex) const {
-    const auto& holes = holes_[static_cast<std::size_t>(level)];
-    return View::kHoles && !holes.empty() && std::binary_search(holes.begin(), holes.end(), vertex);
+  bool is_hole(int level, Vertex vertex) const { return is_hole(level_set(level), vertex); }
+  bool is_hole(const LevelSet& of, Vertex vertex) const {
+    if constexpr (!View::kHoles) return false;
+    const auto& holes = sets_[of.number].holes;
+    return !holes.empty() && std::binary_search(holes.begin(), holes.end(), vertex);
   }
-  bool excluded(int level, Vertex vertex) const;
+  bool excluded(int level, Vertex vertex) const { return excluded(step(level), vertex); }
+  bool excluded(const Step& step, Vertex vertex) const;
   std::uint64_t count_level(int level, std::uint32_t distinct);
+  std::uint64_t count_row(int level, std::uint32_t distinct);
+  const CommonCounts* common_counts(int level, std::size_t more);
+  bool make_common_counts(const Remembered::Closing& closing, CommonCounts& counts);
+  sets::Span stable_set(const Remembered::Closing& closing);
+  std::uint64_t count_closing(int level, std::uint32_t distinct, const CommonCounts& counts);
+  Total count_closing_soon(int level, sets::Span candidates, const CommonCounts& counts);
+  Total count_closed(int level, sets::Span candidates, const CommonCounts& counts);
   bool is_counted_at_once(int level) const;
   std::uint64_t count_common(int level, std::uint32_t distinct);
-  std::pair<std::uint64_t, std::uint64_t> bounds(int level) const;
+  std::pair<std::uint64_t, std::uint64_t> bounds(const Step& step) const;
   void fill(int level, std::uint32_t distinct, std::vector<Vertex>& list);
   Total count_from(int level);
   Total count_here(int level);
   Total count_over(int level, sets::Span candidates);
-  Total multiplied(Total found) const;
   Total count_tail();
   Total count_component(const search::TailComponent& component);
   sets::Span last_vertices();
@@ -134,23 +207,24 @@ class Matcher {
 
   const Allowed& allowed_;
   Watch& watch_;
-  Memory* memory_;
+  Memory& memory_;
+  const std::size_t& all_sets_;
+  std::span<const Plan> plans_;
   const Plan* plan_ = nullptr;
   const View* view_ = nullptr;
   Edge edge_{};
   std::int64_t budget_ = kBudget;
   std::uint64_t clock_;       // of stamps
   int latest_ = 0;            // the level assigned last
-  std::uint64_t search_ = 0;  // a number of its own for each search
+  std::uint64_t search_ = 0;  // a number of its own for the searches of each update
   std::array<Vertex, view::kMaxLevels> value_{};
-  std::array<std::uint64_t, view::kMaxLevels> stamp_{},
-      made_{};  // made_: the anchor's stamp when the set was computed
-  std::array<sets::Span, view::kMaxLevels> set_{};
+  std::array<std::uint64_t, view::kMaxLevels> stamp_{};
+  std::vector<CandidateSet> sets_;  // by number
   std::vector<Vertex> absent_;
-  Buffers holes_;  // by level: absent members of its set, ascending
-  Buffers buffers_;
+  Buffers buffers_;                        // scratch, by level
   std::vector<std::vector<Vertex>> rows_;  // scratch, by source
   std::vector<sets::Span> spans_;
+  std::array<std::vector<Vertex>, 4> stable_;  // scratch: two rows, what they have in common, a third row
   std::array<std::vector<Vertex>, search::kMostTailSets> tail_sets_;
   std::array<std::vector<Vertex>, std::size_t{1} << search::kMostTailSets> intersections_;
   std::vector<Vertex> last_, moved_;

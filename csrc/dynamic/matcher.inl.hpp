@@ -10,50 +10,103 @@
 namespace motiflux::dynamic {
 
 template <class View>
-Total Matcher<View>::count(const Plan& plan, const View& view, const Edge& edge, Vertex first,
-                           Vertex second) {
-  if (!begin(plan, view, edge, first, second)) return 0;
-  if (memory_ != nullptr) memory_->make_room();
-  return multiplied(plan.levels() == 2 ? 1 : count_from(2));
-}
-
-template <class View>
 Total Matcher<View>::count_part(std::size_t first, std::size_t last) {
   const sets::Span all = clipped(2);
-  return multiplied(count_over(2, {all.first + first, all.first + last}));
+  return count_over(2, {all.first + first, all.first + last});
 }
 
 template <class View>
-Total Matcher<View>::multiplied(Total found) const {
-  if (__builtin_mul_overflow(found, Total{plan_->multiplier}, &found))
-    throw std::overflow_error("the count exceeds 2^128 - 1");
-  return found;
-}
-
-template <class View>
-template <class Wrote>
-void Matcher<View>::list(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second,
-                         Column<Vertex>& rows, Wrote&& wrote) {
-  if (!begin(plan, view, edge, first, second)) return;
-  if (memory_ != nullptr) memory_->make_room();
-  if (plan.levels() == 2)
-    write({&second, &second + 1}, rows, wrote);
-  else
-    list_from(2, rows, wrote);
-}
-
-template <class View>
-bool Matcher<View>::begin(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second) {
-  plan_ = &plan;
+void Matcher<View>::begin(const View& view, const Edge& edge, std::span<const Plan> plans) {
   view_ = &view;
   edge_ = edge;
+  plans_ = plans;
   spend(1);
-  if (!view.serves(first, plan.needs[0]) || !view.serves(second, plan.needs[1])) return false;
-  made_.fill(0);
-  assign(0, first);
+  memory_.make_room();
+  if (sets_.size() < all_sets_) sets_.resize(all_sets_);
+  assign(0, edge.source);
   search_ = clock_;
-  assign(1, second);
-  return has_label_and_place(0) && has_label_and_place(1) && changes();
+  assign(1, edge.target);
+}
+
+template <class View>
+void Matcher<View>::prefetch_around() const {
+  const auto around = [&](const Rows& rows) {
+    std::array<sets::Span, 2> near{rows.all(value_[0]), rows.all(value_[1])};
+    for (sets::Span& some : near) some.last = std::min(some.last, some.first + kMostFetched);
+    for (const sets::Span& some : near)
+      for (Vertex vertex : some) rows.prefetch(vertex);
+    for (const sets::Span& some : near)
+      for (Vertex vertex : some) rows.prefetch_row(vertex);
+  };
+  around(view_->graph.rows(Way::kOut));
+  if (view_->graph.directed()) around(view_->graph.rows(Way::kIn));
+}
+
+template <class View>
+PlanBits Matcher<View>::concerned(const Forest& forest, PlanBits among) {
+  among = forest.ends[0].met(*view_, value_[0], among);
+  if (among != 0) among = forest.ends[1].met(*view_, value_[1], among);
+  for_each_plan(among & forest.checked, [&](std::size_t number) {
+    plan_ = &plans_[forest.plans[number]];
+    if (!has_label_and_place(0) || !has_label_and_place(1) || !changes()) among &= ~(PlanBits{1} << number);
+  });
+  return among;
+}
+
+// Whether a plan may have matches with the edge.
+template <class View>
+bool Matcher<View>::fits(const Plan& plan) {
+  plan_ = &plan;
+  return view_->serves(value_[0], plan.needs[0]) && view_->serves(value_[1], plan.needs[1]) &&
+         has_label_and_place(0) && has_label_and_place(1) && changes();
+}
+
+// Searches for the matches of `plans` with the vertices chosen up to the level of a branch.
+template <class View>
+template <class Found>
+void Matcher<View>::walk(const Forest& forest, std::size_t at, PlanBits plans, Found& found) {
+  const Branch& branch = forest.branches[at];
+  for_each_plan(plans & branch.own,
+                [&](std::size_t number) { walk_own(forest, number, branch.level, found); });
+  for (std::size_t below = at + 1; below < branch.end; below = forest.branches[below].end)
+    if (const PlanBits some = plans & forest.branches[below].plans; some != 0)
+      walk_loop(forest, below, some, found);
+}
+
+// Searches for the matches of one plan.
+template <class View>
+template <class Found>
+void Matcher<View>::walk_own(const Forest& forest, std::size_t number, int level, Found& found) {
+  plan_ = &plans_[forest.plans[number]];
+  latest_ = level;
+  const bool all = level + 1 == plan_->levels();
+  if ((forest.listed >> number & 1) == 0) {
+    found.count(number, all ? 1 : count_from(level + 1));
+    return;
+  }
+  const auto wrote = [&](std::size_t count) { found.wrote(number, count); };
+  const Vertex last = value_[static_cast<std::size_t>(level)];
+  if (all)
+    write({&last, &last + 1}, found.rows(number), wrote);
+  else
+    list_from(level + 1, found.rows(number), wrote);
+}
+
+// Takes the vertices of a branch one after another.
+template <class View>
+template <class Found>
+void Matcher<View>::walk_loop(const Forest& forest, std::size_t at, PlanBits plans, Found& found) {
+  const Branch& branch = forest.branches[at];
+  plan_ = &plans_[branch.plan];
+  const Step& step = this->step(branch.level);
+  const sets::Span candidates = clipped(step, branch.set);
+  spend(1 + candidates.size());
+  for (Vertex vertex : candidates) {
+    const PlanBits some = branch.required.met(*view_, vertex, plans);
+    if (some == 0 || is_hole(branch.set, vertex) || excluded(step, vertex)) continue;
+    assign(branch.level, vertex);
+    walk(forest, at, some, found);
+  }
 }
 
 // Whether the two vertices satisfy all query edges between them only with the changed edge.
@@ -81,27 +134,25 @@ bool Matcher<View>::has_label_and_place(int level) const {
 
 // The intersection of the sources of a level.
 template <class View>
-sets::Span Matcher<View>::whole_set(int level) {
-  const auto at = static_cast<std::size_t>(level);
-  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(plan_->steps[at].anchor)];
-  if (made_[at] != stamp) {
-    set_[at] = made_set(level);
-    made_[at] = stamp;
+sets::Span Matcher<View>::whole_set(const Step& step, const LevelSet& of) {
+  CandidateSet& set = sets_[of.number];
+  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(step.anchor)];
+  if (set.made != stamp) {
+    set.span = made_set(step, of, set);
+    set.made = stamp;
   }
-  return set_[at];
+  return set.span;
 }
 
 template <class View>
-sets::Span Matcher<View>::made_set(int level) {
-  const auto at = static_cast<std::size_t>(level);
-  const Step& step = plan_->steps[at];
-  if (memory_ != nullptr)
-    if (const std::uint32_t number = plan_->remembered[at].row; number != Remembered::kNot) {
-      const sets::Span row = filtered_row(level, number);
-      if constexpr (View::kHoles) find_holes(level, row);
-      return row;
-    }
-  const sets::Span reused = step.reuse == kNone ? sets::Span{} : whole_set(step.reuse);
+sets::Span Matcher<View>::made_set(const Step& step, const LevelSet& of, CandidateSet& set) {
+  if (of.row != kNoNumber) {
+    const sets::Span row = filtered_row(step, of, set);
+    if constexpr (View::kHoles) find_holes(step, set, row);
+    return row;
+  }
+  const sets::Span reused =
+      step.reuse == kNone ? sets::Span{} : whole_set(this->step(step.reuse), level_set(step.reuse));
   spans_.clear();
   if (step.reuse != kNone) spans_.push_back(reused);
   if (rows_.size() < step.sources.size()) rows_.resize(step.sources.size());
@@ -109,10 +160,9 @@ sets::Span Matcher<View>::made_set(int level) {
   for (std::size_t source = 0; source < step.sources.size(); ++source) {
     const Source& from = step.sources[source];
     hidden |= from.before_change;
-    const sets::Span row =
-        view_->neighbors(value_[static_cast<std::size_t>(from.level)], from.way, from.target, rows_[source]);
+    const sets::Span row = row_of(from, rows_[source]);
     if (row.size() == 0) {
-      holes_[at].clear();
+      set.holes.clear();
       return {};
     }
     spans_.push_back(row);
@@ -124,45 +174,45 @@ sets::Span Matcher<View>::made_set(int level) {
   for (std::size_t span = 1; span < spans_.size(); ++span)  // few: shortest first
     for (std::size_t at = span; at > 0 && spans_[at].size() < spans_[at - 1].size(); --at)
       std::swap(spans_[at], spans_[at - 1]);
-  sets::Span set = spans_[0];
-  auto& buffer = buffers_[at];
-  for (std::size_t span = 1; span < spans_.size() && set.size() > 0; ++span) {
-    spend(1 + set.size());
-    if (buffer.size() < set.size()) buffer.resize(std::max(set.size(), 2 * buffer.size()));
-    const std::size_t size = sets::intersect(set, spans_[span], buffer.data(), policy_);
-    set = {buffer.data(), buffer.data() + size};
+  sets::Span found = spans_[0];
+  std::vector<Vertex>& buffer = set.buffer;
+  for (std::size_t span = 1; span < spans_.size() && found.size() > 0; ++span) {
+    spend(1 + found.size());
+    if (buffer.size() < found.size()) buffer.resize(std::max(found.size(), 2 * buffer.size()));
+    const std::size_t size = sets::intersect(found, spans_[span], buffer.data(), policy_);
+    found = {buffer.data(), buffer.data() + size};
   }
   // A row in scratch memory would be overwritten by the row of another level.
-  if (spans_.size() == 1 && !step.sources.empty() && set.first == rows_[0].data()) set = copied(set, level);
-  if constexpr (View::kHoles) find_holes(level, set);
-  return hidden ? without_change(set, level) : set;
+  if (spans_.size() == 1 && !step.sources.empty() && found.first == rows_[0].data())
+    found = copied(found, set);
+  if constexpr (View::kHoles) find_holes(step, set, found);
+  return hidden ? without_change(step, found, set) : found;
 }
 
 // The neighbours of the only source that serve, if they are remembered; else all of them.
 template <class View>
-sets::Span Matcher<View>::filtered_row(int level, std::uint32_t number) {
-  const auto at = static_cast<std::size_t>(level);
-  const Source& from = plan_->steps[at].sources[0];
+sets::Span Matcher<View>::filtered_row(const Step& step, const LevelSet& of, CandidateSet& set) {
+  const Source& from = step.sources[0];
   const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
-  const Needs needs = plan_->needs[at];
-  const Graph& graph = view_->graph;
-  const Memory::FilteredRow& known = memory_->row(number, vertex);
-  if (known.view == number && known.vertex == vertex && known.time >= graph.changed(vertex) &&
-      known.time >= graph.gained(Way::kOut, needs.out) && known.time >= graph.gained(Way::kIn, needs.in))
-    return memory_->span(known);
-  const sets::Span row = view_->neighbors(vertex, from.way, from.target, buffers_[at]);
-  Vertex* room = row.size() < kWorthFiltering ? nullptr : memory_->room(row.size());
+  const Memory::FilteredRow& known = memory_.row(of.row, vertex);
+  if (known.view == of.row && known.vertex == vertex && known.time <= view_->now() &&
+      known.time >= view_->changed(vertex, from.way, from.target, set.buffer) &&
+      known.time >= view_->gained(Way::kOut, of.needs.out) &&
+      known.time >= view_->gained(Way::kIn, of.needs.in))
+    return memory_.span(known);
+  const sets::Span row = row_of(from, set.buffer);
+  Vertex* room = row.size() < kWorthFiltering ? nullptr : memory_.room(row.size());
   if (room == nullptr) return row;
   spend(row.size());
   std::size_t size = 0;
   for (Vertex neighbor : row) {
     room[size] = neighbor;
-    size += view_->serves(neighbor, needs);
+    size += view_->serves(neighbor, of.needs);
   }
-  Memory::FilteredRow& made = memory_->new_row(number, vertex);
-  made = {graph.now(), number, vertex};
-  memory_->keep(made, size);
-  return memory_->span(made);
+  Memory::FilteredRow& made = memory_.new_row(of.row, vertex);
+  made = {view_->now(), of.row, vertex};
+  memory_.keep(made, size);
+  return memory_.span(made);
 }
 
 // The number of ways to take this level, its leaves and the components that do not depend on it.
@@ -178,7 +228,7 @@ Total Matcher<View>::count_leaves(int level) {
     multiply(count_component(plan_->tail.blocks[0].components[component]));
     if (product == 0) return 0;
   }
-  if (!View::kHoles && remembered.sum != Remembered::kNot) {
+  if (!View::kHoles && remembered.sum != kNoNumber) {
     multiply(leaf_sum(level));
     return product;
   }
@@ -200,23 +250,23 @@ Total Matcher<View>::leaf_sum(int level) {
   const Remembered& remembered = plan_->remembered[at];
   const Source& from = plan_->steps[at].sources[0];
   const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
-  const Graph& graph = view_->graph;
-  Memory::LeafSum known = memory_->sum(remembered.sum, vertex);
+  const Memory::LeafSum* known = &memory_.sum(remembered.sum, vertex);
   const bool valid =
-      known.view == remembered.sum && known.vertex == vertex && known.time >= graph.changed(vertex) &&
+      known->view == remembered.sum && known->vertex == vertex && known->time <= view_->now() &&
+      known->time >= view_->changed(vertex, from.way, from.target, buffers_[at]) &&
       std::all_of(remembered.leaves.begin(), remembered.leaves.end(),
-                  [&](const auto& leaves) { return known.time >= graph.class_changed(leaves.of); });
+                  [&](const auto& leaves) { return known->time >= view_->class_changed(leaves.of); });
+  const sets::Span row = valid && View::kKeepsRows ? known->row : row_of(from, buffers_[at]);
   if (!valid) {
-    const sets::Span row = view_->neighbors(vertex, from.way, from.target, buffers_[at]);
     Total sum = 0;
     spend(1 + row.size());
     for (Vertex neighbor : row)
       if (view_->serves(neighbor, plan_->needs[at])) add_checked(sum, leaves_of(neighbor, remembered));
-    known = {graph.now(), remembered.sum, vertex, row, sum};
-    memory_->new_sum(remembered.sum, vertex) = known;
+    Memory::LeafSum& made = memory_.new_sum(remembered.sum, vertex);
+    made = {view_->now(), remembered.sum, vertex, row, sum};
+    known = &made;
   }
-  const sets::Span row = known.row;
-  Total sum = known.sum;
+  Total sum = known->sum;
   std::uint32_t seen = 0;
   for_each_bit(plan_->steps[at].distinct, [&](std::uint32_t other) {
     bool repeated = false;  // two levels that need not differ may have the same vertex
@@ -232,14 +282,15 @@ template <class View>
 Total Matcher<View>::leaves_of(Vertex vertex, const Remembered& remembered) {
   Total ways = 1;
   for (const Remembered::Leaves& leaves : remembered.leaves) {
-    const sets::Span row =
-        view_->neighbors(vertex, leaves.way, leaves.target, buffers_[plan_->steps.size() - 1]);
+    const sets::Span row = view_->class_row(vertex, leaves.way, leaves.of, buffers_[plan_->steps.size() - 1]);
     std::size_t size = row.size();
     if (View::kHoles && size > 0 && view_->may_have_holes(vertex)) {
       absent_.clear();
       view_->add_holes(vertex, leaves.way, leaves.target, row, absent_);
       size -= absent_.size();
     }
+    if (size == 0) return 0;
+    size -= leaves.less;
     const auto factor = leaves.levels == 1 ? std::optional(Total{size})
                                            : search::falling_factorial(size, leaves.levels, leaves.chains);
     if (!factor || __builtin_mul_overflow(ways, *factor, &ways))
@@ -250,59 +301,55 @@ Total Matcher<View>::leaves_of(Vertex vertex, const Remembered& remembered) {
 
 // Rows may have neighbours absent at this moment: the holes of the set.
 template <class View>
-void Matcher<View>::find_holes(int level, sets::Span set) {
-  const Step& step = plan_->steps[static_cast<std::size_t>(level)];
-  auto& holes = holes_[static_cast<std::size_t>(level)];
+void Matcher<View>::find_holes(const Step& step, CandidateSet& set, sets::Span span) {
+  std::vector<Vertex>& holes = set.holes;
   holes.clear();
   const auto merge = [&](std::size_t before) {
     if (before == 0 || before == holes.size()) return;
     std::inplace_merge(holes.begin(), holes.begin() + static_cast<std::ptrdiff_t>(before), holes.end());
     holes.erase(std::unique(holes.begin(), holes.end()), holes.end());
   };
-  if (set.size() == 0) return;
+  if (span.size() == 0) return;
   for (const Source& from : step.sources) {
     const std::size_t before = holes.size();
-    view_->add_holes(value_[static_cast<std::size_t>(from.level)], from.way, from.target, set, holes);
+    view_->add_holes(value_[static_cast<std::size_t>(from.level)], from.way, from.target, span, holes);
     merge(before);
   }
   if (step.reuse == kNone) return;
   const std::size_t before = holes.size();
-  for (Vertex vertex : holes_[static_cast<std::size_t>(step.reuse)])
-    if (sets::contains(set, vertex)) holes.push_back(vertex);
+  for (Vertex vertex : this->holes(step.reuse))
+    if (sets::contains(span, vertex)) holes.push_back(vertex);
   merge(before);
 }
 
 template <class View>
-sets::Span Matcher<View>::copied(sets::Span set, int level) {
-  auto& buffer = buffers_[static_cast<std::size_t>(level)];
-  if (set.first != buffer.data()) buffer.assign(set.begin(), set.end());
-  return {buffer.data(), buffer.data() + set.size()};
+sets::Span Matcher<View>::copied(sets::Span span, CandidateSet& set) {
+  if (span.first != set.buffer.data()) set.buffer.assign(span.begin(), span.end());
+  return {set.buffer.data(), set.buffer.data() + span.size()};
 }
 
 // Removes the ends of the changed edge where a query edge that must not see it has no other witness.
 template <class View>
-sets::Span Matcher<View>::without_change(sets::Span set, int level) {
-  for (const Source& from : plan_->steps[static_cast<std::size_t>(level)].sources) {
+sets::Span Matcher<View>::without_change(const Step& step, sets::Span span, CandidateSet& set) {
+  for (const Source& from : step.sources) {
     const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
     if (!from.before_change || (vertex != edge_.source && vertex != edge_.target)) continue;
     const Vertex other = vertex == edge_.source ? edge_.target : edge_.source;
-    if (!sets::contains(set, other) || is_hole(level, other) ||
+    if (!sets::contains(span, other) || std::binary_search(set.holes.begin(), set.holes.end(), other) ||
         view_->witnessed(vertex, other, from.way, from.relation, &edge_))
       continue;
-    set = copied(set, level);
-    auto& buffer = buffers_[static_cast<std::size_t>(level)];
-    const auto end = buffer.begin() + static_cast<std::ptrdiff_t>(set.size());
-    std::move(std::lower_bound(buffer.begin(), end, other) + 1, end,
-              std::lower_bound(buffer.begin(), end, other));
-    --set.last;
+    span = copied(span, set);
+    const auto end = set.buffer.begin() + static_cast<std::ptrdiff_t>(span.size());
+    const auto at = std::lower_bound(set.buffer.begin(), end, other);
+    std::move(at + 1, end, at);
+    --span.last;
   }
-  return set;
+  return span;
 }
 
 // The vertices that order restrictions allow at a level: from the first to before the second.
 template <class View>
-std::pair<std::uint64_t, std::uint64_t> Matcher<View>::bounds(int level) const {
-  const Step& step = plan_->steps[static_cast<std::size_t>(level)];
+std::pair<std::uint64_t, std::uint64_t> Matcher<View>::bounds(const Step& step) const {
   std::uint64_t first = 0, end = std::uint64_t{UINT32_MAX} + 1;
   for_each_bit(step.after,
                [&](std::uint32_t other) { first = std::max(first, std::uint64_t{value_[other]} + 1); });
@@ -311,32 +358,33 @@ std::pair<std::uint64_t, std::uint64_t> Matcher<View>::bounds(int level) const {
 }
 
 template <class View>
-sets::Span Matcher<View>::clipped(int level) {
-  const auto [first, end] = bounds(level);
-  const sets::Span set = whole_set(level);
+sets::Span Matcher<View>::clipped(const Step& step, const LevelSet& of) {
+  const auto [first, end] = bounds(step);
+  const sets::Span set = whole_set(step, of);
   return first < end ? sets::clip(set, first, end) : sets::Span{set.first, set.first};
 }
 
 // The number of holes of a level in a part of its set.
 template <class View>
 std::size_t Matcher<View>::holes_within(int level, sets::Span part) const {
-  const auto& holes = holes_[static_cast<std::size_t>(level)];
+  const std::vector<Vertex>& holes = this->holes(level);
   if (holes.empty() || part.size() == 0) return 0;
   const sets::Span all{holes.data(), holes.data() + holes.size()};
   return sets::clip(all, *part.first, std::uint64_t{part.last[-1]} + 1).size();
 }
 
 template <class View>
-bool Matcher<View>::excluded(int level, Vertex vertex) const {
+bool Matcher<View>::excluded(const Step& step, Vertex vertex) const {
   bool found = false;
-  for_each_bit(plan_->steps[static_cast<std::size_t>(level)].distinct,
-               [&](std::uint32_t other) { found |= value_[other] == vertex; });
+  for_each_bit(step.distinct, [&](std::uint32_t other) { found |= value_[other] == vertex; });
   return found;
 }
 
 // The number of vertices that a level may take, with the levels `distinct` matched.
 template <class View>
 std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
+  if (!View::kHoles && level_set(level).plain) return count_row(level, distinct);
+  if (const CommonCounts* counts = common_counts(level, 1)) return count_closing(level, distinct, *counts);
   if (is_counted_at_once(level)) return count_common(level, distinct);
   const sets::Span set = clipped(level);
   std::uint64_t size = set.size();
@@ -351,13 +399,142 @@ std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
   return size;
 }
 
+// The number of vertices that a level may take from the row that is its set.
+template <class View>
+std::uint64_t Matcher<View>::count_row(int level, std::uint32_t distinct) {
+  const sets::Span row = row_of(step(level).sources[0], stable_[0]);
+  std::uint64_t size = row.size();
+  if (size == 0) return 0;
+  std::uint32_t counted = 0;
+  for_each_bit(step(level).distinct & distinct, [&](std::uint32_t other) {
+    bool repeated = false;  // two levels that need not differ may have the same vertex
+    for_each_bit(counted, [&](std::uint32_t seen) { repeated |= value_[seen] == value_[other]; });
+    if (!repeated && sets::contains(row, value_[other])) --size;
+    counted |= std::uint32_t{1} << other;
+  });
+  return size;
+}
+
+// The counts by which a level is counted, now that `more` numbers of it are needed; null if there are none.
+template <class View>
+const CommonCounts* Matcher<View>::common_counts(int level, std::size_t more) {
+  const Remembered::Closing& closing = plan_->remembered[static_cast<std::size_t>(level)].closing;
+  if (View::kHoles || closing.number == kNoNumber) return nullptr;
+  CommonCounts& counts = memory_.common(closing.number);
+  if (!counts.is_of(search_)) counts.begin(search_, stable_set(closing).size());
+  if (!counts.is_made() && !(counts.ask(more) && make_common_counts(closing, counts))) return nullptr;
+  return &counts;
+}
+
+// Makes the counts if that pays by now.
+template <class View>
+bool Matcher<View>::make_common_counts(const Remembered::Closing& closing, CommonCounts& counts) {
+  const sets::Span members = stable_set(closing);
+  const auto row = [&](Vertex member) {
+    return view_->class_row(member, closing.back, closing.of, stable_[3]);
+  };
+  if (!counts.is_sized()) {
+    std::size_t size = 0;
+    spend(1 + members.size());
+    for (Vertex member : members) size += row(member).size();
+    counts.set_size(size);
+  }
+  if (!counts.pays()) return false;
+  spend(1 + counts.size());
+  counts.start(view_->graph.vertices());
+  for (Vertex member : members) {
+    if (closing.apart != kNoNumber && member == value_[closing.apart]) continue;
+    counts.note_member(member);
+    for (Vertex vertex : row(member)) counts.count(vertex);
+  }
+  counts.finish();
+  return true;
+}
+
+// The vertices that the pair gives for a level.
+template <class View>
+sets::Span Matcher<View>::stable_set(const Remembered::Closing& closing) {
+  const auto row = [&](std::size_t number) {
+    const Source& from = closing.stable[number];
+    return row_of(from, stable_[number]);
+  };
+  const sets::Span first = row(0);
+  if (closing.stable.size() == 1) return first;
+  const sets::Span second = row(1);
+  std::vector<Vertex>& both = stable_[2];
+  const std::size_t most = std::min(first.size(), second.size());
+  if (both.size() < most) both.resize(most);
+  spend(1 + most);
+  return {both.data(), both.data() + sets::intersect(first, second, both.data(), policy_)};
+}
+
+// The number of vertices that a level may take, with the levels `distinct` matched, by its counts.
+template <class View>
+std::uint64_t Matcher<View>::count_closing(int level, std::uint32_t distinct, const CommonCounts& counts) {
+  const Source& inner = plan_->remembered[static_cast<std::size_t>(level)].closing.inner;
+  const Vertex from = value_[static_cast<std::size_t>(inner.level)];
+  std::uint64_t size = counts.of(from);
+  if (size == 0) return 0;
+  std::uint32_t seen = 0;
+  constexpr std::uint32_t kPair = 0b11;  // its vertices are no members, or not counted
+  for_each_bit(step(level).distinct & distinct & ~kPair, [&](std::uint32_t other) {
+    const Vertex value = value_[other];
+    bool repeated = false;  // two levels that need not differ may have the same vertex
+    for_each_bit(seen, [&](std::uint32_t before) { repeated |= value_[before] == value; });
+    seen |= std::uint32_t{1} << other;
+    if (repeated || !counts.is_member(value)) return;
+    if (sets::contains(row_of(inner, stable_[0]), value)) --size;
+  });
+  return size;
+}
+
+// The number of ways to take one of the candidates, a vertex of its row, and one for the last level. A
+// candidate that is a member itself was counted for all of its row.
+template <class View>
+Total Matcher<View>::count_closing_soon(int level, sets::Span candidates, const CommonCounts& counts) {
+  const Step& next = step(level + 1);
+  const bool differs = (step(level + 2).distinct >> level & 1) != 0;
+  std::array<Vertex, view::kMaxLevels> others;
+  std::size_t size = 0;
+  for_each_bit(next.distinct & bits_below(static_cast<std::uint32_t>(level)),
+               [&](std::uint32_t other) { others[size++] = value_[other]; });
+  const std::span excluded_next(others.data(), size);
+  Total total = 0;
+  for (Vertex vertex : candidates) {
+    if (excluded(level, vertex)) continue;
+    const sets::Span row = view_->class_row(vertex, next.sources[0].way, next.sources[0].of, stable_[3]);
+    spend(1 + row.size());
+    const std::uint32_t own = differs && counts.is_member(vertex);
+    std::uint64_t sum = 0;
+    for (Vertex found : row) {
+      const std::uint32_t size = counts.of(found);
+      if (size > own && std::ranges::find(excluded_next, found) == excluded_next.end()) sum += size - own;
+    }
+    total += sum;
+  }
+  return total;
+}
+
+// The number of ways to take one of the candidates and a vertex of the last level.
+template <class View>
+Total Matcher<View>::count_closed(int level, sets::Span candidates, const CommonCounts& counts) {
+  spend(1 + candidates.size());
+  Total total = 0;
+  for (Vertex vertex : candidates) {
+    if (counts.of(vertex) == 0 || excluded(level, vertex)) continue;
+    value_[static_cast<std::size_t>(level)] = vertex;
+    total += count_closing(level + 1, ~std::uint32_t{0}, counts);
+  }
+  return total;
+}
+
 // Whether a level's set is the intersection of two rows and needed once: then it is not written.
 template <class View>
 bool Matcher<View>::is_counted_at_once(int level) const {
   const Step& step = plan_->steps[static_cast<std::size_t>(level)];
-  return memory_ != nullptr && step.sources.size() == 2 && step.reuse == kNone && step.allowed == kNone &&
-         step.anchor == latest_ && step.sources[0].level != step.sources[1].level &&
-         !step.sources[0].before_change && !step.sources[1].before_change;
+  return step.sources.size() == 2 && step.reuse == kNone && step.allowed == kNone && step.anchor == latest_ &&
+         step.sources[0].level != step.sources[1].level && !step.sources[0].before_change &&
+         !step.sources[1].before_change;
 }
 
 // The number of vertices in both rows of such a level. The row that stays while the other changes is marked
@@ -369,18 +546,19 @@ std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
   const bool first_stays = step.sources[0].level < step.sources[1].level;
   const auto row = [&](bool stays) {
     const Source& from = step.sources[first_stays == stays ? 0 : 1];
-    return view_->neighbors(value_[static_cast<std::size_t>(from.level)], from.way, from.target,
-                            rows_[stays ? 0 : 1]);
+    return row_of(from, rows_[stays ? 0 : 1]);
   };
   const sets::Span stable = row(true), whole = row(false);
-  const auto [first, end] = bounds(level);
+  const auto [first, end] = bounds(step);
   if (stable.size() == 0 || whole.size() == 0 || first >= end) return 0;
   const sets::Span changing = sets::clip(whole, first, end);
-  const std::uint64_t stamp = stamp_[static_cast<std::size_t>(step.sources[first_stays ? 0 : 1].level)];
-  sets::Marks& marks = memory_->marks(level);
+  const std::uint32_t number = level_set(level).marks;
+  const std::uint64_t stamp =
+      stamp_[static_cast<std::size_t>(step.sources[first_stays ? 0 : 1].level)] << kMarkBits | number;
+  sets::Marks& marks = memory_.marks(number);
   spend(1 + std::min(stable.size(), changing.size()));
   bool marked = marks.holds(stamp);
-  if (!marked && policy_.marks(stable.size(), changing.size()) &&
+  if (!marked && number >> kMarkBits == 0 && policy_.marks(stable.size(), changing.size()) &&
       marks.worthwhile(stamp, stable.size(), changing.size())) {
     marks.mark(stamp, stable, view_->graph.vertices());
     marked = true;
@@ -420,8 +598,7 @@ void Matcher<View>::fill(int level, std::uint32_t distinct, std::vector<Vertex>&
   spend(1 + set.size() / 4);
   list.assign(set.begin(), set.end());
   if constexpr (View::kHoles)
-    if (!holes_[static_cast<std::size_t>(level)].empty())
-      std::erase_if(list, [&](Vertex vertex) { return is_hole(level, vertex); });
+    if (!holes(level).empty()) std::erase_if(list, [&](Vertex vertex) { return is_hole(level, vertex); });
   for_each_bit(plan_->steps[static_cast<std::size_t>(level)].distinct & distinct, [&](std::uint32_t other) {
     const auto at = std::lower_bound(list.begin(), list.end(), value_[other]);
     if (at != list.end() && *at == value_[other]) list.erase(at);
@@ -431,12 +608,14 @@ void Matcher<View>::fill(int level, std::uint32_t distinct, std::vector<Vertex>&
 template <class View>
 Total Matcher<View>::count_from(int level) {
   const Remembered& remembered = plan_->remembered[static_cast<std::size_t>(level)];
-  if (memory_ == nullptr || !remembered.kept) return count_here(level);
+  if (!remembered.kept) return count_here(level);
+  if (const CommonCounts* counts = level + 1 == plan_->levels() ? common_counts(level, 1) : nullptr)
+    return count_closing(level, ~std::uint32_t{0}, *counts);
   const std::uint64_t key = std::uint64_t{value_[remembered.keys[0]]} << 32 | value_[remembered.keys[1]];
-  const Memory::KeptCount& known = memory_->kept(level, key);
-  if (known.search == search_ && known.key == key && known.level == level) return known.count;
+  const Memory::KeptCount& known = memory_.kept(remembered.rest, key);
+  if (known.search == search_ && known.key == key && known.rest == remembered.rest) return known.count;
   const Total count = count_here(level);
-  memory_->new_kept(level, key) = {search_, key, count, level};
+  memory_.new_kept(remembered.rest, key) = {search_, key, count, remembered.rest};
   return count;
 }
 
@@ -444,13 +623,19 @@ template <class View>
 Total Matcher<View>::count_here(int level) {
   if (level == plan_->tail.start) return count_tail();
   if (level + 1 == plan_->levels()) return count_level(level, ~std::uint32_t{0});
-  if (memory_ != nullptr && !plan_->remembered[static_cast<std::size_t>(level)].leaves.empty())
-    return count_leaves(level);
+  if (!plan_->remembered[static_cast<std::size_t>(level)].leaves.empty()) return count_leaves(level);
   return count_over(level, clipped(level));
 }
 
 template <class View>
 Total Matcher<View>::count_over(int level, sets::Span candidates) {
+  if (plan_->remembered[static_cast<std::size_t>(level)].closes_soon)
+    if (const CommonCounts* counts = common_counts(level + 2, kManyCandidates * candidates.size()))
+      if constexpr (!View::kHoles) return count_closing_soon(level, candidates, *counts);
+  if (level + 2 == plan_->levels() && plan_->tail.start > level + 1 &&
+      plan_->remembered[static_cast<std::size_t>(level) + 1].closing.inner.level == level)
+    if (const CommonCounts* counts = common_counts(level + 1, candidates.size()))
+      if constexpr (!View::kHoles) return count_closed(level, candidates, *counts);
   const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());
   Total total = 0;
@@ -519,7 +704,7 @@ template <class View>
 sets::Span Matcher<View>::last_vertices() {
   const int level = plan_->levels() - 1;
   const sets::Span set = clipped(level);
-  bool all = !View::kHoles || holes_[static_cast<std::size_t>(level)].empty();
+  bool all = !View::kHoles || holes(level).empty();
   for_each_bit(plan_->steps[static_cast<std::size_t>(level)].distinct,
                [&](std::uint32_t other) { all = all && !sets::contains(set, value_[other]); });
   if (all) return set;

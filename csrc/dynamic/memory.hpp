@@ -7,9 +7,10 @@
 //                   at least the neighbours that serve, and each is tested again.
 //   leaf sums       the sum, over the neighbours for a level, of the numbers of ways to choose their leaves
 //   kept counts     the numbers of ways to match all levels from one on, by the vertices that they depend
-//                   on: for one search. With them, a search for a cycle visits edges once instead of paths.
+//                   on: for one update. With them, a search for a cycle visits edges once instead of paths.
+//   common counts   for one update (dynamic/common_counts.hpp)
 //
-// The first two are valid until an edge that they were made from changes: the graph knows when that was
+// Rows and sums are valid until an edge that they were made from changes: the graph knows when that was
 // (Graph::changed).
 #pragma once
 
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "common/total.hpp"
+#include "dynamic/common_counts.hpp"
 #include "dynamic/rows.hpp"
 #include "motiflux/view/plan.hpp"
 #include "sets/marks.hpp"
@@ -42,9 +44,17 @@ class Memory {
     Total sum = 0;
   };
 
-  // Sets as bits, by level; stamps of all searches differ (Matcher::assign).
-  sets::Marks& marks(int level) { return marks_[static_cast<std::size_t>(level)]; }
+  // Rows as bits, by LevelSet::marks; few share a place. Stamps of all searches differ (Matcher::assign).
+  sets::Marks& marks(std::uint32_t number) { return marks_[number % marks_.size()]; }
   std::uint64_t stamps = 0;
+
+  // What the numbers of plans stand for changed.
+  void forget() {
+    used_ = 0;
+    rows_.forget();
+    sums_.forget();
+    common_.clear();
+  }
 
   // Call it between searches: rows that are in use stay.
   void make_room() {
@@ -53,10 +63,16 @@ class Memory {
     rows_.clear();
   }
 
+  // By Remembered::Closing::number.
+  CommonCounts& common(std::uint32_t number) {
+    if (common_.size() <= number) common_.resize(number + std::size_t{1});
+    return common_[number];
+  }
+
   struct KeptCount {
     std::uint64_t search = 0, key = 0;
     Total count = 0;
-    int level = 0;
+    std::uint32_t rest = 0;
   };
 
   // Where an entry would be; and the same, for writing it.
@@ -64,10 +80,8 @@ class Memory {
   FilteredRow& new_row(std::uint32_t view, Vertex vertex) { return rows_.for_writing(word(view, vertex)); }
   const LeafSum& sum(std::uint32_t view, Vertex vertex) { return sums_.at(word(view, vertex)); }
   LeafSum& new_sum(std::uint32_t view, Vertex vertex) { return sums_.for_writing(word(view, vertex)); }
-  const KeptCount& kept(int level, std::uint64_t key) { return kept_.at(key + static_cast<unsigned>(level)); }
-  KeptCount& new_kept(int level, std::uint64_t key) {
-    return kept_.for_writing(key + static_cast<unsigned>(level));
-  }
+  const KeptCount& kept(std::uint32_t rest, std::uint64_t key) { return kept_.at(key + rest); }
+  KeptCount& new_kept(std::uint32_t rest, std::uint64_t key) { return kept_.for_writing(key + rest); }
 
   // Room for a row of at most `size`, written at once; null if there is none.
   Vertex* room(std::size_t size) {
@@ -107,6 +121,9 @@ class Memory {
       entries_.assign(std::size_t{1} << bits_, {});
       written_ = 0;
     }
+    void forget() {
+      if (!entries_.empty()) clear();
+    }
 
    private:
     static constexpr int kLeastBits = 7, kMostBits = 13;
@@ -122,6 +139,7 @@ class Memory {
   Table<FilteredRow> rows_;
   Table<LeafSum> sums_;
   Table<KeptCount> kept_;
+  std::vector<CommonCounts> common_;
   std::unique_ptr<Vertex[]> words_;
   std::size_t used_ = 0;
 };

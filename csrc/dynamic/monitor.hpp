@@ -10,15 +10,20 @@
 #include "common/column.hpp"
 #include "common/total.hpp"
 #include "dynamic/bulk.hpp"
+#include "dynamic/gate.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/lifetimes.hpp"
 #include "dynamic/matcher.hpp"
+#include "dynamic/naming.hpp"
 #include "dynamic/plan.hpp"
 #include "dynamic/put_off.hpp"
+#include "dynamic/rows_at_moment.hpp"
 #include "dynamic/run_matcher.hpp"
 #include "dynamic/update.hpp"
 
 namespace motiflux::dynamic {
+
+class NetChanges;
 
 // The results of updates, by pattern.
 struct Found {
@@ -60,6 +65,13 @@ struct Switches {
   bool put_off = true;
 };
 
+// How updates are applied.
+struct How {
+  bool batch = false;  // as one change
+  int threads = 1;
+  Switches switches;
+};
+
 class Monitor {
  public:
   Monitor(bool directed, bool count_copies) : graph_(directed), count_copies_(count_copies) {}
@@ -68,6 +80,11 @@ class Monitor {
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
   void write_put_off();
+  // Writes a few of these updates, in some 20 us; the call before cannot be taken back any more. Returns
+  // whether there were any.
+  bool write_some_put_off();
+  // Whether so many updates might have all of them written, in 30 ms or more.
+  bool may_write_put_off(std::size_t updates) const { return put_off_.is_full(updates); }
   bool noops_awaited() const { return put_off_.awaited(); }
   std::size_t put_off_bytes() const { return put_off_.bytes(); }
 
@@ -81,6 +98,14 @@ class Monitor {
   // Removes the last vertices, which have no edges, so that `count` remain.
   void keep_vertices(std::uint32_t count);
 
+  // Applies updates by apply_batch() or apply_sequence().
+  void apply(std::span<const Update> updates, const How& how, Found& found, Watch& watch, std::size_t most,
+             const std::function<void()>& full) {
+    if (how.batch)
+      apply_batch(updates, how.threads, how.switches, found, watch, most, full);
+    else
+      apply_sequence(updates, how.threads, how.switches, found, watch, most, full);
+  }
   // From now on, has every run matched by this; null: here.
   void match_elsewhere(std::unique_ptr<RunMatcher> matcher) { run_matcher_ = std::move(matcher); }
   bool matches_elsewhere() const { return run_matcher_ != nullptr; }
@@ -107,6 +132,7 @@ class Monitor {
   // undo() takes back the changes since begin(), once; the graph must not have been changed otherwise.
   void begin() {
     done_.clear();
+    done_before_.clear();
     put_off_.begin();
     edges_before_ = graph_.edges();
   }
@@ -159,15 +185,20 @@ class Monitor {
     void count(const Plan& plan, Key key, Total matches) {
       if (matches > 0) matched.push_back({key, plan.pattern, matches, 0, 0});
     }
-    // search(rows, wrote) appends rows, and calls wrote(count) for each block of them.
-    template <class Search>
-    void list(const Plan& plan, Key key, Search&& search) {
-      Column<Vertex>& all = rows[plan.pattern];
-      const std::size_t first_word = all.size();
-      Total matches = 0;
-      search(all, [&](std::size_t count) { matches += count; });
-      if (matches > 0) matched.push_back({key, plan.pattern, matches, first_word, all.size() - first_word});
+    // The rows of the plan from `first_word` on.
+    void list(const Plan& plan, Key key, Total matches, std::size_t first_word) {
+      if (matches > 0)
+        matched.push_back({key, plan.pattern, matches, first_word, rows[plan.pattern].size() - first_word});
     }
+  };
+  // What a thread that matches runs has to itself. Its cache lines are no other thread's (some processors
+  // fetch them in pairs).
+  struct alignas(128) Worker {
+    explicit Worker(const Lifetimes& lifetimes) : rows(lifetimes) {}
+
+    Memory memory;
+    RowsAtMoment rows;
+    Share share;
   };
   // The destination of matches.
   struct Place {
@@ -177,29 +208,44 @@ class Monitor {
     std::size_t first_word = 0;
   };
   struct Split;
+  // An update with its position; the classes of its edge, seen from the source and from the target; its gate.
+  struct Classified {
+    Moment number;
+    const Update& update;
+    Class to, from;
+    std::uint32_t gate;
+  };
+  using AddToSlice = std::function<void(int slice, const Classified&)>;
+  struct Sequential;
+  struct AtOnceFound;
 
   std::uint32_t gate_of(const Edge& edge) {
     return gate_of(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)));
   }
   std::uint32_t gate_of(const Edge& edge, Class to) {
     const Label first = graph_.label(edge.source);
-    if (classes_seen_ != graph_.relations().classes().size()) find_needs();
-    if (first >= gate_rows_.size() || to >= gate_columns_.size()) return find_gate(first, to);
-    const std::uint32_t row = gate_rows_[first], column = gate_columns_[to];
-    if (std::max(row, column) == kUnknown) return find_gate(first, to);
-    return row == kNoPlan || column == kNoPlan ? 0 : gate_table_[row][column];
+    if (classes_seen_ != graph_.relations().classes().size()) prepare_plans();
+    const std::uint32_t known = known_gate(first, to);
+    return known != kUnknown ? known : find_gate(first, to);
+  }
+  std::uint32_t known_gate(Label first, Class to) const {
+    if (first >= gate_rows_.size() || to >= gate_columns_.size()) [[unlikely]]
+      return kUnknown;
+    return gate_table_[gate_rows_[first]][gate_columns_[to]];
   }
   std::uint32_t find_gate(Label first, Class to);
-  void add_to_gates(Label first, Class to);
+  void extend_gates(Label first);
+  std::vector<bool> asked_labels(LabelSet Plan::* at, std::size_t end) const;
   std::uint32_t gate_for(Label first, Class to);
   void forget_gates();
-  bool watched(std::uint32_t gate) const { return !gated_[gate].empty(); }
+  static bool watched(std::uint32_t gate) { return gate != 0; }
 
   // Applies the updates [first, last) one by one.
   void one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, bool put_off,
                   Pass& pass);
   void apply_one(const Update& update, std::uint64_t number, Pass& pass);
   void defer(const Edge& edge, bool inserts, Pass& pass);
+  void note_for_later(const Edge& edge, Class to, bool inserts);
   void write_put_off(const Bulk::GoOn& go_on);
   void apply_in_order(std::span<const Update> updates, int threads, Switches switches, Pass& pass);
   void forget_runs();
@@ -207,36 +253,50 @@ class Monitor {
   // Applies and matches the updates of a run at once, on `threads` threads (dynamic/run.cpp, match_run.cpp).
   void run_at_once(std::span<const Update> run, std::size_t first, int threads, bool puts_off, Pass& pass);
   void write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass);
+  void set_workers(int threads);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_elsewhere(std::span<const Update> run, int threads, Pass& pass);
   Unwritten<RunEnd> ends_of_run(std::span<const Update> run, int threads, Pass& pass) const;
   void find_roots(std::span<const Update> run, Run& given, Pass& pass);
-  void add_roots(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, std::vector<Root>& roots) const;
+  void add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& matcher,
+                 std::vector<Root>& roots) const;
   void take_matches(std::span<const Root> roots, const RunMatches& matches, int threads, Pass& pass);
   void take_rows(std::span<const Root> roots, const RunMatches& matches, int threads);
-  void match_task(const Edge& edge, Moment number, Matcher<AtMoment>& matcher, Share& share) const;
+  PlanBits chosen(const Forest& forest, PlanBits plans, const Edge& edge) const;
+  double search_cost(const Plan& plan, const Edge& edge) const;
+  bool reads_rows_once() const;
+  WithHoles view_at(Moment moment, Worker&, WithHoles*) const { return {graph_, lifetimes_, moment}; }
+  AtMoment view_at(Moment moment, Worker& worker, AtMoment*) const {
+    return {graph_, lifetimes_, worker.rows, run_start_, moment};
+  }
+  template <class View>
+  void match_run_in(std::span<const Update> run, int threads, Pass& pass);
+  template <class View>
+  void match_task(const Edge& edge, Moment number, Matcher<View>& matcher, Worker& worker) const;
   bool may_be_long(const Plan& plan, const Edge& edge) const;
+  template <class View>
   void match_splits(std::span<const Update> run, int threads, Pass& pass);
-  void match_blocks(Split& split, const Edge& edge, Matcher<AtMoment>& matcher, Share& share) const;
+  template <class View>
+  void match_blocks(Split& split, const Edge& edge, Matcher<View>& matcher, Worker& worker) const;
   std::size_t next_length(std::size_t size, double each, const Pass& pass) const;
   std::vector<Place> places_of_run(std::size_t first, Pass& pass) const;
   void gather(std::size_t first, int threads, Pass& pass);
+  bool add_slice(std::span<const Update> updates, int slice, int slices, const AddToSlice& add,
+                 Watch& watch) const;
+  void add_in_slices(std::span<const Update> updates, int slices, bool puts_off, Pass& pass,
+                     const std::function<void()>& start, const AddToSlice& add);
   void note_bulk();
-  void find_needs();
-  Remembered what_to_remember(const Plan& plan, int level);
-  std::uint32_t number_of(std::vector<std::uint32_t> rows);
-  void find_keys(const Plan& plan, int level, Remembered& found) const;
-  bool find_leaves(const Plan& plan, int level, Remembered& found) const;
-  bool is_row(const Step& step) const;
-  std::vector<std::uint32_t> row_of(const Source& source) const;
+  void prepare_plans();
   void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
   void set_more_copies(const Edge& edge, std::uint64_t more);
   void undo();
   void all_or_none(const std::function<void()>& work);
-  std::vector<Update> net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass);
+  Column<Update> net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass);
   bool may_replace(std::span<const Update> net) const;
+  static Column<Update> written(const NetChanges& net, std::span<const Update> updates, int threads,
+                                Watch& watch);
   std::vector<Edge> stand_ins(std::span<const Update> net) const;
   std::vector<Edge> between(Vertex a, Vertex b) const;
 
@@ -247,29 +307,29 @@ class Monitor {
   std::uint64_t plans_version_ = 0, lists_version_ = 0;
   Allowed allowed_;
   Memory memory_;
-  std::vector<Memory> memories_;                        // of the threads that match runs
-  std::vector<std::vector<std::uint32_t>> remembered_;  // what the numbers of Remembered stand for
+  Naming naming_{graph_};
   std::vector<std::uint32_t> free_lists_;
-  // The gate of an edge, by the label of its source and its class. Most of these are in no plan: only those
-  // that are have rows and columns. Gate 0 has no plans.
-  static constexpr std::uint32_t kUnknown = ~std::uint32_t{0}, kNoPlan = kUnknown - 1;
+  // The gate of an edge, by the label of its source and its class. Most of these are in no plan: they all
+  // have row 0, or column 0, of the table, and so gate 0, which has no plans.
+  static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};
   std::vector<std::uint32_t> gate_rows_;     // by label
   std::vector<std::uint32_t> gate_columns_;  // by class
-  std::vector<Label> row_labels_;
-  std::vector<Class> column_classes_;
   std::vector<std::vector<std::uint32_t>> gate_table_;
-  std::vector<std::vector<std::uint32_t>> gated_;  // plans
+  std::vector<Gate> gated_;
   std::size_t classes_seen_ = 0;
 
+  // Changes of the call: lists in the order in which they were made, then the last ones.
+  std::vector<std::vector<Done>> done_before_;
   std::vector<Done> done_;
   std::uint64_t edges_before_ = 0;
   Bulk bulk_{graph_, count_copies_};
   PutOff put_off_{graph_, count_copies_};
   Lifetimes lifetimes_{graph_};
   std::unique_ptr<RunMatcher> run_matcher_;
-  // Of a run: the gate of each update, and the matches of threads.
+  // Of a run: the gate of each update, and the number of changes of the graph before it.
   std::vector<std::uint32_t> run_gates_;
-  std::vector<Share> shares_;
+  std::uint64_t run_start_ = 0;
+  std::vector<Worker> workers_;
 };
 
 }  // namespace motiflux::dynamic

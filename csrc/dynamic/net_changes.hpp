@@ -6,12 +6,14 @@
 // changes are returned in the order of the first update of each edge.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "dynamic/entries.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/lifetimes.hpp"
 #include "dynamic/update.hpp"
@@ -22,15 +24,15 @@ class NetChanges {
  public:
   NetChanges(const Graph& graph, bool count_copies) : graph_(graph), count_copies_(count_copies) {}
 
-  // Forgets all updates; the next ones, at most `updates`, are distributed over partitions, one or more for
-  // each thread.
-  void start(std::size_t updates, int threads);
+  // Forgets all updates; the next ones, with numbers less than `updates`, are distributed over partitions,
+  // one or more for each thread, and come in `slices`: consecutive parts, which threads may add at once.
+  void start(std::size_t updates, int threads, int slices);
   int partitions() const { return static_cast<int>(partitions_.size()); }
-  // `number` ascends from call to call; `to` is the class of the edge, seen from its source.
-  void add(Moment number, const Edge& edge, Class to, bool inserts) {
-    partitions_[owner(edge.source, partitions())].entries.push_back(
-        {edge.source, edge.target, to | (inserts ? kInserts : 0), number});
-    size_ = number + std::size_t{1};
+  // `number` ascends in each slice, and from slice to slice; `to` is the class of the edge, seen from its
+  // source.
+  void add(int slice, Moment number, const Edge& edge, Class to, bool inserts) {
+    slices_[static_cast<std::size_t>(slice)][owner(edge.source, partitions())].push_back(
+        {edge.source, edge.target, to | (inserts ? Entry::kComes : 0), number});
   }
   // Call it for each partition; threads may call it at once. It checks `go_on` every few thousand updates and
   // may throw Stopped.
@@ -38,8 +40,11 @@ class NetChanges {
 
   // The rest is known after find(). `updates` are those whose numbers were added.
   //
-  // The edges that vanish, then the edges that appear, each as one update. Checks `go_on` as find() does.
-  std::vector<Update> changes(std::span<const Update> updates, const std::function<bool()>& go_on) const;
+  // The edges that vanish, then the edges that appear, each as one update. Threads may write parts of them at
+  // once: the numbers of both in the updates [first, last), and these, to the given places.
+  std::array<std::size_t, 2> count(std::size_t first, std::size_t last) const;
+  void write(std::span<const Update> updates, std::size_t first, std::size_t last, Update* vanish,
+             Update* appear) const;
   // Calls visit(edge, more) for each edge whose number of copies beyond the first changes.
   template <class Visit>
   void for_each_copies(Visit&& visit) const {
@@ -49,30 +54,20 @@ class NetChanges {
   std::uint64_t noops() const;
 
  private:
-  struct Entry {
-    Vertex row, neighbor;
-    std::uint32_t of;  // the class, and kInserts
-    Moment number;
-  };
-  static constexpr std::uint32_t kInserts = std::uint32_t{1} << 31, kClass = kInserts - 1;
-  struct Changed {
-    Moment number;
-    bool appears;
-  };
+  enum Effect : std::uint8_t { kStays, kVanishes, kAppears };
   struct Partition {
-    std::vector<Entry> entries, scratch;
-    std::vector<Changed> changed;
+    Entries entries, scratch;
     std::vector<std::pair<Edge, std::uint64_t>> copies;  // beyond the first, after all updates
     std::uint64_t noops = 0;
   };
 
-  void order(Partition& partition) const;
-  void replay(Partition& partition, std::span<const Entry> entries, bool there) const;
+  void replay(Partition& partition, std::span<const Entry> entries, bool there);
 
   const Graph& graph_;
   bool count_copies_;
-  std::size_t size_ = 0;
   std::vector<Partition> partitions_;
+  std::vector<std::vector<Entries>> slices_;  // by slice and partition
+  std::vector<Effect> effects_;               // of the first update of each edge
 };
 
 }  // namespace motiflux::dynamic

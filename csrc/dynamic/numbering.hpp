@@ -59,9 +59,21 @@ class Numbering {
   template <class Column, class Check>
   void number(const Column& sources, const Column& targets, std::span<const std::uint8_t> kept,
               Check&& check) {
+    found_.sources.reserve(sources.size());
+    found_.targets.reserve(sources.size());
+    number(sources, targets, kept, check, [&](std::size_t, Vertex source, Vertex target) {
+      found_.sources.push_back(source);
+      found_.targets.push_back(target);
+    });
+  }
+
+  // The same, with keep(row, source, target) for each update that is kept instead of columns. No vertices may
+  // be named afterwards.
+  template <class Column, class Check, class Keep>
+  void number(const Column& sources, const Column& targets, std::span<const std::uint8_t> kept, Check&& check,
+              Keep&& keep) {
     const std::size_t size = sources.size();
-    found_.sources.reserve(size);
-    found_.targets.reserve(size);
+    bool all = true;
     for (std::size_t row = 0; row < size; ++row) {
       if (row % kBetweenChecks == kBetweenChecks - 1) check();
       if (Column::kIsCheap && row + kAhead < size) {
@@ -70,15 +82,16 @@ class Numbering {
       }
       const bool keeps = kept.empty() ? !sources.same(row, targets) : kept[row] != 0;
       if (keeps) {
-        if (found_.sources.size() < row) found_.origins.push_back(static_cast<std::int64_t>(row));
-        found_.sources.push_back(numbered(sources.at(row), row));
-        found_.targets.push_back(numbered(targets.at(row), row));
+        if (!all) found_.origins.push_back(static_cast<std::int64_t>(row));
+        const Vertex source = numbered(sources.at(row), row);
+        keep(row, source, numbered(targets.at(row), row));
         continue;
       }
       found_.self_loops += kept.empty();
-      if (found_.sources.size() == row)  // the first that is left out
-        for (std::size_t before = 0; before < row; ++before)
-          found_.origins.push_back(static_cast<std::int64_t>(before));
+      if (!all) continue;
+      all = false;
+      for (std::size_t before = 0; before < row; ++before)
+        found_.origins.push_back(static_cast<std::int64_t>(before));
     }
   }
 
@@ -158,7 +171,11 @@ class Numbering {
 
   Vertex numbered(typename Ids::Value id, std::size_t row) {
     const Vertex known = ids_.find(id);
-    if (known != kUnknown) return known;
+    if (known != kUnknown) [[likely]]
+      return known;
+    return added(id, row);
+  }
+  [[gnu::noinline]] Vertex added(typename Ids::Value id, std::size_t row) {
     if (ids_.size() >= most_) throw TooManyVertices();
     first_.push_back(row);
     return ids_.add(id);

@@ -13,6 +13,7 @@
 namespace motiflux::dynamic {
 
 inline constexpr int kNone = -1;
+inline constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
 
 struct Source {
   int level = 0;
@@ -21,6 +22,8 @@ struct Source {
   std::uint32_t relation = 0;
   // Query edges before the pair do not see the changed edge if a match may use it twice.
   bool before_change = false;
+  // The class of its neighbours, if they are always one run of one row; it changes when classes are added.
+  std::uint32_t of = kNoNumber;
 };
 
 struct Step {
@@ -53,27 +56,50 @@ struct Needs {
   std::uint64_t out = 0, in = 0;
 };
 
-// What a level may remember of rows (dynamic/memory.hpp); numbers name the same rows in all plans.
-struct Remembered {
-  static constexpr std::uint32_t kNot = ~std::uint32_t{0};
+// The set of a level. Numbers name the same set, made in the same way, in all plans (dynamic/naming.hpp).
+struct LevelSet {
+  std::uint32_t number = 0;
+  bool plain = false;  // whether it is one row of one class, without order restrictions
+  // The number of its filtered rows, if it is a row and vertices without `needs` are left out.
+  std::uint32_t row = kNoNumber;
+  Needs needs;
+  std::uint32_t marks = kNoNumber;  // the number of the row that is marked, if its size is counted at once
+};
 
+// What a level may remember (dynamic/memory.hpp).
+struct Remembered {
   // Levels that share a set and hang from this one.
   struct Leaves {
     Way way;
     std::uint32_t target, of;  // of: the class
     std::size_t levels;
     std::vector<int> chains;
+    std::size_t less;  // neighbours that are used already: the vertex that this level hangs from
   };
 
-  std::uint32_t row = kNot;  // the number of its filtered rows
+  // The last level, if it depends on the pair and on one level more, `inner`: the members of the set that the
+  // pair alone gives, `stable`, are counted for all vertices of that level (dynamic/common_counts.hpp).
+  struct Closing {
+    std::uint32_t number = kNoNumber;
+    std::vector<Source> stable;
+    std::uint32_t apart = kNoNumber;  // a level of the pair that is not counted as a member
+    Source inner{};
+    Way back = Way::kOut;  // from a member to vertices of the inner level, which are of class `of`
+    std::uint32_t of = 0;
+  };
+
+  Closing closing;
+  // Whether the next level is a row of this one, and the last one closes: a loop over rows counts all three.
+  bool closes_soon = false;
   // If the later levels are leaves of this one and components of the tail that do not depend on it: its
   // vertices are not assigned one after another, but their numbers of leaves added.
   std::vector<Leaves> leaves;
   std::vector<std::size_t> components;
-  std::uint32_t sum = kNot;  // the number of its sums, if its set is a row
-  // Whether the number of ways to match this level and all later ones is kept during a search. It depends on
-  // the pair and on at most two levels, `keys`, while others were matched between.
+  std::uint32_t sum = kNoNumber;  // the number of its sums, if its set is a row
+  // Whether the number of ways to match this level and all later ones is kept during the search for an
+  // update. It depends on the pair and on at most two levels, `keys`. `rest` names these levels in all plans.
   bool kept = false;
+  std::uint32_t rest = kNoNumber;
   std::array<std::uint8_t, 2> keys{};
 };
 
@@ -83,11 +109,17 @@ struct Plan {
   LabelSet first, second;  // labels of the vertices at levels 0 and 1
   std::vector<Step> steps;
   std::vector<Needs> needs;            // by level; they change when classes are added
+  std::vector<LevelSet> sets;          // by level, likewise
   std::vector<Remembered> remembered;  // by level, likewise
   search::Tail tail;                   // counting only
   // Every match found yields one match per image, which maps query vertex q to the vertex at level image[q].
   std::vector<std::vector<std::uint8_t>> images;
   std::uint64_t multiplier = 1;  // counting only
+  // Where paths join the ends of the pair, there are two plans for it, one after another: the first is
+  // replaced by the second if that one's search is shorter for an update. `row_cost`: the expected cost of a
+  // search per vertex of the row that level 2 is taken from.
+  double row_cost = 0;
+  bool is_replaced = false, replaces_last = false;
   // The least image of a match along these points is reported.
   std::vector<Orbit> orbits;
 

@@ -17,8 +17,9 @@ void PutOff::open_call() {
 }
 
 bool PutOff::awaited() const {
-  return std::any_of(calls_.begin(), calls_.end(),
-                     [&](const auto& noops) { return noops.use_count() > (noops == call_ ? 2 : 1); });
+  return std::any_of(calls_.begin(), calls_.end(), [&](const auto& noops) {
+    return !noops->known && noops.use_count() > (noops == call_ ? 2 : 1);
+  });
 }
 
 void PutOff::take_back() {
@@ -27,57 +28,90 @@ void PutOff::take_back() {
   call_ = nullptr;
 }
 
+bool PutOff::write_few(std::size_t most) {
+  if (written_ == earlier_) return false;
+  const std::size_t end = std::min(earlier_, written_ + most);
+  const auto edge_of = [&](std::size_t at) {
+    const Entry& one = updates_[at];
+    return Edge{one.row, one.neighbor, graph_.relations().classes()[one.to()].edge};
+  };
+  for (std::size_t at = written_; at < end; ++at) graph_.prefetch(edge_of(at));
+  for (std::size_t at = written_; at < end; ++at) graph_.prefetch_rows(edge_of(at));
+  for (; written_ < end; ++written_) {
+    const Moment call = updates_[written_].number;
+    PutOffNoops& noops = *calls_[call - 1];
+    noops.count += !write_one(edge_of(written_), updates_[written_].comes());
+    noops.known = written_ + 1 == updates_.size() || updates_[written_ + 1].number != call;
+  }
+  if (written_ == updates_.size() || written_ >= kMany) drop(written_);
+  return true;
+}
+
+// Whether the update had an effect.
+bool PutOff::write_one(const Edge& edge, bool comes) {
+  const std::uint64_t more = graph_.more_copies(edge);
+  if (comes) {
+    if (graph_.insert(edge)) return true;
+    if (count_copies_) graph_.set_more_copies(edge, more + 1);
+    return false;
+  }
+  if (more == 0) return graph_.erase(edge);
+  graph_.set_more_copies(edge, more - 1);
+  return true;
+}
+
 void PutOff::write_earlier(const Bulk::GoOn& go_on) {
-  if (earlier_ == 0) return;
-  write(earlier_, go_on);
-  earlier_ = 0;
+  if (written_ < earlier_) write(earlier_, go_on, nullptr);
 }
 
 void PutOff::write_current(const Bulk::GoOn& go_on, std::vector<Done>& done) {
-  if (updates_.empty()) return;
-  done.reserve(done.size() + 2 * updates_.size());  // so that noting the changes cannot fail
-  const std::vector<Done> changes = write(updates_.size(), go_on);
-  done.insert(done.end(), changes.begin(), changes.end());
+  if (written_ < updates_.size()) write(updates_.size(), go_on, &done);
 }
 
-// Writes the first `count` updates, which are those of whole calls; returns the changes.
-std::vector<Done> PutOff::write(std::size_t count, const Bulk::GoOn& go_on) {
+// Writes the updates before `end`, which are those of whole calls, and appends the changes to `done`.
+void PutOff::write(std::size_t end, const Bulk::GoOn& go_on, std::vector<Done>* done) {
   const std::uint64_t edges = graph_.edges();
-  const std::size_t written_calls = updates_[count - 1].call;
-  std::vector<std::uint64_t> noops(written_calls);
-  std::vector<Done> done;
-  done.reserve(2 * count);  // so that noting a change cannot fail
+  const std::span<const Entry> updates = std::span(updates_).subspan(written_, end - written_);
+  const std::size_t calls = updates.back().number;
+  std::vector<std::uint64_t> noops(calls + 1);  // by number of the call
   writing_.start(1);
   try {
-    for (std::size_t at = 0; at < count; ++at) {
-      const PutOffUpdate& one = updates_[at];
-      const Class to = one.to & ~kComes;
-      const Edge edge{one.source, one.target, graph_.relations().classes()[to].edge};
-      writing_.add(one.call - 1, edge, to, (one.to & kComes) != 0, false);
-    }
+    writing_.add(updates, most_);
+    writing_.admit();
     writing_.count_noops(noops);
+    graph_.advance(1);
     writing_.forward(0, go_on);
     writing_.backward(0, go_on);
+    if (done != nullptr) done->reserve(done->size() + writing_.done());
     writing_.finish();
-    writing_.for_each_done([&](const Done& one) { done.push_back(one); });
   } catch (...) {
-    done.clear();
-    writing_.for_each_done([&](const Done& one) { done.push_back(one); });
-    take_back_changes(graph_, done);
+    writing_.take_back();
     graph_.change_all();
     graph_.count_edges(edges);
     writing_.start(1);
     throw;
   }
+  if (done != nullptr)
+    writing_.for_each_done(
+        [&](const std::vector<Done>& changes) { done->insert(done->end(), changes.begin(), changes.end()); });
+  if (updates.size() > kMany) writing_.free_memory();
   writing_.start(1);
-  for (std::size_t call = 0; call < written_calls; ++call) {
-    calls_[call]->count += noops[call];
-    calls_[call]->known = true;
+  for (std::size_t call = updates.front().number; call <= calls; ++call) {
+    calls_[call - 1]->count += noops[call];
+    calls_[call - 1]->known = true;
   }
-  updates_.erase(updates_.begin(), updates_.begin() + static_cast<std::ptrdiff_t>(count));
-  calls_.erase(calls_.begin(), calls_.begin() + static_cast<std::ptrdiff_t>(written_calls));
-  for (PutOffUpdate& left : updates_) left.call -= static_cast<std::uint32_t>(written_calls);
-  return done;
+  drop(end);
+}
+
+// Forgets the updates before `end`, which are written.
+void PutOff::drop(std::size_t end) {
+  // A call may be written in part.
+  const Moment calls = end == updates_.size() ? this->calls() : updates_[end].number - 1;
+  updates_.erase(updates_.begin(), updates_.begin() + static_cast<std::ptrdiff_t>(end));
+  calls_.erase(calls_.begin(), calls_.begin() + static_cast<std::ptrdiff_t>(calls));
+  for (Entry& left : updates_) left.number -= calls;
+  earlier_ -= std::min(earlier_, end);
+  written_ = 0;
 }
 
 }  // namespace motiflux::dynamic

@@ -256,15 +256,44 @@ Rows::Run Rows::within(const Row& row, Run run, Class of) const {
 
 std::size_t Rows::place(Vertex vertex, std::size_t from, Class of, Vertex neighbor) const {
   const Row& row = rows_[vertex];
-  Run run{from, row.size};
-  if (classed()) {
-    run = run_of(vertex, of);
-    if (of > most_) return run.last;  // in no row
-    if (wide()) run = within(row, run, of);
-    run.first = std::max(run.first, from);
-  }
+  Run run = part_of(vertex, of);
+  run.first = std::clamp(from, run.first, run.last);
   return static_cast<std::size_t>(sets::lower_bound({row.data + run.first, row.data + run.last}, neighbor) -
                                   row.data);
+}
+
+void Rows::find_places(std::span<const Lookup> lookups, std::size_t* places) const {
+  struct Search {
+    const Vertex* first;
+    std::size_t left;
+  };
+  std::array<Search, kLookups> searches;
+  std::size_t longest = 0;
+  for (std::size_t number = 0; number < lookups.size(); ++number) {
+    const Run run = part_of(lookups[number].vertex, lookups[number].of);
+    searches[number] = {rows_[lookups[number].vertex].data + run.first, run.last - run.first};
+    longest = std::max(longest, run.last - run.first);
+  }
+  for (; longest > 0; longest /= 2)
+    for (std::size_t number = 0; number < lookups.size(); ++number) {
+      auto& [first, left] = searches[number];
+      if (left == 0) continue;
+      const std::size_t half = (left + 1) / 2;
+      const std::size_t below = first[half - 1] < lookups[number].neighbor;
+      first += half & (std::size_t{0} - below);  // compilers make a branch of a conditional
+      left -= half;
+      __builtin_prefetch(first + left / 2);
+    }
+  for (std::size_t number = 0; number < lookups.size(); ++number)
+    places[number] = static_cast<std::size_t>(searches[number].first - rows_[lookups[number].vertex].data);
+}
+
+Rows::Run Rows::part_of(Vertex vertex, Class of) const {
+  const Row& row = rows_[vertex];
+  if (!classed()) return {0, row.size};
+  const Run run = run_of(vertex, of);
+  if (of > most_) return {run.last, run.last};  // in no row
+  return wide() ? within(row, run, of) : run;
 }
 
 bool Rows::is_at(Vertex vertex, std::size_t at, Class of, Vertex neighbor) const {

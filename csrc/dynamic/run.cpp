@@ -32,21 +32,17 @@ constexpr std::size_t kMostBatchRun = std::size_t{1} << 17;
 // Up to this number of updates, one thread writes them as fast as several.
 constexpr std::size_t kFewUpdates = 1024;
 
-// Updates whose labels are prefetched.
+// Updates whose labels are prefetched; and updates between checks for a stop.
 constexpr std::size_t kAhead = 8;
+constexpr std::size_t kLook = 4096;
 
 }  // namespace
 
 void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switches switches, Found& found,
                              Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found,
-            watch,
-            {allowed_, watch, &memory_},
-            most,
-            full,
-            false,
-            std::ranges::none_of(listed_, std::identity())};
+  Pass pass{found, watch, {allowed_, watch, memory_, naming_.sets()},    most,
+            full,  false, std::ranges::none_of(listed_, std::identity())};
   all_or_none([&] {
     bulk_.start(1);
     apply_in_order(updates, threads, switches, pass);
@@ -99,11 +95,14 @@ void Monitor::apply_runs(std::span<const Update> updates, int threads, bool puts
 }
 
 void Monitor::forget_runs() {
-  shares_.clear();
   // Every call with an engine has lifetimes, and making them ready takes 2 ms on a graph of a million
   // vertices.
   const bool few = lifetimes_.partitions() == 1 && lifetimes_.of_partition(0).size() <= 2 * kFewUpdates;
   if (run_matcher_ == nullptr || !few) lifetimes_.clear();
+  for (Worker& worker : workers_) {
+    worker.share = {};
+    worker.rows.clear();
+  }
 }
 
 // The number of updates of the next run, after a run of `size` updates that took `each` seconds per update.
@@ -129,31 +128,82 @@ void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int th
   else
     match_elsewhere(run, threads, pass);
   gather(first, threads, pass);
+  graph_.advance(1);
   for_each_partition(bulk_.partitions(), threads, pass.watch,
                      [&](int partition, Watch&) { bulk_.take_gone(partition); });
   bulk_.finish();
   note_bulk();
 }
 
+// Adds the updates of a slice; false if one has a class or a gate that is not known yet.
+bool Monitor::add_slice(std::span<const Update> updates, int slice, int slices, const AddToSlice& add,
+                        Watch& watch) const {
+  const auto begin_of = [&](int number) {
+    return updates.size() * static_cast<std::size_t>(number) / static_cast<std::size_t>(slices);
+  };
+  const Relations& relations = graph_.relations();
+  for (std::size_t number = begin_of(slice); number < begin_of(slice + 1); ++number) {
+    if (number % kLook == kLook - 1 && !watch.keep_going()) throw Stopped();
+    if (number + kAhead < updates.size()) graph_.prefetch_labels(updates[number + kAhead].edge);
+    const Edge& edge = updates[number].edge;
+    const Label source = graph_.label(edge.source);
+    const auto to = relations.known_class(edge.label, graph_.label(edge.target));
+    const auto from = relations.known_class(edge.label, source);
+    if (!to || !from) return false;
+    const std::uint32_t gate = known_gate(source, *to);
+    if (gate == kUnknown) return false;
+    add(slice, {static_cast<Moment>(number), updates[number], *to, *from, gate});
+  }
+  return true;
+}
+
+// Calls start(), then add(slice, update) for each update, on a thread for each slice. Those that concern no
+// plan are put off instead, if `puts_off`.
+void Monitor::add_in_slices(std::span<const Update> updates, int slices, bool puts_off, Pass& pass,
+                            const std::function<void()>& start, const AddToSlice& add) {
+  std::vector<std::vector<Moment>> later(static_cast<std::size_t>(slices));
+  const auto add_or_put_off = [&](int slice, const Classified& one) {
+    if (puts_off && !watched(one.gate))
+      later[static_cast<std::size_t>(slice)].push_back(one.number);
+    else
+      add(slice, one);
+  };
+  if (classes_seen_ != graph_.relations().classes().size()) prepare_plans();
+  for (std::atomic<bool> all{false}; !all;) {
+    all = true;
+    start();
+    for (std::vector<Moment>& numbers : later) numbers.clear();
+    for_each_partition(slices, slices, pass.watch, [&](int slice, Watch& watch) {
+      if (!add_slice(updates, slice, slices, add_or_put_off, watch)) all = false;
+    });
+    if (all) break;
+    for (const Update& one : updates) {  // threads cannot make classes and gates
+      graph_.relations().class_of(one.edge.label, graph_.label(one.edge.source));
+      gate_of(one.edge);
+    }
+  }
+  for (const std::vector<Moment>& numbers : later)
+    for (const Moment number : numbers) defer(updates[number].edge, updates[number].inserts, pass);
+}
+
 // Inserts every edge that exists at any time of the run and concerns a plan.
 void Monitor::write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass) {
   if (run.size() < kFewUpdates) threads = 1;
-  bulk_.start(threads);
-  run_gates_.clear();
-  for (std::size_t number = 0; number < run.size(); ++number) {
-    if (number + kAhead < run.size()) graph_.prefetch_labels(run[number + kAhead].edge);
-    const auto& [edge, inserts] = run[number];
-    const Class to = graph_.relations().class_of(edge.label, graph_.label(edge.target));
-    const std::uint32_t gate = gate_of(edge, to);
-    run_gates_.push_back(gate);
-    if (puts_off && !watched(gate))
-      defer(edge, inserts, pass);
-    else
-      bulk_.add(static_cast<Moment>(number), edge, to, inserts, watched(gate));
-  }
-  if (classes_seen_ != graph_.relations().classes().size()) find_needs();
+  run_gates_.assign(run.size(), 0);
+  const int writers = run.size() < kFewUpdates ? 1 : threads;
+  add_in_slices(
+      run, writers, puts_off, pass, [&] { bulk_.start(threads, writers, run.size()); },
+      [&](int slice, const Classified& one) {
+        run_gates_[one.number] = one.gate;
+        bulk_.add(slice, one.number, one.update.edge, one.to, one.from, one.update.inserts,
+                  watched(one.gate));
+      });
+  bulk_.admit();
+  if (classes_seen_ != graph_.relations().classes().size()) prepare_plans();
+  run_start_ = graph_.now();
+  graph_.advance(run.size() + 1);  // a number for each update, then one for writing them
   lifetimes_.start(threads);
-  for_each_partition(threads, threads, pass.watch, [&](int partition, Watch& watch) {
+  for_each_partition(threads, writers, pass.watch, [&](int partition, Watch& watch) {
     bulk_.forward(partition, [&] { return watch.keep_going(); });
   });
   for_each_partition(threads, threads, pass.watch, [&](int partition, Watch& watch) {

@@ -1,14 +1,21 @@
 #include "dynamic/window.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace motiflux::dynamic {
+namespace {
+
+// Updates and copies whose counts are prefetched.
+constexpr std::size_t kAhead = 8;
+
+}  // namespace
 
 void Window::fill(std::span<const Copy> copies, std::int64_t came) {
-  for (const Copy& copy : copies) {
-    ++counts_[copy.edge].live;
-    queue_.push_back(copy);
-  }
+  queue_.insert(queue_.end(), copies.begin(), copies.end());
+  if (knows_counts_)
+    for (const Copy& copy : copies) ++counts_[copy.edge].live;
+  if (!count_copies_) others_ -= copies.size();
   came_ = came;
   begin();
 }
@@ -17,29 +24,30 @@ Expanded Window::expand(std::span<const Update> updates, std::span<const std::in
                         const Graph& graph) {
   begin();
   Expanded out;
-  out.updates.reserve(updates.size());
-  out.origins.reserve(updates.size());
-  // Where copies are not counted: edges that this call has deleted, though `graph` still has them.
-  FlatMap<Edge, bool> taken;
-  std::size_t looked_at = 0;
+  out.updates.reserve(2 * updates.size());  // as many, if each makes one edge leave
+  out.origins.reserve(2 * updates.size());
   for (std::size_t at = 0; at < updates.size(); ++at) {
     const auto& [edge, inserts] = updates[at];
     const auto origin = static_cast<std::int64_t>(at);
+    if (knows_counts_) prefetch(updates, at, graph);
     if (timed_) expire(moments[at], origin, out);
-    for (; !count_copies_ && looked_at < out.updates.size(); ++looked_at)
-      if (!out.updates[looked_at].inserts) taken[out.updates[looked_at].edge] = true;
-    if (inserts &&
-        (count_copies_ || (counts_of(edge).live == 0 && (taken.find(edge) != nullptr || !graph.has(edge))))) {
+    if (!inserts)
+      erase(edge);
+    else if (count_copies_ || is_new(edge, graph))
       insert(edge, timed_ ? moments[at] : 0, origin, out);
-    } else if (CopyCounts now = counts_of(edge); !inserts && now.live > 0) {
-      --now.live;
-      ++now.deleted;
-      set(edge, now);
-    }
     out.updates.push_back(updates[at]);
     out.origins.push_back(origin);
   }
   return out;
+}
+
+void Window::prefetch(std::span<const Update> updates, std::size_t at, const Graph& graph) const {
+  if (head_ + kAhead < queue_.size()) counts_.prefetch(queue_[head_ + kAhead].edge);
+  if (at + kAhead < updates.size()) {
+    counts_.prefetch(updates[at + kAhead].edge);
+    if (others_ > 0) graph.prefetch(updates[at + kAhead].edge);
+  }
+  if (others_ > 0 && at + kAhead / 2 < updates.size()) graph.prefetch_rows(updates[at + kAhead / 2].edge);
 }
 
 Expanded Window::advance(std::int64_t now) {
@@ -49,27 +57,61 @@ Expanded Window::advance(std::int64_t now) {
   return out;
 }
 
+// Whether an edge is in neither the window nor the graph.
+bool Window::is_new(const Edge& edge, const Graph& graph) const {
+  const CopyCounts now = counts_of(edge);
+  return now.live == 0 && (now.absent != 0 || others_ == 0 || !graph.has(edge));
+}
+
 void Window::insert(const Edge& edge, std::int64_t moment, std::int64_t origin, Expanded& out) {
   if (!timed_) expire(moment = ++came_, origin, out);
-  CopyCounts now = counts_of(edge);
-  ++now.live;
-  set(edge, now);
+  if (queue_.size() >= kMost) throw std::bad_alloc();
   queue_.push_back({edge, moment});
+  if (!knows_counts_) return;
+  change(edge, [](CopyCounts& now) {
+    ++now.live;
+    now.absent = 0;
+  });
+}
+
+// A deletion by the user: of the oldest copy in the window, if there is one.
+void Window::erase(const Edge& edge) {
+  if (!knows_counts_) count_queue();
+  change(edge, [&](CopyCounts& now) {
+    if (now.live > 0) {
+      --now.live;
+      ++now.deleted;
+    }
+    now.absent = !count_copies_ && others_ > 0;
+  });
 }
 
 void Window::expire(std::int64_t now, std::int64_t origin, Expanded& out) {
   for (; head_ < queue_.size() && queue_[head_].since <= now - span_; ++head_) {
     const Edge& edge = queue_[head_].edge;
-    CopyCounts left = counts_of(edge);
-    if (left.deleted > 0) {
-      --left.deleted;
-    } else {
-      --left.live;
-      ++out.expired;
-      out.updates.push_back({edge, false});
-      out.origins.push_back(origin);
-    }
-    set(edge, left);
+    bool leaves = true;
+    if (knows_counts_)
+      change(edge, [&](CopyCounts& left) {
+        leaves = left.deleted == 0;
+        if (!leaves) {
+          --left.deleted;
+          return;
+        }
+        --left.live;
+        left.absent = !count_copies_ && others_ > 0;
+      });
+    if (!leaves) continue;
+    ++out.expired;
+    out.updates.push_back({edge, false});
+    out.origins.push_back(origin);
+  }
+}
+
+void Window::count_queue() {
+  knows_counts_ = true;
+  for (std::size_t at = head_; at < queue_.size(); ++at) {
+    if (at + kAhead < queue_.size()) counts_.prefetch(queue_[at + kAhead].edge);
+    ++counts_[queue_[at].edge].live;
   }
 }
 
@@ -82,13 +124,31 @@ void Window::begin() {
   head_before_ = head_;
   size_before_ = queue_.size();
   came_before_ = came_;
+  knew_counts_ = knows_counts_;
 }
 
 void Window::undo() {
+  if (!knew_counts_) {
+    counts_.clear();
+    log_.clear();
+    knows_counts_ = false;
+  }
   for (; !log_.empty(); log_.pop_back()) write(log_.back().edge, log_.back().counts);
   queue_.resize(size_before_);
   head_ = head_before_;
   came_ = came_before_;
+}
+
+void Window::forget_absent() {
+  std::vector<Edge> absent;
+  counts_.for_each([&](const Edge& edge, const CopyCounts& counts) {
+    if (counts.absent != 0) absent.push_back(edge);
+  });
+  for (const Edge& edge : absent) {
+    CopyCounts left = counts_of(edge);
+    left.absent = 0;
+    write(edge, left);
+  }
 }
 
 Window::CopyCounts Window::counts_of(const Edge& edge) const {
@@ -96,16 +156,27 @@ Window::CopyCounts Window::counts_of(const Edge& edge) const {
   return known == nullptr ? CopyCounts{} : *known;
 }
 
-void Window::set(const Edge& edge, const CopyCounts& counts) {
-  log_.push_back({edge, this->counts_of(edge)});
-  write(edge, counts);
+// Notes the counts for undo(), and changes them by change(counts).
+template <class Change>
+void Window::change(const Edge& edge, Change&& change) {
+  CopyCounts& now = counts_[edge];
+  log_.push_back({edge, now});
+  absent_ -= now.absent;
+  change(now);
+  absent_ += now.absent;
+  if (now == CopyCounts{}) counts_.erase(edge);
 }
 
 void Window::write(const Edge& edge, const CopyCounts& counts) {
-  if (counts.live == 0 && counts.deleted == 0)
+  if (counts == CopyCounts{}) {
+    absent_ -= counts_of(edge).absent;
     counts_.erase(edge);
-  else
-    counts_[edge] = counts;
+    return;
+  }
+  CopyCounts& now = counts_[edge];
+  absent_ += counts.absent;
+  absent_ -= now.absent;
+  now = counts;
 }
 
 std::vector<Window::Copy> Window::copies() const {

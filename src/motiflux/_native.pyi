@@ -553,6 +553,8 @@ class Found:
     @property
     def applied(self) -> int: ...
     @property
+    def expired(self) -> int: ...
+    @property
     def self_loops(self) -> int: ...
     def counts(self, pattern: int) -> tuple[int, int]: ...
     def changes(self, pattern: int) -> tuple[NDArray[np.uint64], Any, NDArray[np.int8]]: ...
@@ -601,7 +603,8 @@ class VertexIds:
         inserts: NDArray[np.bool_],
         sources: NDArray[Any],
         targets: NDArray[Any],
-        labels: NDArray[np.uint32] | None,
+        codes: NDArray[np.uint32] | None,
+        integers: tuple[NDArray[np.int64], NDArray[np.int32]] | None,
         unlabelled: int,
         terms: Terms,
         full: Callable[[Found], None] | None,
@@ -613,7 +616,8 @@ class VertexIds:
         inserts: NDArray[np.bool_],
         sources: NDArray[Any],
         targets: NDArray[Any],
-        labels: NDArray[np.uint32] | None,
+        codes: NDArray[np.uint32] | None,
+        integers: tuple[NDArray[np.int64], NDArray[np.int32]] | None,
         unlabelled: int,
         terms: Terms,
         full: Callable[[Found], None] | None,
@@ -760,6 +764,8 @@ class Monitor:
         targets: NDArray[np.uint32],
         labels: NDArray[np.uint32] | None,
         origins: NDArray[np.int64] | None,
+        moments: NDArray[np.int64] | None,
+        expanded: bool,
         terms: Terms,
         full: Callable[[Found], None] | None,
         timeout: float | None,

@@ -185,7 +185,7 @@ def test_a_refused_call_changes_nothing(mode: str, updates: Any) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("window", [None, 2, "10s"])
-@pytest.mark.parametrize("late", ["_delta_of", "_with_expired"])
+@pytest.mark.parametrize("late", ["_delta_of", "_matched"])
 def test_ctrl_c_while_results_are_put_together_takes_all_back(
     mode: str, window: Any, late: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 import motiflux.stream.run
+from motiflux.config import private_tuning
 from motiflux.stream import FoundMatches, Sink
 from tests.unit.test_monitor import state
 
@@ -307,6 +308,39 @@ def test_rows_come_while_a_pipe_is_open(through: str, form: str) -> None:
         source = mf.open_source(reading, format=form)
         totals = monitor.run(source, lambda found: got.put(found.updates.tolist()))
         assert (totals.updates, totals[0].positive) == (7, 12)
+    thread.join()
+
+
+@pytest.mark.parametrize("duplicates", ["count", "ignore"])
+def test_updates_that_wait_are_written_while_a_pipe_is_silent(duplicates: str) -> None:
+    rng = np.random.default_rng(3)
+    rows = [(rng.random() < 0.6, *rng.choice(200, 2, replace=False).tolist()) for _ in range(4_000)]
+    graph = mf.Graph.from_edges(
+        rng.integers(0, 100, (300, 2)), vertex_labels=np.arange(200) % 5, num_vertices=200, self_loops="drop"
+    )
+    number, writing = os.pipe()
+
+    def write() -> None:
+        for first in range(0, len(rows), 50):
+            lines = [f"{'' if comes else '-'}e {u} {v}\n" for comes, u, v in rows[first : first + 50]]
+            os.write(writing, "".join(lines).encode())
+            threading.Event().wait(0.0005)
+        os.close(writing)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    given = [("+" if comes else "-", u, v) for comes, u, v in rows]
+    pattern = "(a:0)--(b:0)--(c:0)--(a)"
+    with (
+        os.fdopen(number, "rb", buffering=0) as reading,
+        mf.Monitor(graph, pattern, duplicates=duplicates, matches=True) as piped,
+        mf.Monitor(graph, pattern, duplicates=duplicates, tuning=private_tuning({"put_off": "off"})) as whole,
+    ):
+        totals = piped.run(reading, Some())
+        delta = whole.apply(given)
+        assert facts(totals)[0] == ((delta[0].positive, delta[0].negative),)
+        assert (totals.updates, totals.noops) == (len(rows), delta.noops)
+        assert state(piped) == state(whole)
     thread.join()
 
 

@@ -17,7 +17,7 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern, PatternLike, as_pattern, is_one_pattern
 from motiflux.result.count import Count
 from motiflux.stream.checkpoint import read_checkpoint
-from motiflux.stream.matching.changing import Changing, Terms
+from motiflux.stream.matching.changing import PLAIN, Changing, Terms
 from motiflux.stream.matching.delta import Delta, chosen_pattern
 from motiflux.stream.matching.engine import Placement, UnmatchedPatternError
 from motiflux.stream.options import Options
@@ -240,10 +240,11 @@ class Monitor(Changing, Kept):
         for argument, value in (("vertex_labels", vertex_labels), ("times", times)):
             if value is not None and isinstance(updates, Updates):
                 raise ArgumentError(argument, "none beside Updates, which have their own", value)
+        terms = PLAIN if seconds is None else Terms(timeout=seconds)
         if isinstance(updates, Updates):
-            return self._apply(updates, Terms(timeout=seconds))
+            return self._apply(updates, terms)
         given = Updates.edges(inserts, deletes) if updates is None else Updates.of(updates)
-        return self._apply(given.with_more(vertex_labels, times), Terms(timeout=seconds))
+        return self._apply(given.with_more(vertex_labels, times), terms)
 
     def advance(self, time: object) -> Delta:
         """Delete the edges of a window of time that expire until a given time, without an update.

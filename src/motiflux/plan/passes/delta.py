@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
 from motiflux.plan.bind import BoundEdge, BoundPattern
-from motiflux.plan.passes.order import CostModel, rooted_orders
+from motiflux.plan.passes.order import CostModel, Order, rooted_orders
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import restrictions
@@ -26,6 +27,13 @@ from motiflux.types import Semantics, Symmetry
 
 Place = tuple[int, int]
 """The query vertices to which the ends of a changed edge are matched."""
+
+_CLOSING = 0.9
+"""The cost of a vertex if the number of ways to go on from it is looked up.
+
+It takes less; but the model expects too few vertices near hubs, most of all at the end of long walks, so
+these are only preferred if they are expected to be about as short as others.
+"""
 
 Transversal = tuple[int, tuple[tuple[int, Permutation], ...]]
 """A point, and its images under the automorphisms that fix the points before, each with an automorphism."""
@@ -49,6 +57,10 @@ class DeltaPlan:
         The matches that a match found yields: for each query vertex, the level of its image.
     multiplier
         Factor by which the number of matches found is multiplied.
+    row_cost
+        The expected cost of the search per vertex of the row that level 2 is taken from.
+    replaces_last
+        Whether it is an alternative to the plan before it, which has the same place.
     """
 
     place: Place
@@ -60,6 +72,8 @@ class DeltaPlan:
     before_change: tuple[tuple[bool, ...], ...]
     images: tuple[tuple[int, ...], ...]
     multiplier: int
+    row_cost: float = 0.0
+    replaces_last: bool = False
 
 
 def delta_plans(
@@ -74,6 +88,7 @@ def delta_plans(
     tail: bool = True,
     mixed_tails: bool = True,
     reuse: bool = True,
+    either_end: bool = True,
 ) -> tuple[DeltaPlan, ...]:
     """Return the searches that together find every match that a changed edge adds or removes.
 
@@ -92,6 +107,8 @@ def delta_plans(
         Whether levels are counted in closed form (counting only), and intersections shared.
     mixed_tails
         Whether levels whose vertices might coincide are counted so although their sets differ.
+    either_end
+        Whether a place may have a second plan, which begins at the other end (counting only).
     """
     injective = semantics is Semantics.ISOMORPHISM and not bound.may_coincide
     group = automorphisms(pattern, directed=bound.directed)
@@ -99,35 +116,76 @@ def delta_plans(
     orbits = _orbits(places(bound), group.generators if exchange else (), bound.size)
     model = CostModel(bound, *_frequencies(bound, graph))
     once_each = symmetry is Symmetry.SUBGRAPHS
+    breaking = injective and (once_each or (counting and merge))
+    draft = partial(
+        _draft,
+        pattern,
+        bound,
+        semantics=semantics,
+        breaking=breaking,
+        injective=injective,
+        # Levels that may coincide could share a set only if both ignore the changed edge or neither.
+        tail=counting and tail and not bound.may_coincide,
+        mixed_tails=mixed_tails,
+        reuse=reuse and injective,
+    )
     plans = []
     for place, images in orbits:
-        breaking = injective and (once_each or (counting and merge))
-        drafts = [
-            _draft(
-                pattern,
-                bound,
-                (order.vertices, order.estimates),
-                semantics,
-                breaking=breaking,
-                injective=injective,
-                # Levels that may coincide could share a set only if both ignore the changed edge or neither.
-                tail=counting and tail and not bound.may_coincide,
-                mixed_tails=mixed_tails,
-                reuse=reuse and injective,
-            )
-            for order in rooted_orders(bound, model, place)
-        ]
-        plan, stabilizer = min(drafts, key=lambda one: one[0])[1:]
-        if once_each:
-            plans.append(_with_images(plan, images[:1], 1))
-        else:
-            plans.append(_with_images(plan, images, len(images) * (stabilizer if breaking else 1)))
+        orders = rooted_orders(bound, model, place)
+        sides = _sides(bound, place) if counting and either_end else []
+        for side in sides:
+            orders += rooted_orders(bound, model, place, side)
+        drafts = [draft(order) for order in {order.vertices: order for order in orders}.values()]
+        chosen = [min(drafts, key=lambda one: one[0])]
+        if sides:
+            chosen += _from_other_end(drafts, chosen[0][1])
+        for at, (_, plan, stabilizer) in enumerate(chosen):
+            taken, multiplier = images, len(images) * (stabilizer if breaking else 1)
+            if once_each:
+                taken, multiplier = images[:1], 1
+            plans.append(_with_images(plan, taken, multiplier, replaces_last=at > 0))
     if not exchange and once_each and injective:
         return _one_of_each_orbit(plans, places(bound), group)
     return tuple(plans)
 
 
-def _with_images(plan: DeltaPlan, images: Sequence[Permutation], multiplier: int) -> DeltaPlan:
+def _sides(bound: BoundPattern, place: Place) -> list[frozenset[int]]:
+    """Return the neighbours of the first end alone, and those of the second, if paths join the two.
+
+    Then either end may be the better one to begin at: it depends on the rows of the two vertices.
+    """
+    ends = frozenset(place)
+    first, second = (
+        bound.neighbors[one] - bound.neighbors[other] - ends for one, other in (place, place[::-1])
+    )
+    reached = set(bound.neighbors[place[0]] - ends)
+    frontier = list(reached)
+    while frontier:
+        fresh = bound.neighbors[frontier.pop()] - ends - reached
+        reached |= fresh
+        frontier += fresh
+    joined = not reached.isdisjoint(bound.neighbors[place[1]])
+    return [first, second] if joined and first and second else []
+
+
+_Draft = tuple[float, DeltaPlan, int]
+"""The expected cost of a plan, the plan, and the number of automorphisms that fix its place."""
+
+
+def _from_other_end(drafts: Iterable[_Draft], best: DeltaPlan) -> list[_Draft]:
+    """Return the best draft whose level 2 depends on the end that `best` does not begin at, if any."""
+
+    def end(plan: DeltaPlan) -> int | None:
+        sources = plan.shape.steps[2].sources
+        return sources[0].level if len(sources) == 1 else None
+
+    others = [one for one in drafts if end(one[1]) is not None and end(one[1]) != end(best)]
+    return [] if end(best) is None or not others else [min(others, key=lambda one: one[0])]
+
+
+def _with_images(
+    plan: DeltaPlan, images: Sequence[Permutation], multiplier: int, *, replaces_last: bool
+) -> DeltaPlan:
     """Return the plan for all places to which the automorphisms `images` map its place."""
     level_of = {vertex: level for level, vertex in enumerate(plan.order)}
     levels = tuple(tuple(level_of[image.index(q)] for q in range(len(plan.order))) for image in images)
@@ -141,6 +199,8 @@ def _with_images(plan: DeltaPlan, images: Sequence[Permutation], multiplier: int
         plan.before_change,
         levels,
         multiplier,
+        plan.row_cost,
+        replaces_last,
     )
 
 
@@ -180,17 +240,17 @@ def _orbits(
 def _draft(
     pattern: Pattern,
     bound: BoundPattern,
-    order: tuple[tuple[int, ...], tuple[float, ...]],
-    semantics: Semantics,
+    order: Order,
     *,
+    semantics: Semantics,
     breaking: bool,
     injective: bool,
     tail: bool,
     mixed_tails: bool,
     reuse: bool,
-) -> tuple[float, DeltaPlan, int]:
-    """Return the expected cost of a plan, the plan, and the number of automorphisms that fix its place."""
-    vertices, estimates = order
+) -> _Draft:
+    """Return the plan of an order."""
+    vertices, estimates = order.vertices, order.estimates
     group = _fixing_two(automorphisms(pattern, directed=bound.directed, base=vertices))
     shape, args = build_steps(
         bound, vertices, restrictions(group) if breaking else (), semantics, degrees=False
@@ -206,6 +266,9 @@ def _draft(
         shape, args = share_intersections(shape, args, kinds, closed)
     walked = len(vertices) - 1 if closed is None else closed.start
     place = vertices[0], vertices[1]
+    costs = list(estimates[:walked])
+    if closed is None and _closes_at_end(shape):
+        costs[-1] *= _CLOSING
     plan = DeltaPlan(
         place=place,
         edges=tuple(edge for edge in bound.incident[place[0]] if edge.other(place[0]) == place[1]),
@@ -216,8 +279,20 @@ def _draft(
         before_change=_before_change(bound, place, shape, args, injective=injective),
         images=(),
         multiplier=1,
+        row_cost=sum(costs[2:]) / estimates[2] if walked > len(place) and estimates[2] else 0.0,
     )
-    return sum(estimates[:walked]), plan, group.order
+    return sum(costs), plan, group.order
+
+
+def _closes_at_end(shape: PlanShape) -> bool:
+    """Whether the last level joins the level before to an end of the pair, and nothing else restricts it.
+
+    The paths of two edges from that end are then counted once (`csrc/dynamic/common_counts.hpp`).
+    """
+    last = shape.steps[-1]
+    levels = sorted(source.level for source in last.sources)
+    free = last.reuse is None and not last.after and not last.before
+    return free and len(levels) == 2 and levels[0] < 2 <= levels[1] == len(shape.steps) - 2
 
 
 def _fixing_two(group: Automorphisms) -> Automorphisms:

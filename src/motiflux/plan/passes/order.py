@@ -163,15 +163,26 @@ def core_first(pattern: BoundPattern, orders: Sequence[Order]) -> Order | None:
     return next((order for order in orders if core.issuperset(order.vertices[: len(core)])), None)
 
 
-def rooted_orders(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...]) -> list[Order]:
-    """Return orders that begin with `roots`, as `promising_orders` does."""
+def rooted_orders(
+    pattern: BoundPattern, model: CostModel, roots: tuple[int, ...], next_of: frozenset[int] = frozenset()
+) -> list[Order]:
+    """Return orders that begin with `roots`, as `promising_orders` does.
+
+    Parameters
+    ----------
+    next_of
+        The vertices, one of which comes after the roots, if any is given. There is then also an order that
+        goes from neighbour to neighbour.
+    """
     orders = []
-    for first in (frozenset[int](), model.connected_cover):
+    for first in (frozenset[int](), model.connected_cover, None)[: 3 if next_of else 2]:
         growing = _PartialOrder(pattern, model)
         for root in roots:
             growing.place(root)
-        for _ in range(pattern.size - len(roots)):
-            growing.place_cheapest(first)
+        if next_of:
+            growing.place_cheapest(next_of)
+        while len(growing.order) < pattern.size:
+            growing.place_cheapest(pattern.neighbors[growing.order[-1]] if first is None else first)
         orders.append(Order(tuple(growing.order), tuple(growing.sizes)))
     return list({order.vertices: order for order in orders}.values())
 

@@ -56,6 +56,10 @@ class Terms:
     ready: Callable[[], None] | None = None
 
 
+PLAIN = Terms()
+"""No more than the updates."""
+
+
 class Changing(Core):
     """A monitor's inside to which updates are applied."""
 
@@ -63,7 +67,7 @@ class Changing(Core):
         return self._change(lambda end: self._applied(updates, terms.give, end), len(updates), 1, terms)
 
     def _advance(self, moment: object) -> Delta:
-        return self._change(lambda end: self._left(moment, end), 0, 0, Terms())
+        return self._change(lambda end: self._left(moment, end), 0, 0, PLAIN)
 
     def _refusal(self, updates: Updates) -> StreamError | None:
         """Return why updates cannot be applied, None if they can; nothing is applied."""
@@ -74,7 +78,9 @@ class Changing(Core):
         native.begin()
         marked = self._mark()
         try:
-            self._prepared(updates)
+            columns = self._numbering.columns(updates, native)
+            if self._options.strict:
+                self._checked(updates, columns)
         except StreamError as error:
             return error
         finally:
@@ -142,33 +148,54 @@ class Changing(Core):
         return self._delta_of(self._changes(None), {"updates": 0, "complete": False}, seconds)
 
     def _changes(self, found: _native.Found | None) -> Changes:
-        watched = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]
-        return Changes(found, watched, self._numbering.ids)
+        if self._slots is None:
+            self._slots = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]
+        return Changes(found, self._slots, self._numbering.ids)
 
     def _applied(self, updates: Updates, give: Give | None, end: float | None) -> _Outcome:
         """Apply and match updates."""
-        if self.takes_plain_updates and updates.times is None and updates.vertex_labels is None:
+        if self._takes_columns and updates.times is None and updates.vertex_labels is None:
             full = None if give is None else self._full(give)
-            found = self._numbering.apply_brief(updates, self._native, self._terms(), full, _left(end))
+            found = self._numbering.apply(updates, self._native, self._terms(), full, _left(end))
             if found is None:
                 raise _TimeIsUp
             if found:
                 self._snapshot = None
-                known = {"updates": found.applied, "found_noops": self._noops(found)}
-                known["self_loops"] = found.self_loops
-                return self._changes(found), known
-        applied, counts = self._prepared(updates)
-        return self._matched(applied, counts, give, end)
+                return self._changes(found), {
+                    "updates": found.applied,
+                    "self_loops": found.self_loops,
+                    "expired": found.expired,
+                    "found_noops": self._noops(found),
+                }
+        columns = self._numbering.columns(updates, self._open())
+        counts = {
+            "updates": len(columns.sources),
+            "self_loops": columns.self_loops,
+            "late": columns.late,
+        }
+        if not self._options.strict:
+            return self._matched(columns, counts, give, end)
+        applied, counts["expired"] = self._checked(updates, columns)
+        return self._matched(applied, counts, give, end, expanded=True)
 
     def _left(self, moment: object, end: float | None) -> _Outcome:
         """Apply and match the deletions of the edges that leave the window until a moment."""
-        applied, counts = self._leaving(moment)
-        return self._matched(applied, counts, None, end)
+        until, late = self._numbering.clock.reach(moment)
+        inserts, sources, targets, labels, origin, expired = self._open().advance(until)
+        leaving = NativeUpdates(inserts, sources, targets, labels, origin)
+        counts = {"updates": 0, "late": late, "expired": expired}
+        return self._matched(leaving, counts, None, end, expanded=True)
 
     def _matched(
-        self, applied: NativeUpdates, counts: dict[str, int], give: Give | None, end: float | None
+        self,
+        applied: NativeUpdates,
+        counts: dict[str, int],
+        give: Give | None,
+        end: float | None,
+        *,
+        expanded: bool = False,
     ) -> _Outcome:
-        """Apply and match updates natively."""
+        """Apply and match updates natively; `expanded`: they have the deletions that the window sets off."""
         self._snapshot = None
         found = self._native.apply(
             applied.inserts,
@@ -176,12 +203,16 @@ class Changing(Core):
             applied.targets,
             applied.labels,
             applied.origin,
+            applied.moments,
+            expanded,
             self._terms(),
             None if give is None else self._full(give),
             _left(end),
         )
         if found is None:
             raise _TimeIsUp
+        if not expanded:
+            counts["expired"] = found.expired
         return self._changes(found), {**counts, "found_noops": self._noops(found)}
 
     def _noops(self, found: _native.Found) -> Noops:
@@ -199,25 +230,17 @@ class Changing(Core):
             self._native_terms = _native.Terms(in_batches, self._threads, at_once, put_off, _MOST_WORDS)
         return self._native_terms
 
-    def _prepared(self, updates: Updates) -> tuple[NativeUpdates, dict[str, int]]:
-        """Return updates in internal numbers, with the deletions that the window sets off."""
-        columns = self._numbering.columns(updates, self._open())
-        applied, expired = self._with_expired(columns)
-        if self._options.strict:
-            self._check_strict(updates, applied)
-        return applied, {
-            "updates": len(columns.sources),
-            "self_loops": columns.self_loops,
-            "late": columns.late,
-            "expired": expired,
-        }
+    def _checked(self, updates: Updates, columns: NativeUpdates) -> tuple[NativeUpdates, int]:
+        """Return updates with the deletions that the window sets off, and the number of these.
 
-    def _leaving(self, moment: object) -> tuple[NativeUpdates, dict[str, int]]:
-        """Return the deletions of the edges that leave the window until a moment."""
-        until, late = self._numbering.clock.reach(moment)
-        inserts, sources, targets, labels, origin, expired = self._open().advance(until)
-        leaving = NativeUpdates(inserts, sources, targets, labels, origin)
-        return leaving, {"updates": 0, "late": late, "expired": expired}
+        Raises
+        ------
+        StreamError
+            An update has no effect.
+        """
+        applied, expired = self._with_expired(columns)
+        self._check_strict(updates, applied)
+        return applied, expired
 
     def _with_expired(self, columns: NativeUpdates) -> tuple[NativeUpdates, int]:
         """Return updates with the deletions that the window sets off, and the number of these."""

@@ -92,7 +92,10 @@ class Core:
         # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.
         self.takes_plain_updates = options.span is None and not options.strict
         self.takes_quiet_batches = self.takes_plain_updates and self._engine is None
+        # They may need deletions by a window whose clock counts insertions.
+        self._takes_columns = (options.span is None or not options.span.timed) and not options.strict
         self._watched: dict[Pattern, Watched] = {}
+        self._slots: list[tuple[Pattern, int, bool]] | None = None  # None after a change of the patterns
         self._snapshot: Graph | None = graph
         self._fill_window(edge_times)
         self._connect()
@@ -120,20 +123,12 @@ class Core:
             return
         open_window(self._native, options.span)
         if edge_times is not None:
-            fill_window(
-                self._native,
-                self._base,
-                edge_times,
-                options.span,
-                self._numbering.clock,
-                options.time_unit,
-                copies=options.count_copies,
-            )
-            latest = self._numbering.clock.latest
-            inserts, sources, targets, labels, _, expired = self._native.advance(latest)
+            clock, copies, unit = self._numbering.clock, options.count_copies, options.time_unit
+            fill_window(self._native, self._base, edge_times, options.span, clock, unit, copies=copies)
+            inserts, sources, targets, labels, _, expired = self._native.advance(clock.latest)
             if expired:
                 terms = _native.Terms(batch=False, threads=1, at_once=0, put_off=True, most=1)
-                self._native.apply(inserts, sources, targets, labels, None, terms, None, None)
+                self._native.apply(inserts, sources, targets, labels, None, None, True, terms, None, None)
                 self._snapshot = None
 
     def __repr__(self) -> str:
@@ -285,6 +280,7 @@ class Core:
             tail=self._options.switches["tail"] == "on"
             and (self._engine is None or self._engine.counts_tails),
             mixed_tails=self._engine is None,
+            either_end=self._engine is None,
             reuse=self._options.switches["reuse"] == "on",
         )
         # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
@@ -301,8 +297,10 @@ class Core:
             native.add_pattern(slot, [writer.write(plan, canonical) for plan in plans], listed)
             self._check_plans(added, slot)
             self._numbering.await_ids(writer.awaited)
+            self._slots = None
             self._watched[added] = Watched(slot, listed, tuple(writer.lists))
         except BaseException:
+            self._slots = None
             self._watched.pop(added, None)
             self._forget(slot, writer.lists)
             raise
@@ -318,6 +316,7 @@ class Core:
             raise UnmatchedPatternError(self._engine, why_not, str(added))
 
     def _drop(self, removed: Pattern) -> None:
+        self._slots = None
         watched = self._watched.pop(removed)
         self._forget(watched.slot, watched.lists)
 

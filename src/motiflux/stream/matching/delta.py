@@ -111,10 +111,17 @@ class Changes(Mapping[Pattern, PatternDelta]):
         self._watched = watched
         self._ids = ids
         self._rows: dict[int, MatchRows | None] = {}
-        self._made: dict[Pattern, PatternDelta] | None = None
+        self._made: list[PatternDelta] | None = None
 
     def __getitem__(self, pattern: Pattern) -> PatternDelta:
-        return self._all()[pattern]
+        made = self._all()
+        for one in made:  # hashing a pattern takes longer than finding it
+            if one.pattern is pattern:
+                return one
+        for one in made:
+            if one.pattern == pattern:
+                return one
+        raise KeyError(pattern)
 
     def __iter__(self) -> Iterator[Pattern]:
         return (pattern for pattern, *_ in self._watched)
@@ -142,9 +149,9 @@ class Changes(Mapping[Pattern, PatternDelta]):
             self._rows[slot] = None if self.found is None else rows_of(self.found, slot)
         return self._rows[slot]
 
-    def _all(self) -> dict[Pattern, PatternDelta]:
+    def _all(self) -> list[PatternDelta]:
         if self._made is None:
-            self._made = {one[0]: self._one(*one) for one in self._watched}
+            self._made = [self._one(*one) for one in self._watched]
         return self._made
 
     def _one(self, pattern: Pattern, slot: int, listed: bool) -> PatternDelta:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ class GrowingLabels:
         self._codes: dict[Label, int] = {value: code for code, value in enumerate(self.values)}
         self.kind_in_use: str | None = ("U" if isinstance(self.values[0], str) else "i") if in_use else None
         self._table = np.full(_DIRECT, _UNKNOWN, dtype=np.int32)
+        for value, code in self._codes.items():
+            if _is_direct(value):
+                self._table[value] = code
 
     def code(self, label: Label) -> int:
         """Return the code of a label, which is added if it is new."""
@@ -46,6 +49,8 @@ class GrowingLabels:
             known = len(self.values)
             self.values.append(label)  # first: `keep` reads these, whenever Ctrl-C is raised
             self._codes[label] = known
+            if _is_direct(label):
+                self._table[label] = known
         return known
 
     @property
@@ -84,7 +89,7 @@ class GrowingLabels:
             codes: NDArray[Any] = self._table[labels]
             if (unknown := codes < 0).any():
                 for label in np.flatnonzero(np.bincount(labels[unknown])).tolist():
-                    self._table[label] = self.code(label)
+                    self.code(label)
                 codes = self._table[labels]
             return codes.astype(np.uint32)
         listed = labels.tolist()
@@ -101,7 +106,7 @@ class GrowingLabels:
         """Drop the labels after the first `count`."""
         for label in self.values[count:]:
             self._codes.pop(label, None)
-            if isinstance(label, int) and 0 <= label < _DIRECT:
+            if _is_direct(label):
                 self._table[label] = _UNKNOWN
         del self.values[count:]
 
@@ -172,6 +177,11 @@ class GrowingIds:
         if known is not None and ids.dtype.kind != known and len(ids):
             wanted = "integers" if known == "i" else "strings"
             raise StreamError(f"{what}: expected {wanted}, as the graph's ids are, found {ids[0].item()!r}")
+
+
+def _is_direct(label: Label) -> TypeGuard[int]:
+    """Whether a label has a place in the table of codes."""
+    return isinstance(label, int) and 0 <= label < _DIRECT
 
 
 def code_points(strings: NDArray[Any]) -> NDArray[np.uint32]:

@@ -128,6 +128,7 @@ class PlanWriter:
             _tail(plan.tail, len(plan.order)),
             [list(image) for image in plan.images],
             plan.multiplier,
+            (plan.row_cost, plan.replaces_last),
             [(point, [(image, list(moves)) for image, moves in images]) for point, images in canonical],
         )
 

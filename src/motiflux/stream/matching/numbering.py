@@ -18,9 +18,6 @@ from motiflux.stream.updates import Updates, VertexLabels
 from motiflux.stream.window import Clock
 from motiflux.types import DEFAULT_LABEL, MAX_VERTICES, VertexId
 
-_BRIEF = 1 << 12
-"""Updates that are numbered so fast that Ctrl-C need not wait for it."""
-
 NO_CODE = 2**32 - 1
 """The code of vertices without a label, where no element has that label."""
 
@@ -147,7 +144,7 @@ class Numbering:
         inserted = inserts.view(np.uint8)
         return NativeUpdates(inserted, sources, targets, codes, origin, moments, self_loops + loops, late)
 
-    def apply_brief(
+    def apply(
         self,
         updates: Updates,
         native: _native.Monitor,
@@ -155,7 +152,7 @@ class Numbering:
         full: Callable[[_native.Found], None] | None,
         timeout: float | None,
     ) -> _native.Found | Literal[False] | None:
-        """Apply updates with external ids in one call, if they are few and need nothing else.
+        """Apply updates with external ids in one native call, if they need nothing else.
 
         Returns
         -------
@@ -164,21 +161,26 @@ class Numbering:
         """
         sources, targets = updates.sources, updates.targets
         kind = sources.dtype.kind
-        if kind != self.ids.native.kind or targets.dtype.kind != kind or not 0 < len(sources) <= _BRIEF:
+        if kind != self.ids.native.kind or targets.dtype.kind != kind or not len(sources):
             return False
-        labels = updates.labels
+        labels, codes, integers = updates.labels, None, None
         self.edge_labels.admit("i" if labels is None else labels.dtype.kind, "updates, labels")
-        if labels is not None:
-            labels = self.edge_labels.codes_of(labels)
-        elif self.edge_labels.find(DEFAULT_LABEL) != 0:
-            return False
+        if labels is None:
+            if self.edge_labels.find(DEFAULT_LABEL) != 0:
+                return False
+        elif (table := self.edge_labels.table()) is not None:
+            integers = (np.ascontiguousarray(labels, dtype=np.int64), table)
+        else:
+            codes = self.edge_labels.codes_of(labels)
         unlabelled = self.plain_code()
         if kind == "U":
             apply = self.ids.native.apply_strings
             sources, targets = code_points(sources), code_points(targets)
         else:
             apply = self.ids.native.apply_integers
-        return apply(native, updates.inserts, sources, targets, labels, unlabelled, terms, full, timeout)
+        return apply(
+            native, updates.inserts, sources, targets, codes, integers, unlabelled, terms, full, timeout
+        )
 
     def plain_code(self) -> int:
         """Return the code of new vertices without a label, `NO_CODE` if adding them takes more than that."""

@@ -1,0 +1,134 @@
+#include "dynamic/gate.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace motiflux::dynamic {
+namespace {
+
+// What the loop over a level depends on.
+using Loop = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+
+// A plan, how many plans of its pattern are before it if it lists matches, and its loops from level 2 on that
+// it may share with others.
+struct Member {
+  std::uint32_t plan;
+  std::size_t place;
+  std::vector<Loop> loops;
+};
+
+// Whether the vertices of a level are taken one after another.
+bool is_loop(const Plan& plan, int level, bool listed) {
+  if (level + 1 >= plan.levels()) return false;
+  const Remembered& remembered = plan.remembered[static_cast<std::size_t>(level)];
+  return listed || (level < plan.tail.start && remembered.leaves.empty() && !remembered.kept &&
+                    !remembered.closes_soon);
+}
+
+Member member_of(std::uint32_t number, const Plan& plan, std::size_t place, bool listed) {
+  Member found{number, place, {}};
+  for (int level = 2; is_loop(plan, level, listed); ++level) {
+    const Step& step = plan.steps[static_cast<std::size_t>(level)];
+    found.loops.emplace_back(plan.sets[static_cast<std::size_t>(level)].number, step.after, step.before,
+                             step.distinct);
+  }
+  return found;
+}
+
+// Makes the branches of a forest.
+class Arranging {
+ public:
+  Arranging(Forest& forest, std::span<const Member> members, std::span<const Plan> plans)
+      : forest_(forest), members_(members), plans_(plans) {}
+
+  // The branch of the members [first, last), which share all loops up to `level`, and those below it.
+  void add(int level, std::size_t first, std::size_t last) {
+    const std::size_t at = forest_.branches.size();
+    forest_.branches.emplace_back();
+    forest_.branches[at].level = level;
+    forest_.branches[at].plan = members_[first].plan;
+    for (std::size_t one = first; one < last; ++one) {
+      forest_.branches[at].plans |= PlanBits{1} << one;
+      forest_.branches[at].required.add(plan(one).needs[static_cast<std::size_t>(level)], PlanBits{1} << one);
+    }
+    forest_.branches[at].set = plan(first).sets[static_cast<std::size_t>(level)];
+    const auto next = static_cast<std::size_t>(level) - 1;
+    for (std::size_t one = first, end; one < last; one = end) {
+      end = one + 1;
+      while (end < last && members_[one].loops.size() > next && members_[end].loops.size() > next &&
+             members_[one].loops[next] == members_[end].loops[next])
+        ++end;
+      if (end - one > 1)
+        add(level + 1, one, end);
+      else
+        forest_.branches[at].own |= PlanBits{1} << one;
+    }
+    forest_.branches[at].end = forest_.branches.size();
+  }
+
+ private:
+  const Plan& plan(std::size_t member) const { return plans_[members_[member].plan]; }
+
+  Forest& forest_;
+  std::span<const Member> members_;
+  std::span<const Plan> plans_;
+};
+
+Forest forest_of(std::uint32_t first, std::span<const Member> members, std::span<const Plan> plans,
+                 const std::vector<bool>& listed, const Relations& relations) {
+  Forest forest;
+  forest.first = first;
+  for (const Member& member : members) {
+    const PlanBits bit = PlanBits{1} << forest.plans.size();
+    const Plan& plan = plans[member.plan];
+    forest.plans.push_back(member.plan);
+    if (listed[plan.pattern]) forest.listed |= bit;
+    if (plan.is_replaced || plan.replaces_last) forest.paired |= bit;
+    if (plan.steps[0].allowed != kNone || plan.steps[1].allowed != kNone || plan.pair.size() != 1 ||
+        !relations.one_witness(plan.pair[0].relation))
+      forest.checked |= bit;
+    for (std::size_t end : {0, 1}) forest.ends[end].add(plan.needs[end], bit);
+  }
+  Arranging(forest, members, plans).add(1, 0, members.size());
+  return forest;
+}
+
+}  // namespace
+
+void Required::add(const Needs& needs, PlanBits plan) {
+  all_.out |= needs.out;
+  all_.in |= needs.in;
+  for (Part& part : parts_)
+    if (part.needs.out == needs.out && part.needs.in == needs.in) {
+      part.plans |= plan;
+      return;
+    }
+  parts_.push_back({needs, plan});
+}
+
+void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& listed,
+             const Relations& relations) {
+  std::vector<Member> members;
+  std::map<std::uint32_t, std::size_t> places;
+  std::ranges::sort(gate.plans);
+  for (std::uint32_t number : gate.plans) {
+    const Plan& plan = plans[number];
+    const bool lists = listed[plan.pattern];
+    members.push_back(member_of(number, plan, lists ? places[plan.pattern]++ : 0, lists));
+  }
+  std::ranges::stable_sort(members, {}, [](const Member& one) { return std::tie(one.place, one.loops); });
+  gate.forests.clear();
+  for (std::size_t at = 0; at < members.size(); ++at) gate.plans[at] = members[at].plan;
+  for (std::size_t first = 0, last; first < members.size(); first = last) {
+    last = first + 1;
+    while (last < members.size() && last - first < kMostPlans && members[last].place == members[first].place)
+      ++last;
+    gate.forests.push_back(forest_of(static_cast<std::uint32_t>(first),
+                                     std::span(members).subspan(first, last - first), plans, listed,
+                                     relations));
+  }
+}
+
+}  // namespace motiflux::dynamic
