@@ -194,7 +194,7 @@ void bind_run(nb::module_& module) {
       .def(nb::init<PyRun&, std::optional<InputArray<std::uint8_t>>, int, bool, bool, std::uint32_t,
                     Writable<std::uint64_t>, Writable<std::int64_t>, Writable<std::int64_t>>(),
            nb::keep_alive<1, 2>(), "run"_a, "accepts"_a.none(), "way"_a, "directed"_a, "mixes"_a, "piece"_a,
-           "address"_a, "size"_a, "capacity"_a)
+           "address"_a.noconvert(), "size"_a.noconvert(), "capacity"_a.noconvert())
       .def_prop_ro("num_changes", sum(&Sums::changes))
       .def_prop_ro("num_rows", sum(&Sums::rows))
       .def_prop_ro("growth",

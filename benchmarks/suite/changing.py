@@ -130,10 +130,10 @@ class Inserted:
         graph, updates = parts("6" in self.pattern)
         text = PATTERNS[self.pattern]
         if self.size is None:
-            some, runs = [updates], min(3, settings.runs)
+            some, runs = [updates], 2
         else:
             some, runs = list(updates.slices(self.size))[:CALLS], 2
-        expected, cpu = applied(graph, text, some, self.mode, "cpu", 1 if self.size is None else runs)
+        expected, cpu = applied(graph, text, some, self.mode, "cpu", runs)
         found, gpu = applied(graph, text, some, self.mode, DEVICE, runs)
         ours, theirs = statistics.median(gpu.calls), statistics.median(cpu.calls)
         yield CaseResult(

@@ -51,6 +51,7 @@ DividedRoots::DividedRoots(std::shared_ptr<const Run> run, std::span<const Manne
       }
     }
   });
+  if (roots.size() > UINT32_MAX) throw std::length_error("a run has more than 2^32 - 1 searches");
   for (const Part& part : parts) {
     counted_before_.push_back(counted_);
     counted_ += part.counted;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.errors import DeviceMemoryError
+from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing import engine as engines
 from motiflux.gpu.changing.rows import RunOfRows, SlackRows
 from motiflux.gpu.changing.search import RunSearch
@@ -97,3 +98,65 @@ def test_rows_that_outgrow_their_places_many_times_stay_right(device: str) -> No
         assert same(here.apply(part), there.apply(part))
     gone = [("-", u, v) for _, u, v in hub[::2]]
     assert same(here.apply(gone), there.apply(gone))
+
+
+@pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full", "Ctrl-C"])
+@pytest.mark.parametrize("stage", ["load", "_upload_tables"])
+@pytest.mark.parametrize("why", ["new plans", "waste"])
+def test_a_load_that_fails_is_repeated_by_the_next_call(
+    device: str, why: str, stage: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = monitors(device)
+    assert same(here.apply(updates(1)), there.apply(updates(1)))
+    if why == "new plans":
+        for monitor in (here, there):
+            monitor.add("(a)--(b)--(c)")
+    place = SlackRows if stage == "load" else engines.ChangingEngine
+    with monkeypatch.context() as patch:
+        patch.setattr(place, stage, failing_once(getattr(place, stage), error))
+        if why == "waste":
+            patch.setattr(SlackRows, "is_wasteful", property(lambda _: True))
+        with pytest.raises(type(error)):
+            there.apply(updates(2))
+    assert there.num_edges == here.num_edges
+    assert same(here.apply(updates(3)), there.apply(updates(3)))
+
+
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+def test_a_total_beyond_128_bits_is_an_error(device: str, mode: str) -> None:
+    leaves, neighbors = 13, 1000
+    text = "(c:A)--(x:B), " + ", ".join(f"(c)--(l{leaf}:C)" for leaf in range(leaves))
+    graph = mf.Graph.from_edges(
+        [(0, vertex) for vertex in range(1, neighbors + 1)],
+        num_vertices=neighbors + 2,
+        vertex_labels=["A"] + ["C"] * neighbors + ["B"],
+    )
+    with mf.Monitor(graph, text, mode=mode, semantics="homomorphism", device=device) as monitor:  # type: ignore[arg-type]
+        with pytest.raises(mf.CountOverflowError):
+            monitor.apply([("+", 0, neighbors + 1)])
+        assert monitor.num_edges == neighbors
+
+
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+def test_ids_that_come_with_a_call_are_seen_in_it(device: str, mode: str) -> None:
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], num_vertices=3)
+    text = "(a)--(b)--(c) WHERE id(c) = 9"
+    rows = [("+", 2, 9), ("+", 1, 3), ("+", 3, 9), ("+", 0, 3)]
+    here, there = (mf.Monitor(graph, text, mode=mode, device=one) for one in ("cpu", device))  # type: ignore[arg-type]
+    found = there.apply(rows)
+    assert same(here.apply(rows), found)
+    assert found[0].positive > 0
+
+
+def test_the_child_of_a_fork_refuses_calls(device: str) -> None:
+    _, there = monitors(device)
+    there.apply(updates(1))
+    child = os.fork()
+    if child == 0:
+        try:
+            there.apply(updates(2))
+        except DeviceError as error:
+            os._exit(0 if "child of a fork" in str(error) else 2)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert there.apply(updates(2)).complete

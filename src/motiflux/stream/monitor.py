@@ -99,7 +99,7 @@ class Monitor(Changing, Kept):
     -----
     A monitor belongs to one thread at a time: a call during another call is an error. A call that fails or is
     interrupted leaves the graph and the window unchanged. After a fork outside a call, both processes have
-    independent monitors.
+    independent monitors; with a GPU, that of the child refuses calls.
 
     Examples
     --------

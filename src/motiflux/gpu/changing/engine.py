@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,8 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.codegen.changing import MERGE_ENTRY, ROOT, ROWS, SETTLE_ENTRY, WriteArgs, write_source
-from motiflux.device import Buffer, Kernel
+from motiflux.device import Buffer, Kernel, Stream
+from motiflux.errors import DeviceError
 from motiflux.gpu.changing.memory import Parcel, Room, Staging
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
 from motiflux.gpu.changing.rows import EITHER, RunOfRows, SlackRows, write
@@ -22,6 +25,8 @@ _PLAN, _FIRST, _SECOND = range(3)
 """Columns of the roots of a run."""
 _PAIR = 2
 """Levels of a plan whose matches are the changed edges themselves."""
+_SIGNS = 2
+"""Matches vanish or appear."""
 
 Found = tuple[NDArray[np.uint64] | None, NDArray[np.uint64] | None, NDArray[np.uint32] | None]
 """Totals of roots, sums of plans, rows: what the native monitor takes."""
@@ -61,6 +66,8 @@ class ChangingEngine:
         self._tables_at = (0, 0)
         self._native: _native.Monitor | None = None
         self._has_matched = False
+        self._lists_version = -1
+        self._process = os.getpid()
         self.spent = {}
 
     @property
@@ -84,18 +91,21 @@ class ChangingEngine:
         DeviceMemoryError
             The rows do not fit.
         """
+        if os.getpid() != self._process:
+            raise DeviceError(
+                f"device={self.device!r}: expected the process that made the monitor, found a child of"
+                " a fork; make a monitor in the child, or use device='cpu'"
+            )
         self._has_matched = False
         versions = (native.plans_version, native.lists_version)
         if self._native is native and versions == self._versions and not self._has_waste():
             return
         self._accelerator.device.use()
-        # Rows have the edges that plans need: those of other plans may lack some.
-        if self._native is not native or versions[:1] != self._versions[:1]:
+        # Rows have the edges that plans need: those of other plans may lack some. If loading fails, the next
+        # call begins here again.
+        if self._native is not native or versions[:1] != self._versions[:1] or self._has_waste():
             self._forget()
         table = table_of(native)
-        for name, rows in list(self._rows.items()):
-            if rows.is_wasteful:
-                self._rows.pop(name).release()
         self._classes = -1
         session = self._accelerator.session()
         try:
@@ -113,6 +123,7 @@ class ChangingEngine:
         finally:
             self._accelerator.recycle(session)
         self._table, self._versions, self._native = table, versions, native
+        self._lists_version = native.lists_version
 
     def _has_waste(self) -> bool:
         return any(rows.is_wasteful for rows in self._rows.values())
@@ -155,30 +166,41 @@ class ChangingEngine:
         assert table is not None
         self._accelerator.device.use()
         self._has_matched = True
+        job = SearchJob(self._accelerator, "searches", budget=self._budget)
+        stream = job.stream
+        try:
+            with job:
+                return self._found(job, run, native, table)
+        except BaseException:
+            _wait_until_idle(stream)  # kernels may still write rows, which are freed then
+            raise
+        finally:
+            self._staging.sent()
+
+    def _found(
+        self, job: SearchJob, run: _native.Run, native: _native.Monitor, table: PlanTable
+    ) -> Found | None:
         begun = time.perf_counter()
         roots = _native.DividedRoots(run, table.manners)
-        with SearchJob(self._accelerator, "searches", budget=self._budget) as job:
-            kernels = self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
-            addresses, runs, settling = self._write(job, run, table, roots, kernels[MERGE_ENTRY])
-            searched = self._searched(native, table, runs)
-            written_at = time.perf_counter()
-            totals: NDArray[np.uint64] | None = None
-            counted: NDArray[np.uint64] | None = None
-            slots = _slots(run, table)
-            if roots.num_counted:
-                some = addresses[0], roots.num_counted
-                counted = self._search.count(job, searched, some, slots, run.keep_going)
-                if counted is None:
-                    return None
-            totals = np.zeros((slots, 2), np.uint64) if counted is None else counted
-            rows = self._listed(job, run, searched, (addresses[1], roots.listed))
-            if rows is None:
+        kernels = self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
+        addresses, runs, settling = self._write(job, run, table, roots, kernels[MERGE_ENTRY])
+        searched = self._searched(native, table, runs)
+        written_at = time.perf_counter()
+        slots = _slots(run, table)
+        totals = np.zeros((slots, 2), np.uint64)
+        if roots.num_counted:
+            some = addresses[0], roots.num_counted
+            counted = self._search.count(job, searched, some, slots, run.keep_going)
+            if counted is None:
                 return None
-            found_at = time.perf_counter()
-            for args in settling:
-                write(job.stream, kernels[SETTLE_ENTRY], args)
-            job.stream.wait()
-        self._staging.sent()
+            totals = counted
+        rows = self._listed(job, run, searched, (addresses[1], roots.listed))
+        if rows is None:
+            return None
+        found_at = time.perf_counter()
+        for args in settling:
+            write(job.stream, kernels[SETTLE_ENTRY], args)
+        job.stream.wait()
         answer = self._answer(run, table, totals, rows, roots.matches)
         self.spent = {
             "write_seconds": written_at - begun,
@@ -202,7 +224,10 @@ class ChangingEngine:
         self._find_classes(native)
         for rows in self._rows.values():
             rows.cover(stream, native.num_vertices)
-        if before != [(rows.headers, rows.repeats) for rows in self._rows.values()]:
+        lists_version = native.lists_version  # new vertices may have ids that a pattern names
+        changed_rows = before != [(rows.headers, rows.repeats) for rows in self._rows.values()]
+        if changed_rows or lists_version != self._lists_version:
+            self._lists_version = lists_version
             self._upload_tables(native, table, stream)
         changed = [changes for rows in self._rows.values() if (changes := rows.changes(run)) is not None]
         memory = self._memory.of(max(1, sum(changes.nbytes for changes in changed)), stream)
@@ -261,7 +286,7 @@ class ChangingEngine:
             listed = table.listed[roots[:, _PLAN]]
             counted = pairs[~listed]
             if run.one_change:
-                slots = _PAIR * run.roots[counted, _PLAN].astype(np.int64) + run.positive[counted]
+                slots = _SIGNS * run.roots[counted, _PLAN].astype(np.int64) + run.positive[counted]
                 totals[:, 0] += np.bincount(slots, minlength=len(totals)).astype(np.uint64)
             else:
                 totals[counted, 0] = 1
@@ -279,6 +304,7 @@ class ChangingEngine:
         """Forget the rows on the device if a run changed them since `begin`: the host's were undone."""
         if self._has_matched:
             self._forget()
+            self._search.release()
 
     def _forget(self) -> None:
         for rows in self._rows.values():
@@ -297,7 +323,16 @@ class ChangingEngine:
 
 def _slots(run: _native.Run, table: PlanTable) -> int:
     """Return the number of totals: by plan and sign of one change, else by root."""
-    return 2 * len(table.levels) if run.one_change else run.num_roots
+    return _SIGNS * len(table.levels) if run.one_change else run.num_roots
+
+
+def _wait_until_idle(stream: Stream) -> None:
+    """Wait for kernels that take milliseconds; a second Ctrl-C does not end the wait."""
+    while True:
+        with suppress(KeyboardInterrupt):
+            with suppress(DeviceError):  # the device failed: nothing runs any more
+                stream.wait()
+            return
 
 
 def open_update_engine(device: str, *, gpu_memory: int | None = None) -> ChangingEngine:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.device import Buffer, Device, HostBuffer, Stream
+from motiflux.errors import DeviceMemoryError
 
 _ALIGNMENT = 16
 _GROWTH = 1.25
@@ -40,11 +42,17 @@ class Room:
         """Return a buffer of at least `nbytes`, which the work on a stream may use until it is done."""
         buffer = self._buffer
         if buffer is None or buffer.nbytes < nbytes:
-            wanted = max(_ALIGNMENT, nbytes if buffer is None else int(_GROWTH * nbytes))
             self._buffer = None  # before the new one: both might not fit
-            buffer = self._buffer = self._device.allocate(wanted, self._what, budget=self._budget)
+            buffer = self._buffer = self._new(nbytes, grows=buffer is not None)
         stream.hold(buffer)
         return buffer
+
+    def _new(self, nbytes: int, *, grows: bool) -> Buffer:
+        nbytes = max(_ALIGNMENT, nbytes)
+        if grows:
+            with suppress(DeviceMemoryError):
+                return self._device.allocate(int(_GROWTH * nbytes), self._what, budget=self._budget)
+        return self._device.allocate(nbytes, self._what, budget=self._budget)
 
     def release(self) -> None:
         """Free the memory."""
@@ -56,7 +64,7 @@ Fill = Callable[[NDArray[np.uint8], int], object]
 
 
 class Parcel:
-    """Arrays that are uploaded together, by one copy from pinned memory."""
+    """Arrays that are uploaded together, by one copy."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[int, int, Fill]] = []
@@ -71,7 +79,7 @@ class Parcel:
         return self.reserve(array.nbytes, copy)
 
     def reserve(self, nbytes: int, fill: Fill) -> int:
-        """Add bytes that `send` has filled in the pinned memory itself; return their place."""
+        """Add bytes that `send` has filled in the memory that it uploads from; return their place."""
         place = self.nbytes
         self._parts.append((place, nbytes, fill))
         self.nbytes += -(-nbytes // _ALIGNMENT) * _ALIGNMENT

@@ -14,7 +14,7 @@ from motiflux.codegen.kernels import THREADS, Goal
 from motiflux.device import Buffer
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.memory import Room
-from motiflux.gpu.launch.group_memory import USABLE, add_work_queue
+from motiflux.gpu.launch.group_memory import add_work_queue
 from motiflux.gpu.launch.prepare import grid_of
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, set_up_search
@@ -181,17 +181,23 @@ class RunSearch:
 
     def _lists_for(self, job: SearchJob, grid: int, bytes_of_block: int) -> tuple[int, Buffer]:
         """Return the number of blocks that there is memory for, at most `grid`, and the memory."""
+        if bytes_of_block * grid > self._lists.nbytes:
+            grid = max(1, min(grid, (self._lists.nbytes + self._room_left()) // max(1, bytes_of_block)))
         while True:
             try:
                 return grid, self._lists.of(max(1, bytes_of_block * grid), job.stream)
             except DeviceMemoryError:
                 if grid == 1:
                     raise
-                device = self._accelerator.device
-                available = device.free_memory()
-                if self._budget is not None:
-                    available = min(available, self._budget - device.used_memory())
-                grid = max(1, min(grid // 2, int(USABLE * available) // bytes_of_block))
+                grid = max(1, min(grid // 2, self._room_left() // bytes_of_block))
+
+    def _room_left(self) -> int:
+        """Return the bytes that lists may take more: half of what is free, since rows grow."""
+        device = self._accelerator.device
+        available = device.free_memory()
+        if self._budget is not None:
+            available = min(available, self._budget - device.used_memory())
+        return max(0, available // 2)
 
 
 def _waited(job: SearchJob, goes_on: Callable[[], bool]) -> bool:
@@ -205,5 +211,6 @@ def _waited(job: SearchJob, goes_on: Callable[[], bool]) -> bool:
             if not goes_on():
                 job.stop_and_wait()
                 return False
-    job.result()  # raises if another job stopped it
+    if job.result().overflow:
+        raise OverflowError("the count exceeds 2^128 - 1")
     return True

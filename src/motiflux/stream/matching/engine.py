@@ -49,8 +49,8 @@ class UpdateEngine(Protocol):
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring the copy up to date before updates are applied: plans, targets, rows.
 
-        `native` is another object only after `Monitor.load`. Threads may be used to read it. After a fork,
-        the child's engine has to open its device again.
+        `native` is another object only after `Monitor.load`. Threads may be used to read it. In the child of
+        a fork it raises `DeviceError` unless the engine can go on there.
         """
 
     def match(self, run: _native.Run) -> _native.RunMatches | None:
