@@ -52,6 +52,9 @@ using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>
                           std::vector<std::vector<std::uint8_t>>, std::uint64_t, std::tuple<double, bool>,
                           std::vector<PyOrbit>>;
 
+// Updates that a thread reads at a time.
+constexpr std::size_t kTaken = std::size_t{1} << 16;
+
 // Arcs of graphs that are loaded on several threads: fewer take less than a millisecond.
 constexpr std::size_t kManyArcs = 200'000;
 
@@ -199,7 +202,7 @@ class PyMonitor {
                    const std::optional<nb::callable>& full, std::optional<double> timeout) {
     SignalWatch watch(timeout);
     if (inserts.size() > kFewUpdates) watch.free_gil();
-    Applied applied{updates_of(inserts, sources, targets, labels), {}};
+    Applied applied{updates_of(inserts, sources, targets, labels, terms.how.threads), {}};
     if (origins) applied.origins.assign(origins->data(), origins->data() + origins->size());
     if (!expanded) add_expired(applied, as_span(moments));
     return apply_all(monitor_, std::move(applied), terms, full, watch);
@@ -388,27 +391,30 @@ class PyMonitor {
   std::vector<dynamic::Update> updates_of(const InputArray<std::uint8_t>& inserts,
                                           const InputArray<Vertex>& sources,
                                           const InputArray<Vertex>& targets,
-                                          const std::optional<Labels>& labels) const {
+                                          const std::optional<Labels>& labels, int threads = 1) const {
     return updates_of(as_span(inserts), as_span(sources), as_span(targets), as_span(labels),
-                      labels.has_value());
+                      labels.has_value(), threads);
   }
 
   std::vector<dynamic::Update> updates_of(std::span<const std::uint8_t> inserts,
                                           std::span<const Vertex> sources, std::span<const Vertex> targets,
-                                          std::span<const Label> labels, bool labelled) const {
+                                          std::span<const Label> labels, bool labelled,
+                                          int threads = 1) const {
     const std::size_t size = inserts.size();
     require(sources.size() == size && targets.size() == size && (!labelled || labels.size() == size),
             "columns of updates differ in length");
     std::vector<dynamic::Update> updates(size);
-    for (std::size_t at = 0; at < size; ++at) {
-      const Vertex source = sources[at], target = targets[at];
-      require(source < graph().vertices() && target < graph().vertices(),
-              "an update names an unknown vertex");
-      require(source != target, "an update is a self-loop");
-      const Label label = labelled ? labels[at] : 0;
-      require(label < dynamic::kStandIn, "a label is too large");
-      updates[at] = {graph().named(source, target, label), inserts[at] != 0};
-    }
+    parallel_for({threads, nullptr}, size, kTaken, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t at = begin; at < end; ++at) {
+        const Vertex source = sources[at], target = targets[at];
+        require(source < graph().vertices() && target < graph().vertices(),
+                "an update names an unknown vertex");
+        require(source != target, "an update is a self-loop");
+        const Label label = labelled ? labels[at] : 0;
+        require(label < dynamic::kStandIn, "a label is too large");
+        updates[at] = {graph().named(source, target, label), inserts[at] != 0};
+      }
+    });
     return updates;
   }
 

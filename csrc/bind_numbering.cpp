@@ -80,7 +80,8 @@ std::unique_lock<std::mutex> locked(std::mutex& mutex) {
 template <class Column, class Ids>
 nb::object number(PyVertexIds& self, Ids& ids, nb::handle monitor, const typename Column::Input& sources,
                   const typename Column::Input& targets, const std::optional<InputArray<std::uint8_t>>& kept,
-                  const std::optional<PyNamed<Ids, Column>>& named, Label unlabelled) {
+                  const std::optional<PyNamed<Ids, Column>>& named, Label unlabelled, int threads) {
+  require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
   const Column from(sources), to(targets);
   require(from.size() == to.size() && (!kept || kept->size() == from.size()),
           "columns of updates differ in length");
@@ -91,8 +92,9 @@ nb::object number(PyVertexIds& self, Ids& ids, nb::handle monitor, const typenam
     const std::lock_guard lock(self.mutex);
     try {
       dynamic::Numbering<Ids> numbering(ids, self.most, unlabelled);
-      const Workers workers{1, &stop};
-      numbering.number(from, to, as_span(kept), [&] { workers.check(); });
+      const Workers workers{threads, &stop};
+      if (threads == 1 || from.size() < kFew || kept || !numbering.number_known(from, to, workers))
+        numbering.number(from, to, as_span(kept), [&] { workers.check(); });
       if (named) {
         const auto& [names, codes, positions] = *named;
         const dynamic::NamedVertices<Column> vertices{Column(names), as_span(codes), as_span(positions)};
@@ -255,15 +257,19 @@ nb::object apply_strings(PyVertexIds& self, nb::handle monitor, const Flags& ins
 nb::object number_integers(PyVertexIds& self, nb::handle monitor, const IntegerColumn::Input& sources,
                            const IntegerColumn::Input& targets,
                            const std::optional<InputArray<std::uint8_t>>& kept,
-                           const std::optional<PyNamed<IntegerIds, IntegerColumn>>& named, Label unlabelled) {
-  return number<IntegerColumn>(self, self.ids.integers, monitor, sources, targets, kept, named, unlabelled);
+                           const std::optional<PyNamed<IntegerIds, IntegerColumn>>& named, Label unlabelled,
+                           int threads) {
+  return number<IntegerColumn>(self, self.ids.integers, monitor, sources, targets, kept, named, unlabelled,
+                               threads);
 }
 
 nb::object number_strings(PyVertexIds& self, nb::handle monitor, const StringColumn::Input& sources,
                           const StringColumn::Input& targets,
                           const std::optional<InputArray<std::uint8_t>>& kept,
-                          const std::optional<PyNamed<StringIds, StringColumn>>& named, Label unlabelled) {
-  return number<StringColumn>(self, self.ids.strings, monitor, sources, targets, kept, named, unlabelled);
+                          const std::optional<PyNamed<StringIds, StringColumn>>& named, Label unlabelled,
+                          int threads) {
+  return number<StringColumn>(self, self.ids.strings, monitor, sources, targets, kept, named, unlabelled,
+                              threads);
 }
 
 void load_integers(PyVertexIds& self, const IntegerColumn::Input& ids) {
@@ -365,9 +371,9 @@ void bind_numbering(nb::module_& module) {
       .def("load_integers", &load_integers, "ids"_a)
       .def("load_strings", &load_strings, "ids"_a)
       .def("number_integers", &number_integers, "monitor"_a, "sources"_a, "targets"_a, "kept"_a.none(),
-           "named"_a.none(), "unlabelled"_a)
+           "named"_a.none(), "unlabelled"_a, "threads"_a)
       .def("number_strings", &number_strings, "monitor"_a, "sources"_a, "targets"_a, "kept"_a.none(),
-           "named"_a.none(), "unlabelled"_a)
+           "named"_a.none(), "unlabelled"_a, "threads"_a)
       .def("apply_integers", &apply_integers, "monitor"_a, "inserts"_a, "sources"_a, "targets"_a,
            "codes"_a.none(), "integers"_a.none(), "unlabelled"_a, "terms"_a, "full"_a.none(),
            "timeout"_a.none())

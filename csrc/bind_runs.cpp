@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bind_checks.hpp"
+#include "bind_run.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
@@ -33,60 +34,6 @@ constexpr std::uint64_t kBrief = 200'000;
 template <class T, int kDimensions>
 using Table = nb::ndarray<const T, nb::ndim<kDimensions>, nb::c_contig, nb::device::cpu>;
 
-// Gives an array of structs of words to NumPy as a table, which cannot be written.
-template <class Struct>
-nb::object as_table(std::shared_ptr<const Unwritten<Struct>> rows) {
-  using Kept = std::shared_ptr<const Unwritten<Struct>>;
-  const auto* words = reinterpret_cast<const std::uint32_t*>(rows->data());
-  const std::size_t size = rows->size();
-  auto* kept = new Kept(std::move(rows));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Kept*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, const std::uint32_t>(
-      words, {size, sizeof(Struct) / sizeof(std::uint32_t)}, owner));
-}
-
-// A run, as its callback sees it.
-class PyRun {
- public:
-  PyRun(dynamic::Run run, dynamic::Watch& watch)
-      : one_change(run.one_change),
-        updates(run.updates),
-        ends(as_table(std::make_shared<const Unwritten<dynamic::RunEnd>>(std::move(run.ends)))),
-        roots(as_table(run.roots)),
-        positive(to_numpy(std::move(run.positive))),
-        watch_(&watch) {}
-
-  // An error of a signal handler is kept: the callback returns None, and then it is raised.
-  bool keep_going() {
-    if (watch_ == nullptr || stopped_) return false;
-    stopped_ = !watch_->keep_going();
-    if (PyErr_Occurred() != nullptr) {
-      stopped_ = true;
-      try {
-        throw nb::python_error();
-      } catch (...) {
-        error_ = std::current_exception();
-      }
-    }
-    return !stopped_;
-  }
-  // After the callback.
-  void end() {
-    watch_ = nullptr;
-    if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
-  }
-  bool stopped() const { return stopped_; }
-
-  const bool one_change;
-  const std::size_t updates;
-  const nb::object ends, roots, positive;
-
- private:
-  dynamic::Watch* watch_;
-  bool stopped_ = false;
-  std::exception_ptr error_;
-};
-
 template <class T, int kDimensions>
 std::optional<Table<T, kDimensions>> table_of(const nb::handle given, const char* expected) {
   if (given.is_none()) return std::nullopt;
@@ -97,17 +44,18 @@ std::optional<Table<T, kDimensions>> table_of(const nb::handle given, const char
 
 }  // namespace
 
-void PythonMatcher::match(dynamic::Run run, dynamic::Watch& watch,
+void PythonMatcher::match(const std::shared_ptr<const dynamic::Run>& run, dynamic::Watch& watch,
                           const std::function<void(const dynamic::RunMatches&)>& use) {
   const nb::gil_scoped_acquire acquire;
-  const std::size_t roots = run.roots->size();
-  const nb::object given = nb::cast(PyRun(std::move(run), watch));
+  const std::size_t roots = run->roots.size();
+  const nb::object given = nb::cast(PyRun(run, watch));
   PyRun& seen = nb::cast<PyRun&>(given);
   nb::object result;
   try {
     result = callback_(given);
   } catch (...) {
     seen.end();
+    if (seen.was_cut_short()) throw dynamic::Stopped();
     throw;
   }
   seen.end();
@@ -198,13 +146,7 @@ void bind_runs(nb::module_& module) {
       PyErr_SetString(nb::module_::import_("motiflux.errors").attr("InternalError").ptr(), error.what());
     }
   });
-  nb::class_<PyRun>(module, "Run")
-      .def_ro("ends", &PyRun::ends)
-      .def_ro("roots", &PyRun::roots)
-      .def_ro("positive", &PyRun::positive)
-      .def_ro("one_change", &PyRun::one_change)
-      .def_ro("updates", &PyRun::updates)
-      .def("keep_going", &PyRun::keep_going);
+  bind_run(module);
 }
 
 }  // namespace motiflux

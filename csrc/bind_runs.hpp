@@ -15,7 +15,7 @@ namespace motiflux {
 class PythonMatcher : public dynamic::RunMatcher {
  public:
   explicit PythonMatcher(nanobind::callable callback) : callback_(std::move(callback)) {}
-  void match(dynamic::Run run, dynamic::Watch& watch,
+  void match(const std::shared_ptr<const dynamic::Run>& run, dynamic::Watch& watch,
              const std::function<void(const dynamic::RunMatches&)>& use) override;
   const nanobind::callable& callback() const { return callback_; }
 

@@ -1,6 +1,7 @@
 // Runs that are matched by another engine (dynamic/run_matcher.hpp).
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -39,25 +40,21 @@ Total times(Total found, std::uint64_t multiplier) {
 // Has the run matched elsewhere; the matches come into one share.
 void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pass) {
   set_workers(1);
-  Run given{ends_of_run(run, threads, pass), {}, {}, pass.one_change, run.size()};
-  if (given.ends.size() == 0) return;
-  find_roots(run, threads, given, pass);
-  const std::shared_ptr<const Unwritten<Root>> kept = given.roots;
-  const std::span<const Root> roots(kept->data(), kept->size());
-  run_matcher_->match(std::move(given), pass.watch,
-                      [&](const RunMatches& matches) { take_matches(roots, matches, threads, pass); });
+  const auto given = std::make_shared<Run>();
+  given->ends = ends_of_run(run, threads, pass);
+  if (given->ends.size() == 0) return;
+  given->one_change = pass.one_change;
+  given->updates = run.size();
+  given->threads = run.size() < kTaken ? 1 : threads;
+  find_roots(run, *given, pass);
+  run_matcher_->match(given, pass.watch, [&](const RunMatches& matches) {
+    take_matches(given->all_roots(), matches, given->threads, pass);
+  });
 }
 
 // The lifetimes of the run, by vertex: those of each partition are sorted already, and a block of vertices is
 // in one partition.
 Unwritten<RunEnd> Monitor::ends_of_run(std::span<const Update> run, int threads, Pass& pass) const {
-  std::vector<std::size_t> starts(graph_.vertices() / kTogether + 2);
-  for_each_partition(static_cast<int>(lifetimes_.partitions()), threads, pass.watch,
-                     [&](int partition, Watch&) {
-                       for (const End& end : lifetimes_.of_partition(partition))
-                         ++starts[end.vertex / kTogether + 1];
-                     });
-  for (std::size_t block = 1; block < starts.size(); ++block) starts[block] += starts[block - 1];
   // Only the edge of update 0 can have a lifetime that began with it.
   const Edge& opening = run[0].edge;
   const bool opened = watched(run_gates_[0]) && bulk_.effect(0) == Effect::kAppear;
@@ -68,21 +65,34 @@ Unwritten<RunEnd> Monitor::ends_of_run(std::span<const Update> run, int threads,
     if ((end.of & End::kBack) != 0 ? !backward : !forward && (graph_.directed() || !backward)) return false;
     return graph_.relations().classes()[end.of & ~End::kBack].edge == opening.label;
   };
+  const auto run_end = [&](const End& end) {
+    return RunEnd{end.vertex, end.of, end.neighbor, end.first, end.last, is_fresh(end)};
+  };
+  const auto partitions = static_cast<int>(lifetimes_.partitions());
+  if (partitions == 1) {
+    const std::span<const End> lived = lifetimes_.of_partition(0);
+    Unwritten<RunEnd> ends(lived.size());
+    std::ranges::transform(lived, ends.data(), run_end);
+    return ends;
+  }
+  std::vector<std::size_t> starts(graph_.vertices() / kTogether + 2);
+  for_each_partition(partitions, threads, pass.watch, [&](int partition, Watch&) {
+    for (const End& end : lifetimes_.of_partition(partition)) ++starts[end.vertex / kTogether + 1];
+  });
+  for (std::size_t block = 1; block < starts.size(); ++block) starts[block] += starts[block - 1];
   Unwritten<RunEnd> ends(starts.back());
-  for_each_partition(static_cast<int>(lifetimes_.partitions()), threads, pass.watch,
-                     [&](int partition, Watch&) {
-                       for (const End& end : lifetimes_.of_partition(partition))
-                         ends.data()[starts[end.vertex / kTogether]++] = {
-                             end.vertex, end.of, end.neighbor, end.first, end.last, is_fresh(end)};
-                     });
+  for_each_partition(partitions, threads, pass.watch, [&](int partition, Watch&) {
+    for (const End& end : lifetimes_.of_partition(partition))
+      ends.data()[starts[end.vertex / kTogether]++] = run_end(end);
+  });
   return ends;
 }
 
 // Adds the roots that can have matches.
-void Monitor::find_roots(std::span<const Update> run, int threads, Run& given, Pass& pass) {
+void Monitor::find_roots(std::span<const Update> run, Run& given, Pass& pass) {
   std::vector<std::vector<Root>> parts((run.size() + kTaken - 1) / kTaken);
   std::atomic<std::size_t> next{0};
-  with_others(run.size() < kTaken ? 1 : threads, pass.watch, [&](int, Watch& watch) {
+  with_others(given.threads, pass.watch, [&](int, Watch& watch) {
     Memory memory;
     Matcher<WithHoles> matcher(allowed_, watch, memory, naming_.sets());
     for (std::size_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < parts.size();) {
@@ -92,19 +102,17 @@ void Monitor::find_roots(std::span<const Update> run, int threads, Run& given, P
       if (!watch.keep_going()) throw Stopped();
     }
   });
-  std::vector<std::size_t> starts{0};
-  for (const std::vector<Root>& part : parts) starts.push_back(starts.back() + part.size());
-  const auto all = std::make_shared<Unwritten<Root>>(starts.back());
-  given.positive.resize(all->size());
-  const Workers workers{run.size() < kTaken ? 1 : threads, nullptr};
-  parallel_for(workers, parts.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t part = begin; part < end; ++part)
-      for (std::size_t at = starts[part]; const Root& root : parts[part]) {
-        given.positive[at] = bulk_.effect(root.moment) == Effect::kAppear;
-        all->data()[at++] = root;
-      }
+  std::vector<std::size_t> before{0};
+  for (const std::vector<Root>& part : parts) before.push_back(before.back() + part.size());
+  given.roots = Unwritten<Root>(before.back());
+  given.positive = Unwritten<std::uint8_t>(before.back());
+  parallel_for({given.threads, nullptr}, parts.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t part = first; part < last; ++part) {
+      std::ranges::copy(parts[part], given.roots.data() + before[part]);
+      std::ranges::transform(parts[part], given.positive.data() + before[part],
+                             [&](const Root& root) { return bulk_.effect(root.moment) == Effect::kAppear; });
+    }
   });
-  given.roots = all;
 }
 
 void Monitor::add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& matcher,

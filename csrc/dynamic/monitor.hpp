@@ -257,7 +257,7 @@ class Monitor {
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_elsewhere(std::span<const Update> run, int threads, Pass& pass);
   Unwritten<RunEnd> ends_of_run(std::span<const Update> run, int threads, Pass& pass) const;
-  void find_roots(std::span<const Update> run, int threads, Run& given, Pass& pass);
+  void find_roots(std::span<const Update> run, Run& given, Pass& pass);
   void add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& matcher,
                  std::vector<Root>& roots) const;
   void take_matches(std::span<const Root> roots, const RunMatches& matches, int threads, Pass& pass);

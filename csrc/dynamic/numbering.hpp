@@ -2,6 +2,7 @@
 // occurrence, those with labels before the others.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/parallel.hpp"
 #include "dynamic/relations.hpp"
 #include "dynamic/vertex_ids.hpp"
 
@@ -91,6 +93,34 @@ class Numbering {
       for (std::size_t before = 0; before < row; ++before)
         found_.origins.push_back(static_cast<std::int64_t>(before));
     }
+  }
+
+  // Numbers all updates, on several threads, and returns true; or does nothing and returns false, if an id is
+  // new or an update is a self-loop.
+  template <class Column>
+  bool number_known(const Column& sources, const Column& targets, const Workers& workers) {
+    const std::size_t size = sources.size();
+    found_.sources.resize(size);
+    found_.targets.resize(size);
+    std::atomic<bool> all{true};
+    parallel_for(workers, size, kBetweenChecks, [&](std::size_t begin, std::size_t end) {
+      const Column from = sources, to = targets;  // at() may use memory of the column
+      for (std::size_t row = begin; row < end && all.load(std::memory_order_relaxed); ++row) {
+        if (Column::kIsCheap && row + kAhead < size) {
+          ids_.prefetch(from.at(row + kAhead));
+          ids_.prefetch(to.at(row + kAhead));
+        }
+        const Vertex source = ids_.find(from.at(row)), target = ids_.find(to.at(row));
+        if (source == kUnknown || target == kUnknown || source == target)
+          all.store(false, std::memory_order_relaxed);
+        found_.sources[row] = source;
+        found_.targets[row] = target;
+      }
+    });
+    if (all.load()) return true;
+    found_.sources.clear();
+    found_.targets.clear();
+    return false;
   }
 
   template <class Column, class LabelOf>

@@ -95,7 +95,10 @@ void Monitor::apply_runs(std::span<const Update> updates, int threads, bool puts
 }
 
 void Monitor::forget_runs() {
-  lifetimes_.clear();
+  // Every call with an engine has lifetimes, and making them ready takes 2 ms on a graph of a million
+  // vertices.
+  const bool few = lifetimes_.partitions() == 1 && lifetimes_.of_partition(0).size() <= 2 * kFewUpdates;
+  if (run_matcher_ == nullptr || !few) lifetimes_.clear();
   for (Worker& worker : workers_) {
     worker.share = {};
     worker.rows.clear();
@@ -126,7 +129,7 @@ void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int th
     match_elsewhere(run, threads, pass);
   gather(first, threads, pass);
   graph_.advance(1);
-  for_each_partition(threads, run.size() < kFewUpdates ? 1 : threads, pass.watch,
+  for_each_partition(bulk_.partitions(), threads, pass.watch,
                      [&](int partition, Watch&) { bulk_.take_gone(partition); });
   bulk_.finish();
   note_bulk();
@@ -185,6 +188,7 @@ void Monitor::add_in_slices(std::span<const Update> updates, int slices, bool pu
 
 // Inserts every edge that exists at any time of the run and concerns a plan.
 void Monitor::write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass) {
+  if (run.size() < kFewUpdates) threads = 1;
   run_gates_.assign(run.size(), 0);
   const int writers = run.size() < kFewUpdates ? 1 : threads;
   add_in_slices(
@@ -202,7 +206,7 @@ void Monitor::write_run(std::span<const Update> run, int threads, bool puts_off,
   for_each_partition(threads, writers, pass.watch, [&](int partition, Watch& watch) {
     bulk_.forward(partition, [&] { return watch.keep_going(); });
   });
-  for_each_partition(threads, writers, pass.watch, [&](int partition, Watch& watch) {
+  for_each_partition(threads, threads, pass.watch, [&](int partition, Watch& watch) {
     bulk_.backward(partition, [&] { return watch.keep_going(); });
     lifetimes_.fill(partition, bulk_.ends(partition));
   });

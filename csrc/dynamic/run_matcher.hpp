@@ -11,7 +11,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "common/large_pages.hpp"
 #include "dynamic/lifetimes.hpp"
@@ -38,11 +37,15 @@ struct Root {
 static_assert(sizeof(Root) == 4 * sizeof(std::uint32_t));
 
 struct Run {
-  Unwritten<RunEnd> ends;                        // sorted by vertex, class, neighbour and time
-  std::shared_ptr<const Unwritten<Root>> roots;  // by moment, then in the order of the plans of its gate
-  std::vector<std::uint8_t> positive;            // by root: whether matches appear
-  bool one_change;                               // all updates are one change
-  std::size_t updates;
+  Unwritten<RunEnd> ends{0};            // sorted by vertex, class, neighbour and time
+  Unwritten<Root> roots{0};             // by moment, then in the order of the plans of its gate
+  Unwritten<std::uint8_t> positive{0};  // by root: whether the effect is that matches appear
+  bool one_change = false;              // all updates are one change
+  std::size_t updates = 0;
+  int threads = 1;  // that may work on it at once
+
+  std::span<const RunEnd> all_ends() const { return {ends.data(), ends.size()}; }
+  std::span<const Root> all_roots() const { return {roots.data(), roots.size()}; }
 };
 
 // The matches of a run. Numbers have two words, the low one first, and are without the plan's multiplier.
@@ -65,7 +68,8 @@ class RunMatcher {
  public:
   virtual ~RunMatcher() = default;
   // Calls use(matches) once; the spans are valid until it returns. Throws Stopped if `watch` says so.
-  virtual void match(Run run, Watch& watch, const std::function<void(const RunMatches&)>& use) = 0;
+  virtual void match(const std::shared_ptr<const Run>& run, Watch& watch,
+                     const std::function<void(const RunMatches&)>& use) = 0;
 };
 
 }  // namespace motiflux::dynamic

@@ -1,6 +1,7 @@
 // Threads of one call, of which the calling one handles signals all the time.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -63,11 +64,11 @@ void with_others(int threads, Watch& watch, Body&& body) {
   });
 }
 
-// Calls body(partition, watch) for each partition.
+// Calls body(partition, watch) for each partition, on up to `threads` threads.
 template <class Body>
 void for_each_partition(int partitions, int threads, Watch& watch, Body&& body) {
   std::atomic<int> next{0};
-  with_others(threads, watch, [&](int, Watch& guarded) {
+  with_others(std::clamp(partitions, 1, threads), watch, [&](int, Watch& guarded) {
     for (int partition; (partition = next.fetch_add(1)) < partitions;) body(partition, guarded);
   });
 }

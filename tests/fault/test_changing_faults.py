@@ -11,7 +11,7 @@ import pytest
 import motiflux as mf
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing import engine as engines
-from motiflux.gpu.changing.rows import SlackRows
+from motiflux.gpu.changing.rows import RunOfRows, SlackRows
 from motiflux.gpu.changing.search import RunSearch
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="its monitor has no copy on a device")
@@ -19,11 +19,11 @@ pytestmark = pytest.mark.devices("emulated", "cuda", reason="its monitor has no 
 FULL = DeviceMemoryError("a test", 2, 1, "wait")
 PATTERNS = ["(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)"]
 STAGES: dict[str, tuple[Any, str]] = {
-    "rows are placed": (SlackRows, "place"),
+    "rows are placed": (SlackRows, "changes"),
     "rows are written": (engines, "write"),
     "updates are counted": (RunSearch, "count"),
     "updates are listed": (RunSearch, "list"),
-    "rows are settled": (SlackRows, "settled"),
+    "rows are settled": (RunOfRows, "settle_args"),
 }
 
 

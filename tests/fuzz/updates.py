@@ -6,7 +6,7 @@ import argparse
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, pairwise
 from pathlib import Path
@@ -28,6 +28,10 @@ STATUS_UPDATES = 100_000
 INTERRUPTED = 130
 
 
+Feed = Callable[[mf.Monitor, Stream, np.random.Generator], Iterator[mf.Delta]]
+"""How updates come to a monitor."""
+
+
 class DifferenceError(Exception):
     """What differed, and after which update of the stream."""
 
@@ -38,21 +42,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--updates", type=int, default=UPDATES, help="end after so many")
     parser.add_argument("--seed", type=int, default=None, help="of what is drawn; default: from the clock")
     parser.add_argument("--stream", type=int, default=None, help="run this stream of the seed alone")
+    parser.add_argument("--length", type=int, default=OF_A_STREAM, help="updates of a stream")
+    parser.add_argument("--device", default="cpu", help="where updates are matched, as for a Monitor")
     given = parser.parse_args(arguments)
     seed = int(time.time()) if given.seed is None else given.seed
     print(f"fuzz of streams: seed={seed}", flush=True)
     done = recounts = 0
     try:
         for number in count() if given.stream is None else [given.stream]:
-            updates = OF_A_STREAM if given.stream is not None else min(OF_A_STREAM, given.updates - done)
-            recounts += run_stream(seed, number, updates)
+            updates = given.length if given.stream is not None else min(given.length, given.updates - done)
+            recounts += run_stream(seed, number, updates, given.device)
             done += updates
-            if done % STATUS_UPDATES == 0:
+            if done % STATUS_UPDATES < updates:
                 print(f"{done:,} updates, {recounts:,} counts compared", flush=True)
             if done >= given.updates:
                 break
     except DifferenceError as difference:
         again = f"scripts/fuzz_streams.py --seed {seed} --stream {number}"
+        again += f" --length {updates}" if updates != OF_A_STREAM else ""
+        again += f" --device {given.device}" if given.device != "cpu" else ""
         print(f"differs: {difference}; again: {again}", flush=True)
         return 1
     except KeyboardInterrupt:
@@ -61,8 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def run_stream(seed: int, number: int, updates: int) -> int:
+def run_stream(seed: int, number: int, updates: int, device: str = "cpu") -> int:
     """Apply one stream; return how many counts were compared.
+
+    With another device than the CPU, each update's matches are compared with the CPU's too.
 
     Raises
     ------
@@ -82,10 +92,17 @@ def run_stream(seed: int, number: int, updates: int) -> int:
         stream.graph(+edges, vertices=present(stream)),
         stream.patterns,
         duplicates=stream.duplicates,
+        device=device,
         **stream.options(),
         **options,
     ) as monitor:
-        for delta in fed(monitor, stream, random):
+        again = np.random.default_rng([seed, number, 1]), np.random.default_rng([seed, number, 1])
+        here = None if device == "cpu" else beside(stream, options, fed, again[1])
+        for delta in fed(monitor, stream, again[0]):
+            if here is not None and told(delta) != (expected := told(next(here))):
+                raise DifferenceError(
+                    f"{told(delta)} is {expected} on the CPU, before {done:,} updates {drawn}"
+                )
             done += delta.updates
             for _ in range(delta.updates):
                 edges = next(states)
@@ -101,6 +118,22 @@ def run_stream(seed: int, number: int, updates: int) -> int:
         if done != updates or edges_of(monitor.snapshot()) != +edges:
             raise DifferenceError(f"the graph after {done:,} updates {drawn}")
     return compared
+
+
+def beside(
+    stream: Stream, options: dict[str, Any], fed: Feed, random: np.random.Generator
+) -> Iterator[mf.Delta]:
+    """Give what a monitor on the CPU says of the same calls."""
+    graph = stream.graph(stream.first, vertices=present(stream))
+    with mf.Monitor(
+        graph, stream.patterns, duplicates=stream.duplicates, **stream.options(), **options
+    ) as monitor:
+        yield from fed(monitor, stream, random)
+
+
+def told(delta: mf.Delta) -> list[tuple[int, int, list[int], list[int]]]:
+    """Return what a delta says of its patterns."""
+    return [(one.positive, one.negative, one.updates.tolist(), one.matches.tolist()) for one in delta]
 
 
 def present(stream: Stream) -> int:

@@ -16,6 +16,8 @@
 
 #include "check.hpp"
 #include "common/parallel.hpp"
+#include "dynamic/changed_rows.hpp"
+#include "dynamic/divided_roots.hpp"
 #include "dynamic/flat_map.hpp"
 #include "dynamic/monitor.hpp"
 
@@ -279,13 +281,14 @@ class Elsewhere : public dynamic::RunMatcher {
  public:
   explicit Elsewhere(bool listed) : listed_(listed) {}
 
-  void match(dynamic::Run run, dynamic::Watch& watch,
+  void match(const std::shared_ptr<const dynamic::Run>& given, dynamic::Watch& watch,
              const std::function<void(const dynamic::RunMatches&)>& use) override {
-    const std::span ends(run.ends.data(), run.ends.size());
+    const dynamic::Run& run = *given;
+    const std::span<const dynamic::RunEnd> ends = run.all_ends();
     CHECK(std::ranges::is_sorted(ends, {}, [](const dynamic::RunEnd& end) {
       return std::tuple(end.vertex, end.of, end.neighbor, end.first);
     }));
-    const std::span roots(run.roots->data(), run.roots->size());
+    const std::span<const dynamic::Root> roots = run.all_roots();
     CHECK(roots.size() == run.positive.size());
     CHECK(std::ranges::is_sorted(roots, {}, &dynamic::Root::moment));
     lives_.clear();
@@ -294,6 +297,7 @@ class Elsewhere : public dynamic::RunMatcher {
       lives_[end.vertex].push_back(end);
       if (end.fresh == 0) CHECK(--rows_[end.vertex][end.neighbor] >= 0);
     }
+    plan_rows(given, watch);
     std::vector<std::uint64_t> totals;
     std::vector<Vertex> rows;
     for (std::uint32_t number = 0; number < roots.size(); ++number) {
@@ -306,6 +310,11 @@ class Elsewhere : public dynamic::RunMatcher {
     }
     for (const dynamic::RunEnd& end : ends)
       if (end.last == dynamic::Lifetimes::kForever) ++rows_[end.vertex][end.neighbor];
+    for (const auto& [vertex, neighbors] : rows_) {
+      std::int64_t size = 0;
+      for (const auto& [neighbor, edges] : neighbors) size += edges;
+      CHECK(sizes_[vertex] == size && size <= capacities_[vertex]);
+    }
     if (listed_)
       use({{}, {}, rows, 4});
     else
@@ -313,6 +322,28 @@ class Elsewhere : public dynamic::RunMatcher {
   }
 
  private:
+  // Plans the run as for a device.
+  void plan_rows(const std::shared_ptr<const dynamic::Run>& run, dynamic::Watch& watch) {
+    const std::size_t vertices = run->all_ends().back().vertex + std::size_t{1};
+    if (sizes_.size() < vertices)
+      for (auto* column : {&sizes_, &capacities_}) column->resize(vertices);
+    addresses_.resize(sizes_.size());
+    const dynamic::PlacesOfRows places{addresses_, sizes_, capacities_};
+    dynamic::ChangedRows changed(run, {Way::kEither, false, {}, true}, places, 64, watch);
+    CHECK(changed.sums().changes == run->ends.size());
+    std::vector<std::byte> block(changed.layout().size);
+    changed.write({block.data(), 1 << 20, 1 << 30, 1 << 10}, places, watch);
+    const dynamic::Manner manner = listed_ ? dynamic::Manner::kListed : dynamic::Manner::kCounted;
+    dynamic::DividedRoots divided(run, std::vector(1, manner), watch);
+    CHECK((listed_ ? divided.listed().size() : divided.counted()) == run->roots.size());
+    std::vector<dynamic::SearchRoot> counted(divided.counted()), listed(divided.listed().size());
+    divided.write_counted(counted, watch);
+    divided.write_listed(listed);
+    const auto& all = listed_ ? listed : counted;
+    for (std::size_t number = 0; number < all.size(); ++number)
+      CHECK(all[number].moment == run->all_roots()[number].moment + 1);
+  }
+
   std::set<Vertex> row(Vertex vertex, dynamic::Moment moment) {
     std::set<Vertex> found;
     for (const auto& [neighbor, edges] : rows_[vertex])
@@ -324,6 +355,8 @@ class Elsewhere : public dynamic::RunMatcher {
 
   bool listed_;
   std::map<Vertex, std::map<Vertex, int>> rows_;
+  std::vector<std::uint64_t> addresses_;
+  std::vector<std::int64_t> sizes_, capacities_;
   std::map<Vertex, std::vector<dynamic::RunEnd>> lives_;
 };
 

@@ -207,6 +207,18 @@ class TestCalls:
         assert not delta.complete
         assert edges_of(monitor) == before
 
+    def test_time_that_is_up_ends_the_planning_of_a_run(self) -> None:
+        def plan(run: _native.Run) -> None:
+            time.sleep(0.03)
+            _native.DividedRoots(run, np.zeros(9, np.uint8))
+            pytest.fail("the planning went on")
+
+        monitor = with_callback(plan)
+        before = edges_of(monitor)
+        delta = monitor.apply([("+", 0, 2)], timeout=0.02)
+        assert not delta.complete
+        assert edges_of(monitor) == before
+
     @pytest.mark.parametrize("returned", [None, "matches", "an error"])
     def test_ctrl_c_leaves_the_graph(self, returned: str | None) -> None:
         def wait(run: _native.Run) -> Any:

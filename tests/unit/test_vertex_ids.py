@@ -21,14 +21,16 @@ TEXT = st.text(st.characters(exclude_characters="\0"), max_size=4)
 NO_CODE = 2**32 - 1
 
 
-def numbered(ids: GrowingIds, rows: list[tuple[Any, Any]]) -> tuple[list[int], list[int], int]:
+def numbered(
+    ids: GrowingIds, rows: list[tuple[Any, Any]], threads: int = 1
+) -> tuple[list[int], list[int], int]:
     """Number the ends of updates; return them and the number of self-loops."""
     monitor = _native.Monitor(False, True)
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     if columns[0].dtype.kind == "U":
-        found = ids.native.number_strings(monitor, *map(code_points, columns), None, None, NO_CODE)
+        found = ids.native.number_strings(monitor, *map(code_points, columns), None, None, NO_CODE, threads)
     else:
-        found = ids.native.number_integers(monitor, *columns, None, None, NO_CODE)
+        found = ids.native.number_integers(monitor, *columns, None, None, NO_CODE, threads)
     assert found is not None
     return found[0].tolist(), found[1].tolist(), found[3]
 
@@ -140,3 +142,21 @@ def test_an_interrupt_stops_numbering_and_leaves_nothing(text: bool) -> None:
         assert monitor.num_vertices == monitor.num_edges == 0
         assert monitor.kinds()["ids"] is None
         assert monitor.apply([("+", 3, 4)])[0].net == 2
+
+
+@pytest.mark.parametrize("strings", [False, True])
+@pytest.mark.parametrize("special", ["", "new", "self-loop"])
+def test_threads_number_many_ids_as_one_does(special: str, strings: bool) -> None:
+    rng = np.random.default_rng(4)
+    sources = rng.integers(0, 500, 150_000)
+    targets = (sources + 1 + rng.integers(0, 400, len(sources))) % 500
+    if special == "new":
+        targets[140_000] = 7000
+    elif special == "self-loop":
+        targets[140_000] = sources[140_000]
+    columns = [column.astype("U") if strings else column for column in (sources, targets)]
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    known = rng.permutation(500)
+    alone, together = (GrowingIds(known.astype("U") if strings else known) for _ in range(2))
+    assert numbered(alone, rows) == numbered(together, rows, threads=3)
+    assert alone.all().tolist() == together.all().tolist()

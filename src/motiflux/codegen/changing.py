@@ -15,13 +15,15 @@ _u8, _u16, _u32, _u64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes
 
 FOREVER = 2**32 - 1
 """``view::Life::kForever``."""
-SPANS_OF_TIMED = 2
+SPANS_OF_TIMED = 3
 """``match::kSpansOfTimed``."""
 MERGE_ENTRY, SETTLE_ENTRY = "motiflux_merge", "motiflux_settle"
 LANES = (8, 32)
 """Numbers of lanes of a group, for short rows and for others."""
 
-ROW = np.dtype([("neighbors", "<u8"), ("lives", "<u8"), ("size", "<u4"), ("unused", "<u4")])
+ROW = np.dtype(
+    [("neighbors", "<u8"), ("lives", "<u8"), ("moments", "<u8"), ("size", "<u4"), ("changes", "<u4")]
+)
 """``view::ChangingRow``."""
 ROWS = np.dtype([("rows", "<u8"), ("repeats", "<u4"), ("unused", "<u4")])
 """``view::ChangingRows``."""
@@ -40,6 +42,7 @@ TOUCHED = np.dtype(
         ("lives", "<u8"),
         ("after", "<u8"),
         ("changes", "<u8"),
+        ("moments", "<u8"),
         ("positions", "<u8"),
         ("vertex", "<u4"),
         ("old_size", "<u4"),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import MERGE_ENTRY, ROOT, ROWS, SETTLE_ENTRY, write_source
+from motiflux.codegen.changing import MERGE_ENTRY, ROOT, ROWS, SETTLE_ENTRY, WriteArgs, write_source
 from motiflux.device import Buffer, Kernel
 from motiflux.gpu.changing.memory import Parcel, Room, Staging
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
@@ -18,7 +18,7 @@ from motiflux.gpu.changing.search import RunSearch, Searched
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import SearchJob
 
-_PLAN, _FIRST, _SECOND, _MOMENT = range(4)
+_PLAN, _FIRST, _SECOND = range(3)
 """Columns of the roots of a run."""
 _PAIR = 2
 """Levels of a plan whose matches are the changed edges themselves."""
@@ -156,29 +156,30 @@ class ChangingEngine:
         self._accelerator.device.use()
         self._has_matched = True
         begun = time.perf_counter()
-        roots, listed, pairs = self._split(run, table)
+        roots = _native.DividedRoots(run, table.manners)
         with SearchJob(self._accelerator, "searches", budget=self._budget) as job:
-            written = self._write(job, run, native, table, (roots, listed))
-            addresses, runs, kernels = written
+            kernels = self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
+            addresses, runs, settling = self._write(job, run, table, roots, kernels[MERGE_ENTRY])
             searched = self._searched(native, table, runs)
             written_at = time.perf_counter()
             totals: NDArray[np.uint64] | None = None
             counted: NDArray[np.uint64] | None = None
             slots = _slots(run, table)
-            if len(roots):
-                counted = self._search.count(job, searched, (addresses[0], len(roots)), slots, run.keep_going)
+            if roots.num_counted:
+                some = addresses[0], roots.num_counted
+                counted = self._search.count(job, searched, some, slots, run.keep_going)
                 if counted is None:
                     return None
             totals = np.zeros((slots, 2), np.uint64) if counted is None else counted
-            rows = self._listed(job, run, searched, (addresses[1], listed))
+            rows = self._listed(job, run, searched, (addresses[1], roots.listed))
             if rows is None:
                 return None
             found_at = time.perf_counter()
-            for slack, changed, settle in runs:
-                write(job.stream, kernels[SETTLE_ENTRY], settle)
-                slack.settled(changed)
+            for args in settling:
+                write(job.stream, kernels[SETTLE_ENTRY], args)
             job.stream.wait()
-        answer = self._answer(run, table, totals, rows, pairs)
+        self._staging.sent()
+        answer = self._answer(run, table, totals, rows, roots.matches)
         self.spent = {
             "write_seconds": written_at - begun,
             "search_seconds": found_at - written_at,
@@ -186,85 +187,56 @@ class ChangingEngine:
         }
         return answer
 
-    def _split(
-        self, run: _native.Run, table: PlanTable
-    ) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.int64]]:
-        """Return the roots to count, to list, and the numbers of those whose matches are the edges."""
-        found = run.roots
-        levels, listed = table.levels[found[:, _PLAN]], table.listed[found[:, _PLAN]]
-        searched = levels > _PAIR
-
-        def packed(chosen: NDArray[np.bool_], slots: NDArray[Any]) -> NDArray[np.void]:
-            numbers = np.flatnonzero(chosen)
-            some = found[numbers]
-            roots = np.empty(len(numbers), ROOT)
-            roots["plan"], roots["vertices"] = some[:, _PLAN], some[:, _FIRST : _SECOND + 1]
-            roots["moment"], roots["slot"] = some[:, _MOMENT] + 1, slots[numbers]
-            return roots
-
-        numbers = np.arange(len(found), dtype=np.uint32)
-        slots = _PAIR * found[:, _PLAN] + run.positive if run.one_change else numbers
-        counting = packed(searched & ~listed, slots)
-        listing = packed(searched & listed, numbers)
-        return counting, listing, np.flatnonzero(~searched)
-
     def _write(
         self,
         job: SearchJob,
         run: _native.Run,
-        native: _native.Monitor,
         table: PlanTable,
-        roots: tuple[NDArray[np.void], ...],
-    ) -> tuple[list[int], list[tuple[SlackRows, RunOfRows, Any]], dict[str, Kernel]]:
+        roots: _native.DividedRoots,
+        merge: Kernel,
+    ) -> tuple[list[int], list[RunOfRows], list[WriteArgs]]:
         """Upload a run and write its changes into rows; return where the roots are, and what to settle."""
-        stream, device = job.stream, self._accelerator
-        kernels = dict(device.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY)))
+        stream, native = job.stream, self._native
+        assert native is not None
         before = [(rows.headers, rows.repeats) for rows in self._rows.values()]
         self._find_classes(native)
-        ends = run.ends
-        changed: list[tuple[SlackRows, RunOfRows]] = []
         for rows in self._rows.values():
             rows.cover(stream, native.num_vertices)
-            if (changes := rows.changes(ends)) is not None:
-                rows.place(changes)
-                changed.append((rows, changes))
         if before != [(rows.headers, rows.repeats) for rows in self._rows.values()]:
             self._upload_tables(native, table, stream)
-        memory = self._memory.of(max(1, sum(changes.nbytes for _, changes in changed)), stream)
+        changed = [changes for rows in self._rows.values() if (changes := rows.changes(run)) is not None]
+        memory = self._memory.of(max(1, sum(changes.nbytes for changes in changed)), stream)
         parcel = Parcel()
-        places = [parcel.add(some) for some in roots]
-        at, waiting = memory.address, []
-        for rows, changes in changed:
-            waiting.append((rows, changes, changes.pack(parcel, at)))
+        sizes = [ROOT.itemsize * number for number in (roots.num_counted, len(roots.listed))]
+        at_roots = parcel.reserve(sum(sizes), lambda to, _: roots.write(to[: sizes[0]], to[sizes[0] :]))
+        places, at = [], memory.address
+        for changes in changed:
+            places.append(changes.pack(parcel, at))
             at += changes.nbytes
         arrays: Buffer = self._arrays.of(max(1, parcel.nbytes), stream)
-        settling, merging = [], []
-        for rows, changes, complete in waiting:
-            touched, merged, settled = complete(arrays.address)
-            merging.append(rows.write_args(touched, *merged))
-            settling.append((rows, changes, rows.write_args(touched, *settled)))
         parcel.send(stream, arrays, self._staging)
-        for args in merging:
-            write(stream, kernels[MERGE_ENTRY], args)
-        return [arrays.address + place for place in places], settling, kernels
+        starts = [arrays.address + place for place in places]
+        for changes, start in zip(changed, starts, strict=True):
+            write(stream, merge, changes.merge_args(start))
+        settling = [changes.settle_args(start) for changes, start in zip(changed, starts, strict=True)]
+        first = arrays.address + at_roots
+        return [first, first + sizes[0]], changed, settling
 
-    def _searched(
-        self, native: _native.Monitor, table: PlanTable, runs: list[tuple[SlackRows, RunOfRows, Any]]
-    ) -> Searched:
-        longest = [rows.longest for rows in self._rows.values()] + [run.longest for _, run, _ in runs]
+    def _searched(self, native: _native.Monitor, table: PlanTable, runs: list[RunOfRows]) -> Searched:
+        longest = [rows.longest for rows in self._rows.values()] + [run.longest for run in runs]
         plans, table_of_rows = self._tables_at
         return Searched(
             plans,
             table_of_rows,
-            int(table.levels.max(initial=_PAIR + 1)),
+            table.most_levels,
             table.most_spans,
             max(longest, default=1),
-            max((rows.mean for rows in self._rows.values()), default=1.0),
+            max((rows.typical for rows in self._rows.values()), default=1.0),
             native.num_vertices,
         )
 
     def _listed(
-        self, job: SearchJob, run: _native.Run, searched: Searched, roots: tuple[int, NDArray[np.void]]
+        self, job: SearchJob, run: _native.Run, searched: Searched, roots: tuple[int, NDArray[np.uint32]]
     ) -> NDArray[np.uint32] | None:
         """Return the rows of a run, with the numbers of their roots in the run; None if it was stopped."""
         address, listed = roots
@@ -272,7 +244,7 @@ class ChangingEngine:
             return np.empty((0, 1 + searched.most_levels), np.uint32)
         found = self._search.list(job, searched, (address, len(listed)), run.keep_going)
         if found is not None:
-            found[:, 0] = listed["slot"][found[:, 0]]
+            found[:, 0] = listed[found[:, 0]]
         return found
 
     def _answer(
@@ -281,7 +253,7 @@ class ChangingEngine:
         table: PlanTable,
         totals: NDArray[np.uint64],
         rows: NDArray[np.uint32],
-        pairs: NDArray[np.int64],
+        pairs: NDArray[np.uint32],
     ) -> Found:
         """Add the matches that are the changed edges themselves."""
         if len(pairs):
@@ -325,7 +297,7 @@ class ChangingEngine:
 
 def _slots(run: _native.Run, table: PlanTable) -> int:
     """Return the number of totals: by plan and sign of one change, else by root."""
-    return 2 * len(table.levels) if run.one_change else len(run.roots)
+    return 2 * len(table.levels) if run.one_change else run.num_roots
 
 
 def open_update_engine(device: str, *, gpu_memory: int | None = None) -> ChangingEngine:

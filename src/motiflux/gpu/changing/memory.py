@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from motiflux.device import Buffer, Device, HostBuffer, Stream
 
 _ALIGNMENT = 16
 _GROWTH = 1.25
+_MOST_PINNED = 32 << 20
+"""Larger uploads come once, so pinning and clearing their memory would take longer than they gain by it."""
 
 
 class Room:
@@ -48,43 +51,64 @@ class Room:
         self._buffer = None
 
 
+Fill = Callable[[NDArray[np.uint8], int], object]
+"""Writes bytes of a parcel, which will be at this address of the device."""
+
+
 class Parcel:
     """Arrays that are uploaded together, by one copy from pinned memory."""
 
     def __init__(self) -> None:
-        self._arrays: list[tuple[int, NDArray[Any]]] = []
+        self._parts: list[tuple[int, int, Fill]] = []
         self.nbytes = 0
 
     def add(self, array: NDArray[Any]) -> int:
         """Add a contiguous array; return its place in the parcel, in bytes. It may change until `send`."""
+
+        def copy(to: NDArray[np.uint8], address: int) -> None:
+            to[:] = array.reshape(-1).view(np.uint8)
+
+        return self.reserve(array.nbytes, copy)
+
+    def reserve(self, nbytes: int, fill: Fill) -> int:
+        """Add bytes that `send` has filled in the pinned memory itself; return their place."""
         place = self.nbytes
-        self._arrays.append((place, array))
-        self.nbytes += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+        self._parts.append((place, nbytes, fill))
+        self.nbytes += -(-nbytes // _ALIGNMENT) * _ALIGNMENT
         return place
 
     def send(self, stream: Stream, to: Buffer, by: Staging) -> None:
         """Upload all arrays to the start of a buffer."""
-        words = by.of(self.nbytes)
-        for place, array in self._arrays:
-            words[place : place + array.nbytes] = array.reshape(-1).view(np.uint8)
-        stream.upload(to, words)
+        memory = by.of(self.nbytes)
+        for place, nbytes, fill in self._parts:
+            fill(memory[place : place + nbytes], to.address + place)
+        stream.upload(to, memory)
 
 
 class Staging:
-    """Pinned host memory that uploads go through, one after another."""
+    """Host memory that uploads go through, one after another: pinned, unless it is large."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._memory: HostBuffer | None = None
+        self._large: NDArray[np.uint8] | None = None
 
     def of(self, nbytes: int) -> NDArray[np.uint8]:
         """Return memory of this size; the copy from it must be done before the next call."""
+        self._large = None
+        if nbytes > _MOST_PINNED:
+            self._large = np.empty(nbytes, np.uint8)
+            return self._large
         if self._memory is None or len(self._memory.array) < nbytes:
             self._memory = None
             wanted = max(1 << 16, int(_GROWTH * nbytes))
             self._memory = self._device.allocate_host(wanted, "updates on their way to the device")
         return self._memory.array[:nbytes]
 
+    def sent(self) -> None:
+        """Free large memory; the copy from it is done."""
+        self._large = None
+
     def release(self) -> None:
         """Free the memory."""
-        self._memory = None
+        self._memory = self._large = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from motiflux.codegen.changing import ChangingPlan, ChangingSource, TailPart
 from motiflux.codegen.layout import Span, StepShape
 
 _NONE = -1
+COUNTED, LISTED, IS_MATCH = range(3)
+"""How matches of a root are found: by a search that counts, by one that lists, or the edge is the match."""
+_PAIR = 2
+"""Levels of a plan whose matches are the changed edges themselves."""
 RowsName = tuple[int, int]
 """Rows: the number of their target in the native monitor, and the direction."""
 
@@ -40,6 +45,17 @@ class PlanTable:
     most_spans: int
     steps: Sequence[Any]
     tails: Sequence[Any]
+
+    @cached_property
+    def manners(self) -> NDArray[np.uint8]:
+        """How the matches of each plan are found: `COUNTED`, `LISTED` or `IS_MATCH`."""
+        searched = np.where(self.listed, LISTED, COUNTED)
+        return np.where(self.levels > _PAIR, searched, IS_MATCH).astype(np.uint8)
+
+    @cached_property
+    def most_levels(self) -> int:
+        """The most levels of a plan, at least those of a search."""
+        return int(self.levels.max(initial=_PAIR + 1))
 
     @property
     def lists(self) -> set[int]:

@@ -24,7 +24,7 @@ from motiflux.request.deadline import moments
 _LINE_WORDS = 32
 _MOST_CHUNK, _CHUNKS_PER_GROUP = 32, 8
 _SHORT_ROWS = 16.0
-"""Mean length of rows below which a group has few lanes."""
+"""Length of a typical row below which a group has few lanes."""
 _FIRST_LEVEL = 2
 """The first level that is searched: an update matches the two before."""
 _FIRST_ROWS, _MOST_ROWS = 1 << 20, 64 << 20
@@ -41,8 +41,8 @@ class Searched:
         Addresses of the plans and of the table of rows.
     most_levels, most_spans
         Most levels of a plan, and most sets that a step intersects.
-    longest, mean
-        Longest row, in entries, and mean length.
+    longest, typical
+        Longest row, in entries, and the row that an entry is in on average.
     vertices
         Number of vertices.
     """
@@ -52,7 +52,7 @@ class Searched:
     most_levels: int
     most_spans: int
     longest: int
-    mean: float
+    typical: float
     vertices: int
 
 
@@ -148,7 +148,7 @@ class RunSearch:
 
     def _set_up(self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int]) -> ChangingArgs:
         address, count = roots
-        lanes = 8 if searched.mean < _SHORT_ROWS else 32
+        lanes = 8 if searched.typical < _SHORT_ROWS else 32
         kernel = self._accelerator.kernel(changing_source(goal, lanes, None))
         argument = ChangingArgs()
         plan, task = argument.plan, argument.task

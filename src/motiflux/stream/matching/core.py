@@ -86,7 +86,7 @@ class Core:
         self._engine = placement.open()
         self._call: Call | None = None
         self._base = graph
-        self._numbering = Numbering(graph, options.clock())
+        self._numbering = Numbering(graph, options.clock(), threads)
         self._native = loaded(graph, count_copies=options.count_copies, threads=threads)
         self._native_terms: _native.Terms | None = None
         # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.

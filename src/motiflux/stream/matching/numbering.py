@@ -66,9 +66,12 @@ class Numbering:
         As it is at the start.
     clock
         Reads the moments of updates.
+    threads
+        Threads that number many updates.
     """
 
-    def __init__(self, graph: Graph, clock: Clock) -> None:
+    def __init__(self, graph: Graph, clock: Clock, threads: int) -> None:
+        self._threads = threads
         self.ids = GrowingIds(graph.vertex_ids)
         self.vertex_labels = GrowingLabels(graph.vertex_label_table, in_use=graph.num_vertices > 0)
         self.edge_labels = GrowingLabels(graph.edge_label_table, in_use=graph.num_edges > 0)
@@ -232,7 +235,7 @@ class Numbering:
             ends = (code_points(ends[0]), code_points(ends[1]))
         else:
             number = self.ids.native.number_integers
-        found = number(native, *ends, kept, named, unlabelled)
+        found = number(native, *ends, kept, named, unlabelled, self._threads)
         if found is None:
             raise GraphError(f"expected at most {MAX_VERTICES:,} vertices, found more")
         sources, targets, origin, self_loops, added, codes, conflict = found

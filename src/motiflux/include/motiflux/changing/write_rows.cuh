@@ -1,7 +1,7 @@
 // Writing the changes of a run into rows: before the run is matched, and after it.
 //
-// The host decides where rows go (gpu/changing/rows.py); these kernels move entries. A warp takes a piece of a
-// touched row.
+// The host decides where rows go (gpu/changing/rows.py); these kernels move entries. A warp takes a piece of
+// a touched row.
 //
 //   merge     old row, changes  ->  all entries of the run with their lifetimes, in memory of the run
 //   settle    these entries     ->  those that live for ever, in the row's place
@@ -26,9 +26,10 @@ struct TouchedRow {
   const std::uint32_t* old;
   std::uint32_t* neighbors;  // all entries of the run
   view::Life* lives;
-  std::uint32_t* after;         // the entries that stay
+  std::uint32_t* after;  // the entries that stay
   const Change* changes;
-  std::uint32_t* positions;     // of the changes, among all entries
+  const std::uint32_t* moments;  // of these changes: ChangingRow::moments
+  std::uint32_t* positions;      // of the changes, among all entries
   std::uint32_t vertex;
   std::uint32_t old_size;
   std::uint32_t change_count;
@@ -68,9 +69,8 @@ MOTIFLUX_DEVICE std::uint32_t change_from(const TouchedRow& row, std::uint32_t n
 MOTIFLUX_DEVICE void merge_old(const TouchedRow& row, std::uint32_t entry) {
   const std::uint32_t neighbor = row.old[entry];
   const std::uint32_t from = change_from(row, neighbor);
-  const std::uint32_t fresh = from < row.change_count
-                                  ? row.changes[from].fresh_before
-                                  : row.size - row.old_size;
+  const std::uint32_t fresh =
+      from < row.change_count ? row.changes[from].fresh_before : row.size - row.old_size;
   const std::uint32_t position = entry + fresh;
   view::Life life{0, view::Life::kForever};
   if (from < row.change_count && row.changes[from].neighbor == neighbor) {
@@ -108,7 +108,8 @@ MOTIFLUX_DEVICE void settle_entry(const TouchedRow& row, std::uint32_t entry) {
 template <class Write>
 MOTIFLUX_DEVICE void for_each_piece(const WriteArgs& args, Write&& write) {
   const std::uint32_t warps = blockDim.x / 32 * gridDim.x;
-  for (std::uint32_t at = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; at < args.piece_count; at += warps)
+  for (std::uint32_t at = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; at < args.piece_count;
+       at += warps)
     write(args.touched[args.pieces[at].row], args.pieces[at].first);
 }
 
@@ -119,7 +120,8 @@ MOTIFLUX_DEVICE void merge(const WriteArgs& args) {
     for (std::uint32_t entry = first + lane; entry < end; entry += 32) merge_old(row, entry);
     if (first > 0) return;
     for (std::uint32_t number = lane; number < row.change_count; number += 32) merge_fresh(row, number);
-    if (lane == 0) args.rows[row.vertex] = {row.neighbors, row.lives, row.size, 0};
+    if (lane == 0)
+      args.rows[row.vertex] = {row.neighbors, row.lives, row.moments, row.size, row.change_count};
   });
 }
 
@@ -128,7 +130,7 @@ MOTIFLUX_DEVICE void settle(const WriteArgs& args) {
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t end = first + args.piece_size < row.size ? first + args.piece_size : row.size;
     for (std::uint32_t entry = first + lane; entry < end; entry += 32) settle_entry(row, entry);
-    if (first == 0 && lane == 0) args.rows[row.vertex] = {row.after, nullptr, row.after_size, 0};
+    if (first == 0 && lane == 0) args.rows[row.vertex] = {row.after, nullptr, nullptr, row.after_size, 0};
   });
 }
 

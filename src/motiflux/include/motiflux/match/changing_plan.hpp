@@ -16,8 +16,8 @@ struct ChangingSource {
 
 // Levels of a tail that share one set: the number of ways to take them follows from its size.
 struct TailPart {
-  std::uint8_t level;   // any of them
-  std::uint8_t levels;  // how many
+  std::uint8_t level;                // any of them
+  std::uint8_t levels;               // how many
   std::uint8_t first_chain, chains;  // sizes of groups of mutually ordered levels
 };
 
@@ -92,6 +92,10 @@ class SelectedPlan {
   MOTIFLUX_DEVICE std::uint32_t levels() const { return plan_->level_count; }
   // The levels from here on are counted in closed form.
   MOTIFLUX_DEVICE std::uint32_t tail_start() const { return plan_->tail_start; }
+  // The levels from here on are not walked: those of the tail, or the last one.
+  MOTIFLUX_DEVICE std::uint32_t counted_from() const {
+    return plan_->tail_start < plan_->level_count ? plan_->tail_start : plan_->level_count - 1;
+  }
   MOTIFLUX_DEVICE std::uint32_t parts() const { return plan_->part_count; }
   MOTIFLUX_DEVICE const TailPart& part(std::uint32_t number) const { return plan_->parts[number]; }
   MOTIFLUX_DEVICE const std::uint8_t* chains(const TailPart& part) const {

@@ -13,6 +13,45 @@ class Counting : public EveryLevel {
  public:
   static constexpr bool kCountsTails = true;
 
+  // Of searches from updates: each lane has a waiting candidate of the last level that is walked, and counts
+  // the later levels alone. Returns the candidates that are done: those whose sets are short, or single rows.
+  template <class Search>
+  MOTIFLUX_DEVICE std::uint32_t count_alone(Search& search, std::uint32_t level) {
+    const auto& plan = search.plan();
+    const Lanes& lanes = search.lanes();
+    const Cursor& walk = search.cursor();
+    const bool waits = (walk.waiting >> lanes.lane() & 1) != 0;
+    const std::uint32_t mine = waits ? walk.base[walk.next - Lanes::kLanes + lanes.lane()] : 0;
+    const VertexAlso vertex{search.shared().levels, level, mine};
+    const std::uint32_t matched = bits_below(level + 1);
+    const bool has_tail = plan.tail_start() == level + 1;
+    const std::uint32_t parts = has_tail ? plan.parts() : 1;
+    std::uint64_t product = 1;
+    bool done = waits;
+    for (std::uint32_t number = 0; done && product != 0 && number < parts; ++number) {
+      const TailPart part =
+          has_tail ? plan.part(number) : TailPart{static_cast<std::uint8_t>(level + 1), 1, 0, 0};
+      const std::uint64_t size = plan.at(part.level, [&](const auto& step) {
+        return size_alone(step, search.shared().levels, vertex, step.shape().distinct & matched);
+      });
+      if (size == kTooLong) {
+        done = false;
+      } else if (part.levels == 1 || size < part.levels) {
+        done = high_product(product, size) == 0;
+        product = size < part.levels ? 0 : product * size;
+      } else {
+        const Ways ways = falling_factorial(size, part.levels, plan.chains(part), part.chains);
+        done = !ways.overflow && ways.number.high == 0 && high_product(product, ways.number.low) == 0;
+        product *= ways.number.low;
+      }
+      done = done && product <= kMostAlone;
+    }
+    if (done) found_ += product;
+    lanes.sync();
+    search.spend(parts);
+    return lanes.ballot(done);
+  }
+
   // Of searches from updates: all levels before the tail are matched. The product of the numbers of ways to
   // take the levels of each part.
   template <class Search>
@@ -50,7 +89,13 @@ class Counting : public EveryLevel {
       const bool one = shape.source_count + (shape.reuse != view::kNoReuse) == 1;
       if (!serves_once || (one && !Search::kChanging)) return false;
       const auto sets = search.gathered(step, search.bounds(shape.after, shape.before));
-      if (Search::kChanging && sets.is_set()) return false;
+      if constexpr (Search::kChanging) {
+        if (sets.has_size()) {
+          const std::uint64_t size = size_of(search, step, bits_below(search.last()));
+          if (search.lanes().leads()) found_ += size;
+          return true;
+        }
+      }
       search.spend(sets.shortest().size() / Lanes::kLanes);
       found_ += count_common(search.lanes(), sets,
                              [&](std::uint32_t candidate) { return search.accepts(step, candidate); });
@@ -110,26 +155,40 @@ class Counting : public EveryLevel {
   }
 
  private:
+  // The lanes' numbers are summed up before there are 2^24 of them.
+  static constexpr std::uint64_t kMostAlone = std::uint64_t{1} << 40;
+
+  // The vertices of levels, with the calling lane's own at `level`.
+  struct VertexAlso {
+    const LevelState* levels;
+    std::uint32_t level, vertex;
+    MOTIFLUX_DEVICE std::uint32_t operator()(std::uint32_t other) const {
+      return other == level ? vertex : levels[other].vertex;
+    }
+  };
+
   // The number of vertices that a level of a tail may take, in all lanes.
   template <class Search, class Step>
   MOTIFLUX_DEVICE std::uint64_t size_of(Search& search, const Step& step, std::uint32_t matched) {
     const view::StepShape& shape = step.shape();
     const std::uint32_t distinct = shape.distinct & matched;
     const auto sets = search.gathered(step, search.bounds(shape.after, shape.before));
-    const sets::Span walked = sets.shortest();
-    if (!sets.is_set()) {
-      search.spend(walked.size() / Lanes::kLanes);
+    if (!sets.has_size()) {
+      search.spend(sets.shortest().size() / Lanes::kLanes);
       return search.lanes().sum(count_common(search.lanes(), sets, [&](std::uint32_t candidate) {
         return rules::is_distinct(distinct, candidate, search.vertices());
       }));
     }
-    if (distinct == 0 || walked.size() == 0) return walked.size();
-    const std::uint64_t before = found_;
-    found_ = 0;
-    count_distinct(search, distinct, walked);
-    const std::uint64_t size = search.lanes().sum(found_);
-    found_ = before;
-    return size;
+    const std::uint64_t size = sets.spans[0].size_at(sets.moment);
+    if (distinct == 0 || size == 0) return size;
+    std::uint64_t taken = 0;
+    std::uint32_t turn = 0;
+    for_each_bit(distinct, [&](std::uint32_t level) {
+      if (turn++ % Lanes::kLanes == search.lanes().lane())
+        taken += sets.spans[0].contains(search.vertex(level), sets.moment) &&
+                 rules::is_first(distinct, level, search.vertices());
+    });
+    return size - search.lanes().sum(taken);
   }
 
   // The size of the list minus its vertices that are matched already: one lookup per matched vertex.

@@ -15,9 +15,9 @@ namespace motiflux::match {
 
 // Constants of a goal that ignores the levels before the last.
 struct EveryLevel {
-  static constexpr bool kEnters = false;      // whether enter() does anything
+  static constexpr bool kEnters = false;       // whether enter() does anything
   static constexpr bool kCountsTails = false;  // whether count_tail() counts the tails of plans
-  static constexpr bool kSharesLast = false;  // whether the last level's walk may be given to other groups
+  static constexpr bool kSharesLast = false;   // whether the last level's walk may be given to other groups
   template <class Search>
   MOTIFLUX_DEVICE bool enter(Search&, std::uint32_t) const {
     return true;
@@ -130,8 +130,12 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
         } else {
           cursor_.waiting = judge(place_.level, cursor_, cursor_.next);
           cursor_.next += Lanes::kLanes;
-          if (place_.level + 1 == last_ && cursor_.waiting != 0 && goal.take_strip(*this))
+          if constexpr (Plan::kChanging && Goal::kCountsTails) {
+            if (place_.level + 1 == plan_.counted_from() && cursor_.waiting != 0)
+              cursor_.waiting &= ~goal.count_alone(*this, place_.level);
+          } else if (place_.level + 1 == last_ && cursor_.waiting != 0 && goal.take_strip(*this)) {
             cursor_.waiting = 0;
+          }
         }
         return true;
       }

@@ -6,6 +6,7 @@
 
 #include "motiflux/match/changing_plan.hpp"
 #include "motiflux/match/state.hpp"
+#include "motiflux/rules/candidate.hpp"
 #include "motiflux/rules/order.hpp"
 
 namespace motiflux::match {
@@ -14,10 +15,24 @@ namespace motiflux::match {
 struct TimedSpan {
   sets::Span ids;
   const view::Life* lives;  // of each id; null: all live
-  bool repeats;             // whether ids may be equal although all live
+  // Of a whole row without repeats whose changed edge is seen; else null.
+  const std::uint32_t* moments;
+  std::uint32_t changes;
+  bool repeats;  // whether ids may be equal although all live
   bool hidden;
 
   MOTIFLUX_DEVICE bool is_clean() const { return lives == nullptr && !repeats; }
+  // Whether size_at() tells how many ids live.
+  MOTIFLUX_DEVICE bool has_size() const { return is_clean() || moments != nullptr; }
+
+  MOTIFLUX_DEVICE std::uint64_t size_at(std::uint32_t moment) const {
+    if (moments == nullptr) return ids.size();
+    const std::uint32_t* ends = moments + changes;
+    const std::uint32_t* begun = sets::lower_bound(moments, ends, std::uint64_t{moment} + 1);
+    const std::uint32_t* ended = sets::lower_bound(ends, ends + changes, moment);
+    return ids.size() - changes + static_cast<std::uint64_t>(begun - moments) -
+           static_cast<std::uint64_t>(ended - ends);
+  }
 
   MOTIFLUX_DEVICE bool lives_at(const std::uint32_t* id, std::uint32_t moment) const {
     if (lives == nullptr) return true;
@@ -43,8 +58,8 @@ struct TimedSpan {
   }
 };
 
-inline constexpr std::uint32_t kSpansOfTimed = 2;
-static_assert(sizeof(TimedSpan) == kSpansOfTimed * sizeof(sets::Span), "the host reserves this room");
+inline constexpr std::uint32_t kSpansOfTimed = 3;
+static_assert(sizeof(TimedSpan) <= kSpansOfTimed * sizeof(sets::Span), "the host reserves this room");
 
 // As match::Gathered.
 struct TimedSets {
@@ -55,6 +70,8 @@ struct TimedSets {
 
   MOTIFLUX_DEVICE sets::Span shortest() const { return spans[driver].ids; }
   MOTIFLUX_DEVICE bool is_set() const { return count == 1 && spans[0].is_clean(); }
+  // Whether the number of members is known without walking.
+  MOTIFLUX_DEVICE bool has_size() const { return count == 1 && spans[0].has_size(); }
 
   MOTIFLUX_DEVICE bool have(std::uint64_t entry, std::uint32_t candidate) const {
     if (!spans[driver].takes(entry, moment)) return false;
@@ -67,32 +84,90 @@ struct TimedSets {
 MOTIFLUX_DEVICE TimedSpan clip(TimedSpan span, const rules::Bounds& allowed) {
   const sets::Span kept = rules::clip(span.ids, allowed);
   if (span.lives != nullptr) span.lives += kept.first - span.ids.first;
+  if (kept.size() != span.ids.size()) span.moments = nullptr;
   span.ids = kept;
   return span;
+}
+
+// The number of sets of a step.
+template <class Step>
+MOTIFLUX_DEVICE std::uint32_t sets_of(const Step& step) {
+  const view::StepShape& shape = step.shape();
+  return shape.source_count + (shape.reuse != view::kNoReuse) + (step.allowed().first != nullptr);
+}
+
+// The set of a step with a number, not clipped; vertex(level) is the vertex at a level.
+template <class Step, class VertexOf>
+MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const LevelState* levels,
+                                 const VertexOf& vertex) {
+  const view::StepShape& shape = step.shape();
+  if (number < shape.source_count) {
+    const ChangingSourceRows source = step.source(number);
+    const view::ChangingRow row = source.rows.rows[vertex(source.level)];
+    const bool repeats = source.rows.repeats != 0, countable = !repeats && !source.hidden;
+    return {{row.neighbors, row.neighbors + row.size},
+            row.lives,
+            countable ? row.moments : nullptr,
+            row.changes,
+            repeats,
+            source.hidden};
+  }
+  if (number == shape.source_count && shape.reuse != view::kNoReuse) {
+    const LevelState& reused = levels[shape.reuse];
+    return {{reused.base, reused.base + reused.base_size}, nullptr, nullptr, 0, false, false};
+  }
+  return {step.allowed(), nullptr, nullptr, 0, false, false};
+}
+
+// Longer sets are not counted by one lane.
+inline constexpr std::uint32_t kLongestAlone = 32;
+inline constexpr std::uint64_t kTooLong = ~std::uint64_t{0};
+
+// The number of vertices that a step may take, without those of the levels `distinct`, found by the calling
+// lane alone; kTooLong if that would take long.
+template <class Step, class VertexOf>
+MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Step step, const LevelState* levels,
+                                              const VertexOf vertex, std::uint32_t distinct) {
+  const view::StepShape& shape = step.shape();
+  const rules::Bounds allowed = rules::bounds(shape.after, shape.before, vertex);
+  const std::uint32_t count = sets_of(step);
+  TimedSpan walked = clip(set_of(step, 0, levels, vertex), allowed);
+  std::uint32_t which = 0;
+  for (std::uint32_t s = 1; s < count; ++s) {
+    const TimedSpan other = clip(set_of(step, s, levels, vertex), allowed);
+    if (other.ids.size() >= walked.ids.size()) continue;
+    walked = other;
+    which = s;
+  }
+  std::uint64_t found = 0;
+  if (count == 1 && walked.has_size()) {
+    found = walked.size_at(step.moment());
+    for_each_bit(distinct, [&](std::uint32_t level) {
+      found -= walked.contains(vertex(level), step.moment()) && rules::is_first(distinct, level, vertex);
+    });
+    return found;
+  }
+  if (walked.ids.size() > kLongestAlone) return kTooLong;
+  for (std::uint32_t entry = 0; entry < walked.ids.size(); ++entry) {
+    const std::uint32_t candidate = walked.ids.first[entry];
+    bool kept = walked.takes(entry, step.moment()) && rules::is_distinct(distinct, candidate, vertex);
+    for (std::uint32_t s = 0; kept && s < count; ++s)
+      kept = s == which || set_of(step, s, levels, vertex).contains(candidate, step.moment());
+    found += kept;
+  }
+  return found;
 }
 
 // Looks up the sets of a step, clipped to `allowed`, one set per lane.
 template <class Lanes, class Step>
 MOTIFLUX_DEVICE TimedSets gather_timed(const Lanes& lanes, const SharedState& shared, const Step& step,
                                        const rules::Bounds& allowed) {
-  const view::StepShape shape = step.shape();
-  const sets::Span named = step.allowed();
-  const std::uint32_t reuses = shape.reuse != view::kNoReuse, names = named.first != nullptr;
-  const std::uint32_t count = shape.source_count + reuses + names;
+  const std::uint32_t count = sets_of(step);
   auto* spans = reinterpret_cast<TimedSpan*>(shared.spans);
   lanes.sync();  // the last reader of the spans is done
-  for (std::uint32_t s = lanes.lane(); s < count; s += Lanes::kLanes) {
-    TimedSpan set{named, nullptr, false, false};
-    if (s < shape.source_count) {
-      const ChangingSourceRows source = step.source(s);
-      const view::ChangingRow row = source.rows.rows[shared.levels[source.level].vertex];
-      set = {{row.neighbors, row.neighbors + row.size}, row.lives, source.rows.repeats != 0, source.hidden};
-    } else if (s < shape.source_count + reuses) {
-      const LevelState& reused = shared.levels[shape.reuse];
-      set.ids = {reused.base, reused.base + reused.base_size};
-    }
-    spans[s] = clip(set, allowed);
-  }
+  const auto vertex = [levels = shared.levels](std::uint32_t level) { return levels[level].vertex; };
+  for (std::uint32_t s = lanes.lane(); s < count; s += Lanes::kLanes)
+    spans[s] = clip(set_of(step, s, shared.levels, vertex), allowed);
   lanes.sync();
   std::uint32_t driver = 0;
   for (std::uint32_t s = 1; s < count; ++s)

@@ -25,8 +25,11 @@ struct Life {
 struct ChangingRow {
   const std::uint32_t* neighbors;
   const Life* lives;
+  // The first moments of all changed entries, ascending, then their last moments, ascending: so many entries
+  // live at a moment as have begun by then less those that ended before.
+  const std::uint32_t* moments;
   std::uint32_t size;
-  std::uint32_t unused;
+  std::uint32_t changes;
 };
 
 // The rows of all vertices, in one direction, narrowed to the labels of one kind of query edge.
