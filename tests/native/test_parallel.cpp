@@ -13,7 +13,8 @@ namespace {
 
 using Counts = std::vector<std::size_t>;
 
-// Each stage adds up what the stage before has written, without an atomic: ThreadSanitizer sees a missing order.
+// Each stage adds up what the stage before has written, without an atomic: ThreadSanitizer sees a missing
+// order.
 void later_stages_see_what_earlier_ones_wrote(int threads, const Counts& counts, std::size_t grain) {
   std::vector<std::vector<std::uint32_t>> written;
   for (std::size_t count : counts) written.emplace_back(count, 0);
@@ -85,5 +86,6 @@ int main() {
       a_stop_ends_all_stages(threads, stage);
     }
   }
-  parallel_stages({4, nullptr}, Counts{0, 0, 0}, 4, [](std::size_t, std::size_t, std::size_t) { CHECK(false); });
+  parallel_stages({4, nullptr}, Counts{0, 0, 0}, 4,
+                  [](std::size_t, std::size_t, std::size_t) { CHECK(false); });
 }

@@ -86,8 +86,7 @@ class Levels {
     LevelState& state = shared_.levels[level];
     if ((place_.valid >> level & 1) == 0) {
       const std::uint32_t known = bits_below(static_cast<std::uint32_t>(step.shape().anchor) + 1);
-      const auto sets =
-          gathered(step, bounds(step.shape().after & known, step.shape().before & known));
+      const auto sets = gathered(step, bounds(step.shape().after & known, step.shape().before & known));
       const std::uint32_t* set = sets.shortest().first;
       std::uint32_t size = static_cast<std::uint32_t>(sets.shortest().size());
       if (!sets.is_set()) {

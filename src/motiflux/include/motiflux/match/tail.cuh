@@ -29,6 +29,7 @@ template <class Plan, class Lanes, TailForm kForm, class Within>
 class TailCounting {
  public:
   static constexpr bool kEnters = true;
+  static constexpr bool kCountsTails = false;  // those of this header are in the argument
   static constexpr bool kSharesLast = true;
   static constexpr bool kWalks = kForm == TailForm::kNested;
   using Args = TailArgs<Plan>;
