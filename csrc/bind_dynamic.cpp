@@ -191,6 +191,7 @@ class PyMonitor {
     monitor_.add_pattern(pattern, std::move(plans), listed);
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
+  void prepare() { monitor_.prepare(); }
 
   // Returns None after `timeout` seconds; nothing is applied then. `origins`: the positions of the updates
   // among those that the caller was given. `moments`: of each update, for a window of time. The deletions by
@@ -472,6 +473,7 @@ void bind_dynamic(nb::module_& module) {
       .def("drop_list", &PyMonitor::drop_list, "number"_a)
       .def("add_pattern", &PyMonitor::add_pattern, "pattern"_a, "plans"_a, "listed"_a)
       .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
+      .def("prepare", &PyMonitor::prepare)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
            "origins"_a.none(), "moments"_a.none(), "expanded"_a, "terms"_a, "full"_a.none(),
            "timeout"_a.none())

@@ -48,9 +48,11 @@ class CommonCounts {
   bool is_sized() const { return size_ != kUnknown; }
   void set_size(std::size_t size) { size_ = size; }
   std::size_t size() const { return size_; }
-  // Whether intersections would read more elements than making the table, two for each vertex in rows.
+  // Whether intersections would have taken as long as making the table: then the longer way takes at most
+  // twice the time of the shorter one. Rows of those asked for are taken to be as long as these.
   bool pays() const {
-    return size_ <= kMost && asked_ * (kOverhead + std::min(members_, kShort)) >= 2 * size_;
+    const std::size_t each = members_ == 0 ? 0 : std::min(members_, size_ / members_);
+    return size_ <= kMost && asked_ * (kOverhead + each) >= kRow * members_ + kStep * size_;
   }
 
   // Makes an empty table for the rows, in a graph of so many vertices; count() and note_member() fill it,
@@ -80,9 +82,9 @@ class CommonCounts {
   static constexpr std::size_t kLeast = 64;
   static constexpr std::uint32_t kMember = std::uint32_t{1} << 31, kFactor = 0x9E3779B9u;
   static constexpr std::size_t kUnknown = SIZE_MAX;
-  // Of an intersection: the elements that could be read while it begins, and the most of the set that it
-  // reads as a rule.
-  static constexpr std::size_t kOverhead = 16, kShort = 64;
+  // Costs in elements that an intersection reads: of beginning one, of finding a row, and of counting a
+  // vertex.
+  static constexpr std::size_t kOverhead = 16, kRow = 8, kStep = 8;
 
   struct Slot {
     Vertex next = 0;  // the vertex + 1; 0: empty

@@ -92,6 +92,31 @@ void Monitor::forget_gates() {
   gate_table_.clear();
 }
 
+// Prepares the plans anew if new classes concern them: rare labels come one by one.
+void Monitor::see_classes() {
+  const std::size_t size = graph_.relations().classes().size();
+  bool concern = classes_seen_ == 0;
+  for (std::size_t of = classes_seen_; of < size && !concern; ++of)
+    concern = concerns_plans(static_cast<Class>(of));
+  if (concern)
+    prepare_plans();
+  else
+    classes_seen_ = size;
+}
+
+// Whether vertices of the label of this class may be in matches.
+bool Monitor::concerns_plans(Class of) const {
+  const Label label = graph_.relations().classes()[of].vertex;
+  return std::ranges::any_of(plans_, [&](const Plan& plan) {
+    return plan.first.has(label) || plan.second.has(label) ||
+           std::ranges::any_of(plan.steps, [&](const Step& step) {
+             return std::ranges::any_of(step.sources, [&](const Source& source) {
+               return graph_.relations().target(source.target).vertices.has(label);
+             });
+           });
+  });
+}
+
 // Writes what searches need to know of plans, which depends on all plans and on the classes.
 void Monitor::prepare_plans() {
   naming_.name(plans_);

@@ -95,6 +95,10 @@ class Monitor {
   // Adds the plans of a new pattern with the number `pattern`.
   void add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed);
   void drop_pattern(std::uint32_t pattern);
+  // Does now what the next call would do first: a tenth of a millisecond for a pattern of seven vertices.
+  void prepare() {
+    if (classes_seen_ != graph_.relations().classes().size()) see_classes();
+  }
   // Removes the last vertices, which have no edges, so that `count` remain.
   void keep_vertices(std::uint32_t count);
 
@@ -224,7 +228,7 @@ class Monitor {
   }
   std::uint32_t gate_of(const Edge& edge, Class to) {
     const Label first = graph_.label(edge.source);
-    if (classes_seen_ != graph_.relations().classes().size()) prepare_plans();
+    if (classes_seen_ != graph_.relations().classes().size()) see_classes();
     const std::uint32_t known = known_gate(first, to);
     return known != kUnknown ? known : find_gate(first, to);
   }
@@ -286,6 +290,8 @@ class Monitor {
   void add_in_slices(std::span<const Update> updates, int slices, bool puts_off, Pass& pass,
                      const std::function<void()>& start, const AddToSlice& add);
   void note_bulk();
+  void see_classes();
+  bool concerns_plans(Class of) const;
   void prepare_plans();
   void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
   bool insert(const Edge& edge);

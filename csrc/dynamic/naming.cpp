@@ -235,6 +235,9 @@ bool Naming::closes_soon(const Plan& plan, int level) {
   if (!is_row(next) || (next.after | next.before) != 0 || next.sources[0].level != level) return false;
   const Way way = graph_.directed() ? next.sources[0].way : Way::kOut;
   if (way != closing.back || next.sources[0].of != closing.of) return false;
+  // If the ways from the next level on are kept, edges are searched instead of paths.
+  const std::uint32_t keys = used_before(plan, level + 1) & ~std::uint32_t{3};
+  if (static_cast<std::uint32_t>(level) - 1 > count_bits(keys)) return false;
   return (last.distinct & ~(std::uint32_t{0b11} << level) & ~std::uint32_t{0b11}) == 0;
 }
 

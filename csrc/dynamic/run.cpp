@@ -168,7 +168,7 @@ void Monitor::add_in_slices(std::span<const Update> updates, int slices, bool pu
     else
       add(slice, one);
   };
-  if (classes_seen_ != graph_.relations().classes().size()) prepare_plans();
+  if (classes_seen_ != graph_.relations().classes().size()) see_classes();
   for (std::atomic<bool> all{false}; !all;) {
     all = true;
     start();
@@ -199,7 +199,7 @@ void Monitor::write_run(std::span<const Update> run, int threads, bool puts_off,
                   watched(one.gate));
       });
   bulk_.admit();
-  if (classes_seen_ != graph_.relations().classes().size()) prepare_plans();
+  if (classes_seen_ != graph_.relations().classes().size()) see_classes();
   run_start_ = graph_.now();
   graph_.advance(run.size() + 1);  // a number for each update, then one for writing them
   lifetimes_.start(threads);

@@ -162,6 +162,7 @@ class Monitor(Changing, Kept):
             raise ArgumentError("patterns", "patterns or their texts", patterns)
         for pattern in many:
             self.add(pattern)
+        self._native.prepare()
 
     def add(self, pattern: PatternLike, *, matches: bool | None = None) -> Pattern:
         """Watch one more pattern from now on.

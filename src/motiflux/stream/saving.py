@@ -93,3 +93,4 @@ class Kept(Core):
         self.source_position = saved.position
         for pattern, listed in saved.patterns:
             self._add(pattern, listed)
+        self._native.prepare()
