@@ -112,6 +112,9 @@ nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& te
     if (failed || watch.failed()) throw nb::python_error();
     if (watch.late()) return nb::none();
     throw;
+  } catch (...) {
+    watch.take_gil();  // before `result` is freed
+    throw;
   }
   watch.take_gil();
   return result;
