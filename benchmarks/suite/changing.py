@@ -30,6 +30,7 @@ import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import Bar, BaselineTime, CaseResult
 from motiflux.bench.suite import Probe, Settings, Suite, load_part
+from motiflux.device import open_device
 from motiflux.generate import rmat
 
 cases = load_part(Path(__file__).resolve().parent / "monitor_parts/cases.py")
@@ -195,7 +196,12 @@ def build(shared: Path) -> Suite:
             Streamed(cases.Recorded(folder / name, expected[name]["positive"], expected[name]["negative"]))
             for name in RECORDED
         ]
-    return Suite("changing", (), bars, probes=probes)
+    return Suite("changing", (), bars, probes=probes, device=model)
+
+
+def model() -> str:
+    """Return the name of the device, which this process need not have opened yet."""
+    return open_device(DEVICE).model
 
 
 def bars(results: Sequence[CaseResult]) -> list[Bar]:
