@@ -63,8 +63,13 @@ def test_an_engine_gives_the_matches_of_the_native_monitor(
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
     options["matches"] = data.draw(st.booleans())
     options["threads"] = data.draw(st.sampled_from((1, 2, 5)))
+    compare(stream, options, PLACEMENT, size, data)
+
+
+def compare(stream: Stream, options: dict[str, Any], placement: dict[str, Any], size: int, data: Any) -> None:
+    """Apply a stream, `size` updates a call, to a monitor on the CPU and to one that matches elsewhere."""
     graph, patterns = stream.graph(stream.first), stream.patterns
-    plain, other = mf.Monitor(graph, patterns, **options), mf.Monitor(graph, patterns, **options, **PLACEMENT)
+    plain, other = mf.Monitor(graph, patterns, **options), mf.Monitor(graph, patterns, **options, **placement)
     for part in stream.columns().slices(size):
         if len(patterns) > 1 and data.draw(st.integers(0, 5)) == 0:  # drop one and add it again later
             moved = data.draw(st.sampled_from(plain.patterns))

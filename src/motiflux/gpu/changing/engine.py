@@ -23,8 +23,6 @@ from motiflux.gpu.runtime.job import SearchJob
 
 _PLAN, _FIRST, _SECOND = range(3)
 """Columns of the roots of a run."""
-_PAIR = 2
-"""Levels of a plan whose matches are the changed edges themselves."""
 _SIGNS = 2
 """Matches vanish or appear."""
 
@@ -40,6 +38,8 @@ class ChangingEngine:
 
     Parameters
     ----------
+    accelerator
+        The device and its kernels.
     gpu_memory
         Maximum number of bytes that motiflux holds on the device.
     """
@@ -69,11 +69,6 @@ class ChangingEngine:
         self._lists_version = -1
         self._process = os.getpid()
         self.spent = {}
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the rows on the device."""
-        return sum(rows.nbytes for rows in self._rows.values())
 
     def check(self, plans: list[Any]) -> None:
         """Accept all plans."""

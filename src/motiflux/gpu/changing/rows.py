@@ -76,12 +76,6 @@ class SlackRows:
         return self._headers.address
 
     @property
-    def nbytes(self) -> int:
-        """Bytes held on the device."""
-        headers = 0 if self._headers is None else self._headers.nbytes
-        return headers + sum(chunk.nbytes for chunk in self._chunks)
-
-    @property
     def is_wasteful(self) -> bool:
         """Whether places that rows have left take more memory than the rows."""
         held = sum(chunk.nbytes for chunk in self._chunks) // 4
