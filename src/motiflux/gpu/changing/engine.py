@@ -185,7 +185,7 @@ class ChangingEngine:
         totals = np.zeros((slots, 2), np.uint64)
         if roots.num_counted:
             some = addresses[0], roots.num_counted
-            counted = self._search.count(job, searched, some, slots, run.keep_going)
+            counted = self._search.count(job, searched, some, slots, run.keep_going, run.write_rows)
             if counted is None:
                 return None
             totals = counted

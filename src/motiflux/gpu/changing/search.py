@@ -85,6 +85,7 @@ class RunSearch:
         roots: tuple[int, int],
         slots: int,
         goes_on: Callable[[], bool],
+        meanwhile: Callable[[], None],
     ) -> NDArray[np.uint64] | None:
         """Return the totals of all slots, [slots, 2], low words first; None if it was stopped.
 
@@ -94,12 +95,15 @@ class RunSearch:
             Their address and number.
         goes_on
             Whether to go on, asked while the kernel runs.
+        meanwhile
+            Called once, while the kernel runs.
         """
         totals = self._totals.of(16 * slots, job.stream)
         job.stream.clear(totals, 0, 16 * slots)
         argument = self._set_up(job, searched, Goal.COUNT, roots)
         argument.plan.totals = totals.address
         job.launch()
+        meanwhile()
         if not _waited(job, goes_on):
             return None
         found = np.empty((slots, 2), np.uint64)
