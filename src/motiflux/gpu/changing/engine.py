@@ -162,7 +162,7 @@ class ChangingEngine:
         assert table is not None
         self._accelerator.device.use()
         self._has_matched = True
-        job = self._open_job(may_resume=bool(table.listed.any()))
+        job = self._open_job(may_resume=table.lists_any)
         stream = job.stream
         try:
             with job:
@@ -315,7 +315,7 @@ class ChangingEngine:
                 own[:, 0], own[:, 1:3] = pairs[listed], roots[listed][:, _FIRST : _SECOND + 1]
                 rows = np.concatenate([rows, own])
                 rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        given_rows = np.ascontiguousarray(rows) if table.listed.any() else None
+        given_rows = np.ascontiguousarray(rows) if table.lists_any else None
         if run.one_change:
             return None, totals.reshape(-1, 2, 2), given_rows
         return totals, None, given_rows
