@@ -241,7 +241,7 @@ class RunSearch:
 
 
 def _waited(job: SearchJob, end: Mark | SearchJob, goes_on: Callable[[], bool]) -> bool:
-    """Wait for the end of the kernel, or of work behind it; stop it and return False if the call is to stop."""
+    """Wait for the kernel, or for work behind it; stop it and return False if the call is to stop."""
     asked = 0.0
     for now in moments():
         if end.done() and job.done():
