@@ -66,6 +66,7 @@ void PyRun::without_gil(Work&& work) {
 }
 
 void PyRun::write_rows() {
+  if (write_ == nullptr) return;
   without_gil([&](dynamic::Watch&) { (*write_)(); });
 }
 

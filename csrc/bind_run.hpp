@@ -26,7 +26,7 @@ class PyRun {
   // the run is over.
   template <class Work>
   void without_gil(Work&& work);
-  // Writes the run into the rows of the monitor (RunMatcher::match).
+  // Writes the run into the rows of the monitor (RunMatcher::match), if this may do it.
   void write_rows();
   // After the callback.
   void end();
@@ -39,7 +39,7 @@ class PyRun {
 
   std::shared_ptr<const dynamic::Run> run_;
   dynamic::Watch* watch_;
-  const std::function<void()>* write_;
+  const std::function<void()>* write_ = nullptr;
   bool stopped_ = false, cut_short_ = false;
   std::exception_ptr error_;
 };
