@@ -114,7 +114,10 @@ Column<Update> Monitor::net_changes(std::span<const Update> updates, int threads
       [&](int slice, const Classified& one) {
         net.add(slice, one.number, one.update.edge, one.to, one.update.inserts);
       });
+  // Other threads may have done all, so that this one has not looked.
+  if (!pass.watch.keep_going()) throw Stopped();
   net.find(workers, pass.watch);
+  if (!pass.watch.keep_going()) throw Stopped();
   pass.found.noops += net.noops();
   std::size_t looked = 0;
   net.for_each_copies([&](const Edge& edge, std::uint64_t more) {
