@@ -12,6 +12,7 @@ import pytest
 import motiflux as mf
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing import engine as engines
+from motiflux.gpu.changing import search
 from motiflux.gpu.changing.rows import RunOfRows, SlackRows
 from motiflux.gpu.changing.search import RunSearch
 
@@ -23,6 +24,7 @@ STAGES: dict[str, tuple[Any, str]] = {
     "rows are placed": (SlackRows, "changes"),
     "rows are written": (engines, "write"),
     "updates are counted": (RunSearch, "count"),
+    "updates are searched": (search, "_waited"),
     "updates are listed": (RunSearch, "list"),
     "rows are settled": (RunOfRows, "settle_args"),
 }
