@@ -7,7 +7,7 @@ matches by trying every candidate at the moment of the root.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -82,7 +82,6 @@ class PlainEngine:
 
     name = "plain"
     counts_tails = False
-    reason = ""
     opened: ClassVar[list[PlainEngine]] = []
     """All that were opened by monitors since `registered`."""
 
@@ -207,9 +206,9 @@ class PlainEngine:
         return set.intersection(*sets)
 
 
-def open_update_engine(device_name: str, *, gpu_memory: int | None) -> PlainEngine:
+def open_update_engine(devices: Sequence[str], *, gpu_memory: int | None) -> PlainEngine:
     """Open the engine for a monitor."""
-    engine = PlainEngine(device_name, gpu_memory)
+    engine = PlainEngine(", ".join(devices), gpu_memory)
     PlainEngine.opened.append(engine)
     return engine
 

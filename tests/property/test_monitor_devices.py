@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
+from motiflux.device import devices_like
 from tests.property.test_monitor import MonitorMachine
 from tests.property.test_monitor_engines import compare, streams
 from tests.update_streams import Stream
@@ -25,6 +26,7 @@ def test_monitors_on_a_device_agree_with_recounting(device: str) -> None:
     )
 
 
+@pytest.mark.parametrize("devices", [None, 2])
 @settings(deadline=None)
 @given(
     stream=streams(),
@@ -34,7 +36,9 @@ def test_monitors_on_a_device_agree_with_recounting(device: str) -> None:
     data=st.data(),
 )
 def test_a_device_gives_the_matches_of_the_cpu(
-    device: str, stream: Stream, mode: str, size: int, *, listed: bool, data: Any
+    device: str, devices: int | None, stream: Stream, mode: str, size: int, *, listed: bool, data: Any
 ) -> None:
+    if devices is not None and len(devices_like(device)) < devices:
+        pytest.skip(f"one {device} is no several")
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
-    compare(stream, {**options, "matches": listed}, {"device": device}, size, data)
+    compare(stream, {**options, "matches": listed}, {"device": device, "devices": devices}, size, data)

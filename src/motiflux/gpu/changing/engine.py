@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from motiflux.gpu.changing.memory import Parcel, Room, Staging
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
 from motiflux.gpu.changing.rows import EITHER, RunOfRows, SlackRows, write
 from motiflux.gpu.changing.search import RunSearch, Searched
-from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
 
 _PLAN, _FIRST, _SECOND = range(3)
@@ -46,7 +46,6 @@ class ChangingEngine:
 
     name = "changing"
     counts_tails = True
-    reason = ""
     spent: dict[str, float]
     """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
 
@@ -69,6 +68,10 @@ class ChangingEngine:
         self._lists_version = -1
         self._process = os.getpid()
         self.spent = {}
+
+    def current(self) -> AbstractContextManager[None]:
+        """Make its device the thread's current device in a context."""
+        return self._accelerator.device.current()
 
     def check(self, plans: list[Any]) -> None:
         """Accept all plans."""
@@ -328,14 +331,3 @@ def _wait_until_idle(stream: Stream) -> None:
             with suppress(DeviceError):  # the device failed: nothing runs any more
                 stream.wait()
             return
-
-
-def open_update_engine(device: str, *, gpu_memory: int | None = None) -> ChangingEngine:
-    """Return an engine on a device; raises `DeviceError`.
-
-    Parameters
-    ----------
-    gpu_memory
-        Maximum number of bytes that motiflux holds on the device.
-    """
-    return ChangingEngine(open_accelerator(device), gpu_memory)

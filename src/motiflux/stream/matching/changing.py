@@ -141,7 +141,8 @@ class Changing(Core):
             raise
 
     def _delta_of(self, changes: Changes, known: dict[str, Any], seconds: float) -> Delta:
-        return Delta(changes, seconds=seconds, engine=self.engine, device=self.device, **known)
+        ran = self._ran
+        return Delta(changes, seconds=seconds, engine=ran.engine, device=ran.device, reason=ran.why, **known)
 
     def _no_delta(self, seconds: float) -> Delta:
         """Return the delta of a call that was stopped."""

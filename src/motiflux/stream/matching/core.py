@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
+from motiflux.device.presence import why_no_gpu
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.delta import Transversal, delta_plans, transversals
+from motiflux.request.engine import Ran
 from motiflux.stream.matching.engine import HOST, Placement, UnmatchedPatternError
 from motiflux.stream.matching.native import PlanWriter, bind_growing, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
@@ -84,6 +86,7 @@ class Core:
         self._options = options
         self._threads = threads
         self._engine = placement.open()
+        self._reason = placement.reason
         self._call: Call | None = None
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
@@ -191,12 +194,24 @@ class Core:
     @property
     def engine(self) -> str:
         """What matches the updates: ``"cpu"``, or an engine on a GPU."""
-        return HOST if self._engine is None else self._engine.name
+        return self._ran.engine
 
     @property
     def device(self) -> str:
-        """The device of the engine: ``"cpu"`` or a GPU."""
-        return HOST if self._engine is None else self._engine.device
+        """The device of the engine: ``"cpu"`` or a GPU; several GPUs with a comma between them."""
+        return self._ran.device
+
+    @property
+    def reason(self) -> str:
+        """Why this engine and device, in words."""
+        return self._ran.why
+
+    @property
+    def _ran(self) -> Ran:
+        """The engine and the device that match, and the reason."""
+        if self._engine is None:
+            return Ran(HOST, HOST, self._reason or why_no_gpu() or "")
+        return Ran(self._engine.name, self._engine.device, self._reason)
 
     @property
     def options(self) -> dict[str, Any]:

@@ -142,7 +142,9 @@ class QuietBatches:
         was_up = self._shield.is_up
         self._shield.up()
         try:
-            updates, batches = self._sums.add_quiet(feed, feeding.origin, monitor._write_put_off)
+            updates, batches = self._sums.add_quiet(
+                feed, feeding.origin, monitor._write_put_off, monitor._ran
+            )
             monitor.updates_applied += updates
             monitor.batches_applied += batches
             monitor._snapshot = monitor.unapplied = None
