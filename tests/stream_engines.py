@@ -120,6 +120,14 @@ class PlainEngine:
         self._rows = {key: RowsAtMoments(native, *key, threads) for key in wanted}
         self._version = native.plans_version
 
+    def is_ready(self) -> bool:
+        """There is nothing to compile."""
+        return True
+
+    def outdate(self) -> None:
+        """Forget all rows."""
+        self._version = -1
+
     def abandon(self) -> None:
         """Forget all rows, if they have changed."""
         self.abandoned += 1

@@ -77,12 +77,14 @@ class Monitor(Changing, Kept):
         Threads that read the graph and match the updates of one call; default: as many as this process may
         run on.
     device
-        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``: where updates are matched. ``"auto"`` is the CPU.
+        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``: where updates are matched. ``"auto"``: each call on the CPU, or
+        on a GPU where that is expected to be faster: calls of many updates whose matches are only counted.
     devices
         Several GPUs of this machine that match together, each with a copy of the graph: ``"all"``, a number,
         or their ordinals such as ``[0, 1]``. Default: one device.
     engine
-        ``"cpu"``, or ``"changing"`` on a GPU; ``"auto"``: the engine of the device. Results are equal.
+        ``"cpu"``, or ``"changing"`` on a GPU; ``"auto"``: the engine of the device. Results are equal, but
+        the order of the matches of one update is free.
     gpu_memory
         Maximum memory on each GPU: bytes, or text such as ``"8GiB"``.
     tuning

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import MERGE_ENTRY, ROOT, ROWS, SETTLE_ENTRY, WriteArgs, write_source
+from motiflux.codegen.changing import (
+    MERGE_ENTRY,
+    ROOT,
+    ROWS,
+    SETTLE_ENTRY,
+    WriteArgs,
+    changing_sources,
+    write_source,
+)
 from motiflux.device import Buffer, Kernel, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.changing.memory import Parcel, Room, Staging
@@ -75,6 +83,11 @@ class ChangingEngine:
 
     def check(self, plans: list[Any]) -> None:
         """Accept all plans."""
+
+    def is_ready(self) -> bool:
+        """Whether the kernels are compiled; this begins in the background when it is first asked."""
+        compiled = [self._accelerator.begin(source) for source in changing_sources()]  # begin all
+        return all(compiled)
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring the copy on the device up to date: plans, and rows that were not needed before.
@@ -303,6 +316,10 @@ class ChangingEngine:
         if self._has_matched:
             self._forget()
             self._search.release()
+
+    def outdate(self) -> None:
+        """Forget the rows on the device: the host applies updates alone from now on."""
+        self._forget()
 
     def _forget(self) -> None:
         for rows in self._rows.values():

@@ -56,6 +56,10 @@ class SeveralDevices:
             with _on(engine):
                 engine.begin(native, threads)
 
+    def is_ready(self) -> bool:
+        """Whether the kernels are compiled; this begins in the background when it is first asked."""
+        return all(engine.is_ready() for engine in self._engines)
+
     def match(self, run: _native.Run) -> Found | None:
         """Return the matches of a run; None if it was stopped."""
         devices = len(self._engines)
@@ -83,6 +87,11 @@ class SeveralDevices:
         """Forget the rows of all devices if a run changed them since `begin`: the host's were undone."""
         for engine in self._engines:
             engine.abandon()
+
+    def outdate(self) -> None:
+        """Forget the rows on all devices: the host applies updates alone from now on."""
+        for engine in self._engines:
+            engine.outdate()
 
     def close(self) -> None:
         """Free all memory."""

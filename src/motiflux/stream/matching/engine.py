@@ -53,8 +53,14 @@ class UpdateEngine(Protocol):
         a fork it raises `DeviceError` unless the engine can go on there.
         """
 
+    def is_ready(self) -> bool:
+        """Whether the kernels are compiled; this begins in the background when it is first asked."""
+
     def match(self, run: _native.Run) -> _native.RunMatches | None:
         """Return the matches of a run; None if `Run.keep_going` was False."""
+
+    def outdate(self) -> None:
+        """Take note that the host applies updates alone from now on: `begin` has to load the rows anew."""
 
     def abandon(self) -> None:
         """Take note that the call failed: the runs matched since `begin` were undone on the host.

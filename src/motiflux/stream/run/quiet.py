@@ -61,7 +61,7 @@ class QuietBatches:
         """Apply batches and report the progress; return the number of their updates."""
         monitor = self._monitor
         is_closed = monitor._native is None  # an error where an update follows
-        if is_closed or not monitor.takes_quiet_batches or self._sink.wants_empty_batches:
+        if is_closed or not monitor.takes_quiet_batches(self._size) or self._sink.wants_empty_batches:
             return 0
         if self._feed is None:
             self._feed = _native.QuietFeed(list(feeding.words))
