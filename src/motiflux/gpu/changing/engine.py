@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
@@ -12,25 +13,31 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.codegen.changing import (
+    LANES,
     MERGE_ENTRY,
     ROOT,
     ROWS,
     SETTLE_ENTRY,
     WriteArgs,
-    changing_sources,
+    changing_source,
     write_source,
 )
+from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Kernel, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.changing.memory import Parcel, Room, Staging
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
 from motiflux.gpu.changing.rows import EITHER, RunOfRows, SlackRows, write
-from motiflux.gpu.changing.search import RunSearch, Searched
+from motiflux.gpu.changing.search import RunSearch, Searched, lanes_for
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
+from motiflux.jit import Source
+from motiflux.request.deadline import moments
 
 _PLAN, _FIRST, _SECOND = range(3)
 """Columns of the roots of a run."""
+_GOALS = ((Goal.COUNT, False), (Goal.STORE, True))
+"""Goals of searches, and whether their plans list matches."""
 _SIGNS = 2
 """Matches vanish or appear."""
 
@@ -74,6 +81,8 @@ class ChangingEngine:
         self._native: _native.Monitor | None = None
         self._has_matched = False
         self._lists_version = -1
+        self._typical = 1.0
+        self._compiled_for = 0  # the lanes of the kernels that the plans need
         self._process = os.getpid()
         self.spent = {}
 
@@ -85,9 +94,14 @@ class ChangingEngine:
         """Accept all plans."""
 
     def is_ready(self) -> bool:
-        """Whether the kernels are compiled; this begins in the background when it is first asked."""
-        compiled = [self._accelerator.begin(source) for source in changing_sources()]  # begin all
-        return all(compiled)
+        """Whether the kernels that count are compiled; compiled in the background if not."""
+        searches = [changing_source(Goal.COUNT, lanes, None) for lanes in LANES]
+        return self._are_compiled([*searches, write_source()])
+
+    def _are_compiled(self, sources: Sequence[Source]) -> bool:
+        """Whether units are compiled; those that are not are compiled in the background from now on."""
+        begun = [self._accelerator.begin(source) for source in sources]
+        return all(begun)
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring the copy on the device up to date: plans, and rows that were not needed before.
@@ -134,6 +148,7 @@ class ChangingEngine:
         finally:
             self._accelerator.recycle(session)
         self._table, self._versions, self._native = table, versions, native
+        self._compiled_for = 0
         self._lists_version = native.lists_version
 
     def _has_waste(self) -> bool:
@@ -192,6 +207,8 @@ class ChangingEngine:
         self, job: SearchJob, run: _native.Run, native: _native.Monitor, table: PlanTable
     ) -> Found | None:
         begun = time.perf_counter()
+        if not self._await_kernels(table, run.keep_going):
+            return None
         roots = _native.DividedRoots(run, table.manners)
         kernels = self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
         addresses, runs, settling = self._write(job, run, table, roots, kernels[MERGE_ENTRY])
@@ -219,6 +236,22 @@ class ChangingEngine:
             "settle_seconds": time.perf_counter() - found_at,
         }
         return answer
+
+    def _await_kernels(self, table: PlanTable, goes_on: Callable[[], bool]) -> bool:
+        """Wait until the kernels are compiled, in the background; return False if the run was stopped."""
+        self._typical = max((rows.typical for rows in self._rows.values()), default=1.0)
+        lanes = lanes_for(self._typical)
+        if lanes == self._compiled_for:
+            return True
+        goals = [goal for goal, listed in _GOALS if (table.listed == listed).any()]
+        sources = [write_source(), *(changing_source(goal, lanes, None) for goal in goals)]
+        for _ in moments():
+            if self._are_compiled(sources):
+                break
+            if not goes_on():
+                return False
+        self._compiled_for = lanes
+        return True
 
     def _write(
         self,
@@ -267,7 +300,7 @@ class ChangingEngine:
             table.most_levels,
             table.most_spans,
             max(longest, default=1),
-            max((rows.typical for rows in self._rows.values()), default=1.0),
+            self._typical,
             native.num_vertices,
         )
 

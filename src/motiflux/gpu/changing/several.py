@@ -57,7 +57,7 @@ class SeveralDevices:
                 engine.begin(native, threads)
 
     def is_ready(self) -> bool:
-        """Whether the kernels are compiled; this begins in the background when it is first asked."""
+        """Whether the kernels that count are compiled; compiled in the background if not."""
         return all(engine.is_ready() for engine in self._engines)
 
     def match(self, run: _native.Run) -> Found | None:

@@ -54,7 +54,7 @@ class UpdateEngine(Protocol):
         """
 
     def is_ready(self) -> bool:
-        """Whether the kernels are compiled; this begins in the background when it is first asked."""
+        """Whether the kernels that count are compiled; compiled in the background if not."""
 
     def match(self, run: _native.Run) -> _native.RunMatches | None:
         """Return the matches of a run; None if `Run.keep_going` was False."""
