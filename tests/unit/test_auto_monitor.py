@@ -186,7 +186,8 @@ def _interrupted_at(call: Any, turn: int) -> Any:
 
 
 def test_without_tuning_expected_times_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(break_even, "LEAST_UPDATES", 8)
+    for module in (auto, break_even):
+        monkeypatch.setattr(module, "LEAST_UPDATES", 8)
     assert monitors(tuning=None)[1].apply(many(0, 2)).reason.endswith("on the GPU")
     slow = break_even.Costs(call=0.0, update=0.0, host_update=1.0, open=0.0, entry=0.0, compile=9e9)
     monkeypatch.setattr(auto, "H200", slow)

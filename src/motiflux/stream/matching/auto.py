@@ -8,12 +8,11 @@ from typing import Protocol
 
 from motiflux import log
 from motiflux.dispatch.choose import GPU
+from motiflux.request.engine import Ran
 from motiflux.stream.matching.break_even import H200, LEAST_UPDATES, Choice, Facts, decide, expected, work_of
-from motiflux.stream.matching.engine import UpdateEngine, open_engine
+from motiflux.stream.matching.engine import HOST, UpdateEngine, open_engine
 
 _ALWAYS = "expected"
-_MEASURED_FROM = 1024
-"""Updates of a call on the CPU from which its time tells how long searches take."""
 
 
 class Gpu(Protocol):
@@ -29,45 +28,52 @@ class Gpu(Protocol):
         """Open it and return its name; raises `DeviceError`."""
 
 
+def auto_matching(gpu_memory: int | None, switches: Mapping[str, str], threads: int) -> AutoMatching | str:
+    """Return what chooses the engine of each call, or the reason why there is no choice."""
+    return GPU.why_not() or AutoMatching(GPU, gpu_memory, switches, threads)
+
+
 class AutoMatching:
     """Chooses the engine of each call of one monitor.
 
     Parameters
     ----------
-    gpu_memory
-        Maximum number of bytes on the GPU.
+    gpu, gpu_memory
+        The GPU, and the maximum number of bytes on it.
     switches
         The tuning.
     threads
         Threads of the CPU.
     """
 
-    def __init__(self, gpu_memory: int | None, switches: Mapping[str, str], threads: int) -> None:
-        self._gpu: Gpu = GPU
+    def __init__(self, gpu: Gpu, gpu_memory: int | None, switches: Mapping[str, str], threads: int) -> None:
+        self._gpu: Gpu = gpu
         self._gpu_memory, self._threads = gpu_memory, threads
         least = switches["auto_updates"]
         self._least = None if least == _ALWAYS else int(least)
         self._engine: UpdateEngine | None = None
-        self._failed: str | None = None
         self._work: float | None = None
         self._lost = 0.0
         self._facts: Facts | None = None
         self._on_gpu = False
-        self.why = self._gpu.why_not() or "no updates were applied yet"
+        self.why = ""
+        """The reason for the last choice, in words."""
+        self.small = Ran(HOST, HOST, f"the call has fewer than {self.least:,} updates")
+        """What matches calls of fewer than `least` updates, unless the GPU matched the call before."""
+        self.failed: Ran | None = None
+        """What matches all calls since the GPU failed."""
 
     @property
     def least(self) -> int:
-        """Updates of a call below which the CPU matches it, unless the GPU matched the call before."""
+        """Updates of a call from which on it may be brought to the GPU."""
         return LEAST_UPDATES if self._least is None else self._least
 
     def forget_work(self) -> None:
         """Forget how long searches take: there are other patterns."""
         self._work = None
 
-    def choose(
-        self, updates: int, *, row_cost: float, arcs: int, vertices: int, lists: bool
-    ) -> Choice | None:
-        """Return the choice for a call; None if there is no GPU.
+    def choose(self, updates: int, *, row_cost: float, arcs: int, vertices: int, lists: bool) -> Choice:
+        """Return the choice for a call.
 
         Parameters
         ----------
@@ -78,11 +84,6 @@ class AutoMatching:
         lists
             Whether matches are listed.
         """
-        self._facts = None
-        why_not = self._failed or self._gpu.why_not()
-        if why_not is not None:
-            self.why = why_not
-            return None
         planned = row_cost * arcs / max(1, vertices) * H200.candidate
         facts = Facts(
             updates,
@@ -119,16 +120,16 @@ class AutoMatching:
 
     def give_up(self, error: Exception) -> None:
         """Leave all further calls to the CPU."""
-        self._failed = self.why = f"the GPU cannot do it: {str(error).partition(chr(10))[0]}"
-        log.ENGINE.info("the CPU takes over: %s", self.why)
+        self.failed = Ran(HOST, HOST, f"the GPU cannot do it: {str(error).partition(chr(10))[0]}")
+        log.ENGINE.info("the CPU takes over: %s", self.failed.why)
         self.close()
 
     def note(self, updates: int, seconds: float) -> None:
-        """Take note of the time of a call that was chosen for."""
-        facts = self._facts
+        """Take note of the time of a call, if there was a choice."""
+        facts, self._facts = self._facts, None
         if facts is None:
             return
-        if not self._on_gpu and updates >= _MEASURED_FROM:
+        if not self._on_gpu and updates >= self.least:
             self._work = work_of(updates, seconds, self._threads, H200)
             facts = replace(facts, work=self._work)
         if self._on_gpu or updates >= self.least:

@@ -103,12 +103,14 @@ class Changing(Watching):
         unless matches were given already.
         """
         start = time.perf_counter()
+        if self._auto is None:
+            return self._changed(work, updates, batches, terms, start)
         self._has_given = False
         while True:
             try:
                 return self._changed(work, updates, batches, terms, start)
             except CANNOT as error:
-                if self._auto is None or self._engine is None:
+                if self._engine is None:
                     raise
                 self._alone(partial(self._leave_gpu, error))
                 if self._has_given:
@@ -128,8 +130,10 @@ class Changing(Watching):
         try:
             self._begin_call(call)
             native = self._open()
-            self._choose(updates)
-            chosen_at = time.perf_counter()
+            chosen_at = start
+            if self._auto is not None:
+                self._choose(updates)
+                chosen_at = time.perf_counter()
             native.begin()
             marked = self._mark()
             if self._engine is not None:

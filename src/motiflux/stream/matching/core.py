@@ -17,7 +17,7 @@ from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.delta import Transversal
 from motiflux.request.engine import Ran
-from motiflux.stream.matching.auto import AutoMatching
+from motiflux.stream.matching.auto import AutoMatching, auto_matching
 from motiflux.stream.matching.engine import HOST, Placement
 from motiflux.stream.matching.native import PlanWriter, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
@@ -95,10 +95,15 @@ class Core:
         self._options = options
         self._threads = threads
         self._engine = placement.open()
-        self._reason = placement.reason
         self._auto: AutoMatching | None = None
-        if not self._reason:
-            self._auto = AutoMatching(placement.gpu_memory, options.switches, threads)
+        why = placement.reason
+        if not why:
+            auto = auto_matching(placement.gpu_memory, options.switches, threads)
+            self._auto = None if isinstance(auto, str) else auto
+            why = auto if isinstance(auto, str) else "no updates were applied yet"
+        self._ran = Ran(HOST, HOST, why)
+        if self._engine is not None:
+            self._ran = Ran(self._engine.name, self._engine.device, why)
         self._call: Call | None = None
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
@@ -219,14 +224,6 @@ class Core:
     def reason(self) -> str:
         """Why this engine and device, in words."""
         return self._ran.why
-
-    @property
-    def _ran(self) -> Ran:
-        """The engine and the device that match, and the reason."""
-        why = self._reason if self._auto is None else self._auto.why
-        if self._engine is None:
-            return Ran(HOST, HOST, why)
-        return Ran(self._engine.name, self._engine.device, why)
 
     @property
     def options(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.delta import Transversal, delta_plans, transversals
-from motiflux.request.engine import CANNOT
+from motiflux.request.engine import CANNOT, Ran
 from motiflux.stream.matching.core import Core, Watched
 from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateEngine
 from motiflux.stream.matching.native import PlanWriter, bind_growing
@@ -26,9 +26,14 @@ class Watching(Core):
 
     def _choose(self, updates: int) -> None:
         """With ``device="auto"``, choose where a call is matched, and prepare the plans and rows for it."""
-        auto, native = self._auto, self._open()
+        auto = self._auto
         if auto is None:
             return
+        if auto.failed is not None or (self._engine is None and updates < auto.least):
+            self._use(None)
+            self._ran = auto.failed or auto.small
+            return
+        native = self._open()
         choice = auto.choose(
             updates,
             row_cost=sum(watched.row_cost for watched in self._watched.values()),
@@ -36,18 +41,23 @@ class Watching(Core):
             vertices=native.num_vertices,
             lists=self.lists_matches,
         )
-        if choice is None or not choice.on_gpu:
-            self._use(None)
-            return
-        try:
-            engine = auto.engine()
-            if not auto.awaits_kernels(engine, choice):
-                self._use(engine)
-                engine.begin(native, self._threads)
+        engine = None
+        if choice.on_gpu:
+            try:
+                engine = auto.engine()
+                if auto.awaits_kernels(engine, choice):
+                    engine = None
+                else:
+                    self._use(engine)
+                    engine.begin(native, self._threads)
+            except (*CANNOT, UnmatchedPatternError) as error:
+                self._leave_gpu(error)
                 return
-        except (*CANNOT, UnmatchedPatternError) as error:
-            self._leave_gpu(error)
-        self._use(None)
+        if engine is None:
+            self._use(None)
+            self._ran = Ran(HOST, HOST, auto.why)
+        else:
+            self._ran = Ran(engine.name, engine.device, auto.why)
 
     def _use(self, engine: UpdateEngine | None) -> None:
         """Have an engine match from now on, or the native monitor; for an engine of ``device="auto"``.
@@ -75,6 +85,7 @@ class Watching(Core):
         self._use(None)
         self._plan_for(None)
         self._auto.give_up(error)
+        self._ran = self._auto.failed or self._ran
 
     def _plan_for(self, engine: UpdateEngine | None) -> None:
         """Give the native monitor plans that an engine, or it itself, can search."""

@@ -81,6 +81,7 @@ class QuietBatches:
     def _turn(self, feeding: Feeding) -> int:
         feed, numbering = self._feed, self._monitor._numbering
         assert feed is not None
+        self._monitor._choose(0)
         # An open batch refers to these: they stay, even if the sink closes the monitor.
         parser, ids, native = feeding.parsing.parser, numbering.ids.native, self._monitor._open()
         try:
