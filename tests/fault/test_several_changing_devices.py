@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.device import devices_like
-from motiflux.errors import DeviceMemoryError
+from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing.engine import ChangingEngine
 from motiflux.gpu.changing.search import RunSearch
 from motiflux.gpu.changing.several import _added
@@ -44,7 +45,7 @@ def test_each_device_has_a_share_of_the_searches(device: str, monkeypatch: pytes
     count = RunSearch.count
 
     def noted(self: RunSearch, job: Any, plans: Any, roots: tuple[int, int], *rest: Any) -> Any:
-        name = threading.current_thread().name
+        name = job.accelerator.device.name
         searched[name] = searched.get(name, 0) + roots[1]
         return count(self, job, plans, roots, *rest)
 
@@ -121,6 +122,21 @@ def interrupting(first: Any) -> Any:
 
     calls = [first]
     return lambda *args: calls.pop()(*args) if calls else wait(*args)
+
+
+def test_the_child_of_a_fork_refuses_calls_and_closes(device: str) -> None:
+    _, there = monitors(device)
+    there.apply(updates(1))
+    child = os.fork()
+    if child == 0:
+        try:
+            there.apply(updates(2))
+        except DeviceError as error:
+            there.close()
+            os._exit(0 if "child of a fork" in str(error) else 2)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert there.apply(updates(2)).complete
 
 
 def test_sums_of_all_devices_are_exact_or_an_error() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -85,10 +85,6 @@ class ChangingEngine:
         self._compiled_for = 0  # the lanes of the kernels that the plans need
         self._process = os.getpid()
         self.spent = {}
-
-    def current(self) -> AbstractContextManager[None]:
-        """Make its device the thread's current device in a context."""
-        return self._accelerator.device.current()
 
     def check(self, plans: list[Any]) -> None:
         """Accept all plans."""

@@ -53,7 +53,7 @@ class SeveralDevices:
             The rows do not fit on one of them.
         """
         for engine in self._engines:
-            with _on(engine):
+            with _named(engine):
                 engine.begin(native, threads)
 
     def is_ready(self) -> bool:
@@ -63,13 +63,12 @@ class SeveralDevices:
     def match(self, run: _native.Run) -> Found | None:
         """Return the matches of a run; None if it was stopped."""
         devices = len(self._engines)
-        futures = [
-            self._threads.submit(_matched, engine, run.share(number, devices))
-            for number, engine in enumerate(self._engines)
-        ]
+        futures: list[Future[Found | None]] = []
         failed: list[Future[Found | None]] = []
         goes_on = working = True
         try:
+            for number, engine in enumerate(self._engines):
+                futures.append(self._threads.submit(_matched, engine, run.share(number, devices)))
             while goes_on and working and not failed:
                 done, others = wait(futures, _SECONDS_BETWEEN_LOOKS, FIRST_EXCEPTION)
                 failed, working = [one for one in done if one.exception() is not None], bool(others)
@@ -101,18 +100,17 @@ class SeveralDevices:
 
 
 @contextmanager
-def _on(engine: ChangingEngine) -> Iterator[None]:
-    """Make the device of an engine the thread's current one in the context; errors name it."""
+def _named(engine: ChangingEngine) -> Iterator[None]:
+    """Have errors in the context name the device of an engine."""
     try:
-        with engine.current():
-            yield
+        yield
     except MotifluxError as error:
         error.args = (f"on {engine.device}: {error}", *error.args[1:])
         raise
 
 
 def _matched(engine: ChangingEngine, share: _native.Run) -> Found | None:
-    with _on(engine):
+    with _named(engine):
         return engine.match(share)
 
 

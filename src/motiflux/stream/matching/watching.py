@@ -121,6 +121,8 @@ class Watching(Core):
         canonical: tuple[Transversal, ...] = ()
         if listed and self._options.symmetry is Symmetry.SUBGRAPHS:
             canonical = transversals(added, directed=self._base.directed)
+        if self._auto is not None:
+            self._use(None)  # rows of the GPU would have to be loaded again for other plans
         taken = {watched.slot for watched in self._watched.values()}
         slot = next(number for number in range(len(taken) + 1) if number not in taken)
         native.drop_pattern(slot)  # an interrupted call may have left a pattern there
