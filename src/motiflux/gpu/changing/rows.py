@@ -25,6 +25,7 @@ PIECE_ENTRIES = 1024
 _LEAST_CHUNK = 1 << 16
 _MOST_BLOCKS = 1 << 12
 _MEASURED_AGAIN = 2
+"""Growth of the entries since rows were last measured, after which they are measured again."""
 _WASTE = 2
 """Rows are loaded anew when their memory is this many times that of a fresh load."""
 
