@@ -112,6 +112,13 @@ PRIVATE = by_name(
         "Monitor: updates that concern no pattern. on: write them together, row by row; off: write each one "
         "in its turn",
     ),
+    TuningOption(
+        "auto_updates",
+        ("expected", "1", "8", "64", "1024"),
+        "expected",
+        "Monitor, device='auto': the updates of a call from which on a GPU matches it. expected: by expected "
+        "times",
+    ),
 )
 """The private switches by name."""
 
@@ -139,6 +146,7 @@ REMOVED = MappingProxyType(
         "images": "images under automorphisms are always written where a listing can do so",
         "at_once": "updates are always matched at the same time if each takes long enough",
         "put_off": "updates that concern no pattern are always written together",
+        "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",
     }
 )
 """The fixed behaviour, or the public alternative, for each switch that users cannot set, by name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,18 +12,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import MERGE_ENTRY, ROOT, ROWS, SETTLE_ENTRY, WriteArgs, write_source
+from motiflux.codegen.changing import (
+    LANES,
+    MERGE_ENTRY,
+    ROOT,
+    ROWS,
+    SETTLE_ENTRY,
+    WriteArgs,
+    changing_source,
+    write_source,
+)
+from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Kernel, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.changing.memory import Parcel, Room, Staging
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
 from motiflux.gpu.changing.rows import EITHER, RunOfRows, SlackRows, write
-from motiflux.gpu.changing.search import RunSearch, Searched
-from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.gpu.changing.search import RunSearch, Searched, lanes_for
+from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
+from motiflux.jit import Source
+from motiflux.request.deadline import moments
 
 _PLAN, _FIRST, _SECOND = range(3)
 """Columns of the roots of a run."""
+_GOALS = ((Goal.COUNT, False), (Goal.STORE, True))
+"""Goals of searches, and whether their plans list matches."""
 _SIGNS = 2
 """Matches vanish or appear."""
 
@@ -46,7 +61,6 @@ class ChangingEngine:
 
     name = "changing"
     counts_tails = True
-    reason = ""
     spent: dict[str, float]
     """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
 
@@ -68,11 +82,23 @@ class ChangingEngine:
         self._has_matched = False
         self._lists_version = -1
         self._job: SearchJob | None = None
+        self._typical = 1.0
+        self._compiled_for = 0  # the lanes of the kernels that the plans need
         self._process = os.getpid()
         self.spent = {}
 
     def check(self, plans: list[Any]) -> None:
         """Accept all plans."""
+
+    def is_ready(self) -> bool:
+        """Whether the kernels that count are compiled; compiled in the background if not."""
+        searches = [changing_source(Goal.COUNT, lanes, None) for lanes in LANES]
+        return self._are_compiled([*searches, write_source()])
+
+    def _are_compiled(self, sources: Sequence[Source]) -> bool:
+        """Whether units are compiled; those that are not are compiled in the background from now on."""
+        begun = [self._accelerator.begin(source) for source in sources]
+        return all(begun)
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring the copy on the device up to date: plans, and rows that were not needed before.
@@ -119,6 +145,7 @@ class ChangingEngine:
         finally:
             self._accelerator.recycle(session)
         self._table, self._versions, self._native = table, versions, native
+        self._compiled_for = 0
         self._lists_version = native.lists_version
 
     def _has_waste(self) -> bool:
@@ -190,6 +217,8 @@ class ChangingEngine:
         self, job: SearchJob, run: _native.Run, native: _native.Monitor, table: PlanTable
     ) -> Found | None:
         begun = time.perf_counter()
+        if not self._await_kernels(table, run.keep_going):
+            return None
         roots = _native.DividedRoots(run, table.manners)
         kernels = self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
         addresses, runs, settling = self._write(job, run, table, roots, kernels[MERGE_ENTRY])
@@ -228,6 +257,22 @@ class ChangingEngine:
             "settle_seconds": time.perf_counter() - found_at,
         }
         return answer
+
+    def _await_kernels(self, table: PlanTable, goes_on: Callable[[], bool]) -> bool:
+        """Wait until the kernels are compiled, in the background; return False if the run was stopped."""
+        self._typical = max((rows.typical for rows in self._rows.values()), default=1.0)
+        lanes = lanes_for(self._typical)
+        if lanes == self._compiled_for:
+            return True
+        goals = [goal for goal, listed in _GOALS if (table.listed == listed).any()]
+        sources = [write_source(), *(changing_source(goal, lanes, None) for goal in goals)]
+        for _ in moments():
+            if self._are_compiled(sources):
+                break
+            if not goes_on():
+                return False
+        self._compiled_for = lanes
+        return True
 
     def _write(
         self,
@@ -276,7 +321,7 @@ class ChangingEngine:
             table.most_levels,
             table.most_spans,
             max(longest, default=1),
-            max((rows.typical for rows in self._rows.values()), default=1.0),
+            self._typical,
             native.num_vertices,
         )
 
@@ -326,6 +371,10 @@ class ChangingEngine:
             self._forget()
             self._search.release()
 
+    def outdate(self) -> None:
+        """Forget the rows on the device: the host applies updates alone from now on."""
+        self._forget()
+
     def _forget(self) -> None:
         for rows in self._rows.values():
             rows.release()
@@ -353,14 +402,3 @@ def _wait_until_idle(stream: Stream) -> None:
             with suppress(DeviceError):  # the device failed: nothing runs any more
                 stream.wait()
             return
-
-
-def open_update_engine(device: str, *, gpu_memory: int | None = None) -> ChangingEngine:
-    """Return an engine on a device; raises `DeviceError`.
-
-    Parameters
-    ----------
-    gpu_memory
-        Maximum number of bytes that motiflux holds on the device.
-    """
-    return ChangingEngine(open_accelerator(device), gpu_memory)

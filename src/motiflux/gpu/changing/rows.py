@@ -24,6 +24,8 @@ PIECE_ENTRIES = 1024
 """Entries of a row that a warp moves at a time."""
 _LEAST_CHUNK = 1 << 16
 _MOST_BLOCKS = 1 << 12
+_MEASURED_AGAIN = 2
+"""Growth of the entries since rows were last measured, after which they are measured again."""
 _WASTE = 2
 """Rows are loaded anew when their memory is this many times that of a fresh load."""
 
@@ -52,7 +54,8 @@ class SlackRows:
     entries, longest
         Number of neighbours in all rows; size of the longest row.
     typical
-        Size of the row that an entry is in, on average, when rows were loaded: what a search walks.
+        Size of the row that an entry is in, on average: what a search walks. It is measured when rows are
+        loaded, and again when they have twice as many entries.
     """
 
     def __init__(self, device: Device, budget: int | None, *, way: int, directed: bool) -> None:
@@ -66,7 +69,7 @@ class SlackRows:
         self._address = np.zeros(0, np.uint64)
         self._size = np.zeros(0, np.int64)
         self._capacity = np.zeros(0, np.int64)
-        self.typical = 0.0
+        self.typical, self._measured = 0.0, 1
         self.entries = self.longest = 0
 
     @property
@@ -101,7 +104,7 @@ class SlackRows:
         places = np.cumsum(capacity) - capacity
         total = int(capacity.sum())
         self.entries, self.longest = int(size.sum()), int(size.max(initial=0))
-        self.typical = float(np.square(size, dtype=np.float64).sum()) / max(1, self.entries)
+        self._measure(size)
         chunk = self._take_chunk(total + max(_LEAST_CHUNK, total // 8))
         laid_out = np.zeros(total, np.uint32)
         if len(neighbors):
@@ -113,6 +116,10 @@ class SlackRows:
         self._size, self._capacity = size, capacity
         self._pad(stream, len(size))
         stream.wait()  # the arrays above are not kept
+
+    def _measure(self, size: NDArray[np.int64]) -> None:
+        entries = max(1, int(size.sum()))
+        self.typical, self._measured = float(np.square(size, dtype=np.float64).sum()) / entries, entries
 
     def _take_chunk(self, entries: int) -> Buffer:
         chunk = self._device.allocate(4 * entries, "rows of the changing graph", budget=self._budget)
@@ -172,6 +179,8 @@ class SlackRows:
 
     def grown(self, growth: int, longest: int) -> None:
         """Note how many entries there are more, and the size of the longest row with those of the run."""
+        if self.entries > _MEASURED_AGAIN * self._measured:
+            self._measure(self._size)
         self.entries += growth
         self.longest = max(self.longest, longest)
 
