@@ -176,7 +176,7 @@ nb::tuple quote_strings(const InputArray<std::uint8_t>& text, const InputArray<s
   if (ends.empty() || ends.front() != 0 || !std::is_sorted(ends.begin(), ends.end()) ||
       static_cast<std::uint64_t>(ends.back()) > text.size())
     throw nb::value_error("offsets within the text expected");
-  text::Strings strings;
+  text::QuotedStrings strings;
   {
     const FreeGil free_gil;
     strings = text::quoted(as_span(text), ends, separator[0]);

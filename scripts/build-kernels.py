@@ -17,8 +17,9 @@ from pathlib import Path
 
 from motiflux.codegen.all_kernels import reachable_sources
 from motiflux.jit import HEADERS, NvrtcToolchain, Source
+from motiflux.jit.archives import FOLDER
 from motiflux.jit.key import headers_digest
-from motiflux.jit.prebuilt import FOLDER, write_archive
+from motiflux.jit.prebuilt import write_archive
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 """Code for an architecture also runs on later ones of the same major version, such as sm_86 and sm_89."""

@@ -10,7 +10,7 @@
 namespace motiflux::candidates {
 namespace {
 
-constexpr std::size_t kCheckedRows = 1 << 8;
+constexpr std::size_t kRowsAtOnce = 1 << 8;
 
 std::uint64_t kind_degree(const DataGraph& graph, const ArcKind& kind, std::uint32_t vertex) {
   return (kind.out ? degree(graph.out, vertex) : 0) + (kind.in ? degree(graph.in, vertex) : 0);
@@ -97,7 +97,7 @@ void Space::make_rows(const DataGraph& graph, const Query& query, const Filter& 
       rows.offsets.reserve(starts.size() + 1);
       rows.offsets.push_back(0);
       for (std::size_t i = 0; i < starts.size(); ++i) {
-        if (i % kCheckedRows == 0) workers.check();
+        if (i % kRowsAtOnce == 0) workers.check();
         append_row(graph, kind, starts[i], serves, position, static_cast<std::uint32_t>(u), rows.neighbors);
         rows.offsets.push_back(rows.neighbors.size());
         if (bytes + rows.neighbors.size() * sizeof(std::uint32_t) > options.max_bytes) {

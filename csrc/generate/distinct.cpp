@@ -6,7 +6,7 @@
 namespace motiflux::generate {
 namespace {
 
-constexpr std::size_t kGrain = 1 << 16;
+constexpr std::size_t kLeastChunk = 1 << 16;
 constexpr std::size_t kKeysOfBucket = 1 << 16;
 constexpr std::size_t kMostBuckets = 1 << 12;
 constexpr std::size_t kSamplesOfBucket = 32;
@@ -35,7 +35,7 @@ std::size_t keep_distinct(Ends edges, const Workers& workers) {
   const auto [sources, targets] = edges;
   const std::size_t size = sources.size();
   const std::size_t buckets = std::clamp<std::size_t>(size / kKeysOfBucket, 1, kMostBuckets);
-  const std::size_t chunk = std::max(kGrain, (size + 63) / 64);
+  const std::size_t chunk = std::max(kLeastChunk, (size + 63) / 64);
   const std::size_t chunks = (size + chunk - 1) / chunk;
   const Keys split = splitters(sources, targets, buckets);
 
@@ -45,9 +45,9 @@ std::size_t keep_distinct(Ends edges, const Workers& workers) {
   std::vector<std::size_t> place(buckets * chunks + 1);
   auto visit_chunk = [&](std::size_t number, auto&& visit) {
     const std::size_t first = number * chunk, last = std::min(first + chunk, size);
-    for (std::size_t begin = first; begin < last; begin += kGrain) {
+    for (std::size_t begin = first; begin < last; begin += kLeastChunk) {
       workers.check();
-      for (std::size_t i = begin; i < std::min(begin + kGrain, last); ++i)
+      for (std::size_t i = begin; i < std::min(begin + kLeastChunk, last); ++i)
         visit(i, static_cast<std::uint64_t>(sources[i]) << 32 | targets[i]);
     }
   };

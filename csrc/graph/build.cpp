@@ -7,11 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "graph/grain.hpp"
+
 namespace motiflux::graph {
 namespace {
-
-constexpr std::size_t kEdgeGrain = 1 << 16;
-constexpr std::size_t kRowArcs = 1 << 16;
 
 // An arc in its row: the neighbour is in the high half, so that integer order is (neighbour, label) order.
 struct LabelledEntry {

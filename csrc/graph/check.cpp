@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "graph/grain.hpp"
+
 namespace motiflux::graph {
 namespace {
 
 constexpr std::size_t kVertexGrain = 1 << 16;
-constexpr std::size_t kRowArcs = 1 << 16;
 constexpr std::uint64_t kNone = UINT64_MAX;
 
 // The smallest number that threads report.

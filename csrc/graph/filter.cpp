@@ -5,10 +5,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "graph/grain.hpp"
+
 namespace motiflux::graph {
 namespace {
 
-constexpr std::size_t kRowArcs = 1 << 16;
 constexpr std::size_t kCheckedRows = 1 << 10;
 constexpr std::uint32_t kEnd = 0xFFFFFFFF;  // no vertex has this id
 

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "graph/build.hpp"
+#include "graph/grain.hpp"
 
 namespace motiflux::graph {
 namespace {
 
-constexpr std::size_t kEdgeGrain = 1 << 16;
 constexpr std::size_t kRowEdges = 1 << 16;
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr double kRow = 6;
 constexpr double kReached = 10;  // a newly reached vertex, including its reset
 constexpr double kStep = 30;
 
-constexpr std::size_t kGrain = 1 << 9;  // arcs of the roots per work item: each may read all arcs
+constexpr std::size_t kWalkArcs = 1 << 9;  // arcs of the roots per work item: each may read all arcs
 
 // Arithmetic in 64 bits that are known to suffice, or in 128 bits with overflow checks.
 template <class T>
@@ -298,7 +298,7 @@ std::vector<Total> counts_of(const Walk& walk, const Workers& workers) {
   Walkers<T> walkers(walk, workers);
   const view::Adjacency& seeds = walk.steps.front().rows;
   const std::span offsets(seeds.offsets, std::size_t{walk.vertices} + 1);
-  parallel_rows(workers, offsets, kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_rows(workers, offsets, kWalkArcs, [&](std::size_t begin, std::size_t end) {
     std::unique_ptr<Walker<T>> walker = walkers.take();
     for (std::size_t at = begin; at < end; ++at) {
       const auto root = static_cast<std::uint32_t>(at);

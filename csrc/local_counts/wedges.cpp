@@ -8,7 +8,7 @@
 namespace motiflux::local_counts {
 namespace {
 
-constexpr std::size_t kGrain = 1 << 14;  // arcs of the ends per work item
+constexpr std::size_t kWedgeArcs = 1 << 14;  // arcs of the ends per work item
 
 using Counts = std::vector<std::uint32_t>;
 
@@ -128,7 +128,7 @@ template <class Use>
 void for_each_end(const WedgeRows& rows, std::size_t tables, const Workers& workers, Use&& use) {
   Tables pool(tables, rows.vertices);
   const std::span offsets(rows.first.offsets, std::size_t{rows.vertices} + 1);
-  parallel_rows(workers, offsets, kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_rows(workers, offsets, kWedgeArcs, [&](std::size_t begin, std::size_t end) {
     std::vector<Counts> own = pool.take();
     for (std::size_t x = begin; x < end; ++x) {
       workers.check();  // one end has at most as many wedges as there are arcs; a range has far more
@@ -145,7 +145,7 @@ Total wedge_total(std::span<const Middles> kinds, Below below, const Workers& wo
   std::mutex mutex;
   Tables pool(kinds.size(), kinds[0].rows.vertices);
   const std::span offsets(kinds[0].rows.first.offsets, std::size_t{kinds[0].rows.vertices} + 1);
-  parallel_rows(workers, offsets, kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_rows(workers, offsets, kWedgeArcs, [&](std::size_t begin, std::size_t end) {
     std::vector<Counts> tables = pool.take();
     Total sum = 0;
     for (std::size_t x = begin; x < end; ++x) {

@@ -5,8 +5,6 @@
 namespace motiflux::rows {
 namespace {
 
-constexpr std::size_t kGrainCells = 1 << 16;
-
 // Calls visit(row, column, cell) for all cells, some rows at a time: a column's part of the output and the
 // rows it is read from fit into the cache together.
 template <class Visit>

@@ -9,6 +9,8 @@
 
 namespace motiflux::rows {
 
+inline constexpr std::size_t kGrainCells = 1 << 16;  // cells per work item
+
 struct Block {
   std::span<const std::uint32_t> cells;  // row after row
   std::size_t columns;

@@ -10,7 +10,6 @@
 namespace motiflux::rows {
 namespace {
 
-constexpr std::size_t kGrainCells = 1 << 16;
 constexpr std::size_t kWidest = 8;  // cells per register
 #if defined(__x86_64__)
 const bool kHasAvx2 = __builtin_cpu_supports("avx2") != 0;

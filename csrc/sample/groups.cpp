@@ -15,7 +15,7 @@ namespace motiflux::sample {
 namespace {
 
 // Groups per work item of a thread.
-constexpr std::size_t kGrain = 8;
+constexpr std::size_t kGroupGrain = 8;
 constexpr std::uint64_t kMostWork = ~std::uint32_t{0};
 
 template <class Policy>
@@ -94,8 +94,8 @@ class Group {
 template <class Policy>
 std::size_t draw_with(const CandidateGraph& graph, const Drawing& drawing, std::uint64_t first,
                       std::size_t count, const GroupSums& sums, const Workers& workers, const Watch& watch) {
-  std::vector<std::uint8_t> done((count + kGrain - 1) / kGrain, 0);
-  parallel_for(workers, count, kGrain, [&](std::size_t begin, std::size_t end) {
+  std::vector<std::uint8_t> done((count + kGroupGrain - 1) / kGroupGrain, 0);
+  parallel_for(workers, count, kGroupGrain, [&](std::size_t begin, std::size_t end) {
     try {
       watch.look();
       Group<Policy> group(graph, drawing, watch);
@@ -104,12 +104,12 @@ std::size_t draw_with(const CandidateGraph& graph, const Drawing& drawing, std::
         sums.weights[i] = group.sum();
         sums.work[i] = static_cast<std::uint32_t>(std::min(group.work(), kMostWork));
       }
-      done[begin / kGrain] = 1;
+      done[begin / kGroupGrain] = 1;
     } catch (const Late&) {
     }
   });
   const auto cut = std::find(done.begin(), done.end(), 0) - done.begin();
-  return std::min(count, static_cast<std::size_t>(cut) * kGrain);
+  return std::min(count, static_cast<std::size_t>(cut) * kGroupGrain);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace motiflux::text {
 namespace {
 
-constexpr std::size_t kAtOnce = 1 << 12;         // strings between two checks for a stop
+constexpr std::size_t kStringsAtOnce = 1 << 12;  // strings between two checks for a stop
 constexpr std::size_t kSlotsPerCheck = 1 << 18;  // free slots between two checks
 
 std::uint64_t mixed(std::uint64_t value) {
@@ -82,7 +82,7 @@ void Dictionary::grow() {
     slots.append_copies(std::min(kSlotsPerCheck, count - slots.size()), Slot{0, 0});
   }
   for (std::size_t code = 0; code < size(); ++code) {
-    if (code % kAtOnce == 0) workers.check();
+    if (code % kStringsAtOnce == 0) workers.check();
     const std::uint64_t hash = hash_of(strings_.at(code));
     std::size_t slot = hash & (count - 1);
     while (slots[slot].code_and_one != 0) slot = (slot + 1) & (count - 1);
@@ -104,7 +104,7 @@ Strings Dictionary::take_sorted(Growing<std::uint32_t>& place_of_code, const std
   };
   const Workers workers{1, stop};
   const auto look = [&](std::size_t done) {
-    if (done % kAtOnce == 0) workers.check();
+    if (done % kStringsAtOnce == 0) workers.check();
   };
   slots_.clear();
   Growing<Entry> entries;

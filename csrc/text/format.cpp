@@ -75,8 +75,9 @@ std::string format_table(std::span<const Cells> columns, std::size_t rows, std::
   return text;
 }
 
-Strings quoted(std::span<const std::uint8_t> text, std::span<const std::int64_t> offsets, char separator) {
-  Strings result;
+QuotedStrings quoted(std::span<const std::uint8_t> text, std::span<const std::int64_t> offsets,
+                     char separator) {
+  QuotedStrings result;
   result.text.reserve(text.size());
   result.offsets.reserve(offsets.size());
   result.offsets.push_back(0);

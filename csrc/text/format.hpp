@@ -21,7 +21,7 @@ struct Cells {
   std::span<const std::int64_t> offsets;  // string i is text[offsets[i], offsets[i + 1])
 };
 
-struct Strings {
+struct QuotedStrings {
   std::vector<std::uint8_t> text;
   std::vector<std::int64_t> offsets;
 };
@@ -32,6 +32,7 @@ std::string format_table(std::span<const Cells> columns, std::size_t rows, std::
                          char separator);
 
 // The strings, in quotes where delimited text needs them: with separators, quotes or line ends, or empty.
-Strings quoted(std::span<const std::uint8_t> text, std::span<const std::int64_t> offsets, char separator);
+QuotedStrings quoted(std::span<const std::uint8_t> text, std::span<const std::int64_t> offsets,
+                     char separator);
 
 }  // namespace motiflux::text

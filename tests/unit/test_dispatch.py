@@ -459,6 +459,9 @@ class TestPresence:
     def test_without_a_gpu_nothing_of_cuda_is_imported(self) -> None:
         assert run(NOTHING_IMPORTED) == "[]"
 
+    def test_a_count_on_the_cpu_beside_a_gpu_imports_no_compiler(self) -> None:
+        assert run(NO_COMPILER_IMPORTED) == "[]"
+
 
 def run(script: str) -> str:
     done = subprocess.run(
@@ -484,6 +487,19 @@ NOTHING_IMPORTED = """
     told = mf.explain(graph, "(a)--(b)--(c)--(a)").report.engine
     assert told.name == "cpu" and told.expected == ()
     heavy = ("cuda", "cupy", "motiflux.gpu.", "motiflux.device.cuda")
+    print([name for name in sys.modules if name.startswith(heavy)])
+"""
+
+NO_COMPILER_IMPORTED = """
+    import sys
+    import motiflux as mf
+    from motiflux.dispatch import gpu_probe
+    gpu_probe.why_no_gpu = lambda: None  # there may be a GPU
+    graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+    found = mf.count(graph, "(a)--(b)--(c)--(a)")
+    assert found == 6 and found.engine == "cpu" and "on the GPU" in found.reason, found.reason
+    compilers = ("motiflux.jit.compiler", "motiflux.jit.nvrtc")
+    heavy = ("cuda", "cupy", "motiflux.gpu.", "motiflux.device.cuda", *compilers)
     print([name for name in sys.modules if name.startswith(heavy)])
 """
 

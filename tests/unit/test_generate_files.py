@@ -53,8 +53,8 @@ def test_a_file_holds_the_graph(generator: Generator, suffix: str, tmp_path: Pat
 @EVERY
 def test_an_edge_list_holds_ids_and_codes(generator: Generator, tmp_path: Path) -> None:
     path = tmp_path / "graph.txt"
-    generator.write(path)
     columns = generator.columns()
+    assert generator.write(path) == len(columns)
     lines = [line.split() for line in path.read_text().splitlines() if not line.startswith("#")]
     expected = [
         columns.sources,
@@ -62,6 +62,14 @@ def test_an_edge_list_holds_ids_and_codes(generator: Generator, tmp_path: Path) 
         *([] if columns.edge_labels is None else [columns.edge_labels]),
     ]
     assert np.array_equal(np.array(lines, dtype=np.int64), np.column_stack(expected))
+
+
+def test_text_is_the_same_whatever_its_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = Transfers(transfers=5000)
+    for name, rows in (("whole.csv", 1 << 16), ("slices.csv", 700)):
+        monkeypatch.setattr(write_module, "_SLICE_ROWS", rows)
+        assert generator.write(tmp_path / name) == len(generator.columns())
+    assert (tmp_path / "slices.csv").read_text() == (tmp_path / "whole.csv").read_text()
 
 
 @LOSSES

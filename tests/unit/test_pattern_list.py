@@ -235,6 +235,29 @@ def test_progress_goes_up_over_the_whole_call() -> None:
     assert all(report.done <= report.total and report.found <= sum(counts) for report in reports)
 
 
+def test_searches_one_after_another_report_equal_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = CpuEngine.count
+
+    def reporting(self: CpuEngine, graph: Any, plan: Any, request: Any, deadline: Any) -> Any:
+        outcome = count(self, graph, plan, request, deadline)
+        for done in (0, 4):
+            request.progress(mf.ProgressReport(done, 4, outcome.value * done // 4, 0.0))
+        return outcome
+
+    monkeypatch.setattr(CpuEngine, "count", reporting)
+    reports: list[mf.ProgressReport] = []
+    triangles, paths, squares = mf.count(
+        complete(6),
+        [TRIANGLE, PATH, SQUARE],
+        device="cpu",
+        progress=reports.append,
+        tuning=private_tuning({"share": "off"}),
+    )
+    assert [3 * report.done / report.total for report in reports] == [0, 1, 1, 2, 2, 3]
+    before, then = triangles, triangles + paths
+    assert [report.found for report in reports] == [0, before, before, then, then, then + squares]
+
+
 def test_a_named_error_survives_pickling() -> None:
     with pytest.raises(mf.PatternError) as raised:
         mf.count(complete(4), ["(a)-->(b)"])

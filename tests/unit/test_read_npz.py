@@ -56,6 +56,13 @@ def test_the_number_of_vertices_is_given_or_follows_from_labels_or_ids(tmp_path:
     assert read(tmp_path, edges=EDGES).num_vertices == 3
 
 
+def test_there_may_be_as_many_vertices_as_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("motiflux.io.binary.npz.MAX_VERTICES", 9)
+    assert read(tmp_path, edges=EDGES, num_vertices=9).num_vertices == 9
+    with pytest.raises(mf.FormatError, match="found 10, expected an integer from 0 to 9"):
+        read(tmp_path, edges=EDGES, num_vertices=10)
+
+
 def test_labels_may_be_negative(tmp_path: Path) -> None:
     graph = read(
         tmp_path,

@@ -146,8 +146,8 @@ def _opened() -> Accelerator | None:
 
 def _compiled_before() -> bool:
     """Whether there are compiled kernels: of an earlier process, or in the package."""
-    from motiflux.jit import KernelCache
-    from motiflux.jit.prebuilt import has_archives
+    from motiflux.jit.archives import has_archives
+    from motiflux.jit.cache import KernelCache
 
     if has_archives():
         return True

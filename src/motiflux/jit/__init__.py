@@ -6,11 +6,16 @@ once, in the background if the caller has to stay interruptible, and keeps image
 graphs or plans.
 """
 
-from motiflux.jit.base import BuildError, Built, Code, Source, Toolchain
-from motiflux.jit.cache import KernelCache
-from motiflux.jit.compiler import HEADERS, Compiler
-from motiflux.jit.nvrtc import NvrtcToolchain
-from motiflux.jit.prebuilt import PrebuiltKernels
+from typing import TYPE_CHECKING
+
+from motiflux.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from motiflux.jit.base import BuildError, Built, Code, Source, Toolchain
+    from motiflux.jit.cache import KernelCache
+    from motiflux.jit.compiler import HEADERS, Compiler
+    from motiflux.jit.nvrtc import NvrtcToolchain
+    from motiflux.jit.prebuilt import PrebuiltKernels
 
 __all__ = [
     "HEADERS",
@@ -24,3 +29,15 @@ __all__ = [
     "Source",
     "Toolchain",
 ]
+
+# A call that asks whether there are compiled kernels, and counts on the CPU, needs no compiler.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "motiflux.jit.base": ("BuildError", "Built", "Code", "Source", "Toolchain"),
+        "motiflux.jit.cache": ("KernelCache",),
+        "motiflux.jit.compiler": ("HEADERS", "Compiler"),
+        "motiflux.jit.nvrtc": ("NvrtcToolchain",),
+        "motiflux.jit.prebuilt": ("PrebuiltKernels",),
+    },
+)

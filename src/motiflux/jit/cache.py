@@ -19,7 +19,6 @@ import hashlib
 import itertools
 import os
 import re
-import secrets
 import stat
 import struct
 import tempfile
@@ -219,7 +218,7 @@ def _touch(file: int) -> None:
 def _publish(path: Path, data: bytes) -> None:
     """Write a file atomically."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".kernel-{secrets.token_hex(8)}.tmp")
+    temporary = path.with_name(f".kernel-{os.urandom(8).hex()}.tmp")
     try:
         with temporary.open("xb") as file:
             file.write(data)

@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motiflux.errors import MotifluxWarning
+from motiflux.jit.archives import FOLDER
 from motiflux.jit.base import Source
 from motiflux.jit.key import source_key
 from motiflux.jit.nvrtc import options_of
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
-
-FOLDER = Path(__file__).resolve().parents[1] / "cubins"
-"""The folder of the archives."""
 
 _NAME = re.compile(r"(?P<family>sm_\d*)(?P<minor>\d)", re.ASCII)
 
@@ -100,11 +98,6 @@ class PrebuiltKernels:
         """Have the archive opened again when needed: a forked child shares the position in the file."""
         self._lock = threading.RLock()
         self._file = None
-
-
-def has_archives() -> bool:
-    """Whether the package has compiled kernels for any architecture."""
-    return any(FOLDER.glob("*.zip"))
 
 
 def entry_name(source: Source, headers: str) -> str:

@@ -187,7 +187,8 @@ def _compiler() -> Check:
 
 def _prebuilt() -> Check:
     """Say which compiled kernels came with the package."""
-    from motiflux.jit.prebuilt import FOLDER, PrebuiltKernels
+    from motiflux.jit.archives import FOLDER
+    from motiflux.jit.prebuilt import PrebuiltKernels
 
     archives = sorted(FOLDER.glob("*.zip"))
     if not archives:
