@@ -7,7 +7,7 @@ matches by trying every candidate at the moment of the root.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -207,7 +207,9 @@ class PlainEngine:
         return set.intersection(*sets)
 
 
-def open_update_engine(device_name: str, *, gpu_memory: int | None) -> PlainEngine:
+def open_update_engine(
+    device_name: str, *, gpu_memory: int | None, tuning: Mapping[str, str]
+) -> PlainEngine:
     """Open the engine for a monitor."""
     engine = PlainEngine(device_name, gpu_memory)
     PlainEngine.opened.append(engine)

@@ -9,16 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
+from motiflux.config import TUNING
 from tests.property.test_monitor import MonitorMachine
 from tests.property.test_monitor_engines import compare, streams
 from tests.update_streams import Stream
 
-pytestmark = pytest.mark.devices("emulated", "cuda", reason="other tests are about the CPU's monitor")
+pytestmark = [
+    pytest.mark.devices("emulated", "cuda", reason="other tests are about the CPU's monitor"),
+    pytest.mark.parametrize("container", TUNING["container"].values),
+]
 
 
-def test_monitors_on_a_device_agree_with_recounting(device: str) -> None:
+def test_monitors_on_a_device_agree_with_recounting(device: str, container: str) -> None:
     class Machine(MonitorMachine):
         placement = {"device": device}
+        switches = {"container": container}
 
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Machine, settings=settings(stateful_step_count=12, deadline=None)
@@ -34,7 +39,8 @@ def test_monitors_on_a_device_agree_with_recounting(device: str) -> None:
     data=st.data(),
 )
 def test_a_device_gives_the_matches_of_the_cpu(
-    device: str, stream: Stream, mode: str, size: int, *, listed: bool, data: Any
+    device: str, container: str, stream: Stream, mode: str, size: int, *, listed: bool, data: Any
 ) -> None:
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
+    options["tuning"] = {**options.get("tuning", {}), "container": container}
     compare(stream, {**options, "matches": listed}, {"device": device}, size, data)

@@ -1,9 +1,10 @@
-"""``engine="changing"``: the updates of a monitor, matched on a GPU over slack rows."""
+"""``engine="changing"``: the updates of a monitor, matched on a GPU over rows that change there."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -11,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import MERGE_ENTRY, ROOT, ROWS, SETTLE_ENTRY, WriteArgs, write_source
-from motiflux.device import Buffer, Kernel, Stream
+from motiflux.codegen.changing import ROOT, ROWS
+from motiflux.config import resolve_tuning
+from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.changing.memory import Parcel, Room, Staging
+from motiflux.gpu.changing.packed_rows import PackedRows, packed_settings
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
-from motiflux.gpu.changing.rows import EITHER, RunOfRows, SlackRows, write
+from motiflux.gpu.changing.rows import EITHER, Rows, RunOfRows, SlackRows
 from motiflux.gpu.changing.search import RunSearch, Searched
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import SearchJob
@@ -42,6 +45,8 @@ class ChangingEngine:
         The device and its kernels.
     gpu_memory
         Maximum number of bytes that motiflux holds on the device.
+    tuning
+        The value of every switch; ``container`` chooses what holds the rows.
     """
 
     name = "changing"
@@ -50,8 +55,11 @@ class ChangingEngine:
     spent: dict[str, float]
     """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
 
-    def __init__(self, accelerator: Accelerator, gpu_memory: int | None) -> None:
+    def __init__(
+        self, accelerator: Accelerator, gpu_memory: int | None, tuning: Mapping[str, str]
+    ) -> None:
         self._accelerator, self._budget = accelerator, gpu_memory
+        self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
         device = accelerator.device
         self.device = device.name
         self._search = RunSearch(accelerator, gpu_memory)
@@ -59,7 +67,7 @@ class ChangingEngine:
         self._arrays = Room(device, "a run of updates", gpu_memory)
         self._tables = Room(device, "plans of a monitor", gpu_memory)
         self._staging = Staging(device)
-        self._rows: dict[RowsName, SlackRows] = {}
+        self._rows: dict[RowsName, Rows] = {}
         self._versions: tuple[int, ...] = ()
         self._classes = -1
         self._table: PlanTable | None = None
@@ -105,12 +113,7 @@ class ChangingEngine:
         session = self._accelerator.session()
         try:
             for target, way in [name for name in table.names if name not in self._rows]:
-                rows = SlackRows(
-                    self._accelerator.device,
-                    self._budget,
-                    way=way,
-                    directed=native.directed,
-                )
+                rows = self._new_rows(way, directed=native.directed)
                 rows.load(session.main, *native.target_rows(target, way, threads))
                 self._rows[target, way] = rows
             self._find_classes(native)
@@ -119,6 +122,11 @@ class ChangingEngine:
             self._accelerator.recycle(session)
         self._table, self._versions, self._native = table, versions, native
         self._lists_version = native.lists_version
+
+    def _new_rows(self, way: int, *, directed: bool) -> Rows:
+        if self._packed is None:
+            return SlackRows(self._accelerator, self._budget, way=way, directed=directed)
+        return PackedRows(self._accelerator, self._budget, self._packed, way=way, directed=directed)
 
     def _has_waste(self) -> bool:
         return any(rows.is_wasteful for rows in self._rows.values())
@@ -177,8 +185,7 @@ class ChangingEngine:
     ) -> Found | None:
         begun = time.perf_counter()
         roots = _native.DividedRoots(run, table.manners)
-        kernels = self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
-        addresses, runs, settling = self._write(job, run, table, roots, kernels[MERGE_ENTRY])
+        addresses, runs, starts = self._write(job, run, table, roots)
         searched = self._searched(native, table, runs)
         written_at = time.perf_counter()
         slots = _slots(run, table)
@@ -193,8 +200,8 @@ class ChangingEngine:
         if rows is None:
             return None
         found_at = time.perf_counter()
-        for args in settling:
-            write(job.stream, kernels[SETTLE_ENTRY], args)
+        for changes, start in zip(runs, starts, strict=True):
+            changes.settle(job.stream, start)
         job.stream.wait()
         answer = self._answer(run, table, totals, rows, roots.matches)
         self.spent = {
@@ -210,9 +217,8 @@ class ChangingEngine:
         run: _native.Run,
         table: PlanTable,
         roots: _native.DividedRoots,
-        merge: Kernel,
-    ) -> tuple[list[int], list[RunOfRows], list[WriteArgs]]:
-        """Upload a run and write its changes into rows; return where the roots are, and what to settle."""
+    ) -> tuple[list[int], list[RunOfRows], list[int]]:
+        """Upload a run and write its changes into rows; return where roots are, changes, and where these are."""
         stream, native = job.stream, self._native
         assert native is not None
         before = [(rows.headers, rows.repeats) for rows in self._rows.values()]
@@ -237,10 +243,9 @@ class ChangingEngine:
         parcel.send(stream, arrays, self._staging)
         starts = [arrays.address + place for place in places]
         for changes, start in zip(changed, starts, strict=True):
-            write(stream, merge, changes.merge_args(start))
-        settling = [changes.settle_args(start) for changes, start in zip(changed, starts, strict=True)]
+            changes.merge(stream, start)
         first = arrays.address + at_roots
-        return [first, first + sizes[0]], changed, settling
+        return [first, first + sizes[0]], changed, starts
 
     def _searched(self, native: _native.Monitor, table: PlanTable, runs: list[RunOfRows]) -> Searched:
         longest = [rows.longest for rows in self._rows.values()] + [run.longest for run in runs]
@@ -330,12 +335,16 @@ def _wait_until_idle(stream: Stream) -> None:
             return
 
 
-def open_update_engine(device: str, *, gpu_memory: int | None = None) -> ChangingEngine:
+def open_update_engine(
+    device: str, *, gpu_memory: int | None = None, tuning: Mapping[str, str] | None = None
+) -> ChangingEngine:
     """Return an engine on a device; raises `DeviceError`.
 
     Parameters
     ----------
     gpu_memory
         Maximum number of bytes that motiflux holds on the device.
+    tuning
+        Switches; those that are missing have their defaults.
     """
-    return ChangingEngine(open_accelerator(device), gpu_memory)
+    return ChangingEngine(open_accelerator(device), gpu_memory, resolve_tuning(tuning))

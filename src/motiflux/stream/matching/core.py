@@ -83,7 +83,7 @@ class Core:
     ) -> None:
         self._options = options
         self._threads = threads
-        self._engine = placement.open()
+        self._engine = placement.open(options.switches)
         self._call: Call | None = None
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)

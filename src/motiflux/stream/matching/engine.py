@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +18,7 @@ HOST = "cpu"
 """The engine, and its device, that needs no other: the native monitor itself."""
 
 ENGINES = {"changing": "motiflux.gpu.changing"}
-"""Engines on GPUs: the modules with ``open_update_engine(device_name, *, gpu_memory)``, imported on use."""
+"""Engines on GPUs: modules with ``open_update_engine(device_name, *, gpu_memory, tuning)``, imported on use."""
 
 _GPU_ENGINE, _GPU_DEVICE = "changing", "cuda"
 
@@ -102,8 +103,13 @@ class Placement:
             raise DeviceError(f"engine={engine!r} runs on a GPU (device={_GPU_DEVICE!r}), found device='cpu'")
         return cls(device, engine, None if gpu_memory is None else check_bytes("gpu_memory", gpu_memory))
 
-    def open(self) -> UpdateEngine | None:
+    def open(self, tuning: Mapping[str, str]) -> UpdateEngine | None:
         """Return the engine; None: the native monitor matches.
+
+        Parameters
+        ----------
+        tuning
+            The value of every switch.
 
         Raises
         ------
@@ -114,5 +120,7 @@ class Placement:
             return None
         module = import_module(ENGINES[_GPU_ENGINE if self.engine == "auto" else self.engine])
         device = _GPU_DEVICE if self.device == "auto" else self.device
-        opened: UpdateEngine = module.open_update_engine(device, gpu_memory=self.gpu_memory)
+        opened: UpdateEngine = module.open_update_engine(
+            device, gpu_memory=self.gpu_memory, tuning=tuning
+        )
         return opened
