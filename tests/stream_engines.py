@@ -207,9 +207,7 @@ class PlainEngine:
         return set.intersection(*sets)
 
 
-def open_update_engine(
-    device_name: str, *, gpu_memory: int | None, tuning: Mapping[str, str]
-) -> PlainEngine:
+def open_update_engine(device_name: str, *, gpu_memory: int | None, tuning: Mapping[str, str]) -> PlainEngine:
     """Open the engine for a monitor."""
     engine = PlainEngine(device_name, gpu_memory)
     PlainEngine.opened.append(engine)

@@ -133,8 +133,8 @@ void ChangedRows::select(Slice& slice, const RowKind& kind) const {
   }
 }
 
-// Calls visit(neighbour, insertions less deletions) for neighbours where these differ, ascending: equal entries
-// are the same to an array.
+// Calls visit(neighbour, insertions less deletions) for neighbours where these differ, ascending: equal
+// entries are the same to an array.
 template <class Visit>
 void ChangedRows::for_each_net_change(const Row& row, Visit&& visit) const {
   if (!packed_) return;

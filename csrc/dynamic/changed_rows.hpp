@@ -39,7 +39,7 @@ class ChangedRows {
     std::uint64_t growth = 0;               // entries after the run less those before it, modulo 2^64
     std::uint64_t room = 0;                 // that rows which outgrow their places get
     std::uint64_t merged = 0, settled = 0;  // pieces
-    std::uint64_t updates = 0;              // insertions and deletions that the run leaves; packed arrays only
+    std::uint64_t updates = 0;  // insertions and deletions that the run leaves; packed arrays only
     std::uint64_t inserts = 0;
 
     Sums& operator+=(const Sums& other);

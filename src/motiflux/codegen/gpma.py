@@ -1,4 +1,4 @@
-"""Kernels of packed memory arrays: structures as in ``include/motiflux/changing/gpma.hpp``, and their unit."""
+"""Kernels of packed memory arrays: structures of ``include/motiflux/changing/gpma.hpp``, and their unit."""
 
 from __future__ import annotations
 

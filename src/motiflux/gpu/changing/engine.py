@@ -16,8 +16,9 @@ from motiflux.codegen.changing import ROOT, ROWS
 from motiflux.config import resolve_tuning
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
+from motiflux.gpu.changing.gpma_settings import packed_settings
 from motiflux.gpu.changing.memory import Parcel, Room, Staging
-from motiflux.gpu.changing.packed_rows import PackedRows, packed_settings
+from motiflux.gpu.changing.packed_rows import PackedRows
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
 from motiflux.gpu.changing.rows import EITHER, Rows, RunOfRows, SlackRows
 from motiflux.gpu.changing.search import RunSearch, Searched
@@ -55,9 +56,7 @@ class ChangingEngine:
     spent: dict[str, float]
     """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
 
-    def __init__(
-        self, accelerator: Accelerator, gpu_memory: int | None, tuning: Mapping[str, str]
-    ) -> None:
+    def __init__(self, accelerator: Accelerator, gpu_memory: int | None, tuning: Mapping[str, str]) -> None:
         self._accelerator, self._budget = accelerator, gpu_memory
         self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
         device = accelerator.device
@@ -218,7 +217,7 @@ class ChangingEngine:
         table: PlanTable,
         roots: _native.DividedRoots,
     ) -> tuple[list[int], list[RunOfRows], list[int]]:
-        """Upload a run and write its changes into rows; return where roots are, changes, and where these are."""
+        """Upload a run and write its changes into rows; return places of roots, changes, and their places."""
         stream, native = job.stream, self._native
         assert native is not None
         before = [(rows.headers, rows.repeats) for rows in self._rows.values()]

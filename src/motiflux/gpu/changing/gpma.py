@@ -1,14 +1,14 @@
 """A packed memory array on the device: the entries of all rows in one sorted array with gaps (GAMMA, V-C).
 
-The layout and the kernels are in ``include/motiflux/changing/gpma.hpp`` and beside it. The host knows the number
-of entries: it chooses the size of the array, and replaces the array when the number leaves its bounds.
+The layout and the kernels are in ``include/motiflux/changing/gpma.hpp`` and beside it. The host knows the
+number of entries: it chooses the size of the array, and replaces the array when the number leaves its bounds.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,6 @@ from motiflux.codegen.gpma import (
     WINDOW,
     WINDOW_LEVELS,
     WINDOWS_OF_WARP,
-    GroupSizes,
     PackedArgs,
     PackedArray,
     PackedRows,
@@ -36,69 +35,13 @@ from motiflux.codegen.gpma import (
 )
 from motiflux.device import Buffer, Device, Kernel, Stream
 from motiflux.errors import InternalError
+from motiflux.gpu.changing.gpma_settings import PackedSettings
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.runtime.accelerator import Accelerator
 
 _WARPS = THREADS // 32
 _MOST_BLOCKS = 1 << 12
-_UNIT = 1 << 16
-"""Bounds of density are in entries per so many slots."""
 _PURPOSE = "packed memory array of the changing graph"
-
-
-@dataclass(frozen=True)
-class PackedSettings:
-    """How an array is laid out and updated; the defaults of the bounds are usual for packed memory arrays.
-
-    Parameters
-    ----------
-    leaf_shift
-        Leaves have 2^leaf_shift slots: 3 to 5.
-    leaf_density, root_density
-        The least and the most entries per slot of a leaf, and of the whole array; those of levels between
-        are interpolated.
-    fresh_density
-        Entries per slot of an array that is made.
-    index_levels
-        Top levels of the index that are searched in shared memory (V-C): 0 to 12.
-    group_sizes
-        How the lanes of a warp are divided among small windows (V-C).
-    """
-
-    leaf_shift: int = 5
-    leaf_density: tuple[float, float] = (0.08, 0.92)
-    root_density: tuple[float, float] = (0.3, 0.7)
-    fresh_density: float = 0.6
-    index_levels: int = 8
-    group_sizes: GroupSizes = GroupSizes.ADAPTIVE
-
-    def bounds(self, level: int, top: int) -> tuple[int, int]:
-        """Return the least and the most entries per 2^16 slots of windows of a level."""
-        share = level / max(1, top)
-        least, most = (
-            leaf + (root - leaf) * share
-            for leaf, root in zip(self.leaf_density, self.root_density, strict=True)
-        )
-        return int(least * _UNIT), int(most * _UNIT)
-
-    @property
-    def leaf_bounds(self) -> tuple[int, int]:
-        """Least and most entries of a leaf."""
-        least, most = self.bounds(0, 1)
-        return max(1, -(-(least << self.leaf_shift) // _UNIT)), (most << self.leaf_shift) // _UNIT
-
-    def leaves_for(self, entries: int) -> int:
-        """Return the leaves of an array that is made for a number of entries."""
-        leaves = max(1, math.ceil(entries / (self.fresh_density * (1 << self.leaf_shift))))
-        return max(leaves, -(-entries // self.leaf_bounds[1]))
-
-    def fits(self, entries: int, leaves: int) -> bool:
-        """Whether an array of this size may hold a number of entries."""
-        if leaves == 1:
-            return 1 <= entries <= self.leaf_bounds[1]
-        least, most = self.bounds(1, 1)
-        slots = leaves << self.leaf_shift
-        return slots * least <= entries * _UNIT <= slots * most and entries >= leaves * self.leaf_bounds[0]
 
 
 @dataclass
@@ -143,7 +86,7 @@ class _Places:
 
     buffers: list[Buffer]
     at: PackedRows
-    vertices: int = field(default=0)
+    vertices: int
 
 
 class PackedMemoryArray:
@@ -208,7 +151,8 @@ class PackedMemoryArray:
             There is no room. Nothing is held then.
         """
         self.release()
-        sizes = np.diff(offsets.astype(np.int64))
+        first = offsets.astype(np.int64)
+        sizes = first[1:] - first[:-1]
         array = self._new_array(len(neighbors))
         places = self._new_places(max(1, len(sizes)))
         for buffer in places.buffers:
@@ -271,11 +215,12 @@ class PackedMemoryArray:
             self._update_all(stream, updates, count, inserts, entries)
         self.entries = entries
 
-    def read(self, stream: Stream) -> dict[str, NDArray[np.uint64]]:
+    def read(self, stream: Stream) -> dict[str, NDArray[Any]]:
         """Return the slots and what belongs to them, by name, for tests and measurements."""
         array, places = self._array, self._places
-        assert array is not None and places is not None, "nothing is loaded"
-        found = {}
+        assert array is not None, "nothing is loaded"
+        assert places is not None
+        found: dict[str, NDArray[Any]] = {}
         for name, buffer, dtype, size in (
             ("sources", array.buffers[0], np.uint32, array.slots),
             ("neighbors", array.buffers[1], np.uint32, array.slots),
@@ -290,7 +235,8 @@ class PackedMemoryArray:
         headers = np.zeros(places.vertices, ROW)
         stream.download(places.buffers[2], headers)
         stream.wait()
-        return {**{name: one.astype(np.uint64) for name, one in found.items()}, "headers": headers}
+        wide = {name: one.astype(np.uint64) for name, one in found.items()}
+        return {**wide, "headers": headers}
 
     def release(self) -> None:
         """Free the memory."""
@@ -335,7 +281,7 @@ class PackedMemoryArray:
         args = self._args()
         args.updates, args.update_count, args.insert_count = updates, count, inserts
         choice = self._locate(stream, args, count, chooses=True)
-        small, medium, large = int(choice["small"]), int(choice["medium"]), int(choice["large"])
+        small, medium, large = (int(choice[name][0]) for name in ("small", "medium", "large"))
         tiles = large & ((1 << LARGE_SHIFT) - 1)
         if tiles:
             copy = self._device.allocate(8 * TILE_SLOTS * tiles, _PURPOSE, budget=self._budget)
@@ -353,7 +299,7 @@ class PackedMemoryArray:
 
     def _locate(
         self, stream: Stream, args: PackedArgs, count: int, *, chooses: bool = False
-    ) -> np.void:
+    ) -> NDArray[np.void]:
         """Find the leaf of each update, and the windows that are rewritten; wait for their numbers."""
         leaves, settings = int(args.array.leaves), self.settings
         top = int(args.top_level)
@@ -384,10 +330,17 @@ class PackedMemoryArray:
         stream.wait()
         if found["missing"][0]:
             raise InternalError("a packed memory array: an entry to be deleted is not there")
-        return found[0]
+        return found
 
     def _replace(
-        self, stream: Stream, args: PackedArgs, array: _Array, entries: int, count: int = 0, *, copies: bool = False
+        self,
+        stream: Stream,
+        args: PackedArgs,
+        array: _Array,
+        entries: int,
+        count: int = 0,
+        *,
+        copies: bool = False,
     ) -> None:
         """Write a whole array: `entries` entries of a copy, and `count` updates."""
         tiles = -(-(int(args.array.leaves) << self.settings.leaf_shift) // TILE_SLOTS)
@@ -424,7 +377,8 @@ class PackedMemoryArray:
         stream.launch(self.kernels[entry_of(name)], blocks, THREADS, shared, args)
 
     def _hold(self, stream: Stream) -> None:
-        assert self._array is not None and self._places is not None, "nothing is loaded"
+        assert self._array is not None, "nothing is loaded"
+        assert self._places is not None
         self._array.hold(stream)
         for buffer in self._places.buffers:
             stream.hold(buffer)

@@ -1,34 +1,24 @@
 """Rows in a packed memory array: the container that ``container="gpma"`` chooses (GAMMA, V-C).
 
-A run of updates reads them as slack rows: its touched rows are merged into memory of the run. After the run the
-array takes what the run leaves, as one batch of insertions and deletions.
+A run of updates reads them as slack rows: its touched rows are merged into memory of the run. After the run
+the array takes what the run leaves, as one batch of insertions and deletions.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.codegen.changing import WriteArgs
-from motiflux.codegen.gpma import THREADS, GroupSizes, PackedMergeArgs, entry_of
+from motiflux.codegen.gpma import THREADS, PackedMergeArgs, entry_of
 from motiflux.device import Stream
-from motiflux.gpu.changing.gpma import PackedMemoryArray, PackedSettings
+from motiflux.gpu.changing.gpma import PackedMemoryArray
+from motiflux.gpu.changing.gpma_settings import PackedSettings
 from motiflux.gpu.changing.rows import PIECE_ENTRIES, Rows, RunOfRows, blocks_for
 from motiflux.gpu.runtime.accelerator import Accelerator
 
 _ANY_SIZE = 1 << 62
-
-
-def packed_settings(tuning: Mapping[str, str]) -> PackedSettings:
-    """Return what tuning switches say about packed memory arrays."""
-    return PackedSettings(
-        leaf_shift=int(tuning["gpma_leaf"]).bit_length() - 1,
-        index_levels=int(tuning["gpma_index"]),
-        group_sizes=GroupSizes[tuning["gpma_groups"].upper()],
-    )
 
 
 class PackedRows(Rows):
@@ -60,7 +50,8 @@ class PackedRows(Rows):
 
     def load(self, stream: Stream, offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32]) -> None:
         """Copy the rows of the host to the device."""
-        self._size = np.diff(offsets.astype(np.int64))
+        first = offsets.astype(np.int64)
+        self._size = first[1:] - first[:-1]
         self._measure(self._size)
         self._extend(len(self._size))
         self.array.load(stream, offsets, neighbors)

@@ -343,5 +343,5 @@ class RunOfSlackRows(RunOfRows):
 
 
 def blocks_for(pieces: int) -> int:
-    """Return the blocks of a kernel that writes rows: a warp for each piece, up to some thousands of blocks."""
+    """Return the blocks of a kernel with a warp for each piece: up to some thousands."""
     return max(1, min(_MOST_BLOCKS, -(-pieces // (THREADS // 32))))

@@ -18,7 +18,7 @@ HOST = "cpu"
 """The engine, and its device, that needs no other: the native monitor itself."""
 
 ENGINES = {"changing": "motiflux.gpu.changing"}
-"""Engines on GPUs: modules with ``open_update_engine(device_name, *, gpu_memory, tuning)``, imported on use."""
+"""Engines on GPUs: modules with ``open_update_engine(device, *, gpu_memory, tuning)``, imported on use."""
 
 _GPU_ENGINE, _GPU_DEVICE = "changing", "cuda"
 
@@ -120,7 +120,5 @@ class Placement:
             return None
         module = import_module(ENGINES[_GPU_ENGINE if self.engine == "auto" else self.engine])
         device = _GPU_DEVICE if self.device == "auto" else self.device
-        opened: UpdateEngine = module.open_update_engine(
-            device, gpu_memory=self.gpu_memory, tuning=tuning
-        )
+        opened: UpdateEngine = module.open_update_engine(device, gpu_memory=self.gpu_memory, tuning=tuning)
         return opened

@@ -13,10 +13,10 @@
 
 #include "motiflux/changing/gpma_merge.cuh"
 
-#define MOTIFLUX_GPMA_KERNEL(name)                                                            \
-  extern "C" __global__ void __launch_bounds__(motiflux::changing::kPackedThreads)            \
-      motiflux_gpma_##name(const __grid_constant__ motiflux::changing::PackedArgs args) {     \
-    motiflux::changing::name(args);                                                           \
+#define MOTIFLUX_GPMA_KERNEL(name)                                                        \
+  extern "C" __global__ void __launch_bounds__(motiflux::changing::kPackedThreads)        \
+      motiflux_gpma_##name(const __grid_constant__ motiflux::changing::PackedArgs args) { \
+    motiflux::changing::name(args);                                                       \
   }
 
 MOTIFLUX_GPMA_KERNEL(locate)

@@ -1,9 +1,9 @@
 // A packed memory array of the entries of all rows (GAMMA, V-C; GPMA), and what its kernels are given.
 //
 // Entries (vertex, neighbour) lie in ascending order in an array of slots with gaps. The array is cut into
-// leaves of a power of two of slots. The entries of a leaf are spread evenly, the first one in its first slot:
-// entry q of c is in slot q * slots / c, so the number of entries alone says which slots have one. A gap
-// repeats the entry before it. Hence any range of slots is sorted.
+// leaves of a power of two of slots. The entries of a leaf are spread evenly, the first one in its first
+// slot: entry q of c is in slot q * slots / c, so the number of entries alone says which slots have one. A
+// gap repeats the entry before it. Hence any range of slots is sorted.
 //
 //   leaf 0, 5 entries          leaf 1, 3 entries          leaves of 8 slots
 //   sources    0 0 0 0 1 1 1 1     1 1 1 4 4 4 4 4
@@ -11,15 +11,26 @@
 //   firsts     (0, 2)              (1, 8)              the index: the key of each leaf's first entry
 //   before     0                   5                8  entries before each leaf
 //
-// A window of level l is 2^l leaves, aligned; the last one of a level may have fewer. Each level has bounds of
-// the entries per slot. Every leaf has at least one entry, unless the array has none.
+// A window of level l is 2^l leaves, aligned; the last one of a level may have fewer. Each level has bounds
+// of the entries per slot. Every leaf has at least one entry, unless the array has none.
 #pragma once
 
+#include "motiflux/changing/write_rows.cuh"
 #include "motiflux/view/changing.hpp"
 
 namespace motiflux::changing {
 
 inline constexpr std::uint32_t kWindowLevels = 33;
+inline constexpr std::uint32_t kPackedThreads = 256, kPackedWarps = kPackedThreads / 32;
+// Slots of the windows that a warp rewrites, and of those that fit into the shared memory of a block.
+inline constexpr std::uint32_t kSmallSlots = 32, kMediumSlots = 4096;
+// Slots of a large window that a block moves at a time.
+inline constexpr std::uint32_t kTileSlots = kMediumSlots;
+inline constexpr std::uint32_t kLargeShift = 40;
+// Small windows that a warp has at a time.
+inline constexpr std::uint32_t kWindowsOfWarp = 16;
+// Leaves whose counts a block sums up at a time, and those of a thread.
+inline constexpr std::uint32_t kSumTile = 4096, kSumsOfThread = kSumTile / kPackedThreads;
 
 // An entry as a number, in the order of entries.
 MOTIFLUX_HOST_DEVICE inline std::uint64_t key_of(std::uint32_t source, std::uint32_t neighbor) {
@@ -63,8 +74,7 @@ struct PackedArray {
   MOTIFLUX_HOST_DEVICE std::uint64_t rank(std::uint64_t slot) const {
     const std::uint64_t leaf = slot >> leaf_shift;
     if (leaf == leaves) return before[leaves];
-    return before[leaf] +
-           entries_before(static_cast<std::uint32_t>(slot) & (leaf_slots() - 1), count(leaf));
+    return before[leaf] + entries_before(static_cast<std::uint32_t>(slot) & (leaf_slots() - 1), count(leaf));
   }
 };
 
@@ -99,7 +109,7 @@ struct Window {
 // What the kernels that choose windows find.
 struct PackedChoice {
   std::uint64_t levels;         // bits: levels with windows
-  std::uint64_t large;          // number of large windows << 40 | number of their tiles
+  std::uint64_t large;          // number of large windows << kLargeShift | number of their tiles
   std::uint32_t small, medium;  // numbers of windows
   std::uint32_t missing;        // deletions of entries that are not there
   std::uint32_t unused;
@@ -130,6 +140,14 @@ struct PackedArgs {
   std::uint32_t index_levels;  // of the search for a leaf that are in shared memory
   GroupSizes group_sizes;
   std::uint32_t replaces;  // whether `target` replaces `array`
+};
+
+// The rows of a run of updates.
+struct PackedMergeArgs {
+  WriteArgs write;
+  PackedArray array;
+  PackedRows rows;
+  std::uint64_t touched_count;
 };
 
 #if defined(MOTIFLUX_SIMT)

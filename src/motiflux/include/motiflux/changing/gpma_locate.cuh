@@ -1,9 +1,9 @@
 // The leaf of each update, and the windows that are rewritten.
 //
-// A thread finds the leaf of an update in the index, whose top levels are in shared memory. Updates are in the
-// order of entries, so those of a leaf, or of any window, lie side by side. The first update of each leaf then
-// climbs to the smallest window whose entries, with all updates of the window, keep within the bounds of its
-// level. Of windows that contain each other, the largest is rewritten: once, with all its updates.
+// A thread finds the leaf of an update in the index, whose top levels are in shared memory. Updates are in
+// the order of entries, so those of a leaf, or of any window, lie side by side. The first update of each leaf
+// then climbs to the smallest window whose entries, with all updates of the window, keep within the bounds of
+// its level. Of windows that contain each other, the largest is rewritten: once, with all its updates.
 #pragma once
 
 #include "motiflux/changing/gpma.hpp"
@@ -12,14 +12,8 @@
 
 namespace motiflux::changing {
 
-// Slots of the windows that a warp rewrites, and of those that fit into the shared memory of a block.
-inline constexpr std::uint32_t kSmallSlots = 32, kMediumSlots = 4096;
-// Slots of a large window that a block moves at a time.
-inline constexpr std::uint32_t kTileSlots = kMediumSlots;
-inline constexpr std::uint32_t kLargeShift = 40;
-
-// The top of the index as a search tree: node 1 is the middle of all leaves, the children of node i are 2 i and
-// 2 i + 1.
+// The top of the index as a search tree: node 1 is the middle of all leaves, the children of node i are 2 i
+// and 2 i + 1.
 MOTIFLUX_DEVICE void load_pivots(const PackedArray& array, std::uint64_t* pivots, std::uint32_t levels) {
   for (std::uint32_t node = 1 + threadIdx.x; node < std::uint32_t{1} << levels; node += blockDim.x) {
     std::uint64_t first = 0, last = array.leaves;
@@ -153,8 +147,7 @@ MOTIFLUX_DEVICE void mark_windows(const PackedArgs& args) {
 
 MOTIFLUX_DEVICE std::uint32_t level_of(const PackedArgs& args, std::uint64_t levels, std::uint64_t leaf) {
   std::uint32_t level = args.top_level;
-  while (level > 0 &&
-         ((levels >> level & 1) == 0 || args.marks[args.marks_at[level] + (leaf >> level)] == 0))
+  while (level > 0 && ((levels >> level & 1) == 0 || args.marks[args.marks_at[level] + (leaf >> level)] == 0))
     --level;
   return level;
 }
@@ -163,8 +156,7 @@ MOTIFLUX_DEVICE void add_large(const PackedArgs& args, Window window) {
   const std::uint64_t leaves = leaf_behind(args.array, window.leaf, window.level) - window.leaf;
   const std::uint64_t tiles = ((leaves << args.array.leaf_shift) + kTileSlots - 1) / kTileSlots;
   // One addition, so that windows are in the order of their tiles.
-  const std::uint64_t at =
-      device::fast_add(args.choice->large, (std::uint64_t{1} << kLargeShift) + tiles);
+  const std::uint64_t at = device::fast_add(args.choice->large, (std::uint64_t{1} << kLargeShift) + tiles);
   window.first_tile = at & ((std::uint64_t{1} << kLargeShift) - 1);
   args.large[at >> kLargeShift] = window;
 }

@@ -1,18 +1,10 @@
-// A run of updates over a packed memory array: touched rows are merged with the changes of the run into memory
-// of the run, as from slack rows (write_rows.cuh), and get back their headers after it.
+// A run of updates over a packed memory array: touched rows are merged with the changes of the run into
+// memory of the run, as from slack rows (write_rows.cuh), and get back their headers after it.
 #pragma once
 
 #include "motiflux/changing/gpma_rows.cuh"
-#include "motiflux/changing/write_rows.cuh"
 
 namespace motiflux::changing {
-
-struct PackedMergeArgs {
-  WriteArgs write;
-  PackedArray array;
-  PackedRows rows;
-  std::uint64_t touched_count;
-};
 
 MOTIFLUX_DEVICE void merge_slot(const PackedArray& array, const TouchedRow& row, std::uint64_t begin,
                                 std::uint64_t slot) {

@@ -11,10 +11,6 @@
 
 namespace motiflux::changing {
 
-inline constexpr std::uint32_t kPackedThreads = 256, kPackedWarps = kPackedThreads / 32;
-// Small windows that a warp has at a time.
-inline constexpr std::uint32_t kWindowsOfWarp = 16;
-
 // The rewriting of a window of `args.target`, whose entries were copied to `entries`.
 struct Rewriting {
   const PackedArgs* args;
@@ -114,8 +110,8 @@ MOTIFLUX_DEVICE std::uint32_t lanes_for(GroupSizes sizes, std::uint32_t left, st
   return lanes;
 }
 
-// Deals the lanes of a warp out to windows, one of each lane with `items` items, in groups of 2 to 32, turn by
-// turn, until all are done; calls move(window, item).
+// Deals the lanes of a warp out to windows, one of each lane with `items` items, in groups of 2 to 32, turn
+// by turn, until all are done; calls move(window, item).
 template <class Move>
 MOTIFLUX_DEVICE void deal(const lanes::Group<32>& warp, GroupSizes sizes, std::uint32_t items, Move&& move) {
   std::uint32_t left = items;
@@ -195,7 +191,8 @@ MOTIFLUX_DEVICE void copy_large(const PackedArgs& args) {
     const std::uint64_t slots = (leaf_behind(args.array, window.leaf, window.level) - window.leaf)
                                 << args.array.leaf_shift;
     std::uint64_t* entries = args.entries + window.first_tile * kTileSlots;
-    const std::uint64_t begin = tile * kTileSlots, end = begin + kTileSlots < slots ? begin + kTileSlots : slots;
+    const std::uint64_t begin = tile * kTileSlots,
+                        end = begin + kTileSlots < slots ? begin + kTileSlots : slots;
     for (std::uint64_t slot = begin + threadIdx.x; slot < end; slot += blockDim.x)
       copy_out(args.array, window.leaf, slot, entries);
   });

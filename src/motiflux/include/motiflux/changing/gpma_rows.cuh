@@ -5,9 +5,6 @@
 
 namespace motiflux::changing {
 
-// Leaves whose counts a block sums up at a time, and those of a thread.
-inline constexpr std::uint32_t kSumTile = 4096, kSumsOfThread = kSumTile / kPackedThreads;
-
 // The sum over the threads of the block before this one; `total`: over all.
 MOTIFLUX_DEVICE std::uint64_t sums_before_in_block(std::uint64_t value, std::uint64_t& total) {
   __shared__ std::uint64_t sums[kPackedWarps];

@@ -128,8 +128,8 @@ MOTIFLUX_DEVICE void merge(const WriteArgs& args) {
     for (std::uint32_t entry = first + lane; entry < end; entry += 32) merge_old(row, entry);
     if (first > 0) return;
     for (std::uint32_t number = lane; number < row.change_count; number += 32) {
-      const std::uint32_t* place = sets::lower_bound(row.old, row.old + row.old_size,
-                                                     std::uint64_t{row.changes[number].neighbor} + 1);
+      const std::uint32_t* place =
+          sets::lower_bound(row.old, row.old + row.old_size, std::uint64_t{row.changes[number].neighbor} + 1);
       merge_fresh(row, number, static_cast<std::uint32_t>(place - row.old));
     }
     if (lane == 0) open_merged(args, row);

@@ -14,12 +14,12 @@ namespace motiflux::match {
 // Takes the room of kSpansOfTimed spans in shared memory.
 struct TimedSpan {
   sets::Span ids;
-  const view::Life* lives;  // of each id; null: all live
+  const view::Life* lives;       // of each id; null: all live
   const std::uint32_t* moments;  // null: none of the entries changes
   std::uint32_t changes;
   bool repeats;  // whether ids may be equal although all live
   bool hidden;
-  bool countable;  // a whole row that repeats no ids but in gaps, and whose changed edge is seen
+  bool countable;  // a whole row that repeats ids in gaps only, and whose changed edge is seen
 
   MOTIFLUX_DEVICE bool is_clean() const { return lives == nullptr && !repeats; }
   // Whether size_at() tells how many ids live.

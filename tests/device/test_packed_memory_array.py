@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from motiflux.codegen.gpma import GroupSizes
 from motiflux.device import Stream
 from motiflux.errors import DeviceMemoryError, InternalError
-from motiflux.gpu.changing.gpma import PackedMemoryArray, PackedSettings, packed_updates
+from motiflux.gpu.changing.gpma import PackedMemoryArray, packed_updates
+from motiflux.gpu.changing.gpma_settings import PackedSettings
 from motiflux.gpu.runtime.accelerator import open_accelerator
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it lies on a device")
@@ -35,7 +36,12 @@ def stream_of(device: str) -> Iterator[Stream]:
 
 
 def loaded(
-    device: str, stream: Stream, entries: Counter[Entry], vertices: int, chosen: PackedSettings, budget: int | None = None
+    device: str,
+    stream: Stream,
+    entries: Counter[Entry],
+    vertices: int,
+    chosen: PackedSettings,
+    budget: int | None = None,
 ) -> PackedMemoryArray:
     array = PackedMemoryArray(open_accelerator(device), budget, chosen)
     rows = sorted(entries.elements())
