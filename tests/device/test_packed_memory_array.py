@@ -95,9 +95,9 @@ def check(array: PackedMemoryArray, stream: Stream, entries: Counter[Entry]) -> 
         begin, end = int(found["begins"][vertex]), int(found["ends"][vertex])
         assert header["size"] == end - begin
         assert header["size"] - header["changes"] == degrees[vertex]
-        assert header["lives"] == header["moments"] == 0
+        assert header["lives"] == 0
         if degrees[vertex]:
-            assert header["neighbors"] == base + 4 * begin
+            assert header["neighbors"] == header["moments"] == base + 4 * begin
             assert np.all(found["sources"][begin:end] == vertex)
             assert begin == 0 or found["sources"][begin - 1] != vertex
             assert end == len(found["sources"]) or found["sources"][end] != vertex

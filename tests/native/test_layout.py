@@ -109,6 +109,14 @@ CONSTANTS: dict[str, int | str] = {
     "motiflux::changing::kLargeShift": gpma.LARGE_SHIFT,
     "motiflux::changing::PackedUpdate::kInserts": gpma.INSERTS,
     **{
+        f"static_cast<int>(motiflux::view::Repeats::k{name})": value
+        for name, value in (
+            ("None", changing.Repeats.NONE),
+            ("InGaps", changing.Repeats.IN_GAPS),
+            ("OfEdges", changing.Repeats.OF_EDGES),
+        )
+    },
+    **{
         f"static_cast<int>(motiflux::changing::GroupSizes::k{sizes.name.title()})": sizes.value
         for sizes in gpma.GroupSizes
     },

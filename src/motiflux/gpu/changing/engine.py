@@ -156,7 +156,7 @@ class ChangingEngine:
             {number: (begin + place, begin + place + size) for number, (place, size) in places.items()}
         )
         for number, name in enumerate(table.names):
-            rows[number] = self._rows[name].headers, self._rows[name].repeats, 0
+            rows[number] = self._rows[name].headers, self._rows[name].repeats_in_kernels, 0
         parcel.send(stream, buffer, self._staging)
         stream.wait()
         self._tables_at = begin + at_plans, begin + at_rows

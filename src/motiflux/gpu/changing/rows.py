@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import MERGE_ENTRY, ROW, SETTLE_ENTRY, WriteArgs, write_source
+from motiflux.codegen.changing import MERGE_ENTRY, ROW, SETTLE_ENTRY, Repeats, WriteArgs, write_source
 from motiflux.codegen.kernels import THREADS
 from motiflux.device import Buffer, Kernel, Stream
 from motiflux.gpu.changing.memory import Parcel
@@ -83,6 +83,13 @@ class Rows(ABC):
     @abstractmethod
     def nbytes(self) -> int:
         """Bytes held on the device."""
+
+    @property
+    def repeats_in_kernels(self) -> Repeats:
+        """Equal ids that untouched rows may hold, as kernels are told."""
+        if self.repeats:
+            return Repeats.OF_EDGES
+        return Repeats.IN_GAPS if self._packed else Repeats.NONE
 
     @property
     def is_wasteful(self) -> bool:

@@ -134,7 +134,8 @@ MOTIFLUX_DEVICE void write_header(const PackedArray& array, const PackedRows& ro
   const std::uint64_t begin = rows.begins[vertex], end = rows.ends[vertex];
   const auto size = static_cast<std::uint32_t>(end - begin);
   const auto entries = size == 0 ? 0 : static_cast<std::uint32_t>(array.rank(end) - array.rank(begin));
-  rows.rows[vertex] = {array.neighbors + begin, nullptr, nullptr, size, size - entries};
+  const std::uint32_t* neighbors = array.neighbors + begin;
+  rows.rows[vertex] = {neighbors, nullptr, neighbors, size, size - entries};
 }
 
 MOTIFLUX_DEVICE void write_headers(const PackedArgs& args) {

@@ -14,20 +14,20 @@ namespace motiflux::match {
 // Takes the room of kSpansOfTimed spans in shared memory.
 struct TimedSpan {
   sets::Span ids;
-  const view::Life* lives;       // of each id; null: all live
-  const std::uint32_t* moments;  // null: none of the entries changes
+  const view::Life* lives;  // of each id; null: all live
+  // Of a whole row that repeats ids in gaps only and whose changed edge is seen; else null.
+  const std::uint32_t* moments;
   std::uint32_t changes;
   bool repeats;  // whether ids may be equal although all live
   bool hidden;
-  bool countable;  // a whole row that repeats ids in gaps only, and whose changed edge is seen
 
   MOTIFLUX_DEVICE bool is_clean() const { return lives == nullptr && !repeats; }
   // Whether size_at() tells how many ids live.
-  MOTIFLUX_DEVICE bool has_size() const { return is_clean() || countable; }
+  MOTIFLUX_DEVICE bool has_size() const { return is_clean() || moments != nullptr; }
 
   MOTIFLUX_DEVICE std::uint64_t size_at(std::uint32_t moment) const {
-    if (!countable) return ids.size();
-    if (moments == nullptr) return ids.size() - changes;
+    if (moments == nullptr) return ids.size();
+    if (lives == nullptr) return ids.size() - changes;
     const std::uint32_t* ends = moments + changes;
     const std::uint32_t* begun = sets::lower_bound(moments, ends, std::uint64_t{moment} + 1);
     const std::uint32_t* ended = sets::lower_bound(ends, ends + changes, moment);
@@ -85,7 +85,7 @@ struct TimedSets {
 MOTIFLUX_DEVICE TimedSpan clip(TimedSpan span, const rules::Bounds& allowed) {
   const sets::Span kept = rules::clip(span.ids, allowed);
   if (span.lives != nullptr) span.lives += kept.first - span.ids.first;
-  if (kept.size() != span.ids.size()) span.countable = false;
+  if (kept.size() != span.ids.size()) span.moments = nullptr;
   span.ids = kept;
   return span;
 }
@@ -105,20 +105,17 @@ MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const L
   if (number < shape.source_count) {
     const ChangingSourceRows source = step.source(number);
     const view::ChangingRow row = source.rows.rows[vertex(source.level)];
-    const bool touched = row.lives != nullptr, repeats = source.rows.repeats != 0;
-    return {{row.neighbors, row.neighbors + row.size},
-            row.lives,
-            row.moments,
-            row.changes,
-            repeats || (!touched && row.changes != 0),
-            source.hidden,
-            !repeats && !(touched && source.hidden)};
+    const view::Repeats repeats = source.rows.repeats;
+    const bool countable = repeats != view::Repeats::kOfEdges && !source.hidden;
+    return {{row.neighbors, row.neighbors + row.size}, row.lives,
+            countable ? row.moments : nullptr,         row.changes,
+            repeats != view::Repeats::kNone,           source.hidden};
   }
   if (number == shape.source_count && shape.reuse != view::kNoReuse) {
     const LevelState& reused = levels[shape.reuse];
-    return {{reused.base, reused.base + reused.base_size}, nullptr, nullptr, 0, false, false, false};
+    return {{reused.base, reused.base + reused.base_size}, nullptr, nullptr, 0, false, false};
   }
-  return {step.allowed(), nullptr, nullptr, 0, false, false, false};
+  return {step.allowed(), nullptr, nullptr, 0, false, false};
 }
 
 // Longer sets are not counted by one lane.
