@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
-from motiflux.config import TUNING
+from motiflux.config import PRIVATE, TUNING, private_tuning
 from tests.property.test_monitor import MonitorMachine
 from tests.property.test_monitor_engines import compare, streams
 from tests.update_streams import Stream
@@ -42,5 +42,7 @@ def test_a_device_gives_the_matches_of_the_cpu(
     device: str, container: str, stream: Stream, mode: str, size: int, *, listed: bool, data: Any
 ) -> None:
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
-    options["tuning"] = {**options.get("tuning", {}), "container": container}
+    names = [name for name in PRIVATE if name.startswith(container)]
+    drawn = {name: data.draw(st.sampled_from(PRIVATE[name].values)) for name in names}
+    options["tuning"] = private_tuning({"container": container, **drawn})
     compare(stream, {**options, "matches": listed}, {"device": device}, size, data)
