@@ -425,6 +425,7 @@ def packed_updates(keys: NDArray[np.uint64], inserts: NDArray[np.bool_]) -> NDAr
     updates["key"] = keys
     updates["inserts_before"] = np.cumsum(inserts) - inserts
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
-    turns = np.arange(len(keys)) - np.repeat(starts, np.diff([*starts, len(keys)]))
+    lengths = np.append(starts[1:], len(keys)) - starts
+    turns = np.arange(len(keys)) - np.repeat(starts, lengths)
     updates["turn"] = np.where(inserts, INSERTS, turns)
     return updates
