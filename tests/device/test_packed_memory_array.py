@@ -211,6 +211,19 @@ def test_an_array_grows_and_shrinks_with_its_entries(device: str) -> None:
         assert array.array.leaves == 1 < leaves[-1]
 
 
+def test_a_row_without_its_last_entry_is_empty_and_can_be_filled_again(device: str) -> None:
+    entries = Counter({(vertex, number): 1 for vertex in range(9) for number in range(1 + 20 * (vertex % 3))})
+    with stream_of(device) as stream:
+        array = loaded(device, stream, entries, 9, PackedSettings())
+        for vertex in (0, 8, 4, 3):
+            own = Counter({entry: 1 for entry in entries if entry[0] == vertex})
+            gone = Counter(dict.fromkeys(own, -1))
+            apply(array, stream, gone)
+            check(array, stream, entries - own)
+            apply(array, stream, own)
+            check(array, stream, entries)
+
+
 def test_new_vertices_have_empty_rows_until_they_get_entries(device: str) -> None:
     entries = Counter({(0, 1): 1, (1, 0): 1})
     with stream_of(device) as stream:
