@@ -239,7 +239,8 @@ def test_a_deletion_of_an_entry_that_is_not_there_is_an_error_and_changes_nothin
     entries = Counter({(0, number): 2 for number in range(100)})
     with stream_of(device) as stream:
         array = loaded(device, stream, entries, 2, PackedSettings())
-        for wrong in ({(0, 5): -3}, {(0, 7): -1, (0, 2000): -1}, {(1, 0): -1}):
+        others = {(1, number): -2 for number in range(100)}  # as many as there are
+        for wrong in ({(0, 5): -3}, {(0, 7): -1, (0, 2000): -1}, {(1, 0): -1}, others):
             with pytest.raises(InternalError, match="not there"):
                 apply(array, stream, Counter(wrong))
             check(array, stream, entries)

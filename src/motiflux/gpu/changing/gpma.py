@@ -250,17 +250,17 @@ class PackedMemoryArray:
         assert places is not None
         array = self._new_array(entries)
         args = self._args(array)
+        args.updates, args.update_count = updates, count
         if entries:  # all updates insert, and are the entries of one window
-            args.array = args.target
-            args.updates, args.update_count, args.insert_count = updates, count, count
+            args.array, args.insert_count = args.target, count
             copy = self._device.allocate(1, _PURPOSE, budget=self._budget)
             args.entries = copy.address
             stream.hold(copy)
             self._replace(stream, args, array, 0, count)
         else:
-            stream.clear(places.buffers[0])
-            stream.clear(places.buffers[1])
-            stream.clear(places.buffers[2])
+            self._locate(stream, args, count)
+            for buffer in places.buffers:
+                stream.clear(buffer)
         self._array = array
 
     def _update_all(self, stream: Stream, updates: int, count: int, inserts: int, entries: int) -> None:
