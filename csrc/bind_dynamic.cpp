@@ -248,7 +248,7 @@ class PyMonitor {
                     const std::optional<InputArray<std::int64_t>>& moments) {
     require(window_.has_value(), "there is no window");
     check_moments(inserts.size(), as_span(moments));
-    const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
+    const dynamic::Updates updates = updates_of(inserts, sources, targets, labels);
     return columns_of([&] { return expanded_of(updates, as_span(moments)); });
   }
 
@@ -285,7 +285,7 @@ class PyMonitor {
 
   std::size_t first_noop(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
                          const InputArray<Vertex>& targets, const std::optional<Labels>& labels) {
-    const std::vector<dynamic::Update> updates = updates_of(inserts, sources, targets, labels);
+    const dynamic::Updates updates = updates_of(inserts, sources, targets, labels);
     const FreeGil free_gil;
     monitor_.write_put_off();
     return monitor_.first_noop(updates);
@@ -389,22 +389,20 @@ class PyMonitor {
   dynamic::Graph& graph() { return monitor_.graph(); }
   const dynamic::Graph& graph() const { return monitor_.graph(); }
 
-  std::vector<dynamic::Update> updates_of(const InputArray<std::uint8_t>& inserts,
-                                          const InputArray<Vertex>& sources,
-                                          const InputArray<Vertex>& targets,
-                                          const std::optional<Labels>& labels, int threads = 1) const {
+  dynamic::Updates updates_of(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
+                              const InputArray<Vertex>& targets, const std::optional<Labels>& labels,
+                              int threads = 1) const {
     return updates_of(as_span(inserts), as_span(sources), as_span(targets), as_span(labels),
                       labels.has_value(), threads);
   }
 
-  std::vector<dynamic::Update> updates_of(std::span<const std::uint8_t> inserts,
-                                          std::span<const Vertex> sources, std::span<const Vertex> targets,
-                                          std::span<const Label> labels, bool labelled,
-                                          int threads = 1) const {
+  dynamic::Updates updates_of(std::span<const std::uint8_t> inserts, std::span<const Vertex> sources,
+                              std::span<const Vertex> targets, std::span<const Label> labels, bool labelled,
+                              int threads = 1) const {
     const std::size_t size = inserts.size();
     require(sources.size() == size && targets.size() == size && (!labelled || labels.size() == size),
             "columns of updates differ in length");
-    std::vector<dynamic::Update> updates(size);
+    dynamic::Updates updates(size);
     parallel_for({threads, nullptr}, size, kTaken, [&](std::size_t begin, std::size_t end) {
       for (std::size_t at = begin; at < end; ++at) {
         const Vertex source = sources[at], target = targets[at];

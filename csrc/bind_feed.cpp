@@ -388,7 +388,7 @@ class QuietFeed {
   std::unordered_set<std::string_view> words_;
   std::size_t longest_ = 0;
   std::vector<char> buffer_;
-  std::vector<dynamic::Update> updates_;
+  dynamic::Updates updates_;
   std::size_t left_ = 0, next_left_ = 0;  // batches to be left to Python, now and after the next match
   std::size_t given_ = 0, applied_ = 0, batches_ = 0, self_loops_ = 0, noops_ = 0;
   std::vector<PutOff> put_off_;  // no-ops that are not known yet

@@ -91,7 +91,7 @@ nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& te
   nb::object result = nb::cast(PyFound({}, std::move(applied), terms.how.batch));
   PyFound& holder = nb::cast<PyFound&>(result);
   dynamic::Found& found = holder.found_;
-  const std::vector<dynamic::Update>& updates = holder.applied_.updates;
+  const dynamic::Updates& updates = holder.applied_.updates;
   bool failed = false;
   const std::function<void()> flush = [&] {
     const nb::gil_scoped_acquire acquire;

@@ -23,7 +23,7 @@ struct Terms {
 
 // Updates, and their positions among those that the caller has; empty: all are there.
 struct Applied {
-  std::vector<dynamic::Update> updates;
+  dynamic::Updates updates;
   std::vector<std::int64_t> origins;
   std::uint64_t expired = 0;  // deletions by a window
 };

@@ -22,6 +22,7 @@
 #include "common/watched.hpp"
 #include "dynamic/monitor.hpp"
 #include "dynamic/numbering.hpp"
+#include "dynamic/threads.hpp"
 
 namespace motiflux {
 namespace {
@@ -40,6 +41,7 @@ using Flags = InputArray<bool>;
 constexpr Label kNoCode = ~Label{0};     // of vertices without a label, where no element has one yet
 constexpr std::size_t kBrief = 1 << 10;  // ids numbered while the GIL is held
 constexpr std::size_t kFew = 1 << 16;    // ids numbered too fast for Ctrl-C to matter
+constexpr std::size_t kTaken = 1 << 14;  // updates that a thread numbers at a time
 
 // Writes UTF-8 as code points, with zeros up to `width`.
 void put_points(std::string_view text, std::uint32_t* to, std::size_t width) {
@@ -169,6 +171,24 @@ class LabelColumn {
 // Thrown if a label of an edge has no code, or one that is too large.
 struct UnknownLabel {};
 
+// Calls keep(row, source, target) for all updates, on several threads, and returns true; returns false if
+// they are few, an id is new, or an update is a self-loop. `keep` may have been called for some of them then.
+template <class Column, class Ids, class Keep>
+bool number_known(const dynamic::Numbering<Ids>& numbering, const Column& from, const Column& to, int threads,
+                  dynamic::Watch& watch, Keep&& keep) {
+  if (threads == 1 || from.size() < kFew) return false;
+  const auto parts = static_cast<int>((from.size() + kTaken - 1) / kTaken);
+  std::atomic<bool> all{true};
+  dynamic::for_each_partition(parts, threads, watch, [&](int part, dynamic::Watch& guarded) {
+    if (!all.load(std::memory_order_relaxed)) return;
+    if (!guarded.keep_going()) throw dynamic::Stopped();
+    const std::size_t begin = static_cast<std::size_t>(part) * kTaken;
+    if (!numbering.know(from, to, begin, std::min(begin + kTaken, from.size()), keep))
+      all.store(false, std::memory_order_relaxed);
+  });
+  return all.load();
+}
+
 // Numbers and applies updates at once. Returns what apply_all() does, or False if labels of edges are
 // unknown, or new vertices need more than the label `unlabelled`: then nothing is done.
 template <class Column, class Ids>
@@ -195,17 +215,23 @@ nb::object apply(PyVertexIds& self, Ids& ids, nb::handle monitor, const Flags& i
       dynamic::Numbering<Ids> numbering(ids, self.most, unlabelled);
       applied.updates.resize(size);
       dynamic::Update* next = applied.updates.data();
-      numbering.number(
-          from, to, {},
-          [&] {
-            if (!watch.keep_going()) throw dynamic::Stopped();
-          },
-          [&](std::size_t row, Vertex source, Vertex target) {
-            const Label label = labels.at(row);
-            if (label >= dynamic::kStandIn) throw UnknownLabel();
-            *next++ = {graph.named(source, target, label), inserts.data()[row]};
-          });
-      applied.updates.resize(static_cast<std::size_t>(next - applied.updates.data()));
+      const auto update = [&](std::size_t row, Vertex source, Vertex target) {
+        const Label label = labels.at(row);
+        if (label >= dynamic::kStandIn) throw UnknownLabel();
+        return dynamic::Update{graph.named(source, target, label), inserts.data()[row]};
+      };
+      const auto put = [&](std::size_t row, Vertex source, Vertex target) {
+        next[row] = update(row, source, target);
+      };
+      if (!number_known(numbering, from, to, terms.how.threads, watch, put)) {
+        numbering.number(
+            from, to, {},
+            [&] {
+              if (!watch.keep_going()) throw dynamic::Stopped();
+            },
+            [&](std::size_t row, Vertex source, Vertex target) { *next++ = update(row, source, target); });
+        applied.updates.resize(static_cast<std::size_t>(next - applied.updates.data()));
+      }
       found = numbering.take();
       fits = found.added == 0 || unlabelled != kNoCode;
       if (fits)

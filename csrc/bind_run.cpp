@@ -65,6 +65,11 @@ void PyRun::without_gil(Work&& work) {
   nb::raise("the run was stopped");
 }
 
+void PyRun::write_rows() {
+  if (write_ == nullptr) return;
+  without_gil([&](dynamic::Watch&) { (*write_)(); });
+}
+
 namespace {
 
 template <class T>
@@ -181,7 +186,8 @@ void bind_run(nb::module_& module) {
       .def_prop_ro("updates", [](const PyRun& run) { return run.run()->updates; })
       .def_prop_ro("num_ends", [](const PyRun& run) { return run.run()->ends.size(); })
       .def_prop_ro("num_roots", [](const PyRun& run) { return run.run()->roots.size(); })
-      .def("keep_going", &PyRun::keep_going);
+      .def("keep_going", &PyRun::keep_going)
+      .def("write_rows", &PyRun::write_rows);
   const auto sum = [](auto member) {
     return [member](const PyChangedRows& changed) { return changed.rows().sums().*member; };
   };

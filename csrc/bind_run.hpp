@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -14,8 +15,8 @@ namespace motiflux {
 
 class PyRun {
  public:
-  PyRun(std::shared_ptr<const dynamic::Run> run, dynamic::Watch& watch)
-      : run_(std::move(run)), watch_(&watch) {}
+  PyRun(std::shared_ptr<const dynamic::Run> run, dynamic::Watch& watch, const std::function<void()>& write)
+      : run_(std::move(run)), watch_(&watch), write_(&write) {}
 
   const std::shared_ptr<const dynamic::Run>& run() const { return run_; }
 
@@ -25,6 +26,8 @@ class PyRun {
   // the run is over.
   template <class Work>
   void without_gil(Work&& work);
+  // Writes the run into the rows of the monitor (RunMatcher::match), if this may do it.
+  void write_rows();
   // After the callback.
   void end();
   bool stopped() const { return stopped_; }
@@ -36,6 +39,7 @@ class PyRun {
 
   std::shared_ptr<const dynamic::Run> run_;
   dynamic::Watch* watch_;
+  const std::function<void()>* write_ = nullptr;
   bool stopped_ = false, cut_short_ = false;
   std::exception_ptr error_;
 };

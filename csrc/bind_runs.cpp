@@ -45,10 +45,11 @@ std::optional<Table<T, kDimensions>> table_of(const nb::handle given, const char
 }  // namespace
 
 void PythonMatcher::match(const std::shared_ptr<const dynamic::Run>& run, dynamic::Watch& watch,
+                          const std::function<void()>& write,
                           const std::function<void(const dynamic::RunMatches&)>& use) {
   const nb::gil_scoped_acquire acquire;
   const std::size_t roots = run->roots.size();
-  const nb::object given = nb::cast(PyRun(run, watch));
+  const nb::object given = nb::cast(PyRun(run, watch, write));
   PyRun& seen = nb::cast<PyRun&>(given);
   nb::object result;
   try {

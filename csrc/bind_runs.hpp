@@ -16,6 +16,7 @@ class PythonMatcher : public dynamic::RunMatcher {
  public:
   explicit PythonMatcher(nanobind::callable callback) : callback_(std::move(callback)) {}
   void match(const std::shared_ptr<const dynamic::Run>& run, dynamic::Watch& watch,
+             const std::function<void()>& write,
              const std::function<void(const dynamic::RunMatches&)>& use) override;
   const nanobind::callable& callback() const { return callback_; }
 

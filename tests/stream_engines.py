@@ -143,6 +143,8 @@ class PlainEngine:
         directed = any(end[1] & _BACK for end in ends)
         for rows in self._rows.values():
             rows.begin_run(native, ends, directed=directed)
+        if self.runs % 3 > 0:  # else the monitor does it afterwards
+            run.write_rows()
         if self.fails_in is not None:
             self.fails_in -= 1
             if self.fails_in < 0:

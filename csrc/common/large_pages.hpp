@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <type_traits>
+#include <utility>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -41,6 +43,26 @@ struct LargePages {
 
  private:
   static constexpr std::size_t kPage = std::size_t{2} << 20;
+};
+
+// For vectors of plain values that are resized before they are written: new elements are not cleared, so the
+// threads that write them touch their pages.
+template <class T>
+struct UnclearedPages : LargePages<T> {
+  static_assert(std::is_trivially_copyable_v<T>);
+  using value_type = T;
+
+  UnclearedPages() = default;
+  template <class U>
+  UnclearedPages(const UnclearedPages<U>&) {}
+
+  template <class U>
+  void construct(U*) {}
+  template <class U, class... Values>
+    requires(sizeof...(Values) > 0)
+  void construct(U* element, Values&&... values) {
+    std::construct_at(element, std::forward<Values>(values)...);
+  }
 };
 
 // Elements that are not cleared at first since they are written before they are read: the writing threads

@@ -1,4 +1,5 @@
-// Batches: the multithreaded sequence of the net changes.
+// Batches: the multithreaded sequence of the net changes. Another engine may have them before they are
+// written (dynamic/net_run.cpp).
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -109,13 +110,14 @@ Column<Update> Monitor::net_changes(std::span<const Update> updates, int threads
   NetChanges net(graph_, count_copies_);
   const int workers = updates.size() < kFew ? 1 : threads;
   add_in_slices(
-      updates, workers, put_off, pass, [&] { net.start(updates.size(), threads, workers); },
+      updates, workers, put_off, pass, [&] { net.start(updates.size(), workers); },
       [&](int slice, const Classified& one) {
         net.add(slice, one.number, one.update.edge, one.to, one.update.inserts);
       });
-  for_each_partition(net.partitions(), workers, pass.watch, [&](int partition, Watch& watch) {
-    net.find(partition, [&] { return watch.keep_going(); });
-  });
+  // Other threads may have done all, so that this one has not looked.
+  if (!pass.watch.keep_going()) throw Stopped();
+  net.find(workers, pass.watch);
+  if (!pass.watch.keep_going()) throw Stopped();
   pass.found.noops += net.noops();
   std::size_t looked = 0;
   net.for_each_copies([&](const Edge& edge, std::uint64_t more) {
@@ -160,6 +162,7 @@ void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches
     bulk_.start(1);
     Column<Update> net = net_changes(updates, threads, switches.put_off, pass);
     const std::vector<Edge> standing = stand_ins(net.all());
+    if (run_matcher_ != nullptr && standing.empty() && match_before_writing(net.all(), threads, pass)) return;
     // Another engine learns of these edges from the run.
     if (run_matcher_ != nullptr)
       enclose(net, standing);

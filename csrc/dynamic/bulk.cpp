@@ -17,8 +17,8 @@ constexpr std::size_t kLook = 4096;
 constexpr std::size_t kFew = 1024;
 
 // Appends without reserving spare room: buffers are reused.
-template <class Item>
-void append(std::vector<Item>& to, std::span<const Item> from) {
+template <class Items>
+void append(Items& to, std::span<const typename Items::value_type> from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 

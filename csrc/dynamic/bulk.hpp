@@ -71,6 +71,10 @@ class Bulk {
   // The most changes that for_each_done() visits after finish().
   std::size_t done() const;
 
+  // Sets the effect of an update that is written as one that is not watched.
+  void foresee(Moment number, bool inserts) {
+    effects_[number] = inserts ? Effect::kAppear : Effect::kVanish;
+  }
   // Of a watched update, after forward().
   Effect effect(Moment number) const { return effects_[number]; }
   std::uint64_t noops() const;

@@ -1,5 +1,6 @@
 #include "dynamic/entries.hpp"
 
+#include <algorithm>
 #include <tuple>
 
 #include "dynamic/sort_by.hpp"
@@ -8,7 +9,7 @@ namespace motiflux::dynamic {
 namespace {
 
 // Fewer entries are sorted by comparison.
-constexpr std::size_t kFew = 1024;
+constexpr std::size_t kFew = 256;
 
 }  // namespace
 
@@ -25,7 +26,10 @@ void sort_entries(const Graph& graph, Entries& entries, Entries& scratch, bool b
   const auto classes = static_cast<std::uint32_t>(graph.relations().classes().size());
   if (by_neighbor) sort_by(entries, scratch, last, [](const Entry& one) { return one.neighbor; });
   sort_by_class(entries, scratch, classes, [](const Entry& one) { return one.to(); });
-  sort_by(entries, scratch, last, [](const Entry& one) { return one.row; });
+  // Rows may be few consecutive ones, which takes fewer digits.
+  const auto [least, most] = std::ranges::minmax(entries, {}, &Entry::row);
+  const Vertex first = least.row;
+  sort_by(entries, scratch, most.row - first, [&](const Entry& one) { return one.row - first; });
 }
 
 }  // namespace motiflux::dynamic

@@ -30,7 +30,7 @@ struct Entry {
     return row == other.row && neighbor == other.neighbor && to() == other.to();
   }
 };
-using Entries = std::vector<Entry>;
+using Entries = std::vector<Entry, UnclearedPages<Entry>>;
 
 // Sorts by row, order of classes in rows, and neighbour; updates of one edge keep their order. `by_neighbor`
 // is false if neighbours ascend already. `scratch` is overwritten.

@@ -47,7 +47,8 @@ void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pa
   given->updates = run.size();
   given->threads = run.size() < kTaken ? 1 : threads;
   find_roots(run, *given, pass);
-  run_matcher_->match(given, pass.watch, [&](const RunMatches& matches) {
+  const auto written = [] {};  // is it already
+  run_matcher_->match(given, pass.watch, written, [&](const RunMatches& matches) {
     take_matches(given->all_roots(), matches, given->threads, pass);
   });
 }

@@ -260,6 +260,10 @@ class Monitor {
   void set_workers(int threads);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_elsewhere(std::span<const Update> run, int threads, Pass& pass);
+  bool match_before_writing(std::span<const Update> net, int threads, Pass& pass);
+  bool reads_rows_for_roots() const;
+  Unwritten<RunEnd> ends_of_net(std::span<const Update> net, int threads, Watch& watch) const;
+  void write_net(std::span<const Update> net, int threads, Pass& pass);
   Unwritten<RunEnd> ends_of_run(std::span<const Update> run, int threads, Pass& pass) const;
   void find_roots(std::span<const Update> run, Run& given, Pass& pass);
   void add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& matcher,

@@ -1,8 +1,10 @@
 #include "dynamic/net_changes.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "dynamic/matcher.hpp"
+#include "dynamic/threads.hpp"
 
 namespace motiflux::dynamic {
 namespace {
@@ -10,58 +12,62 @@ namespace {
 // Entries between checks for a stop.
 constexpr std::size_t kLook = 4096;
 
-// About the greatest number of entries of a partition: they are sorted between two checks for a stop.
-constexpr std::size_t kMost = std::size_t{1} << 18;
-
 }  // namespace
 
-void NetChanges::start(std::size_t updates, int threads, int slices) {
-  partitions_.resize(static_cast<std::size_t>(threads) + updates / kMost);
-  for (Partition& partition : partitions_) {
-    partition.entries.clear();
-    partition.copies.clear();
-    partition.noops = 0;
-  }
-  slices_.resize(static_cast<std::size_t>(slices));
-  for (auto& slice : slices_) {
-    slice.resize(partitions_.size());
-    for (auto& entries : slice) entries.clear();
-  }
+void NetChanges::start(std::size_t updates, int slices) {
+  added_ = Unwritten<Entry>(updates);
+  slices_.assign(static_cast<std::size_t>(slices), {});
+  for (int slice = 0; slice < slices; ++slice)
+    slices_[static_cast<std::size_t>(slice)].first = added_.data() + begin_of_slice(updates, slice, slices);
   effects_.assign(updates, kStays);
 }
 
-void NetChanges::find(int number, const std::function<bool()>& go_on) {
-  Partition& partition = partitions_[static_cast<std::size_t>(number)];
-  for (const auto& slice : slices_) {
-    const Entries& added = slice[static_cast<std::size_t>(number)];
-    partition.entries.insert(partition.entries.end(), added.begin(), added.end());
-  }
-  sort_entries(graph_, partition.entries, partition.scratch, true);
+void NetChanges::find(int threads, Watch& watch) {
+  const auto give = [&](int number, auto&& put) {
+    const Slice& slice = slices_[static_cast<std::size_t>(number)];
+    for (const Entry& one : std::span(slice.first, slice.size)) put(one.row, one);
+  };
+  sorted_.distribute(added_.size(), graph_.vertices(), static_cast<int>(slices_.size()), threads, watch,
+                     give);
+  blocks_.assign(sorted_.blocks(), {});
+  std::atomic<std::size_t> next{0};
+  with_others(threads, watch, [&](int, Watch& guarded) {
+    Entries entries, scratch;
+    for (std::size_t block; (block = next.fetch_add(1, std::memory_order_relaxed)) < blocks_.size();) {
+      find_in(block, entries, scratch, guarded);
+      if (!guarded.keep_going()) throw Stopped();
+    }
+  });
+}
+
+void NetChanges::find_in(std::size_t number, Entries& entries, Entries& scratch, Watch& watch) {
+  const std::span<const Entry> unsorted = sorted_.of_block(number);
+  entries.assign(unsorted.begin(), unsorted.end());
+  sort_entries(graph_, entries, scratch, true);
   const Rows& rows = graph_.rows(Way::kOut);
-  const Entries& entries = partition.entries;
   Places places(rows, entries);
   std::size_t looked = 0;
   for (std::size_t first = 0, last; first < entries.size(); first = last) {
     const Entry& one = entries[first];
     last = first;
     do {
-      if (++looked % kLook == 0 && !go_on()) throw Stopped();
+      if (++looked % kLook == 0 && !watch.keep_going()) throw Stopped();
       ++last;
     } while (last < entries.size() && entries[last].has_edge_of(one));
-    replay(partition, std::span(entries).subspan(first, last - first),
+    replay(blocks_[number], std::span(entries).subspan(first, last - first),
            rows.is_at(one.row, places.of(first), one.to(), one.neighbor));
   }
 }
 
 // Applies the updates of one edge to the number of its copies; `there`: whether the edge exists before them.
-void NetChanges::replay(Partition& partition, std::span<const Entry> entries, bool there) {
+void NetChanges::replay(Block& block, std::span<const Entry> entries, bool there) {
   const Entry& first = entries.front();
   const Edge edge{first.row, first.neighbor, graph_.relations().classes()[first.to()].edge};
   const std::uint64_t more_before = there ? graph_.more_copies(edge) : 0;
   std::uint64_t copies = there ? 1 + more_before : 0;
   for (const Entry& one : entries) {
     const bool inserts = one.comes();
-    partition.noops += (copies > 0) == inserts;
+    block.noops += (copies > 0) == inserts;
     if (inserts)
       copies = copies == 0 || count_copies_ ? copies + 1 : copies;
     else if (copies > 0)
@@ -69,7 +75,7 @@ void NetChanges::replay(Partition& partition, std::span<const Entry> entries, bo
   }
   if (there != (copies > 0)) effects_[first.number] = copies > 0 ? kAppears : kVanishes;
   const std::uint64_t more = copies > 0 ? copies - 1 : 0;
-  if (more != more_before) partition.copies.emplace_back(edge, more);
+  if (more != more_before) block.copies.emplace_back(edge, more);
 }
 
 std::array<std::size_t, 2> NetChanges::count(std::size_t first, std::size_t last) const {
@@ -91,7 +97,7 @@ void NetChanges::write(std::span<const Update> updates, std::size_t first, std::
 
 std::uint64_t NetChanges::noops() const {
   std::uint64_t all = 0;
-  for (const Partition& partition : partitions_) all += partition.noops;
+  for (const Block& block : blocks_) all += block.noops;
   return all;
 }
 

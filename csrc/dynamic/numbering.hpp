@@ -104,23 +104,36 @@ class Numbering {
     found_.targets.resize(size);
     std::atomic<bool> all{true};
     parallel_for(workers, size, kBetweenChecks, [&](std::size_t begin, std::size_t end) {
-      const Column from = sources, to = targets;  // at() may use memory of the column
-      for (std::size_t row = begin; row < end && all.load(std::memory_order_relaxed); ++row) {
-        if (Column::kIsCheap && row + kAhead < size) {
-          ids_.prefetch(from.at(row + kAhead));
-          ids_.prefetch(to.at(row + kAhead));
-        }
-        const Vertex source = ids_.find(from.at(row)), target = ids_.find(to.at(row));
-        if (source == kUnknown || target == kUnknown || source == target)
-          all.store(false, std::memory_order_relaxed);
-        found_.sources[row] = source;
-        found_.targets[row] = target;
-      }
+      if (!all.load(std::memory_order_relaxed)) return;
+      const bool known =
+          know(sources, targets, begin, end, [&](std::size_t row, Vertex source, Vertex target) {
+            found_.sources[row] = source;
+            found_.targets[row] = target;
+          });
+      if (!known) all.store(false, std::memory_order_relaxed);
     });
     if (all.load()) return true;
     found_.sources.clear();
     found_.targets.clear();
     return false;
+  }
+
+  // Calls keep(row, source, target) for the updates [begin, end) and returns true; returns false at the first
+  // one with a new id, and at a self-loop. Threads may call it at once.
+  template <class Column, class Keep>
+  bool know(const Column& sources, const Column& targets, std::size_t begin, std::size_t end,
+            Keep&& keep) const {
+    const Column from = sources, to = targets;  // at() may use memory of the column
+    for (std::size_t row = begin; row < end; ++row) {
+      if (Column::kIsCheap && row + kAhead < from.size()) {
+        ids_.prefetch(from.at(row + kAhead));
+        ids_.prefetch(to.at(row + kAhead));
+      }
+      const Vertex source = ids_.find(from.at(row)), target = ids_.find(to.at(row));
+      if (source == kUnknown || target == kUnknown || source == target) return false;
+      keep(row, source, target);
+    }
+    return true;
   }
 
   template <class Column, class LabelOf>

@@ -138,11 +138,9 @@ void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int th
 // Adds the updates of a slice; false if one has a class or a gate that is not known yet.
 bool Monitor::add_slice(std::span<const Update> updates, int slice, int slices, const AddToSlice& add,
                         Watch& watch) const {
-  const auto begin_of = [&](int number) {
-    return updates.size() * static_cast<std::size_t>(number) / static_cast<std::size_t>(slices);
-  };
   const Relations& relations = graph_.relations();
-  for (std::size_t number = begin_of(slice); number < begin_of(slice + 1); ++number) {
+  const std::size_t end = begin_of_slice(updates.size(), slice + 1, slices);
+  for (std::size_t number = begin_of_slice(updates.size(), slice, slices); number < end; ++number) {
     if (number % kLook == kLook - 1 && !watch.keep_going()) throw Stopped();
     if (number + kAhead < updates.size()) graph_.prefetch_labels(updates[number + kAhead].edge);
     const Edge& edge = updates[number].edge;

@@ -1,8 +1,9 @@
 // The seam for engines that match runs of updates elsewhere: on a GPU, or in Python for tests.
 //
 // The monitor stays the truth about the graph: it applies the updates, keeps copies, windows and undo, and
-// writes its rows. An engine has a copy of the rows, which it loads once and changes by the lifetimes of each
-// run. It finds the matches of *roots*: pairs of vertices at levels 0 and 1 of a plan, each at its moment.
+// writes its rows, before the run is matched or meanwhile. An engine has a copy of the rows, which it loads
+// once and changes by the lifetimes of each run. It finds the matches of *roots*: pairs of vertices at levels
+// 0 and 1 of a plan, each at its moment.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +68,10 @@ struct WrongMatches : std::runtime_error {
 class RunMatcher {
  public:
   virtual ~RunMatcher() = default;
-  // Calls use(matches) once; the spans are valid until it returns. Throws Stopped if `watch` says so.
-  virtual void match(const std::shared_ptr<const Run>& run, Watch& watch,
+  // Calls use(matches) once; the spans are valid until it returns. Throws Stopped if `watch` says so. write()
+  // writes the run into the rows of the monitor, on its threads, or does nothing if it is written already:
+  // call it in this thread while a device searches, or leave it to the monitor.
+  virtual void match(const std::shared_ptr<const Run>& run, Watch& watch, const std::function<void()>& write,
                      const std::function<void(const RunMatches&)>& use) = 0;
 };
 

@@ -14,8 +14,9 @@ namespace motiflux::dynamic {
 
 // Sorts by key(item), which is at most `most`; items with equal keys keep their order. A radix sort: a few
 // nanoseconds per item and digit. `scratch` is overwritten.
-template <class Item, class Key>
-void sort_by(std::vector<Item>& items, std::vector<Item>& scratch, std::uint32_t most, Key&& key) {
+template <class Item, class Memory, class Key>
+void sort_by(std::vector<Item, Memory>& items, std::vector<Item, Memory>& scratch, std::uint32_t most,
+             Key&& key) {
   constexpr int kWidest = 11;
   const int bits = std::bit_width(most);
   if (bits == 0) return;
@@ -39,9 +40,9 @@ void sort_by(std::vector<Item>& items, std::vector<Item>& scratch, std::uint32_t
 }
 
 // Sorts by class_of(item), one of `classes` classes, in the order that rows have (Rows::order).
-template <class Item, class ClassOf>
-void sort_by_class(std::vector<Item>& items, std::vector<Item>& scratch, std::uint32_t classes,
-                   ClassOf&& class_of) {
+template <class Item, class Memory, class ClassOf>
+void sort_by_class(std::vector<Item, Memory>& items, std::vector<Item, Memory>& scratch,
+                   std::uint32_t classes, ClassOf&& class_of) {
   const auto by = [&](std::uint32_t most, auto&& part) {
     sort_by(items, scratch, most, [&](const Item& item) { return part(class_of(item)); });
   };

@@ -64,6 +64,12 @@ void with_others(int threads, Watch& watch, Body&& body) {
   });
 }
 
+// The first of `size` things that slice number `slice` of `slices` has; that of the slice behind the last one
+// is `size`.
+inline std::size_t begin_of_slice(std::size_t size, int slice, int slices) {
+  return size * static_cast<std::size_t>(slice) / static_cast<std::size_t>(slices);
+}
+
 // Calls body(partition, watch) for each partition, on up to `threads` threads.
 template <class Body>
 void for_each_partition(int partitions, int threads, Watch& watch, Body&& body) {

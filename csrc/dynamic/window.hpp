@@ -13,7 +13,7 @@ namespace motiflux::dynamic {
 
 // The updates in a window, each preceded by the deletions that it causes.
 struct Expanded {
-  std::vector<Update> updates;
+  Updates updates;
   std::vector<std::int64_t> origins;  // index of the given update; for a deletion by the window, of its cause
   std::uint64_t expired = 0;
 };

@@ -13,6 +13,7 @@ import motiflux as mf
 from motiflux.device import open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing import engine as engines
+from motiflux.gpu.changing import search
 from motiflux.gpu.changing.gpma import PackedMemoryArray
 from motiflux.gpu.changing.packed_rows import PackedRows, RunOfPackedRows
 from motiflux.gpu.changing.rows import Rows, RunOfSlackRows, SlackRows
@@ -26,6 +27,7 @@ STAGES: dict[str, tuple[Any, str]] = {
     "rows are placed": (Rows, "changes"),
     "rows are written": (RunOfSlackRows, "merge"),
     "updates are counted": (RunSearch, "count"),
+    "updates are searched": (search, "_waited"),
     "updates are listed": (RunSearch, "list"),
     "rows are settled": (RunOfSlackRows, "settle"),
 }

@@ -178,7 +178,7 @@ def check_rows(
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(
     ("number", "vertices", "labels"),
-    [(60, 12, 3), (3000, 80, 1), (3000, 80, 3), (60_000, 9000, 1), (60_000, 9000, 2)],
+    [(60, 12, 3), (3000, 80, 1), (3000, 80, 3), (24_000, 3600, 1), (24_000, 3600, 2)],
 )
 def test_native_plans_of_rows_are_those_of_a_plain_one(
     number: int, vertices: int, labels: int, directed: bool, mode: str

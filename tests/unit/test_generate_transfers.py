@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import motiflux as mf
@@ -122,6 +122,7 @@ def test_members_do_ordinary_business_too() -> None:
     st.integers(2, 4),
     st.integers(0, 2**64 - 1),
 )
+@example(transfers=36, accounts=35, counts=(0, 1, 4, 4), ring_size=3, fan_size=2, seed=0)  # all are members
 def test_structures_fit_or_are_refused(
     transfers: int, accounts: int, counts: tuple[int, ...], ring_size: int, fan_size: int, seed: int
 ) -> None:

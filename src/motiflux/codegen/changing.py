@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from enum import IntEnum
+from functools import cache
 
 import numpy as np
 
@@ -133,6 +134,7 @@ class WriteArgs(ctypes.Structure):
     ]
 
 
+@cache
 def changing_source(goal: Goal, lanes: int, within: str | None) -> Source:
     """Return the unit that searches from updates, by any plans; its entry point is `ENTRY`.
 
@@ -161,6 +163,7 @@ extern "C" __global__ void __launch_bounds__({THREADS})
     return Source(f"changing-{goal}-{lanes}{suffix}", text)
 
 
+@cache
 def write_source() -> Source:
     """Return the unit that writes changed rows; its entry points are `MERGE_ENTRY` and `SETTLE_ENTRY`."""
     return Source("changing-rows", '#include "motiflux/changing/write_rows.cuh"\n')

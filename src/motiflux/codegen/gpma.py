@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from enum import IntEnum
+from functools import cache
 
 import numpy as np
 
@@ -131,6 +132,7 @@ def entry_of(name: str) -> str:
     return f"motiflux_gpma_{name}"
 
 
+@cache
 def gpma_source() -> Source:
     """Return the unit of all kernels of packed memory arrays."""
     return Source("gpma", '#include "motiflux/changing/gpma.cuh"\n')

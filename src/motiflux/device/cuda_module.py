@@ -81,6 +81,7 @@ class CudaKernel:
         self._parameter = self._parameter_size()
         self._allowed_shared = min(PLAIN_SHARED, self._max_shared)
         self._checked: set[tuple[int, int, int]] = set()
+        self._resident: dict[tuple[int, int], int] = {}
 
     @property
     def name(self) -> str:
@@ -96,10 +97,13 @@ class CudaKernel:
         """Return the number of blocks of `block` threads and `shared` bytes that run at once; 0 if none."""
         if not 0 < block <= self._max_block or not 0 <= shared <= self._max_shared:
             return 0
+        if (known := self._resident.get((block, shared))) is not None:
+            return known
         self._allow_shared(shared)
         driver = self._driver
         answer = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(self.function, block, shared)
-        return int(driver.ask(f"occupancy of {self._name}", answer))
+        found = self._resident[block, shared] = int(driver.ask(f"occupancy of {self._name}", answer))
+        return found
 
     def check(self, block: int, shared: int, parameter: int) -> None:
         """Check a launch's block, dynamic shared bytes and parameter bytes; a repeated check is quick.

@@ -119,7 +119,9 @@ class Planting:
 
     def on_path(self, band: int, steps: NDArray[np.int64], threads: int) -> NDArray[np.uint32]:
         """Return the accounts on the path of a band after the given numbers of steps."""
-        others = self.accounts - self.members
+        if not len(steps):
+            return np.empty(0, np.uint32)
+        others = self.accounts - self.members  # at least one: a path has steps
         places = permute(self.seed, Stream.BANDS + band, others, steps.astype(np.uint32), threads)
         return permute(self.seed, Stream.ACCOUNTS, self.accounts, places + np.uint32(self.members), threads)
 

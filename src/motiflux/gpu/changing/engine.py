@@ -74,6 +74,7 @@ class ChangingEngine:
         self._native: _native.Monitor | None = None
         self._has_matched = False
         self._lists_version = -1
+        self._job: SearchJob | None = None
         self._process = os.getpid()
         self.spent = {}
 
@@ -168,7 +169,7 @@ class ChangingEngine:
         assert table is not None
         self._accelerator.device.use()
         self._has_matched = True
-        job = SearchJob(self._accelerator, "searches", budget=self._budget)
+        job = self._open_job(may_resume=table.lists_any)
         stream = job.stream
         try:
             with job:
@@ -179,6 +180,19 @@ class ChangingEngine:
         finally:
             self._staging.sent()
 
+    def _open_job(self, *, may_resume: bool) -> SearchJob:
+        """Return the job of the run before, opened again, or a new one; one that may resume is not kept."""
+        job, self._job = self._job, None
+        if job is not None and not may_resume and job.begin_again(self._keep):
+            return job
+        job = SearchJob(self._accelerator, "searches", budget=self._budget)
+        if not may_resume:
+            job.keep_when_over(self._keep)
+        return job
+
+    def _keep(self, job: SearchJob) -> None:
+        self._job = job
+
     def _found(
         self, job: SearchJob, run: _native.Run, native: _native.Monitor, table: PlanTable
     ) -> Found | None:
@@ -187,11 +201,25 @@ class ChangingEngine:
         addresses, runs, starts = self._write(job, run, table, roots)
         searched = self._searched(native, table, runs)
         written_at = time.perf_counter()
+
+        settling = list(zip(runs, starts, strict=True))
+
+        def settle() -> None:
+            while settling:
+                changes, start = settling.pop()
+                changes.settle(job.stream, start)
+
         slots = _slots(run, table)
         totals = np.zeros((slots, 2), np.uint64)
         if roots.num_counted:
             some = addresses[0], roots.num_counted
-            counted = self._search.count(job, searched, some, slots, run.keep_going)
+
+            def meanwhile() -> None:
+                if not len(roots.listed) and self._packed is None:  # a packed array waits for its kernels
+                    settle()
+                run.write_rows()
+
+            counted = self._search.count(job, searched, some, slots, run.keep_going, meanwhile)
             if counted is None:
                 return None
             totals = counted
@@ -199,9 +227,9 @@ class ChangingEngine:
         if rows is None:
             return None
         found_at = time.perf_counter()
-        for changes, start in zip(runs, starts, strict=True):
-            changes.settle(job.stream, start)
-        job.stream.wait()
+        if settling:
+            settle()
+            job.stream.wait()
         answer = self._answer(run, table, totals, rows, roots.matches)
         self.spent = {
             "write_seconds": written_at - begun,
@@ -294,7 +322,7 @@ class ChangingEngine:
                 own[:, 0], own[:, 1:3] = pairs[listed], roots[listed][:, _FIRST : _SECOND + 1]
                 rows = np.concatenate([rows, own])
                 rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        given_rows = np.ascontiguousarray(rows) if table.listed.any() else None
+        given_rows = np.ascontiguousarray(rows) if table.lists_any else None
         if run.one_change:
             return None, totals.reshape(-1, 2, 2), given_rows
         return totals, None, given_rows
@@ -317,7 +345,7 @@ class ChangingEngine:
         for room in (self._memory, self._arrays, self._tables):
             room.release()
         self._staging.release()
-        self._native = None
+        self._native = self._job = None
 
 
 def _slots(run: _native.Run, table: PlanTable) -> int:

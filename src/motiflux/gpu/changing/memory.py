@@ -15,7 +15,7 @@ from motiflux.errors import DeviceMemoryError
 _ALIGNMENT = 16
 _GROWTH = 1.25
 _MOST_PINNED = 32 << 20
-"""Larger uploads come once, so pinning and clearing their memory would take longer than they gain by it."""
+"""Larger uploads are few, so pinning their memory would take longer than they gain by it."""
 
 
 class Room:
@@ -94,19 +94,26 @@ class Parcel:
 
 
 class Staging:
-    """Host memory that uploads go through, one after another: pinned, unless it is large."""
+    """Host memory that uploads go through, one after another: pinned, unless it is large.
+
+    Large memory is kept for the next run, and freed after a run that did not need it: to clear the pages of
+    new memory takes longer than to fill it.
+    """
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._memory: HostBuffer | None = None
         self._large: NDArray[np.uint8] | None = None
+        self._used = 0
 
     def of(self, nbytes: int) -> NDArray[np.uint8]:
         """Return memory of this size; the copy from it must be done before the next call."""
-        self._large = None
+        self._used = max(self._used, nbytes)
         if nbytes > _MOST_PINNED:
-            self._large = np.empty(nbytes, np.uint8)
-            return self._large
+            if self._large is None or len(self._large) < nbytes:
+                self._large = None
+                self._large = np.empty(nbytes, np.uint8)
+            return self._large[:nbytes]
         if self._memory is None or len(self._memory.array) < nbytes:
             self._memory = None
             wanted = max(1 << 16, int(_GROWTH * nbytes))
@@ -114,8 +121,10 @@ class Staging:
         return self._memory.array[:nbytes]
 
     def sent(self) -> None:
-        """Free large memory; the copy from it is done."""
-        self._large = None
+        """Free memory that was needed once; the copy from it is done."""
+        used, self._used = self._used, 0
+        if self._large is not None and used <= _MOST_PINNED:
+            self._large = None
 
     def release(self) -> None:
         """Free the memory."""

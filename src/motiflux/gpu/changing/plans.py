@@ -53,6 +53,11 @@ class PlanTable:
         return np.where(self.levels > _PAIR, searched, IS_MATCH).astype(np.uint8)
 
     @cached_property
+    def lists_any(self) -> bool:
+        """Whether matches of a plan are listed."""
+        return bool(self.listed.any())
+
+    @cached_property
     def most_levels(self) -> int:
         """The most levels of a plan, at least those of a search."""
         return int(self.levels.max(initial=_PAIR + 1))

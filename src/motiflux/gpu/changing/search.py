@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from motiflux.codegen import layout
 from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingArgs, changing_source
 from motiflux.codegen.kernels import THREADS, Goal
-from motiflux.device import Buffer
+from motiflux.device import Buffer, HostBuffer, Mark
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.memory import Room
-from motiflux.gpu.launch.group_memory import add_work_queue
 from motiflux.gpu.launch.prepare import grid_of
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, set_up_search
@@ -27,6 +26,8 @@ _SHORT_ROWS = 16.0
 """Length of a typical row below which a group has few lanes."""
 _FIRST_LEVEL = 2
 """The first level that is searched: an update matches the two before."""
+_FEW_TOTALS = 4096
+"""As many totals come to the host without a further wait."""
 _FIRST_ROWS, _MOST_ROWS = 1 << 20, 64 << 20
 """Bytes of rows that the first launch may store, and any launch."""
 
@@ -71,12 +72,17 @@ class RunSearch:
         self._lists = Room(device, "candidate lists of the search", budget)
         self._totals = Room(device, "totals of updates", budget)
         self._found = Room(device, "rows that were found", budget)
+        self._queue = Room(device, "work that changes hands", budget)
+        self._clear_queue: Callable[[], None] | None = None
+        self._few_totals: HostBuffer | None = None
+        self._end: Mark | None = None
         self._room = _FIRST_ROWS
 
     def release(self) -> None:
         """Free the memory."""
-        for room in (self._lists, self._totals, self._found):
+        for room in (self._lists, self._totals, self._found, self._queue):
             room.release()
+        self._few_totals = self._end = self._clear_queue = None
 
     def count(
         self,
@@ -85,6 +91,7 @@ class RunSearch:
         roots: tuple[int, int],
         slots: int,
         goes_on: Callable[[], bool],
+        meanwhile: Callable[[], None],
     ) -> NDArray[np.uint64] | None:
         """Return the totals of all slots, [slots, 2], low words first; None if it was stopped.
 
@@ -94,18 +101,40 @@ class RunSearch:
             Their address and number.
         goes_on
             Whether to go on, asked while the kernel runs.
+        meanwhile
+            Called once, while the kernel runs; what it enqueues is done, too, at the end.
         """
         totals = self._totals.of(16 * slots, job.stream)
         job.stream.clear(totals, 0, 16 * slots)
         argument = self._set_up(job, searched, Goal.COUNT, roots)
         argument.plan.totals = totals.address
-        job.launch()
-        if not _waited(job, goes_on):
+        self._launch(job)
+        found = self._totals_on_host(slots)
+        if slots <= _FEW_TOTALS:
+            job.stream.download(totals, found)
+        meanwhile()
+        self._end = job.stream.mark(self._end)
+        if not _waited(job, self._end, goes_on):
             return None
-        found = np.empty((slots, 2), np.uint64)
+        if slots <= _FEW_TOTALS:
+            return found.copy()  # its memory is used again
         job.stream.download(totals, found)
         job.stream.wait()
         return found
+
+    def _totals_on_host(self, slots: int) -> NDArray[np.uint64]:
+        """Return memory for totals: if they are few, memory that a copy writes while the host goes on."""
+        if slots > _FEW_TOTALS:
+            return np.empty((slots, 2), np.uint64)
+        if self._few_totals is None:
+            device = self._accelerator.device
+            self._few_totals = device.allocate_host(16 * _FEW_TOTALS, "totals of updates")
+        return self._few_totals.array[: 16 * slots].view(np.uint64).reshape(slots, 2)
+
+    def _launch(self, job: SearchJob, *, resume: bool = False) -> None:
+        if self._clear_queue is not None:
+            self._clear_queue()
+        job.launch(resume=resume)
 
     def list(
         self, job: SearchJob, searched: Searched, roots: tuple[int, int], goes_on: Callable[[], bool]
@@ -120,8 +149,8 @@ class RunSearch:
             buffer = self._rows_buffer(job, row_bytes)
             argument.task.rows = buffer.address
             argument.task.row_capacity = buffer.nbytes // row_bytes
-            job.launch(resume=resumes)
-            if not _waited(job, goes_on):
+            self._launch(job, resume=resumes)
+            if not _waited(job, job, goes_on):
                 return None
             stored = job.reader.rows_stored()
             if stored:
@@ -175,9 +204,20 @@ class RunSearch:
         task.buffers, task.group_bytes = lists.address, saved
         task.saved = lists.address + 4 * task.group_words * groups
         task.chunk = max(1, min(_MOST_CHUNK, count // (groups * _CHUNKS_PER_GROUP)))
-        add_work_queue(job, task, groups, self._budget)
+        self._add_queue(job, task, groups)
         set_up_search(job, kernel, argument, grid, lanes, ArcPartition(count, lambda _: int(task.chunk)))
         return argument
+
+    def _add_queue(self, job: SearchJob, task: layout.Task, groups: int) -> None:
+        """Give a search a work queue, through which groups hand over work, if memory suffices."""
+        slots = layout.wait_slots_for(groups)
+        try:
+            buffer = self._queue.of(layout.work_queue_bytes(slots), job.stream)
+        except DeviceMemoryError:
+            self._clear_queue = None
+            return
+        self._clear_queue = job.stream.clearing(buffer, 0, layout.work_queue_cleared_bytes(slots))
+        task.work_queue = layout.work_queue_at(buffer.address, slots)
 
     def _lists_for(self, job: SearchJob, grid: int, bytes_of_block: int) -> tuple[int, Buffer]:
         """Return the number of blocks that there is memory for, at most `grid`, and the memory."""
@@ -200,16 +240,17 @@ class RunSearch:
         return max(0, available // 2)
 
 
-def _waited(job: SearchJob, goes_on: Callable[[], bool]) -> bool:
-    """Wait for the end of the kernel; stop it and return False if the call is to stop."""
+def _waited(job: SearchJob, end: Mark | SearchJob, goes_on: Callable[[], bool]) -> bool:
+    """Wait for the kernel, or for work behind it; stop it and return False if the call is to stop."""
     asked = 0.0
     for now in moments():
-        if job.done():
+        if end.done() and job.done():
             break
         if now - asked > 1e-3:
             asked = now
             if not goes_on():
                 job.stop_and_wait()
+                job.stream.wait()
                 return False
     if job.result().overflow:
         raise OverflowError("the count exceeds 2^128 - 1")
