@@ -180,7 +180,7 @@ class PyMonitor {
   void extend_list(std::uint32_t number, Vertex vertex) { monitor_.extend_list(number, vertex); }
   void drop_list(std::uint32_t number) { monitor_.drop_list(number); }
 
-  void add_pattern(std::uint32_t pattern, const std::vector<PyPlan>& given, bool listed) {
+  static std::vector<Plan> plans_of(const std::vector<PyPlan>& given) {
     std::vector<Plan> plans;
     for (const PyPlan& plan : given) {
       plans.push_back(plan_of(plan));
@@ -188,7 +188,13 @@ class PyMonitor {
       require(plans.size() > 1 && !plans[plans.size() - 2].replaces_last, "a plan replaces no other one");
       plans[plans.size() - 2].is_replaced = true;
     }
-    monitor_.add_pattern(pattern, std::move(plans), listed);
+    return plans;
+  }
+  void add_pattern(std::uint32_t pattern, const std::vector<PyPlan>& given, bool listed) {
+    monitor_.add_pattern(pattern, plans_of(given), listed);
+  }
+  void replace_plans(std::uint32_t pattern, const std::vector<PyPlan>& given) {
+    monitor_.replace_plans(pattern, plans_of(given));
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
   void prepare() { monitor_.prepare(); }
@@ -339,6 +345,7 @@ class PyMonitor {
     write_put_off();
     return graph().edges();
   }
+  std::uint64_t written_edges() const { return graph().edges(); }
   std::size_t nbytes() const {
     return graph().bytes() + monitor_.put_off_bytes() + (window_ ? window_->bytes() : 0);
   }
@@ -471,6 +478,7 @@ void bind_dynamic(nb::module_& module) {
       .def("drop_list", &PyMonitor::drop_list, "number"_a)
       .def("add_pattern", &PyMonitor::add_pattern, "pattern"_a, "plans"_a, "listed"_a)
       .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
+      .def("replace_plans", &PyMonitor::replace_plans, "pattern"_a, "plans"_a)
       .def("prepare", &PyMonitor::prepare)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
            "origins"_a.none(), "moments"_a.none(), "expanded"_a, "terms"_a, "full"_a.none(),
@@ -511,6 +519,7 @@ void bind_dynamic(nb::module_& module) {
       .def_prop_ro("directed", &PyMonitor::directed)
       .def_prop_ro("num_vertices", &PyMonitor::num_vertices)
       .def_prop_ro("num_edges", &PyMonitor::num_edges)
+      .def_prop_ro("written_edges", &PyMonitor::written_edges)
       .def_prop_ro("nbytes", &PyMonitor::nbytes);
 }
 

@@ -46,6 +46,7 @@ void PyRun::keep_error() {
 
 void PyRun::end() {
   watch_ = nullptr;
+  stop_shares();
   if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
 }
 
@@ -145,7 +146,7 @@ class PyDividedRoots {
       require(one <= static_cast<std::uint8_t>(dynamic::Manner::kIsMatch), "unknown manner");
       all.push_back(static_cast<dynamic::Manner>(one));
     }
-    run.without_gil([&](dynamic::Watch& watch) { roots_.emplace(run.run(), all, watch); });
+    run.without_gil([&](dynamic::Watch& watch) { roots_.emplace(run.run(), all, run.share(), watch); });
     counted = roots_->counted();
     listed = to_numpy(std::vector<std::uint32_t>(roots_->listed()));
     matches = to_numpy(std::vector<std::uint32_t>(roots_->matches()));
@@ -187,7 +188,15 @@ void bind_run(nb::module_& module) {
       .def_prop_ro("num_ends", [](const PyRun& run) { return run.run()->ends.size(); })
       .def_prop_ro("num_roots", [](const PyRun& run) { return run.run()->roots.size(); })
       .def("keep_going", &PyRun::keep_going)
-      .def("write_rows", &PyRun::write_rows);
+      .def("write_rows", &PyRun::write_rows)
+      .def(
+          "share",
+          [](const PyRun& run, std::uint32_t number, std::uint32_t shares) {
+            require(number < shares, "shares are numbered from 0");
+            return new PyRun(run, dynamic::ShareOfRoots{number, shares});
+          },
+          nb::rv_policy::take_ownership, "number"_a, "shares"_a)
+      .def("stop_shares", &PyRun::stop_shares);
   const auto sum = [](auto member) {
     return [member](const PyChangedRows& changed) { return changed.rows().sums().*member; };
   };

@@ -3,12 +3,14 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <utility>
 
+#include "dynamic/divided_roots.hpp"
 #include "dynamic/run_matcher.hpp"
 
 namespace motiflux {
@@ -18,7 +20,16 @@ class PyRun {
   PyRun(std::shared_ptr<const dynamic::Run> run, dynamic::Watch& watch, const std::function<void()>& write)
       : run_(std::move(run)), watch_(&watch), write_(&write) {}
 
+  // A share of the roots of a run, for another thread; the rows that change are all of them.
+  PyRun(const PyRun& whole, dynamic::ShareOfRoots share)
+      : run_(whole.run_),
+        shares_end_(whole.shares_end_),
+        own_(std::make_unique<ShareWatch>(*shares_end_)),
+        watch_(own_.get()),
+        share_(share) {}
+
   const std::shared_ptr<const dynamic::Run>& run() const { return run_; }
+  const dynamic::ShareOfRoots& share() const { return share_; }
 
   // An error of a signal handler is kept: the callback returns None, and then it is raised.
   bool keep_going();
@@ -30,16 +41,30 @@ class PyRun {
   void write_rows();
   // After the callback.
   void end();
+  // Has keep_going() of all shares return false.
+  void stop_shares() { shares_end_->store(true); }
   bool stopped() const { return stopped_; }
   // Whether without_gil() raised an error since the run was to be stopped.
   bool was_cut_short() const { return cut_short_; }
 
  private:
+  class ShareWatch : public dynamic::Watch {
+   public:
+    explicit ShareWatch(const std::atomic<bool>& stop) : stop_(stop) {}
+    bool keep_going() override { return !stop_.load(std::memory_order_relaxed); }
+
+   private:
+    const std::atomic<bool>& stop_;
+  };
+
   void keep_error();
 
   std::shared_ptr<const dynamic::Run> run_;
+  std::shared_ptr<std::atomic<bool>> shares_end_ = std::make_shared<std::atomic<bool>>(false);
+  std::unique_ptr<ShareWatch> own_;
   dynamic::Watch* watch_;
   const std::function<void()>* write_ = nullptr;
+  dynamic::ShareOfRoots share_;
   bool stopped_ = false, cut_short_ = false;
   std::exception_ptr error_;
 };

@@ -1,6 +1,7 @@
 """Compare a Monitor with counts of the graph at intervals, over a million random updates.
 
     python scripts/fuzz_streams.py [--updates 1000000] [--seed N] [--length 20000] [--device cuda]
+                                     [--devices 2]
 
 Graphs, patterns, options and the sizes of calls are drawn at random. A difference is printed with the command
 that runs its stream again.

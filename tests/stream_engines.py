@@ -7,7 +7,7 @@ matches by trying every candidate at the moment of the root.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -82,7 +82,6 @@ class PlainEngine:
 
     name = "plain"
     counts_tails = False
-    reason = ""
     opened: ClassVar[list[PlainEngine]] = []
     """All that were opened by monitors since `registered`."""
 
@@ -120,6 +119,14 @@ class PlainEngine:
         }
         self._rows = {key: RowsAtMoments(native, *key, threads) for key in wanted}
         self._version = native.plans_version
+
+    def is_ready(self) -> bool:
+        """There is nothing to compile."""
+        return True
+
+    def outdate(self) -> None:
+        """Forget all rows."""
+        self._version = -1
 
     def abandon(self) -> None:
         """Forget all rows, if they have changed."""
@@ -209,9 +216,11 @@ class PlainEngine:
         return set.intersection(*sets)
 
 
-def open_update_engine(device_name: str, *, gpu_memory: int | None, tuning: Mapping[str, str]) -> PlainEngine:
+def open_update_engine(
+    devices: Sequence[str], *, gpu_memory: int | None, tuning: Mapping[str, str] | None = None
+) -> PlainEngine:
     """Open the engine for a monitor."""
-    engine = PlainEngine(device_name, gpu_memory)
+    engine = PlainEngine(", ".join(devices), gpu_memory)
     PlainEngine.opened.append(engine)
     return engine
 

@@ -7,6 +7,7 @@ of `Monitor.apply` calls; the ratio is that of the CPU Monitor's time to the GPU
 ``PATTERN batch``        a tenth of the edges of R-MAT 20 inserted as one batch
 ``PATTERN sequence``     the same as a sequence
 ``PATTERN batches of N`` the first of these edges, N at a time; the time is that of one call (the median)
+``PATTERN auto``         the same as two batches, the second by ``device="auto"`` against the better of both
 ``stream NAME``          a recorded stream, as one call, in both modes; figures of both signs are compared
 
 Figures of a GPU case: what of its time went into planning and writing rows, the search, and the rest.
@@ -46,7 +47,7 @@ PATTERNS = {
 }
 SIZES = (1, 64, 4096)
 CALLS = 30
-OVER_CPU, WHOLE_SECONDS = 3.0, 0.12
+OVER_CPU, WHOLE_SECONDS, AUTO_OVER_BETTER = 3.0, 0.12, 1.1
 
 
 @lru_cache(maxsize=1)
@@ -151,6 +152,41 @@ class Inserted:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """The second half of a tenth of the R-MAT graph, by ``device="auto"``; the first half came before."""
+
+    pattern: str
+    quick: bool = False
+
+    @property
+    def name(self) -> str:
+        """The pattern."""
+        return f"{self.pattern} auto"
+
+    def run(self, settings: Settings) -> Iterator[CaseResult]:
+        """Time all three monitors."""
+        graph, updates = parts("6" in self.pattern)
+        halves = list(updates.slices(-(-len(updates) // 2)))
+        found = {
+            device: applied(graph, PATTERNS[self.pattern], halves, "batch", device, 1)
+            for device in ("cpu", DEVICE, "auto")
+        }
+        seconds = {device: times.calls[1] for device, (_, times) in found.items()}
+        better = min(seconds["cpu"], seconds[DEVICE])
+        counts = found["auto"][0]
+        yield CaseResult(
+            self.name,
+            "auto",
+            sum(one for one, _ in counts),
+            "the CPU Monitor",
+            Timing.of([seconds["auto"]]),
+            BaselineTime("the better of CPU and GPU", better),
+            better / seconds["auto"],
+            counts != found["cpu"][0],
+        )
+
+
+@dataclass(frozen=True)
 class Streamed:
     """A recorded stream, as one call in both modes."""
 
@@ -189,6 +225,7 @@ def build(shared: Path) -> Suite:
     for pattern in PATTERNS:
         probes.append(Inserted(pattern, "batch"))
         probes += [Inserted(pattern, "batch", size) for size in SIZES]
+    probes += [Chosen(pattern) for pattern in PATTERNS]
     probes += [Inserted("triangle", "sequence"), *(Inserted("triangle", "sequence", size) for size in SIZES)]
     if (folder / "expected.json").exists():
         expected = json.loads((folder / "expected.json").read_text())
@@ -217,4 +254,9 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
         found.append(Bar(text, of(f"{pattern} batch", lambda one: one.ratio), OVER_CPU, "higher"))
     whole = of("triangle batch", lambda one: None if one.seconds is None else one.seconds.min)
     found.append(Bar(f"that batch, triangles: s of `apply`, R-MAT {SCALE}", whole, WHOLE_SECONDS, "lower"))
+    for pattern in PATTERNS:
+        over = of(f"{pattern} auto", lambda one: None if one.ratio is None else 1 / one.ratio)
+        found.append(
+            Bar(f"{pattern}, second batch by auto: over the better engine", over, AUTO_OVER_BETTER, "lower")
+        )
     return found

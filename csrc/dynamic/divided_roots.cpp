@@ -11,6 +11,10 @@ namespace {
 // Roots that a thread takes at a time.
 constexpr std::size_t kPart = std::size_t{1} << 14;
 
+// Of a share, the fewest pieces if there are enough roots, and the most roots of a piece: neighbouring roots
+// read the same rows.
+constexpr std::size_t kFewestPieces = 64, kLongestPiece = 32;
+
 SearchRoot search_root(const Root& root, std::uint32_t slot) {
   return {root.plan, root.first, root.second, root.moment + 1, slot};
 }
@@ -27,8 +31,12 @@ void DividedRoots::for_each_part(Watch& watch, Visit&& visit) const {
   });
 }
 
-DividedRoots::DividedRoots(std::shared_ptr<const Run> run, std::span<const Manner> manners, Watch& watch)
-    : run_(std::move(run)), manners_(manners.begin(), manners.end()) {
+DividedRoots::DividedRoots(std::shared_ptr<const Run> run, std::span<const Manner> manners,
+                           ShareOfRoots share, Watch& watch)
+    : run_(std::move(run)),
+      manners_(manners.begin(), manners.end()),
+      share_(share),
+      piece_(std::clamp(run_->roots.size() / (kFewestPieces * share.shares), std::size_t{1}, kLongestPiece)) {
   const std::span<const Root> roots = run_->all_roots();
   struct Part {
     std::size_t counted = 0;
@@ -39,6 +47,7 @@ DividedRoots::DividedRoots(std::shared_ptr<const Run> run, std::span<const Manne
     Part& part = parts[number];
     for (std::size_t root = first; root < last; ++root) {
       if (roots[root].plan >= manners_.size()) throw std::out_of_range("a root names an unknown plan");
+      if (!share_.has(root, piece_)) continue;
       switch (manners_[roots[root].plan]) {
         case Manner::kCounted:
           ++part.counted;

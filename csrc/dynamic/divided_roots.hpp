@@ -27,10 +27,20 @@ enum class Manner : std::uint8_t {
   kIsMatch,  // the changed edge is the match
 };
 
+// One of several shares of the roots of a run: pieces of consecutive roots, dealt out in turn.
+struct ShareOfRoots {
+  std::uint32_t number = 0, shares = 1;
+
+  bool has(std::size_t root, std::size_t piece) const {
+    return shares == 1 || root / piece % shares == number;
+  }
+};
+
 class DividedRoots {
  public:
-  // `manners`: by plan. Throws Stopped if `watch` says so.
-  DividedRoots(std::shared_ptr<const Run> run, std::span<const Manner> manners, Watch& watch);
+  // `manners`: by plan. Only the roots of `share` are divided. Throws Stopped if `watch` says so.
+  DividedRoots(std::shared_ptr<const Run> run, std::span<const Manner> manners, ShareOfRoots share,
+               Watch& watch);
 
   std::size_t counted() const { return counted_; }
   // Numbers of roots in the run, ascending.
@@ -44,10 +54,14 @@ class DividedRoots {
  private:
   template <class Visit>
   void for_each_part(Watch& watch, Visit&& visit) const;
-  bool is(std::size_t root, Manner manner) const { return manners_[run_->all_roots()[root].plan] == manner; }
+  bool is(std::size_t root, Manner manner) const {
+    return share_.has(root, piece_) && manners_[run_->all_roots()[root].plan] == manner;
+  }
 
   std::shared_ptr<const Run> run_;
   std::vector<Manner> manners_;
+  ShareOfRoots share_;
+  std::size_t piece_;  // of consecutive roots that are in one share
   std::size_t counted_ = 0;
   std::vector<std::size_t> counted_before_;  // by part
   std::vector<std::uint32_t> listed_, matches_;

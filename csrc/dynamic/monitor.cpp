@@ -78,6 +78,22 @@ void Monitor::add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool l
   forget_gates();
 }
 
+void Monitor::replace_plans(std::uint32_t pattern, std::vector<Plan> plans) {
+  write_put_off();
+  std::vector<Plan> all;
+  all.reserve(plans_.size() + plans.size());  // so that the following cannot fail
+  for (Plan& plan : plans_)
+    if (plan.pattern != pattern) all.push_back(std::move(plan));
+  for (Plan& plan : plans) {
+    plan.pattern = pattern;
+    all.push_back(std::move(plan));
+  }
+  ++plans_version_;
+  plans_ = std::move(all);
+  classes_seen_ = 0;
+  forget_gates();
+}
+
 void Monitor::drop_pattern(std::uint32_t pattern) {
   ++plans_version_;
   std::erase_if(plans_, [&](const Plan& plan) { return plan.pattern == pattern; });

@@ -95,6 +95,8 @@ class Monitor {
   // Adds the plans of a new pattern with the number `pattern`.
   void add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed);
   void drop_pattern(std::uint32_t pattern);
+  // Replaces the plans of a pattern, all or none, by others that start from the same pairs.
+  void replace_plans(std::uint32_t pattern, std::vector<Plan> plans);
   // Does now what the next call would do first: a tenth of a millisecond for a pattern of seven vertices.
   void prepare() {
     if (classes_seen_ != graph_.relations().classes().size()) see_classes();

@@ -13,7 +13,7 @@ import motiflux as mf
 from motiflux.device import open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing import engine as engines
-from motiflux.gpu.changing import search
+from motiflux.gpu.changing import search as searches
 from motiflux.gpu.changing.gpma import PackedMemoryArray
 from motiflux.gpu.changing.packed_rows import PackedRows, RunOfPackedRows
 from motiflux.gpu.changing.rows import Rows, RunOfSlackRows, SlackRows
@@ -27,7 +27,7 @@ STAGES: dict[str, tuple[Any, str]] = {
     "rows are placed": (Rows, "changes"),
     "rows are written": (RunOfSlackRows, "merge"),
     "updates are counted": (RunSearch, "count"),
-    "updates are searched": (search, "_waited"),
+    "updates are searched": (searches, "_waited"),
     "updates are listed": (RunSearch, "list"),
     "rows are settled": (RunOfSlackRows, "settle"),
 }
@@ -210,3 +210,29 @@ def test_the_child_of_a_fork_refuses_calls(device: str) -> None:
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert there.apply(updates(2)).complete
+
+
+def test_waiting_for_a_kernel_ends_when_the_time_is_up(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = monitors(device)
+    with monkeypatch.context() as patch:
+        patch.setattr(engines.Accelerator, "begin", lambda self, source: False)
+        assert not there.apply(updates(1), timeout=0.05).complete
+    assert there.num_edges == here.num_edges
+    assert same(here.apply(updates(1)), there.apply(updates(1)))
+
+
+def test_groups_get_more_lanes_when_rows_have_grown(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[int] = []
+    source = searches.changing_source
+
+    def noted(goal: Any, lanes: int, within: str | None) -> Any:
+        used.append(lanes)
+        return source(goal, lanes, within)
+
+    monkeypatch.setattr(searches, "changing_source", noted)
+    graph = mf.Graph.from_edges([(0, 1)], num_vertices=2)
+    here, there = mf.Monitor(graph, PATTERNS), mf.Monitor(graph, PATTERNS, device=device)
+    for first in range(2, 142, 20):
+        hub = [("+", 0, leaf) for leaf in range(first, first + 20)]
+        assert same(here.apply(hub), there.apply(hub))
+    assert (used[0], used[-1]) == (8, 32)

@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stream", type=int, default=None, help="run this stream of the seed alone")
     parser.add_argument("--length", type=int, default=OF_A_STREAM, help="updates of a stream")
     parser.add_argument("--device", default="cpu", help="where updates are matched, as for a Monitor")
+    parser.add_argument("--devices", type=int, default=None, help="how many devices match, as for a Monitor")
     given = parser.parse_args(arguments)
     seed = int(time.time()) if given.seed is None else given.seed
     print(f"fuzz of streams: seed={seed}", flush=True)
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for number in count() if given.stream is None else [given.stream]:
             updates = given.length if given.stream is not None else min(given.length, given.updates - done)
-            recounts += run_stream(seed, number, updates, given.device)
+            recounts += run_stream(seed, number, updates, given.device, given.devices)
             done += updates
             if done % STATUS_UPDATES < updates:
                 print(f"{done:,} updates, {recounts:,} counts compared", flush=True)
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         again = f"scripts/fuzz_streams.py --seed {seed} --stream {number}"
         again += f" --length {updates}" if updates != OF_A_STREAM else ""
         again += f" --device {given.device}" if given.device != "cpu" else ""
+        again += f" --devices {given.devices}" if given.devices is not None else ""
         print(f"differs: {difference}; again: {again}", flush=True)
         return 1
     except KeyboardInterrupt:
@@ -69,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def run_stream(seed: int, number: int, updates: int, device: str = "cpu") -> int:
+def run_stream(seed: int, number: int, updates: int, device: str = "cpu", devices: int | None = None) -> int:
     """Apply one stream; return how many counts were compared.
 
     With another device than the CPU, each update's matches are compared with the CPU's too.
@@ -93,6 +95,7 @@ def run_stream(seed: int, number: int, updates: int, device: str = "cpu") -> int
         stream.patterns,
         duplicates=stream.duplicates,
         device=device,
+        devices=devices,
         **stream.options(),
         **options,
     ) as monitor:

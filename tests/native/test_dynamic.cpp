@@ -336,8 +336,14 @@ class Elsewhere : public dynamic::RunMatcher {
     std::vector<std::byte> block(changed.layout().size);
     changed.write({block.data(), 1 << 20, 1 << 30, 1 << 10}, places, watch);
     const dynamic::Manner manner = listed_ ? dynamic::Manner::kListed : dynamic::Manner::kCounted;
-    dynamic::DividedRoots divided(run, std::vector(1, manner), watch);
+    dynamic::DividedRoots divided(run, std::vector(1, manner), {}, watch);
     CHECK((listed_ ? divided.listed().size() : divided.counted()) == run->roots.size());
+    std::size_t shared_out = 0;
+    for (const std::uint32_t share : {0U, 1U, 2U}) {
+      dynamic::DividedRoots part(run, std::vector(1, manner), {share, 3}, watch);
+      shared_out += listed_ ? part.listed().size() : part.counted();
+    }
+    CHECK(shared_out == run->roots.size());
     std::vector<dynamic::SearchRoot> counted(divided.counted()), listed(divided.listed().size());
     divided.write_counted(counted, watch);
     divided.write_listed(listed);

@@ -12,6 +12,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 import motiflux as mf
 from motiflux.config import PRIVATE, TUNING, private_tuning
+from motiflux.device import devices_like
+from motiflux.stream.matching import auto
 from tests.property.test_monitor import MonitorMachine
 from tests.property.test_monitor_engines import compare, streams, told
 from tests.update_streams import Stream
@@ -32,6 +34,7 @@ def test_monitors_on_a_device_agree_with_recounting(device: str, container: str)
     )
 
 
+@pytest.mark.parametrize("devices", [None, 2])
 @settings(deadline=None)
 @given(
     stream=streams(),
@@ -41,13 +44,23 @@ def test_monitors_on_a_device_agree_with_recounting(device: str, container: str)
     data=st.data(),
 )
 def test_a_device_gives_the_matches_of_the_cpu(
-    device: str, container: str, stream: Stream, mode: str, size: int, *, listed: bool, data: Any
+    device: str,
+    container: str,
+    devices: int | None,
+    stream: Stream,
+    mode: str,
+    size: int,
+    *,
+    listed: bool,
+    data: Any,
 ) -> None:
+    if devices is not None and len(devices_like(device)) < devices:
+        pytest.skip(f"one {device} is no several")
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
     names = [name for name in PRIVATE if name.startswith(container)]
     drawn = {name: data.draw(st.sampled_from(PRIVATE[name].values)) for name in names}
     options["tuning"] = private_tuning({"container": container, **drawn})
-    compare(stream, {**options, "matches": listed}, {"device": device}, size, data)
+    compare(stream, {**options, "matches": listed}, {"device": device, "devices": devices}, size, data)
 
 
 @pytest.mark.parametrize("mode", ["sequence", "batch"])
@@ -83,3 +96,40 @@ def test_all_edges_between_two_vertices_may_go_in_one_call(device: str, containe
         assert list(map(told, here.apply(updates))) == list(map(told, there.apply(updates)))
     updates = [("+", u, v, kind) for u, v in pairs for kind in range(kinds)]
     assert list(map(told, here.apply(updates))) == list(map(told, there.apply(updates)))
+
+
+@settings(deadline=None)
+@given(stream=streams(), mode=st.sampled_from(("sequence", "batch")), data=st.data())
+def test_calls_that_go_to_the_cpu_and_to_the_device_in_turn_agree_with_the_cpu(
+    device: str, container: str, stream: Stream, mode: str, data: Any
+) -> None:
+    options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
+    tuning = {**options.get("tuning", {}), "auto_updates": "8", "container": container}
+    graph = stream.graph(stream.first)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(auto, "GPU", Present(device))
+        here = mf.Monitor(graph, stream.patterns, device="cpu", **options)
+        there = mf.Monitor(graph, stream.patterns, **{**options, "tuning": private_tuning(tuning)})
+    for piece in stream.columns().slices(data.draw(st.sampled_from((8, 20)))):
+        for part in piece.slices(data.draw(st.sampled_from((1, 3, 20)))):
+            expected, found = here.apply(part), there.apply(part)
+            for one, another in zip(expected, found, strict=True):
+                assert told(one) == told(another)
+            assert found.device == (device if len(part) >= 8 else "cpu")
+    assert here.num_edges == there.num_edges
+
+
+class Present:
+    """The device under test, as the GPU that ``device="auto"`` may take."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+
+    def why_not(self) -> str | None:
+        return None
+
+    def is_open(self) -> bool:
+        return True
+
+    def open(self) -> str:
+        return self._device

@@ -55,6 +55,7 @@ def test_totals_are_one_json_object(stream: Path) -> None:
         "complete",
         "engine",
         "device",
+        "reason",
     ]
     assert found["patterns"] == [
         {"pattern": TRIANGLE, "positive": 1, "negative": 1},
@@ -354,6 +355,18 @@ def test_updates_are_matched_on_a_device(stream: Path, monkeypatch: pytest.Monke
     assert [(one["engine"], one["device"]) for one in found] == [("plain", "cuda:1")] * 2 + [("cpu", "cpu")]
     counts = [(one["patterns"][0]["positive"], one["patterns"][0]["negative"]) for one in found]
     assert counts == [(6, 6), (6, 0), (12, 6)]
+    asked = "asked for by device='cuda:1' and engine='changing'"
+    assert [one["reason"] == asked for one in found] == [True, True, False]
+
+
+def test_devices_are_given_to_the_monitor(stream: Path) -> None:
+    for more, message in (
+        (["--device", "cpu"], "--devices: expected None beside --device cpu"),
+        (["--engine", "cpu"], "found --devices 2"),
+    ):
+        result = motiflux("watch", "none", stream, "--pattern", TRIANGLE, "--json", "--devices", "2", *more)
+        assert result.exit_code != 0
+        assert message in result.stderr
 
 
 def test_a_device_that_is_not_here_is_an_error(stream: Path) -> None:

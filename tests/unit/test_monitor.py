@@ -15,7 +15,7 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.stream import VertexLabels
-from motiflux.stream.matching import core
+from motiflux.stream.matching import watching
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 MODES = ("sequence", "batch")
@@ -374,9 +374,9 @@ def test_the_plans_of_a_pattern_are_made_once_for_all_monitors_on_a_graph(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = []
-    plans = core.delta_plans
+    plans = watching.delta_plans
     monkeypatch.setattr(
-        core, "delta_plans", lambda *args, **given: made.append(given) or plans(*args, **given)
+        watching, "delta_plans", lambda *args, **given: made.append(given) or plans(*args, **given)
     )
     graph = mf.Graph.from_edges([(0, 1), (1, 2)])
     for options in ({}, {}, {"matches": True}, {"symmetry": "subgraphs"}, {"symmetry": "subgraphs"}):

@@ -229,7 +229,7 @@ def test_lists_of_dropped_patterns_are_used_again() -> None:
     numbers = set()
     for _ in range(20):
         pattern = monitor.add(f"(a)--(b) WHERE id(a) IN [{ids}] AND id(b) IN [{ids}]")
-        numbers |= set(monitor._watched[pattern].lists)
+        numbers |= set(monitor._watched[pattern].writer.lists)
         monitor.drop(pattern)
     assert len(numbers) == 2
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.stream.matching import core
+from motiflux.stream.matching import watching
 
 CYCLES = (
     "(a)--(b)--(c)--(d)--(a)",
@@ -30,13 +30,13 @@ ARROWS = (
 def made_plans(monkeypatch: pytest.MonkeyPatch, pattern: str, **options: Any) -> list[Any]:
     """Return the plans that a monitor makes."""
     made: list[Any] = []
-    plans = core.delta_plans
+    plans = watching.delta_plans
 
     def keep(*args: Any, **given: Any) -> Any:
         made.extend(plans(*args, **given))
         return tuple(made)
 
-    monkeypatch.setattr(core, "delta_plans", keep)
+    monkeypatch.setattr(watching, "delta_plans", keep)
     mf.Monitor(mf.Graph.from_edges([(0, 1), (1, 2), (2, 3)]), pattern, **options)
     return made
 

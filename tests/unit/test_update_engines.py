@@ -74,6 +74,16 @@ class TestChoice:
         delta = monitor.apply([("+", 0, 2)])
         assert (monitor.engine, monitor.device, delta.engine, delta.device) == ("cpu", "cpu", "cpu", "cpu")
 
+    def test_results_give_the_reason_for_their_engine(self) -> None:
+        for options, reason in (
+            ({"device": "cpu"}, "asked for by device='cpu'"),
+            (PLACEMENT, "asked for by device='cuda' and engine='plain'"),
+        ):
+            monitor = mf.Monitor(graph(), TRIANGLE, **options)
+            assert monitor.apply([("+", 0, 2)]).reason == monitor.reason == reason
+            monitor = mf.Monitor(graph(), TRIANGLE, matches=True, **options)
+            assert monitor.run([("+", 0, 2)], lambda found: None).reason == reason
+
     def test_deltas_and_totals_name_the_engine(self, opened: list[PlainEngine]) -> None:
         monitor = mf.Monitor(graph(), TRIANGLE, gpu_memory="1MiB", **PLACEMENT)
         for delta in monitor.run([("+", 0, 2)]):
@@ -93,6 +103,13 @@ class TestChoice:
                 mf.DeviceError,
                 "runs on device='cpu', found device='cuda'",
             ),
+            (
+                {"devices": 2, "engine": "cpu"},
+                mf.DeviceError,
+                "engine='cpu' runs on device='cpu', found devices=2",
+            ),
+            ({"devices": 2, "device": "cpu"}, mf.ArgumentError, "devices: expected None beside device='cpu'"),
+            ({"devices": 0}, mf.ArgumentError, "devices: expected at least 1"),
             ({"engine": "dfs"}, mf.ArgumentError, "engine: expected one of auto, cpu, changing"),
             ({"device": "quantum"}, mf.ArgumentError, "device: expected one of auto, cpu"),
             ({"gpu_memory": "much"}, mf.ArgumentError, "gpu_memory: expected a number of bytes"),

@@ -131,6 +131,13 @@ PRIVATE = by_name(
         "GPU, Monitor: lanes for a small window of a packed memory array. adaptive: as many as entries are "
         "left; fixed: as many as it has entries; warp: 32",
     ),
+    TuningOption(
+        "auto_updates",
+        ("expected", "1", "8", "64", "1024"),
+        "expected",
+        "Monitor, device='auto': the updates of a call from which on a GPU matches it. expected: by expected "
+        "times",
+    ),
 )
 """The private switches by name."""
 
@@ -161,6 +168,7 @@ REMOVED = MappingProxyType(
         "gpma_index": "the top 8 levels of the index are always in shared memory",
         "gpma_groups": "lanes are always divided by the entries that are left",
         "put_off": "updates that concern no pattern are always written together",
+        "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",
     }
 )
 """The fixed behaviour, or the public alternative, for each switch that users cannot set, by name."""

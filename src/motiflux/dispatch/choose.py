@@ -9,7 +9,7 @@ from motiflux.dispatch.auto import AutoEngine
 from motiflux.dispatch.gpu_probe import DEVICE as GPU_DEVICE
 from motiflux.dispatch.gpu_probe import CudaGpu, Gpu
 from motiflux.errors import DeviceError
-from motiflux.request.devices import names_of
+from motiflux.request.devices import asked_for, names_of
 from motiflux.request.engine import Engine
 from motiflux.request.registry import ENGINES, GPU_ENGINE, HOST_ENGINE
 from motiflux.request.request import Request
@@ -28,7 +28,8 @@ def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
     DeviceError
         The device asked for does not exist, or has no such engine.
     """
-    device, engine, asked = request.device, request.engine, _asked(request)
+    device, engine = request.device, request.engine
+    asked = asked_for(device, engine, request.devices)
     on_host = engine != "auto" and not ENGINES[engine].on_gpu
     if on_host and request.devices is not None:
         raise DeviceError(f"engine={engine!r} runs on device='cpu', found devices={request.devices!r}")
@@ -56,12 +57,3 @@ def open_engine(name: str, devices: Sequence[str]) -> Engine:
     """Return the engine of a name on these devices; raises `DeviceError` if one of them cannot be used."""
     engine: Engine = import_module(ENGINES[name].module).open_engine(devices)
     return engine
-
-
-def _asked(request: Request) -> str:
-    """Return the options of `request` that leave no choice, in words; empty if there are none."""
-    options = {"device": request.device, "engine": request.engine}
-    asked = [f"{option}={value!r}" for option, value in options.items() if value != "auto"]
-    if request.devices is not None:
-        asked.append(f"devices={request.devices!r}")
-    return f"asked for by {' and '.join(asked)}" if asked else ""

@@ -100,6 +100,14 @@ class CudaGpu:
         state = GpuState(opened=True, compiled=compiled, resident=is_resident(graph, device))
         return state, getattr(device, "speed", 0.0)
 
+    def open(self) -> str:
+        """Open the GPU and return its name; raises `DeviceError`."""
+        from motiflux.gpu.runtime.accelerator import open_accelerator
+
+        with self._opening():
+            open_accelerator(DEVICE)
+        return DEVICE
+
     def engine(self) -> Engine:
         """Return the open engine."""
         from motiflux.gpu.engine import open_engine

@@ -79,3 +79,18 @@ def names_of(kind: str, devices: Devices) -> tuple[str, ...]:
         asked = list(devices) if isinstance(devices, tuple) else devices
         raise DeviceError(f"devices={asked!r}: expected devices that are here, found {found}")
     return tuple(there[ordinal] for ordinal in chosen)
+
+
+def asked_for(device: str, engine: str, devices: Devices = None) -> str:
+    """Return the arguments that leave no choice of an engine, in words; empty if there are none.
+
+    Examples
+    --------
+    >>> asked_for("cuda", "auto", 2), asked_for("auto", "auto")
+    ("asked for by device='cuda' and devices=2", '')
+    """
+    named = (("device", device), ("engine", engine))
+    asked = [f"{option}={value!r}" for option, value in named if value != "auto"]
+    if devices is not None:
+        asked.append(f"devices={devices!r}")
+    return f"asked for by {' and '.join(asked)}" if asked else ""

@@ -77,11 +77,16 @@ class Monitor(Changing, Kept):
         Threads that read the graph and match the updates of one call; default: as many as this process may
         run on.
     device
-        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``: where updates are matched. ``"auto"`` is the CPU.
+        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``: where updates are matched. ``"auto"``: each call on the CPU, or
+        on a GPU where that is expected to be faster: calls of many updates whose matches are only counted.
+    devices
+        Several GPUs of this machine that match together, each with a copy of the graph: ``"all"``, a number,
+        or their ordinals such as ``[0, 1]``. Default: one device.
     engine
-        ``"cpu"``, or ``"changing"`` on a GPU; ``"auto"``: the engine of the device. Results are equal.
+        ``"cpu"``, or ``"changing"`` on a GPU; ``"auto"``: the engine of the device. Results are equal, but
+        the order of the matches of one update is free.
     gpu_memory
-        Maximum memory on the GPU: bytes, or text such as ``"8GiB"``.
+        Maximum memory on each GPU: bytes, or text such as ``"8GiB"``.
     tuning
         Ablation switches, see `motiflux.config.TUNING`.
 
@@ -131,6 +136,7 @@ class Monitor(Changing, Kept):
         edge_times: str | None = None,
         threads: int | None = None,
         device: DeviceName = "auto",
+        devices: str | int | Sequence[int] | None = None,
         engine: str = "auto",
         gpu_memory: int | str | None = None,
         tuning: Mapping[str, str] | None = None,
@@ -153,7 +159,7 @@ class Monitor(Changing, Kept):
             options,
             edge_times=edge_times,
             threads=resolve_threads(threads),
-            placement=Placement.of(device, engine, gpu_memory),
+            placement=Placement.of(device=device, devices=devices, engine=engine, gpu_memory=gpu_memory),
         )
         many: Any = [patterns] if is_one_pattern(patterns) else patterns
         if isinstance(many, Mapping):
@@ -445,6 +451,7 @@ class Monitor(Changing, Kept):
         *,
         threads: int | None = None,
         device: DeviceName = "auto",
+        devices: str | int | Sequence[int] | None = None,
         engine: str = "auto",
         gpu_memory: int | str | None = None,
     ) -> Self:
@@ -454,7 +461,7 @@ class Monitor(Changing, Kept):
         ----------
         path
             A file of `save`.
-        threads, device, engine, gpu_memory
+        threads, device, devices, engine, gpu_memory
             As for `Monitor`; files do not have them.
 
         Raises
@@ -464,7 +471,12 @@ class Monitor(Changing, Kept):
         ArgumentError, DeviceError
             As for `Monitor`.
         """
-        place: dict[str, Any] = {"device": device, "engine": engine, "gpu_memory": gpu_memory}
+        place: dict[str, Any] = {
+            "device": device,
+            "devices": devices,
+            "engine": engine,
+            "gpu_memory": gpu_memory,
+        }
         Placement.of(**place)
         threads = resolve_threads(threads)
         saved = read_checkpoint(checked_path(path))

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.errors import ArgumentError
 from motiflux.stream.checkpoint import Checkpoint
-from motiflux.stream.matching.core import Core
 from motiflux.stream.matching.names import GrowingIds
+from motiflux.stream.matching.watching import Watching
 from motiflux.stream.time_kinds import TimeKind
 from motiflux.stream.window import open_window
 
@@ -34,7 +34,7 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-class Kept(Core):
+class Kept(Watching):
     """A monitor's inside that can be kept in a file."""
 
     def _save(self, path: str | os.PathLike[str], position: object) -> int:

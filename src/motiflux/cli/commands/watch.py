@@ -58,6 +58,7 @@ def run(
     save_every: wopt.SaveEveryOption = None,
     resume: wopt.ResumeOption = None,
     device: opt.DeviceOption = "auto",
+    devices: opt.DevicesOption = None,
     engine: wopt.EngineOption = wopt.Engine.AUTO,
     gpu_memory: opt.GpuMemoryOption = None,
     threads: opt.ThreadsOption = None,
@@ -80,7 +81,12 @@ def run(
         "tuning": opt.tuning_of(settings),
         "threads": threads,
     }
-    placement: dict[str, Any] = {"device": device, "engine": engine.value, "gpu_memory": gpu_memory}
+    placement: dict[str, Any] = {
+        "device": device,
+        "devices": devices,
+        "engine": engine.value,
+        "gpu_memory": gpu_memory,
+    }
     outputs = outputs or []
     _check_together(limit, outputs, save, save_every, resume)
     _check_edge_times(edge_times, window, graph, resume)
@@ -301,6 +307,7 @@ def _fields(patterns: list[str], totals: "mf.Totals") -> dict[str, Any]:
         "complete": totals.complete,
         "engine": totals.engine,
         "device": totals.device,
+        "reason": totals.reason,
     }
 
 

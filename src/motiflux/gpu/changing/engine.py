@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import ROOT, ROWS
-from motiflux.config import resolve_tuning
+from motiflux.codegen.changing import LANES, ROOT, ROWS, changing_source, write_source
+from motiflux.codegen.gpma import gpma_source
+from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.changing.gpma_settings import packed_settings
@@ -21,12 +22,16 @@ from motiflux.gpu.changing.memory import Parcel, Room, Staging
 from motiflux.gpu.changing.packed_rows import PackedRows
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
 from motiflux.gpu.changing.rows import EITHER, Rows, RunOfRows, SlackRows
-from motiflux.gpu.changing.search import RunSearch, Searched
-from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.gpu.changing.search import RunSearch, Searched, lanes_for
+from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
+from motiflux.jit import Source
+from motiflux.request.deadline import moments
 
 _PLAN, _FIRST, _SECOND = range(3)
 """Columns of the roots of a run."""
+_GOALS = ((Goal.COUNT, False), (Goal.STORE, True))
+"""Goals of searches, and whether their plans list matches."""
 _SIGNS = 2
 """Matches vanish or appear."""
 
@@ -52,7 +57,6 @@ class ChangingEngine:
 
     name = "changing"
     counts_tails = True
-    reason = ""
     spent: dict[str, float]
     """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
 
@@ -75,11 +79,23 @@ class ChangingEngine:
         self._has_matched = False
         self._lists_version = -1
         self._job: SearchJob | None = None
+        self._typical = 1.0
+        self._compiled_for = 0  # the lanes of the kernels that the plans need
         self._process = os.getpid()
         self.spent = {}
 
     def check(self, plans: list[Any]) -> None:
         """Accept all plans."""
+
+    def is_ready(self) -> bool:
+        """Whether the kernels that count are compiled; compiled in the background if not."""
+        searches = [changing_source(Goal.COUNT, lanes, None) for lanes in LANES]
+        return self._are_compiled([*searches, self._writer()])
+
+    def _are_compiled(self, sources: Sequence[Source]) -> bool:
+        """Whether units are compiled; those that are not are compiled in the background from now on."""
+        begun = [self._accelerator.begin(source) for source in sources]
+        return all(begun)
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring the copy on the device up to date: plans, and rows that were not needed before.
@@ -121,7 +137,12 @@ class ChangingEngine:
         finally:
             self._accelerator.recycle(session)
         self._table, self._versions, self._native = table, versions, native
+        self._compiled_for = 0
         self._lists_version = native.lists_version
+
+    def _writer(self) -> Source:
+        """Return the unit that writes rows."""
+        return write_source() if self._packed is None else gpma_source()
 
     def _new_rows(self, way: int, *, directed: bool) -> Rows:
         if self._packed is None:
@@ -197,6 +218,8 @@ class ChangingEngine:
         self, job: SearchJob, run: _native.Run, native: _native.Monitor, table: PlanTable
     ) -> Found | None:
         begun = time.perf_counter()
+        if not self._await_kernels(table, run.keep_going):
+            return None
         roots = _native.DividedRoots(run, table.manners)
         addresses, runs, starts = self._write(job, run, table, roots)
         searched = self._searched(native, table, runs)
@@ -237,6 +260,22 @@ class ChangingEngine:
             "settle_seconds": time.perf_counter() - found_at,
         }
         return answer
+
+    def _await_kernels(self, table: PlanTable, goes_on: Callable[[], bool]) -> bool:
+        """Wait until the kernels are compiled, in the background; return False if the run was stopped."""
+        self._typical = max((rows.typical for rows in self._rows.values()), default=1.0)
+        lanes = lanes_for(self._typical)
+        if lanes == self._compiled_for:
+            return True
+        goals = [goal for goal, listed in _GOALS if (table.listed == listed).any()]
+        sources = [self._writer(), *(changing_source(goal, lanes, None) for goal in goals)]
+        for _ in moments():
+            if self._are_compiled(sources):
+                break
+            if not goes_on():
+                return False
+        self._compiled_for = lanes
+        return True
 
     def _write(
         self,
@@ -283,7 +322,7 @@ class ChangingEngine:
             table.most_levels,
             table.most_spans,
             max(longest, default=1),
-            max((rows.typical for rows in self._rows.values()), default=1.0),
+            self._typical,
             native.num_vertices,
         )
 
@@ -333,6 +372,10 @@ class ChangingEngine:
             self._forget()
             self._search.release()
 
+    def outdate(self) -> None:
+        """Forget the rows on the device: the host applies updates alone from now on."""
+        self._forget()
+
     def _forget(self) -> None:
         for rows in self._rows.values():
             rows.release()
@@ -360,18 +403,3 @@ def _wait_until_idle(stream: Stream) -> None:
             with suppress(DeviceError):  # the device failed: nothing runs any more
                 stream.wait()
             return
-
-
-def open_update_engine(
-    device: str, *, gpu_memory: int | None = None, tuning: Mapping[str, str] | None = None
-) -> ChangingEngine:
-    """Return an engine on a device; raises `DeviceError`.
-
-    Parameters
-    ----------
-    gpu_memory
-        Maximum number of bytes that motiflux holds on the device.
-    tuning
-        Switches; those that are missing have their defaults.
-    """
-    return ChangingEngine(open_accelerator(device), gpu_memory, resolve_tuning(tuning))

@@ -52,7 +52,7 @@ class PackedRows(Rows):
         """Copy the rows of the host to the device."""
         first = offsets.astype(np.int64)
         self._size = first[1:] - first[:-1]
-        self._measure(self._size)
+        self._count(self._size)
         self._extend(len(self._size))
         self.array.load(stream, offsets, neighbors)
 

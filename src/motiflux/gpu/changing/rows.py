@@ -29,6 +29,8 @@ PIECE_ENTRIES = 1024
 """Entries of a row that a warp moves at a time."""
 _LEAST_CHUNK = 1 << 16
 _MOST_BLOCKS = 1 << 12
+_MEASURED_AGAIN = 2
+"""Growth of the entries since rows were last measured, after which they are measured again."""
 _WASTE = 2
 """Rows are loaded anew when their memory is this many times that of a fresh load."""
 
@@ -57,7 +59,8 @@ class Rows(ABC):
     entries, longest
         Number of neighbours in all rows; size of the longest row.
     typical
-        Size of the row that an entry is in, on average, when rows were loaded: what a search walks.
+        Size of the row that an entry is in, on average: what a search walks. It is measured when rows are
+        loaded, and again when they have twice as many entries.
     """
 
     _packed: ClassVar[bool]
@@ -71,7 +74,7 @@ class Rows(ABC):
         self._address = np.zeros(0, np.uint64)
         self._size = np.zeros(0, np.int64)
         self._capacity = np.zeros(0, np.int64)
-        self.typical = 0.0
+        self.typical, self._measured = 0.0, 1
         self.entries = self.longest = 0
 
     @property
@@ -141,13 +144,19 @@ class Rows(ABC):
 
     def grown(self, growth: int, longest: int) -> None:
         """Note how many entries there are more, and the size of the longest row with those of the run."""
+        if self.entries > _MEASURED_AGAIN * self._measured:
+            self._measure(self._size)
         self.entries += growth
         self.longest = max(self.longest, longest)
 
-    def _measure(self, sizes: NDArray[np.int64]) -> None:
+    def _count(self, size: NDArray[np.int64]) -> None:
         """Note the sizes of rows that are loaded."""
-        self.entries, self.longest = int(sizes.sum()), int(sizes.max(initial=0))
-        self.typical = float(np.square(sizes, dtype=np.float64).sum()) / max(1, self.entries)
+        self.entries, self.longest = int(size.sum()), int(size.max(initial=0))
+        self._measure(size)
+
+    def _measure(self, size: NDArray[np.int64]) -> None:
+        entries = max(1, int(size.sum()))
+        self.typical, self._measured = float(np.square(size, dtype=np.float64).sum()) / entries, entries
 
 
 class SlackRows(Rows):
@@ -193,7 +202,7 @@ class SlackRows(Rows):
         capacity = room_of(size)
         places = np.cumsum(capacity) - capacity
         total = int(capacity.sum())
-        self._measure(size)
+        self._count(size)
         chunk = self._take_chunk(total + max(_LEAST_CHUNK, total // 8))
         laid_out = np.zeros(total, np.uint32)
         if len(neighbors):

@@ -57,6 +57,11 @@ class Searched:
     vertices: int
 
 
+def lanes_for(typical: float) -> int:
+    """Return the lanes of a group, by the size of the row that an entry is in on average."""
+    return 8 if typical < _SHORT_ROWS else 32
+
+
 class RunSearch:
     """Launches searches from updates, with memory that is kept between runs.
 
@@ -177,7 +182,7 @@ class RunSearch:
 
     def _set_up(self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int]) -> ChangingArgs:
         address, count = roots
-        lanes = 8 if searched.typical < _SHORT_ROWS else 32
+        lanes = lanes_for(searched.typical)
         kernel = self._accelerator.kernel(changing_source(goal, lanes, None))
         argument = ChangingArgs()
         plan, task = argument.plan, argument.task

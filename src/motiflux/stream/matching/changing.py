@@ -5,16 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from motiflux import _native
 from motiflux.errors import CountOverflowError, MotifluxError, StreamError
 from motiflux.pattern import Pattern
-from motiflux.stream.matching.core import Call, Core
+from motiflux.request.engine import CANNOT
+from motiflux.stream.matching.core import Call
 from motiflux.stream.matching.delta import Changes, Delta
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.matching.noops import Noops
 from motiflux.stream.matching.numbering import NativeUpdates
+from motiflux.stream.matching.watching import Watching
 from motiflux.stream.sources.source import Batch
 from motiflux.stream.updates import Updates
 
@@ -60,8 +63,11 @@ PLAIN = Terms()
 """No more than the updates."""
 
 
-class Changing(Core):
+class Changing(Watching):
     """A monitor's inside to which updates are applied."""
+
+    _has_given = False
+    """Whether matches of the running call were given before its end."""
 
     def _apply(self, updates: Updates, terms: Terms) -> Delta:
         return self._change(lambda end: self._applied(updates, terms.give, end), len(updates), 1, terms)
@@ -93,15 +99,41 @@ class Changing(Core):
     ) -> Delta:
         """Apply updates by `work`, all or none, and return the delta.
 
-        `work` gets the moment at which it has to end.
+        `work` gets the moment at which it has to end. If the GPU of ``device="auto"`` fails, the CPU goes on,
+        unless matches were given already.
         """
         start = time.perf_counter()
+        if self._auto is None:
+            return self._changed(work, updates, batches, terms, start)
+        self._has_given = False
+        while True:
+            try:
+                return self._changed(work, updates, batches, terms, start)
+            except CANNOT as error:
+                if self._engine is None:
+                    raise
+                self._alone(partial(self._leave_gpu, error))
+                if self._has_given:
+                    raise
+
+    def _changed(
+        self,
+        work: Callable[[float | None], _Outcome],
+        updates: int,
+        batches: int,
+        terms: Terms,
+        start: float,
+    ) -> Delta:
         call = Call()
         marked = None
         interrupted_by: KeyboardInterrupt | None = None
         try:
             self._begin_call(call)
             native = self._open()
+            chosen_at = start
+            if self._auto is not None:
+                self._choose(updates)
+                chosen_at = time.perf_counter()
             native.begin()
             marked = self._mark()
             if self._engine is not None:
@@ -112,6 +144,8 @@ class Changing(Core):
                 terms.give(changes.blocks(), True)
             if terms.ready is not None:
                 terms.ready()
+            if self._auto is not None:
+                self._auto.note(updates, time.perf_counter() - chosen_at)
             # No call from here on: an interrupt by Ctrl-C then leaves nothing applied.
             self.updates_applied += updates
             self.batches_applied += batches
@@ -141,7 +175,8 @@ class Changing(Core):
             raise
 
     def _delta_of(self, changes: Changes, known: dict[str, Any], seconds: float) -> Delta:
-        return Delta(changes, seconds=seconds, engine=self.engine, device=self.device, **known)
+        ran = self._ran
+        return Delta(changes, seconds=seconds, engine=ran.engine, device=ran.device, reason=ran.why, **known)
 
     def _no_delta(self, seconds: float) -> Delta:
         """Return the delta of a call that was stopped."""
@@ -220,7 +255,12 @@ class Changing(Core):
 
     def _full(self, give: Give) -> Callable[[_native.Found], None]:
         """Return a function that gives the matches found so far, while a call runs."""
-        return lambda found: give(self._changes(found).blocks(), False)
+
+        def full(found: _native.Found) -> None:
+            self._has_given = True
+            give(self._changes(found).blocks(), False)
+
+        return full
 
     def _terms(self) -> _native.Terms:
         if self._native_terms is None:

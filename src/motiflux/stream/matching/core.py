@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -16,32 +15,44 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
-from motiflux.plan.passes.delta import Transversal, delta_plans, transversals
-from motiflux.stream.matching.engine import HOST, Placement, UnmatchedPatternError
-from motiflux.stream.matching.native import PlanWriter, bind_growing, loaded
+from motiflux.plan.passes.delta import Transversal
+from motiflux.request.engine import Ran
+from motiflux.stream.matching.auto import AutoMatching, auto_matching
+from motiflux.stream.matching.engine import HOST, Placement
+from motiflux.stream.matching.native import PlanWriter, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
 from motiflux.stream.options import Options
 from motiflux.stream.updates import Updates
 from motiflux.stream.window import fill_window, open_window
-from motiflux.types import Symmetry
 from motiflux.units import grouped, quantity
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Watched:
-    """A pattern in the native monitor: its number there, and lists of vertices.
+    """A pattern in the native monitor.
 
     Parameters
     ----------
+    slot
+        Its number there.
     listed
         Whether its matches are given.
+    writer, canonical
+        What its plans are written with.
+    row_cost
+        Candidates that its plans are expected to visit, for each vertex of the row they begin with.
+    planned_for
+        The engine that its plans there are for; None: it is not known, after an interrupt.
     """
 
     slot: int
     listed: bool
-    lists: tuple[int, ...]
+    writer: PlanWriter
+    canonical: tuple[Transversal, ...]
+    row_cost: float = 0.0
+    planned_for: str | None = None
 
 
 class Call:
@@ -84,6 +95,15 @@ class Core:
         self._options = options
         self._threads = threads
         self._engine = placement.open(options.switches)
+        self._auto: AutoMatching | None = None
+        why = placement.reason
+        if not why:
+            auto = auto_matching(placement.gpu_memory, options.switches, threads)
+            self._auto = None if isinstance(auto, str) else auto
+            why = auto if isinstance(auto, str) else "no updates were applied yet"
+        self._ran = Ran(HOST, HOST, why)
+        if self._engine is not None:
+            self._ran = Ran(self._engine.name, self._engine.device, why)
         self._call: Call | None = None
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
@@ -91,7 +111,6 @@ class Core:
         self._native_terms: _native.Terms | None = None
         # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.
         self.takes_plain_updates = options.span is None and not options.strict
-        self.takes_quiet_batches = self.takes_plain_updates and self._engine is None
         # They may need deletions by a window whose clock counts insertions.
         self._takes_columns = (options.span is None or not options.span.timed) and not options.strict
         self._watched: dict[Pattern, Watched] = {}
@@ -179,7 +198,10 @@ class Core:
             self._native.write_put_off()
         if self._native is not None and self._engine is not None:
             self._native.match_elsewhere(None)
-            self._engine.close()
+            if self._auto is None:
+                self._engine.close()
+        if self._auto is not None:
+            self._auto.close()
         self._native = None  # type: ignore[assignment]
         self._snapshot = None
 
@@ -191,12 +213,17 @@ class Core:
     @property
     def engine(self) -> str:
         """What matches the updates: ``"cpu"``, or an engine on a GPU."""
-        return HOST if self._engine is None else self._engine.name
+        return self._ran.engine
 
     @property
     def device(self) -> str:
-        """The device of the engine: ``"cpu"`` or a GPU."""
-        return HOST if self._engine is None else self._engine.device
+        """The device of the engine: ``"cpu"`` or a GPU; several GPUs with a comma between them."""
+        return self._ran.device
+
+    @property
+    def reason(self) -> str:
+        """Why this engine and device, in words."""
+        return self._ran.why
 
     @property
     def options(self) -> dict[str, Any]:
@@ -249,90 +276,6 @@ class Core:
     def names(self, vertices: NDArray[np.uint32]) -> NDArray[Any]:
         """Return the external ids of internal numbers, in the shape given."""
         return self._numbering.ids.names(vertices)
-
-    def _add(self, added: Pattern, matches: bool | None) -> Pattern:
-        native = self._open()
-        if added in self._watched:
-            raise ArgumentError("pattern", "one that is not watched yet", str(added))
-        if added.may_coincide and self._options.symmetry is Symmetry.SUBGRAPHS:
-            raise ArgumentError(
-                "symmetry",
-                "'embeddings' for a pattern with vertices that may coincide",
-                self._options.symmetry.value,
-            )
-        self._check_ids(added)
-        listed = self._options.matches if matches is None else bool(matches)
-        bound = bind_growing(
-            added,
-            directed=self._base.directed,
-            vertex_labels=self._numbering.vertex_labels,
-            edge_labels=self._numbering.edge_labels,
-        )
-        make = partial(
-            delta_plans,
-            self._base,
-            added,
-            bound,
-            semantics=self._options.semantics,
-            symmetry=self._options.symmetry,
-            counting=not listed,
-            merge=self._options.switches["orbits"] == "on",
-            tail=self._options.switches["tail"] == "on"
-            and (self._engine is None or self._engine.counts_tails),
-            mixed_tails=self._engine is None,
-            either_end=self._engine is None,
-            reuse=self._options.switches["reuse"] == "on",
-        )
-        # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
-        plans = self._base.memo.get(("delta plans", added, bound, *make.keywords.items()), make)
-        canonical: tuple[Transversal, ...] = ()
-        if listed and self._options.symmetry is Symmetry.SUBGRAPHS:
-            canonical = transversals(added, directed=self._base.directed)
-        taken = {watched.slot for watched in self._watched.values()}
-        slot = next(number for number in range(len(taken) + 1) if number not in taken)
-        native.drop_pattern(slot)  # an interrupted call may have left a pattern there
-        writer = PlanWriter(native, added, bound)
-        try:
-            writer.find_vertices(self._numbering.vertex_of)
-            native.add_pattern(slot, [writer.write(plan, canonical) for plan in plans], listed)
-            self._check_plans(added, slot)
-            self._numbering.await_ids(writer.awaited)
-            self._slots = None
-            self._watched[added] = Watched(slot, listed, tuple(writer.lists))
-        except BaseException:
-            self._slots = None
-            self._watched.pop(added, None)
-            self._forget(slot, writer.lists)
-            raise
-        return added
-
-    def _check_plans(self, added: Pattern, slot: int) -> None:
-        """Refuse a pattern that the engine cannot match."""
-        if self._engine is None:
-            return
-        plans = [self._native.plan(number) for number in range(self._native.num_plans)]
-        why_not = self._engine.check([plan for plan in plans if plan[0] == slot])
-        if why_not is not None:
-            raise UnmatchedPatternError(self._engine, why_not, str(added))
-
-    def _drop(self, removed: Pattern) -> None:
-        self._slots = None
-        watched = self._watched.pop(removed)
-        self._forget(watched.slot, watched.lists)
-
-    def _forget(self, slot: int, lists: Sequence[int]) -> None:
-        native = self._open()
-        native.drop_pattern(slot)
-        self._numbering.await_no_more(lists)
-        for number in lists:
-            native.drop_list(number)
-
-    def _check_ids(self, pattern: Pattern) -> None:
-        """Refuse ids of a kind that the graph's are not, as other searches do."""
-        for name in (name for vertex in pattern.vertices for name in vertex.ids or ()):
-            if self._numbering.ids.kind not in (None, "U" if isinstance(name, str) else "i"):
-                wanted = "integers" if self._numbering.ids.kind == "i" else "strings"
-                raise ArgumentError("ids", f"{wanted}, as the graph's ids are", name)
 
     def _open(self) -> _native.Monitor:
         if self._native is None:

@@ -204,8 +204,8 @@ class Delta:
         False after a timeout; no update of the call is applied then.
     found_noops
         Counts `noops`.
-    engine, device
-        What matched the updates, and where.
+    engine, device, reason
+        What matched the updates, where, and why there, in words.
     """
 
     patterns: Mapping[Pattern, PatternDelta]
@@ -218,6 +218,7 @@ class Delta:
     found_noops: Noops = field(default=Noops(0), repr=False)
     engine: str = "cpu"
     device: str = "cpu"
+    reason: str = ""
 
     @property
     def noops(self) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from motiflux.arguments import check_bytes
 from motiflux.errors import ArgumentError, DeviceError
+from motiflux.request.devices import Devices, asked_for, check_devices, names_of
 from motiflux.request.request import check_device
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ HOST = "cpu"
 """The engine, and its device, that needs no other: the native monitor itself."""
 
 ENGINES = {"changing": "motiflux.gpu.changing"}
-"""Engines on GPUs: modules with ``open_update_engine(device, *, gpu_memory, tuning)``, imported on use."""
+"""Engines on GPUs: modules with ``open_update_engine(devices, *, gpu_memory, tuning)``, imported on use."""
 
 _GPU_ENGINE, _GPU_DEVICE = "changing", "cuda"
 
@@ -32,11 +33,9 @@ class UpdateEngine(Protocol):
     name: str
     """As in ``engine=``."""
     device: str
-    """As in ``device=``."""
+    """As in ``device=``; several devices with a comma between them."""
     counts_tails: bool
     """Whether it counts levels in closed form, of components that have one set each."""
-    reason: str
-    """Why this device and engine, in words; empty: they were asked for."""
 
     def check(self, plans: list[Any]) -> str | None:
         """Return why the engine cannot take plans of a new pattern, in words; None: it can.
@@ -54,8 +53,14 @@ class UpdateEngine(Protocol):
         a fork it raises `DeviceError` unless the engine can go on there.
         """
 
+    def is_ready(self) -> bool:
+        """Whether the kernels that count are compiled; compiled in the background if not."""
+
     def match(self, run: _native.Run) -> _native.RunMatches | None:
         """Return the matches of a run; None if `Run.keep_going` was False."""
+
+    def outdate(self) -> None:
+        """Take note that the host applies updates alone from now on: `begin` has to load the rows anew."""
 
     def abandon(self) -> None:
         """Take note that the call failed: the runs matched since `begin` were undone on the host.
@@ -77,34 +82,52 @@ class UnmatchedPatternError(ArgumentError):
 
 @dataclass(frozen=True)
 class Placement:
-    """The checked arguments `device`, `engine` and `gpu_memory` of a monitor."""
+    """The checked arguments `device`, `devices`, `engine` and `gpu_memory` of a monitor."""
 
     device: str = "auto"
+    devices: Devices = None
     engine: str = "auto"
     gpu_memory: int | None = None
 
     @classmethod
-    def of(cls, device: str, engine: str, gpu_memory: int | str | None) -> Placement:
+    def of(
+        cls,
+        *,
+        device: str = "auto",
+        devices: str | int | Sequence[int] | None = None,
+        engine: str = "auto",
+        gpu_memory: int | str | None = None,
+    ) -> Placement:
         """Return it.
 
         Raises
         ------
         ArgumentError
-            There is no such device or engine, or the amount of memory is invalid.
+            There is no such device or engine, or the devices or the amount of memory are invalid.
         DeviceError
             The engine does not run on this device.
         """
         if engine not in ("auto", HOST, *ENGINES):
             raise ArgumentError("engine", "one of " + ", ".join(("auto", HOST, *ENGINES)), engine)
         device = check_device(device)
+        chosen = check_devices(devices, device)
+        if engine == HOST and chosen is not None:
+            raise DeviceError(f"engine={engine!r} runs on device='cpu', found devices={chosen!r}")
         if engine == HOST and device not in ("auto", HOST):
             raise DeviceError(f"engine={engine!r} runs on device='cpu', found device={device!r}")
         if device == HOST and engine not in ("auto", HOST):
             raise DeviceError(f"engine={engine!r} runs on a GPU (device={_GPU_DEVICE!r}), found device='cpu'")
-        return cls(device, engine, None if gpu_memory is None else check_bytes("gpu_memory", gpu_memory))
+        return cls(
+            device, chosen, engine, None if gpu_memory is None else check_bytes("gpu_memory", gpu_memory)
+        )
+
+    @property
+    def reason(self) -> str:
+        """The arguments that leave no choice of an engine, in words; empty if there are none."""
+        return asked_for(self.device, self.engine, self.devices)
 
     def open(self, tuning: Mapping[str, str]) -> UpdateEngine | None:
-        """Return the engine; None: the native monitor matches.
+        """Return the engine asked for; None: the native monitor matches.
 
         Parameters
         ----------
@@ -114,11 +137,24 @@ class Placement:
         Raises
         ------
         DeviceError
-            The device cannot be used.
+            A device cannot be used.
         """
-        if self.engine == HOST or (self.engine == "auto" and self.device in ("auto", HOST)):
+        on_host = HOST in (self.engine, self.device)
+        if on_host or not self.reason:
             return None
-        module = import_module(ENGINES[_GPU_ENGINE if self.engine == "auto" else self.engine])
-        device = _GPU_DEVICE if self.device == "auto" else self.device
-        opened: UpdateEngine = module.open_update_engine(device, gpu_memory=self.gpu_memory, tuning=tuning)
-        return opened
+        kind = _GPU_DEVICE if self.device == "auto" else self.device
+        names = (kind,) if self.devices is None else names_of(kind, self.devices)
+        engine = _GPU_ENGINE if self.engine == "auto" else self.engine
+        return open_engine(names, engine, self.gpu_memory, tuning)
+
+
+def open_engine(
+    devices: Sequence[str],
+    engine: str = _GPU_ENGINE,
+    gpu_memory: int | None = None,
+    tuning: Mapping[str, str] | None = None,
+) -> UpdateEngine:
+    """Return an engine on devices of these names; raises `DeviceError`."""
+    module = import_module(ENGINES[engine])
+    opened: UpdateEngine = module.open_update_engine(devices, gpu_memory=gpu_memory, tuning=tuning)
+    return opened

@@ -81,7 +81,7 @@ class PlanWriter:
     ) -> None:
         self._monitor = monitor
         self._pattern = pattern
-        self._bound = bound
+        self.bound = bound
         self.awaited: dict[VertexId, list[int]] = {}
         """Lists that ids belong to as soon as there is such a vertex."""
         self.lists: list[int] = []
@@ -122,8 +122,8 @@ class PlanWriter:
         first, second = plan.place
         return (
             [self._pair_edge(edge, first) for edge in plan.edges],
-            self._bound.labels[first],
-            self._bound.labels[second],
+            self.bound.labels[first],
+            self.bound.labels[second],
             [self._step(plan, level) for level in range(len(plan.order))],
             _tail(plan.tail, len(plan.order)),
             [list(image) for image in plan.images],
@@ -133,7 +133,7 @@ class PlanWriter:
         )
 
     def _relation(self, labels: tuple[int, ...] | None, way: int) -> int:
-        either = way == _WAYS[Direction.EITHER] and self._bound.directed
+        either = way == _WAYS[Direction.EITHER] and self.bound.directed
         return self._monitor.relation(labels, either)
 
     def _pair_edge(self, edge: BoundEdge, first: int) -> tuple[int, int]:

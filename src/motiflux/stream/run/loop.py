@@ -88,7 +88,7 @@ class Run:
         self._start = time.perf_counter()
         self._deadline = None if timeout is None else self._start + timeout
         self._shield = Shield()
-        self._sums = Sums(monitor.engine, monitor.device)
+        self._sums = Sums(monitor._ran)
         self._skips = skips
         self._limit = None if limit is None else check_integer("limit", limit, 0)
         self._is_cut = False

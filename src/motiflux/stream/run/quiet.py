@@ -61,7 +61,7 @@ class QuietBatches:
         """Apply batches and report the progress; return the number of their updates."""
         monitor = self._monitor
         is_closed = monitor._native is None  # an error where an update follows
-        if is_closed or not monitor.takes_quiet_batches or self._sink.wants_empty_batches:
+        if is_closed or not monitor.takes_quiet_batches(self._size) or self._sink.wants_empty_batches:
             return 0
         if self._feed is None:
             self._feed = _native.QuietFeed(list(feeding.words))
@@ -81,6 +81,7 @@ class QuietBatches:
     def _turn(self, feeding: Feeding) -> int:
         feed, numbering = self._feed, self._monitor._numbering
         assert feed is not None
+        self._monitor._choose(0)
         # An open batch refers to these: they stay, even if the sink closes the monitor.
         parser, ids, native = feeding.parsing.parser, numbering.ids.native, self._monitor._open()
         try:
@@ -142,7 +143,9 @@ class QuietBatches:
         was_up = self._shield.is_up
         self._shield.up()
         try:
-            updates, batches = self._sums.add_quiet(feed, feeding.origin, monitor._write_put_off)
+            updates, batches = self._sums.add_quiet(
+                feed, feeding.origin, monitor._write_put_off, monitor._ran
+            )
             monitor.updates_applied += updates
             monitor.batches_applied += batches
             monitor._snapshot = monitor.unapplied = None

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 from motiflux import _native
 from motiflux.pattern import Pattern
+from motiflux.request.engine import Ran
 from motiflux.stream.matching.delta import Delta, chosen_pattern
 from motiflux.stream.matching.noops import Noops, NoopSum
 from motiflux.stream.sources.source import Batch
+from motiflux.units import quantity
 
 _STEPS = 64
 """Steps per doubling of latency: stored latencies are within 0.6% of the measured ones."""
@@ -107,8 +109,9 @@ class Totals:
         Whether the source ended or the limit was reached; False after a timeout or Ctrl-C.
     stopped_by
         The interrupt that ended it, if one did.
-    engine, device
-        What matched the updates, and where.
+    engine, device, reason
+        What matched the updates, where, and why there, in words. Several engines, and their devices, are in
+        the order in which they were first used.
     """
 
     patterns: tuple[PatternTotal, ...]
@@ -125,6 +128,7 @@ class Totals:
     stopped_by: KeyboardInterrupt | None = field(default=None, compare=False)
     engine: str = "cpu"
     device: str = "cpu"
+    reason: str = ""
 
     @property
     def updates_per_second(self) -> float:
@@ -165,12 +169,13 @@ class Sums:
 
     Parameters
     ----------
-    engine, device
-        What matches the updates, and where.
+    ran
+        The engine and the device that match while nothing else is added.
     """
 
-    def __init__(self, engine: str, device: str) -> None:
-        self._engine, self._device = engine, device
+    def __init__(self, ran: Ran) -> None:
+        self._ran = ran
+        self._updates_on: dict[tuple[str, str], int] = {}
         self._numbers = PatternNumbers()
         self._counts: list[tuple[int, int]] = []
         self.latencies = Latencies()
@@ -197,6 +202,7 @@ class Sums:
     def add(self, batch: Batch, delta: Delta, seconds: float, counts: Sequence[tuple[int, int]]) -> None:
         """Add a batch, its delta, the latency of its updates and its matches: by pattern, both signs."""
         self.add_matches(delta.patterns, counts)
+        self._note(Ran(delta.engine, delta.device, delta.reason), len(batch.updates))
         self.origin, self.unit = batch.origin, batch.unit
         self._updates += delta.updates
         self._noops.add(delta.found_noops)
@@ -218,13 +224,29 @@ class Sums:
             self._counts[number] = (positive + more, negative + less)
             self.matches += more + less
 
-    def add_quiet(self, feed: _native.QuietFeed, origin: str, write: Callable[[], None]) -> tuple[int, int]:
+    def _note(self, ran: Ran, updates: int) -> None:
+        """Note which engine matched a number of updates."""
+        self._ran, on = ran, (ran.engine, ran.device)
+        self._updates_on[on] = self._updates_on.get(on, 0) + updates
+
+    def _ran_all(self) -> Ran:
+        """Return the engines that matched, their devices, and the reason, or the share of each."""
+        if len(self._updates_on) < 2:
+            return self._ran
+        shares = [f"{quantity(number, 'update')} on {on}" for (_, on), number in self._updates_on.items()]
+        engines, devices = zip(*self._updates_on, strict=True)
+        return Ran(", ".join(engines), ", ".join(devices), f"{', '.join(shares)}; last: {self._ran.why}")
+
+    def add_quiet(
+        self, feed: _native.QuietFeed, origin: str, write: Callable[[], None], ran: Ran
+    ) -> tuple[int, int]:
         """Add the quiet batches since the last time; return the numbers of updates and of batches.
 
-        `write` writes the updates that were put off.
+        `write` writes the updates that were put off; `ran` is what matched.
         """
         given, applied, batches, self_loops, noops, put_off, steps, most = feed.take()
         self.origin, self.unit = origin, "line"
+        self._note(ran, given)
         self._updates += applied
         self._noops.add(Noops(noops))
         for awaited in put_off:
@@ -240,6 +262,7 @@ class Sums:
         """Return all of it."""
         counted = zip(self._numbers.patterns, self._counts, strict=True)
         patterns = tuple(PatternTotal(pattern, *counts) for pattern, counts in counted)
+        ran = self._ran_all()
         return Totals(
             patterns,
             self._updates,
@@ -253,6 +276,7 @@ class Sums:
             self.latencies.summary(),
             complete,
             stopped_by,
-            self._engine,
-            self._device,
+            ran.engine,
+            ran.device,
+            ran.why,
         )

@@ -22,7 +22,7 @@ class Counting : public EveryLevel {
     const Cursor& walk = search.cursor();
     const bool waits = (walk.waiting >> lanes.lane() & 1) != 0;
     const std::uint32_t mine = waits ? walk.base[walk.next - Lanes::kLanes + lanes.lane()] : 0;
-    const VertexAlso vertex{search.shared().levels, level, mine};
+    const VerticesWith vertex{search.shared().levels, level, mine};
     const std::uint32_t matched = bits_below(level + 1);
     const bool has_tail = plan.tail_start() == level + 1;
     const std::uint32_t parts = has_tail ? plan.parts() : 1;
@@ -62,8 +62,11 @@ class Counting : public EveryLevel {
     bool overflow = false;
     for (std::uint32_t number = 0; number < plan.parts(); ++number) {
       const TailPart part = plan.part(number);
-      const std::uint64_t size =
-          plan.at(part.level, [&](const auto& step) { return size_of(search, step, matched); });
+      const std::uint64_t size = plan.at(part.level, [&](const auto& step) {
+        const view::StepShape& shape = step.shape();
+        const auto sets = search.gathered(step, search.bounds(shape.after, shape.before));
+        return size_of(search, sets, shape.distinct & matched);
+      });
       if (size < part.levels) return;
       if (part.levels == 1) {
         overflow |= multiply(product, {size, 0});
@@ -91,7 +94,7 @@ class Counting : public EveryLevel {
       const auto sets = search.gathered(step, search.bounds(shape.after, shape.before));
       if constexpr (Search::kChanging) {
         if (sets.has_size()) {
-          const std::uint64_t size = size_of(search, step, bits_below(search.last()));
+          const std::uint64_t size = size_of(search, sets, shape.distinct & bits_below(search.last()));
           if (search.lanes().leads()) found_ += size;
           return true;
         }
@@ -158,21 +161,9 @@ class Counting : public EveryLevel {
   // The lanes' numbers are summed up before there are 2^24 of them.
   static constexpr std::uint64_t kMostAlone = std::uint64_t{1} << 40;
 
-  // The vertices of levels, with the calling lane's own at `level`.
-  struct VertexAlso {
-    const LevelState* levels;
-    std::uint32_t level, vertex;
-    MOTIFLUX_DEVICE std::uint32_t operator()(std::uint32_t other) const {
-      return other == level ? vertex : levels[other].vertex;
-    }
-  };
-
-  // The number of vertices that a level of a tail may take, in all lanes.
-  template <class Search, class Step>
-  MOTIFLUX_DEVICE std::uint64_t size_of(Search& search, const Step& step, std::uint32_t matched) {
-    const view::StepShape& shape = step.shape();
-    const std::uint32_t distinct = shape.distinct & matched;
-    const auto sets = search.gathered(step, search.bounds(shape.after, shape.before));
+  // The number of vertices in sets that differ from those of the levels `distinct`, in all lanes.
+  template <class Search, class Sets>
+  MOTIFLUX_DEVICE std::uint64_t size_of(Search& search, const Sets& sets, std::uint32_t distinct) {
     if (!sets.has_size()) {
       search.spend(sets.shortest().size() / Lanes::kLanes);
       return search.lanes().sum(count_common(search.lanes(), sets, [&](std::uint32_t candidate) {

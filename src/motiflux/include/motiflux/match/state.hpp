@@ -26,6 +26,17 @@ struct LevelState {
   Cursor cursor;
 };
 
+// The vertices of levels, with a given vertex at `level`.
+struct VerticesWith {
+  const LevelState* levels;
+  std::uint32_t level;
+  std::uint32_t vertex;
+
+  MOTIFLUX_DEVICE std::uint32_t operator()(std::uint32_t other) const {
+    return other == level ? vertex : levels[other].vertex;
+  }
+};
+
 // The state of a group in registers.
 struct Place {
   std::uint64_t arc;  // root arcs left of the chunk: [arc, arc_end)

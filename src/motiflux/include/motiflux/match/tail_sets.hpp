@@ -9,17 +9,6 @@
 
 namespace motiflux::match {
 
-// The vertices of levels, with a given vertex at `level`.
-struct VerticesWith {
-  const LevelState* levels;
-  std::uint32_t level;
-  std::uint32_t vertex;
-
-  MOTIFLUX_DEVICE std::uint32_t operator()(std::uint32_t other) const {
-    return other == level ? vertex : levels[other].vertex;
-  }
-};
-
 // A set as an intersection of rows.
 template <class VertexOf>
 struct TailSpans {

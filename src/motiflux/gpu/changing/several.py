@@ -1,0 +1,180 @@
+"""Several devices of one host that match the updates of one monitor.
+
+Each device has the rows and writes every run into them. The roots of a run are shared out; totals are added,
+and rows are put in the order of their roots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.config import resolve_tuning
+from motiflux.errors import MotifluxError
+from motiflux.gpu.changing.engine import ChangingEngine, Found
+from motiflux.gpu.runtime.accelerator import open_accelerator
+
+_SECONDS_BETWEEN_LOOKS = 1e-3
+
+
+class SeveralDevices:
+    """Matches the runs of a native monitor on several devices, each on a thread of the host of its own.
+
+    If one device fails, the call fails: no device's rows are used any more (`abandon`).
+
+    Parameters
+    ----------
+    engines
+        An engine on each device.
+    """
+
+    name = ChangingEngine.name
+    counts_tails = ChangingEngine.counts_tails
+
+    def __init__(self, engines: Sequence[ChangingEngine]) -> None:
+        self._engines = tuple(engines)
+        self._threads = ThreadPoolExecutor(len(engines), "motiflux-device")
+        self.device = ", ".join(engine.device for engine in engines)
+
+    def check(self, plans: list[Any]) -> None:
+        """Accept all plans."""
+
+    def begin(self, native: _native.Monitor, threads: int) -> None:
+        """Bring the copies on all devices up to date, one after another.
+
+        Raises
+        ------
+        DeviceMemoryError
+            The rows do not fit on one of them.
+        """
+        for engine in self._engines:
+            with _named(engine):
+                engine.begin(native, threads)
+
+    def is_ready(self) -> bool:
+        """Whether the kernels that count are compiled; compiled in the background if not."""
+        return all(engine.is_ready() for engine in self._engines)
+
+    def match(self, run: _native.Run) -> Found | None:
+        """Return the matches of a run; None if it was stopped."""
+        devices = len(self._engines)
+        futures: list[Future[Found | None]] = []
+        failed: list[Future[Found | None]] = []
+        goes_on = working = True
+        try:
+            for number, engine in enumerate(self._engines):
+                futures.append(self._threads.submit(_matched, engine, run.share(number, devices)))
+            run.write_rows()  # the host's, while the devices search
+            while goes_on and working and not failed:
+                done, others = wait(futures, _SECONDS_BETWEEN_LOOKS, FIRST_EXCEPTION)
+                failed, working = [one for one in done if one.exception() is not None], bool(others)
+                goes_on = not working or run.keep_going()
+        finally:
+            _stop(run, futures)  # kernels of other devices still read and write rows of this call
+        for one in failed:  # before what the others raised when they were stopped
+            one.result()
+        if not goes_on:
+            return None
+        found = [one.result() for one in futures]
+        return _together([part for part in found if part is not None])
+
+    def abandon(self) -> None:
+        """Forget the rows of all devices if a run changed them since `begin`: the host's were undone."""
+        for engine in self._engines:
+            engine.abandon()
+
+    def outdate(self) -> None:
+        """Forget the rows on all devices: the host applies updates alone from now on."""
+        for engine in self._engines:
+            engine.outdate()
+
+    def close(self) -> None:
+        """Free all memory."""
+        self._threads.shutdown()
+        for engine in self._engines:
+            engine.close()
+
+
+@contextmanager
+def _named(engine: ChangingEngine) -> Iterator[None]:
+    """Have errors in the context name the device of an engine."""
+    try:
+        yield
+    except MotifluxError as error:
+        error.args = (f"on {engine.device}: {error}", *error.args[1:])
+        raise
+
+
+def _matched(engine: ChangingEngine, share: _native.Run) -> Found | None:
+    with _named(engine):
+        return engine.match(share)
+
+
+def _stop(run: _native.Run, futures: Sequence[Future[Any]]) -> None:
+    """Stop the devices that still work on a run, and wait until none does."""
+    while not all(future.done() for future in futures):
+        with suppress(KeyboardInterrupt):  # the first one is being raised
+            run.stop_shares()
+            wait(futures)
+
+
+def _together(parts: Sequence[Found]) -> Found:
+    """Return the matches of all roots.
+
+    Raises
+    ------
+    OverflowError
+        A sum exceeds 128 bits.
+    """
+    totals, sums, rows = zip(*parts, strict=True)
+    return _added(totals), _added(sums), _in_order(rows)
+
+
+def _added(numbers: Sequence[NDArray[np.uint64] | None]) -> NDArray[np.uint64] | None:
+    """Return the sum of arrays of numbers of two words, the low one first."""
+    total = numbers[0]
+    for number in numbers[1:]:
+        assert (total is None) == (number is None), "all devices have the same plans"
+        if total is None or number is None:
+            continue
+        found = total + number
+        low, high = found[..., 0], found[..., 1]
+        carry = low < number[..., 0]
+        overflows = high < number[..., 1]
+        high += carry
+        if (overflows | (carry & (high == 0))).any():
+            raise OverflowError("the count exceeds 2^128 - 1")
+        total = found
+    return total
+
+
+def _in_order(parts: Sequence[NDArray[np.uint32] | None]) -> NDArray[np.uint32] | None:
+    """Return the rows of all devices by root: all rows of a root are from one device."""
+    given = [rows for rows in parts if rows is not None]
+    if not given:
+        return None
+    rows = np.concatenate(given)
+    return rows[np.argsort(rows[:, 0], kind="stable")]
+
+
+def open_update_engine(
+    devices: Sequence[str], *, gpu_memory: int | None = None, tuning: Mapping[str, str] | None = None
+) -> ChangingEngine | SeveralDevices:
+    """Return an engine on devices of these names; raises `DeviceError`.
+
+    Parameters
+    ----------
+    gpu_memory
+        Maximum number of bytes that motiflux holds on each device.
+    tuning
+        Switches; those that are missing have their defaults.
+    """
+    switches = resolve_tuning(tuning)
+    engines = [ChangingEngine(open_accelerator(device), gpu_memory, switches) for device in devices]
+    return engines[0] if len(engines) == 1 else SeveralDevices(engines)

@@ -1,0 +1,143 @@
+"""``device="auto"``: a GPU matches the calls for which it is expected to be faster, the CPU all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from motiflux import log
+from motiflux.dispatch.choose import GPU
+from motiflux.request.engine import Ran
+from motiflux.stream.matching.break_even import H200, LEAST_UPDATES, Choice, Facts, decide, expected, work_of
+from motiflux.stream.matching.engine import HOST, UpdateEngine, open_engine
+
+_ALWAYS = "expected"
+
+
+class Gpu(Protocol):
+    """A GPU that is opened when it is first needed, which takes time and may fail."""
+
+    def why_not(self) -> str | None:
+        """Return the reason, in words, why it cannot be used; None if none is known."""
+
+    def is_open(self) -> bool:
+        """Whether this process has it open."""
+
+    def open(self) -> str:
+        """Open it and return its name; raises `DeviceError`."""
+
+
+def auto_matching(gpu_memory: int | None, switches: Mapping[str, str], threads: int) -> AutoMatching | str:
+    """Return what chooses the engine of each call, or the reason why there is no choice."""
+    return GPU.why_not() or AutoMatching(GPU, gpu_memory, switches, threads)
+
+
+class AutoMatching:
+    """Chooses the engine of each call of one monitor.
+
+    Parameters
+    ----------
+    gpu, gpu_memory
+        The GPU, and the maximum number of bytes on it.
+    switches
+        The tuning.
+    threads
+        Threads of the CPU.
+    """
+
+    def __init__(self, gpu: Gpu, gpu_memory: int | None, switches: Mapping[str, str], threads: int) -> None:
+        self._gpu: Gpu = gpu
+        self._gpu_memory, self._threads, self._switches = gpu_memory, threads, switches
+        least = switches["auto_updates"]
+        self._least = None if least == _ALWAYS else int(least)
+        self._engine: UpdateEngine | None = None
+        self._work: float | None = None
+        self._lost = 0.0
+        self._facts: Facts | None = None
+        self._on_gpu = False
+        self.why = ""
+        """The reason for the last choice, in words."""
+        self.small = Ran(HOST, HOST, f"the call has fewer than {self.least:,} updates")
+        """What matches calls of fewer than `least` updates, unless the GPU matched the call before."""
+        self.failed: Ran | None = None
+        """What matches all calls since the GPU failed."""
+
+    @property
+    def least(self) -> int:
+        """Updates of a call from which on it may be brought to the GPU."""
+        return LEAST_UPDATES if self._least is None else self._least
+
+    def forget_work(self) -> None:
+        """Forget how long searches take: there are other patterns."""
+        self._work = None
+
+    def choose(self, updates: int, *, row_cost: float, arcs: int, vertices: int, lists: bool) -> Choice:
+        """Return the choice for a call.
+
+        Parameters
+        ----------
+        row_cost
+            Candidates that the plans are expected to visit, for each vertex of the row they begin with.
+        arcs, vertices
+            Of the graph.
+        lists
+            Whether matches are listed.
+        """
+        planned = row_cost * arcs / max(1, vertices) * H200.candidate
+        facts = Facts(
+            updates,
+            planned if self._work is None else self._work,
+            self._threads,
+            arcs,
+            lists,
+            self._on_gpu,
+            self._gpu.is_open(),
+            self._lost,
+            self._least,
+        )
+        self._facts, choice = facts, decide(facts, H200)
+        self.why = choice.why
+        return choice
+
+    def engine(self) -> UpdateEngine:
+        """Return the engine on the GPU, which is opened if it is not; raises `DeviceError`."""
+        if self._engine is None:
+            self._engine = open_engine([self._gpu.open()], gpu_memory=self._gpu_memory, tuning=self._switches)
+        return self._engine
+
+    def awaits_kernels(self, engine: UpdateEngine, choice: Choice) -> bool:
+        """Whether the CPU is faster than the compilation of kernels, which begins in the background."""
+        if self._least is not None or choice.host > H200.compile or engine.is_ready():
+            return False
+        self.why = "the GPU's kernels are being compiled"
+        return True
+
+    def use(self, *, on_gpu: bool) -> None:
+        """Take note of the engine that matches from now on."""
+        if on_gpu != self._on_gpu:
+            self._on_gpu, self._lost = on_gpu, 0.0
+
+    def give_up(self, error: Exception) -> None:
+        """Leave all further calls to the CPU."""
+        self.failed = Ran(HOST, HOST, f"the GPU cannot do it: {str(error).partition(chr(10))[0]}")
+        log.ENGINE.info("the CPU takes over: %s", self.failed.why)
+        self.close()
+
+    def note(self, updates: int, seconds: float) -> None:
+        """Take note of the time of a call, if there was a choice."""
+        facts, self._facts = self._facts, None
+        if facts is None:
+            return
+        if not self._on_gpu and updates >= self.least:
+            self._work = work_of(updates, seconds, self._threads, H200)
+            facts = replace(facts, work=self._work)
+        if self._on_gpu or updates >= self.least:
+            other = expected(facts, H200)[0 if self._on_gpu else 1]
+            self._lost = max(0.0, self._lost + seconds - other)
+
+    def close(self) -> None:
+        """Free the memory on the GPU."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()

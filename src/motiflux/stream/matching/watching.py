@@ -1,0 +1,198 @@
+"""Patterns watched on a changing graph, and the engine that matches them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from motiflux.errors import ArgumentError
+from motiflux.pattern import Pattern
+from motiflux.plan.passes.delta import Transversal, delta_plans, transversals
+from motiflux.request.engine import CANNOT, Ran
+from motiflux.stream.matching.core import Core, Watched
+from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateEngine
+from motiflux.stream.matching.native import PlanWriter, bind_growing
+from motiflux.types import Symmetry
+
+
+class Watching(Core):
+    """A monitor's inside to which patterns are added, with plans for the engine that matches them."""
+
+    def takes_quiet_batches(self, size: int) -> bool:
+        """Whether batches of up to this size need neither an engine nor a choice of one."""
+        chosen = self._auto is not None and size >= self._auto.least
+        return self.takes_plain_updates and self._engine is None and not chosen
+
+    def _choose(self, updates: int) -> None:
+        """With ``device="auto"``, choose where a call is matched, and prepare the plans and rows for it."""
+        auto = self._auto
+        if auto is None:
+            return
+        if auto.failed is not None or (self._engine is None and updates < auto.least):
+            self._use(None)
+            self._ran = auto.failed or auto.small
+            return
+        native = self._open()
+        choice = auto.choose(
+            updates,
+            row_cost=sum(watched.row_cost for watched in self._watched.values()),
+            arcs=2 * native.written_edges,
+            vertices=native.num_vertices,
+            lists=self.lists_matches,
+        )
+        engine = None
+        if choice.on_gpu:
+            try:
+                engine = auto.engine()
+                if auto.awaits_kernels(engine, choice):
+                    engine = None
+                else:
+                    self._use(engine)
+                    engine.begin(native, self._threads)
+            except (*CANNOT, UnmatchedPatternError) as error:
+                self._leave_gpu(error)
+                return
+        if engine is None:
+            self._use(None)
+            self._ran = Ran(HOST, HOST, auto.why)
+        else:
+            self._ran = Ran(engine.name, engine.device, auto.why)
+
+    def _use(self, engine: UpdateEngine | None) -> None:
+        """Have an engine match from now on, or the native monitor; for an engine of ``device="auto"``.
+
+        After an interrupt in between, the native monitor has plans that whatever matches can search.
+        """
+        if engine is None and self._engine is None:
+            return
+        if engine is None:
+            assert self._engine is not None
+            self._engine.outdate()
+            self._native.match_elsewhere(None)
+            self._engine = None
+            self._plan_for(None)
+        else:
+            self._plan_for(engine)
+            self._native.match_elsewhere(engine.match)
+            self._engine = engine
+        if self._auto is not None:
+            self._auto.use(on_gpu=engine is not None)
+
+    def _leave_gpu(self, error: Exception) -> None:
+        """Leave the GPU of ``device="auto"``, which failed."""
+        assert self._auto is not None
+        self._use(None)
+        self._plan_for(None)
+        self._auto.give_up(error)
+        self._ran = self._auto.failed or self._ran
+
+    def _plan_for(self, engine: UpdateEngine | None) -> None:
+        """Give the native monitor plans that an engine, or it itself, can search."""
+        name = HOST if engine is None else engine.name
+        for pattern, watched in self._watched.items():
+            if watched.planned_for == name:
+                continue
+            plans, _ = self._written(pattern, watched, engine)
+            watched.planned_for = None
+            self._native.replace_plans(watched.slot, plans)
+            if engine is not None:
+                self._check_plans(pattern, watched.slot, engine)
+            watched.planned_for = name
+
+    def _add(self, added: Pattern, matches: bool | None) -> Pattern:
+        native = self._open()
+        if added in self._watched:
+            raise ArgumentError("pattern", "one that is not watched yet", str(added))
+        if added.may_coincide and self._options.symmetry is Symmetry.SUBGRAPHS:
+            raise ArgumentError(
+                "symmetry",
+                "'embeddings' for a pattern with vertices that may coincide",
+                self._options.symmetry.value,
+            )
+        self._check_ids(added)
+        listed = self._options.matches if matches is None else bool(matches)
+        bound = bind_growing(
+            added,
+            directed=self._base.directed,
+            vertex_labels=self._numbering.vertex_labels,
+            edge_labels=self._numbering.edge_labels,
+        )
+        canonical: tuple[Transversal, ...] = ()
+        if listed and self._options.symmetry is Symmetry.SUBGRAPHS:
+            canonical = transversals(added, directed=self._base.directed)
+        if self._auto is not None:
+            self._use(None)  # rows of the GPU would have to be loaded again for other plans
+        taken = {watched.slot for watched in self._watched.values()}
+        slot = next(number for number in range(len(taken) + 1) if number not in taken)
+        native.drop_pattern(slot)  # an interrupted call may have left a pattern there
+        writer = PlanWriter(native, added, bound)
+        watched = Watched(slot, listed, writer, canonical)
+        try:
+            writer.find_vertices(self._numbering.vertex_of)
+            plans, watched.row_cost = self._written(added, watched, self._engine)
+            native.add_pattern(slot, plans, listed)
+            if self._engine is not None:
+                self._check_plans(added, slot, self._engine)
+            watched.planned_for = HOST if self._engine is None else self._engine.name
+            self._numbering.await_ids(writer.awaited)
+            self._slots = None
+            self._watched[added] = watched
+            if self._auto is not None:
+                self._auto.forget_work()
+        except BaseException:
+            self._slots = None
+            self._watched.pop(added, None)
+            self._forget(slot, writer.lists)
+            raise
+        return added
+
+    def _written(
+        self, pattern: Pattern, watched: Watched, engine: UpdateEngine | None
+    ) -> tuple[list[Any], float]:
+        """Return a pattern's plans for an engine, or for the native monitor, and their expected cost."""
+        make = partial(
+            delta_plans,
+            self._base,
+            pattern,
+            watched.writer.bound,
+            semantics=self._options.semantics,
+            symmetry=self._options.symmetry,
+            counting=not watched.listed,
+            merge=self._options.switches["orbits"] == "on",
+            tail=self._options.switches["tail"] == "on" and (engine is None or engine.counts_tails),
+            mixed_tails=engine is None,
+            either_end=engine is None,
+            reuse=self._options.switches["reuse"] == "on",
+        )
+        # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
+        key = ("delta plans", pattern, watched.writer.bound, *make.keywords.items())
+        plans = self._base.memo.get(key, make)
+        cost = sum(plan.row_cost for plan in plans if not plan.replaces_last)
+        return [watched.writer.write(plan, watched.canonical) for plan in plans], cost
+
+    def _check_plans(self, added: Pattern, slot: int, engine: UpdateEngine) -> None:
+        """Refuse a pattern that an engine cannot match."""
+        plans = [self._native.plan(number) for number in range(self._native.num_plans)]
+        why_not = engine.check([plan for plan in plans if plan[0] == slot])
+        if why_not is not None:
+            raise UnmatchedPatternError(engine, why_not, str(added))
+
+    def _drop(self, removed: Pattern) -> None:
+        self._slots = None
+        watched = self._watched.pop(removed)
+        self._forget(watched.slot, watched.writer.lists)
+
+    def _forget(self, slot: int, lists: Sequence[int]) -> None:
+        native = self._open()
+        native.drop_pattern(slot)
+        self._numbering.await_no_more(lists)
+        for number in lists:
+            native.drop_list(number)
+
+    def _check_ids(self, pattern: Pattern) -> None:
+        """Refuse ids of a kind that the graph's are not, as other searches do."""
+        for name in (name for vertex in pattern.vertices for name in vertex.ids or ()):
+            if self._numbering.ids.kind not in (None, "U" if isinstance(name, str) else "i"):
+                wanted = "integers" if self._numbering.ids.kind == "i" else "strings"
+                raise ArgumentError("ids", f"{wanted}, as the graph's ids are", name)
