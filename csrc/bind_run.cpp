@@ -104,14 +104,14 @@ class PyChangedRows {
  public:
   PyChangedRows(PyRun& run, const std::optional<InputArray<std::uint8_t>>& accepts, int way, bool directed,
                 bool mixes, std::uint32_t piece, Writable<std::uint64_t> address, Writable<std::int64_t> size,
-                Writable<std::int64_t> capacity)
+                Writable<std::int64_t> capacity, bool packed)
       : run_(&run), address_(std::move(address)), size_(std::move(size)), capacity_(std::move(capacity)) {
     require(way >= 0 && way <= 2, "unknown way");
     require(piece > 0, "a piece has entries");
     require(address_.size() == size_.size() && size_.size() == capacity_.size(),
             "arrays of the same length expected");
     run.without_gil([&](dynamic::Watch& watch) {
-      const dynamic::RowKind kind{static_cast<dynamic::Way>(way), directed, as_span(accepts), mixes};
+      const dynamic::RowKind kind{static_cast<dynamic::Way>(way), directed, as_span(accepts), mixes, packed};
       rows_.emplace(run.run(), kind, places(), piece, watch);
     });
   }
@@ -207,9 +207,9 @@ void bind_run(nb::module_& module) {
   using Layout = dynamic::ChangedRows::Layout;
   nb::class_<PyChangedRows>(module, "ChangedRows")
       .def(nb::init<PyRun&, std::optional<InputArray<std::uint8_t>>, int, bool, bool, std::uint32_t,
-                    Writable<std::uint64_t>, Writable<std::int64_t>, Writable<std::int64_t>>(),
+                    Writable<std::uint64_t>, Writable<std::int64_t>, Writable<std::int64_t>, bool>(),
            nb::keep_alive<1, 2>(), "run"_a, "accepts"_a.none(), "way"_a, "directed"_a, "mixes"_a, "piece"_a,
-           "address"_a.noconvert(), "size"_a.noconvert(), "capacity"_a.noconvert())
+           "address"_a.noconvert(), "size"_a.noconvert(), "capacity"_a.noconvert(), "packed"_a = false)
       .def_prop_ro("num_changes", sum(&Sums::changes))
       .def_prop_ro("num_rows", sum(&Sums::rows))
       .def_prop_ro("growth",
@@ -217,11 +217,14 @@ void bind_run(nb::module_& module) {
                      return static_cast<std::int64_t>(changed.rows().sums().growth);
                    })
       .def_prop_ro("room", sum(&Sums::room))
+      .def_prop_ro("num_updates", sum(&Sums::updates))
+      .def_prop_ro("num_inserts", sum(&Sums::inserts))
       .def_prop_ro("merged_pieces", sum(&Sums::merged))
       .def_prop_ro("settled_pieces", sum(&Sums::settled))
       .def_prop_ro("touched_at", place(&Layout::touched))
       .def_prop_ro("merged_at", place(&Layout::merged))
       .def_prop_ro("settled_at", place(&Layout::settled))
+      .def_prop_ro("updates_at", place(&Layout::updates))
       .def_prop_ro("nbytes", place(&Layout::size))
       .def_prop_ro("memory_nbytes", [](const PyChangedRows& changed) { return changed.rows().memory_size(); })
       .def_prop_ro("longest", [](const PyChangedRows& changed) { return changed.rows().longest(); })

@@ -128,15 +128,25 @@ class Checked:
         expected = mf.match(graph, pattern, device="cpu").to_numpy().tolist()
         _compare(pattern, sorted(found), sorted(expected))
 
-    def updates(self, graph: mf.Graph, one: mf.Pattern, *, mode: ModeName, listed: bool) -> None:
+    def updates(
+        self,
+        graph: mf.Graph,
+        one: mf.Pattern,
+        *,
+        mode: ModeName,
+        listed: bool,
+        container: str = "slack",
+        given: Sequence[Sequence[tuple[str, int, int]]] = (),
+    ) -> None:
         """Apply insertions and deletions to a monitor on the device, and to one on the CPU."""
+        options: dict[str, Any] = {"matches": listed, "tuning": {"container": container}}
         random = np.random.default_rng(12)
         pairs = random.integers(0, graph.num_vertices, (80, 2))
         rows = [("+" if random.random() < 0.6 else "-", int(u), int(v)) for u, v in pairs if u != v]
 
         def changed(device: str) -> list[tuple[int, int]]:
-            with mf.Monitor(graph, one, mode=mode, matches=listed, device=device) as monitor:
-                deltas = [monitor.apply(part)[0] for part in (rows[:40], rows[40:])]
+            with mf.Monitor(graph, one, mode=mode, device=device, **options) as monitor:
+                deltas = [monitor.apply(part)[0] for part in given or (rows[:40], rows[40:])]
             return [(delta.positive, delta.negative) for delta in deltas]
 
         _compare(one, changed(self.device), changed("cpu"))
@@ -403,6 +413,18 @@ def changes(run: Checked) -> None:
         run.updates(graph, one, mode="sequence", listed=False)
         run.updates(graph, one, mode="batch", listed=False)
     run.updates(graph, pattern(cycle(4)), mode="sequence", listed=True)
+    run.updates(graph, pattern(clique(3)), mode="batch", listed=False, container="gpma")
+    # A row that grows by 30 and 500 entries: windows that a block and the device rewrite.
+    ring = mf.Graph.from_edges([(u, (u + 1) % 4000) for u in range(4000)])
+    leaves = [("+", 7, 2 * leaf) for leaf in range(10, 540)]
+    run.updates(
+        ring,
+        pattern(clique(3)),
+        mode="batch",
+        listed=False,
+        container="gpma",
+        given=(leaves[:30], leaves[30:]),
+    )
 
 
 @dataclass(frozen=True)
@@ -436,7 +458,7 @@ CASES = {
     "parts": Case(parts, ("search-nested-any",)),
     **_stealing("passive"),
     **_stealing("active"),
-    "changes": Case(changes, ("changing-count", "changing-store", "changing-rows")),
+    "changes": Case(changes, ("changing-count", "changing-store", "changing-rows", "gpma")),
     "rows": Case(rows, ("search-store-any", "number")),
     "cliques": Case(clique_bits, ("cliques",)),
     "cones": Case(cone_bits, ("universal-vertex",)),

@@ -7,7 +7,7 @@ matches by trying every candidate at the moment of the root.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -216,7 +216,9 @@ class PlainEngine:
         return set.intersection(*sets)
 
 
-def open_update_engine(devices: Sequence[str], *, gpu_memory: int | None) -> PlainEngine:
+def open_update_engine(
+    devices: Sequence[str], *, gpu_memory: int | None, tuning: Mapping[str, str] | None = None
+) -> PlainEngine:
     """Open the engine for a monitor."""
     engine = PlainEngine(", ".join(devices), gpu_memory)
     PlainEngine.opened.append(engine)

@@ -5,12 +5,14 @@
 #include <tuple>
 
 #include "dynamic/threads.hpp"
+#include "motiflux/changing/gpma.hpp"
 #include "motiflux/changing/write_rows.cuh"
 
 namespace motiflux::dynamic {
 namespace {
 
 using changing::Change;
+using changing::PackedUpdate;
 using changing::Piece;
 using changing::TouchedRow;
 
@@ -53,6 +55,8 @@ ChangedRows::Sums& ChangedRows::Sums::operator+=(const Sums& other) {
   room += other.room;
   merged += other.merged;
   settled += other.settled;
+  updates += other.updates;
+  inserts += other.inserts;
   return *this;
 }
 
@@ -77,7 +81,7 @@ void ChangedRows::for_each_row(std::span<const RunEnd> ends, Visit&& visit) {
 
 ChangedRows::ChangedRows(std::shared_ptr<const Run> run, const RowKind& kind, const PlacesOfRows& places,
                          std::uint32_t piece, Watch& watch)
-    : run_(std::move(run)), piece_(piece) {
+    : run_(std::move(run)), piece_(piece), packed_(kind.packed) {
   cut_ends();
   for_each_partition(static_cast<int>(slices_.size()), run_->threads, watch, [&](int number, Watch& guarded) {
     Slice& slice = slices_[static_cast<std::size_t>(number)];
@@ -95,7 +99,8 @@ ChangedRows::ChangedRows(std::shared_ptr<const Run> run, const RowKind& kind, co
   layout_.touched = layout_.moments + aligned(2 * sizeof(Moment) * sums_.changes);
   layout_.merged = layout_.touched + aligned(sizeof(TouchedRow) * sums_.rows);
   layout_.settled = layout_.merged + aligned(sizeof(Piece) * sums_.merged);
-  layout_.size = layout_.settled + aligned(sizeof(Piece) * sums_.settled);
+  layout_.updates = layout_.settled + aligned(sizeof(Piece) * sums_.settled);
+  layout_.size = layout_.updates + aligned(sizeof(PackedUpdate) * sums_.updates);
 }
 
 void ChangedRows::cut_ends() {
@@ -128,6 +133,19 @@ void ChangedRows::select(Slice& slice, const RowKind& kind) const {
   }
 }
 
+// Calls visit(neighbour, insertions less deletions) for neighbours where these differ, ascending: equal
+// entries are the same to an array.
+template <class Visit>
+void ChangedRows::for_each_net_change(const Row& row, Visit&& visit) const {
+  if (!packed_) return;
+  for (std::size_t first = 0, last; first < row.ends.size(); first = last) {
+    std::int64_t net = 0;
+    for (last = first; last < row.ends.size() && row.ends[last].neighbor == row.ends[first].neighbor; ++last)
+      net += std::int64_t{row.ends[last].fresh != 0} - std::int64_t{dies(row.ends[last])};
+    if (net != 0) visit(row.ends[first].neighbor, net);
+  }
+}
+
 void ChangedRows::measure(Slice& slice, const PlacesOfRows& places) const {
   Sums& sums = slice.sums;
   for_each_row(slice.ends, [&](const Row& row) {
@@ -143,6 +161,10 @@ void ChangedRows::measure(Slice& slice, const PlacesOfRows& places) const {
     sums.merged += std::max<std::uint64_t>(1, (old + piece_ - 1) / piece_);
     sums.settled += std::max<std::uint64_t>(1, (all + piece_ - 1) / piece_);
     slice.longest = std::max(slice.longest, all);
+    for_each_net_change(row, [&](Vertex, std::int64_t net) {
+      sums.updates += static_cast<std::uint64_t>(net < 0 ? -net : net);
+      if (net > 0) sums.inserts += static_cast<std::uint64_t>(net);
+    });
   });
 }
 
@@ -165,6 +187,7 @@ void ChangedRows::write(const Slice& slice, const Destination& to, const PlacesO
   auto* touched = reinterpret_cast<TouchedRow*>(to.block + layout_.touched) + at.rows;
   auto* merged = reinterpret_cast<Piece*>(to.block + layout_.merged) + at.merged;
   auto* settled = reinterpret_cast<Piece*>(to.block + layout_.settled) + at.settled;
+  auto* update = reinterpret_cast<PackedUpdate*>(to.block + layout_.updates) + at.updates;
   const std::uint64_t lives = to.memory + aligned(kNeighborBytes * sums_.entries);
   const std::uint64_t positions = lives + aligned(kLifeBytes * sums_.entries);
   const auto cut_up = [&](Piece*& piece, std::uint64_t size) {
@@ -213,6 +236,13 @@ void ChangedRows::write(const Slice& slice, const Destination& to, const PlacesO
                   0};
     cut_up(merged, old);
     cut_up(settled, all);
+    for_each_net_change(row, [&](Vertex neighbor, std::int64_t net) {
+      for (std::uint32_t turn = 0; turn < (net < 0 ? -net : net); ++turn) {
+        *update++ = {changing::key_of(vertex, neighbor), static_cast<std::uint32_t>(at.inserts),
+                     net > 0 ? PackedUpdate::kInserts : turn};
+        at.inserts += net > 0;
+      }
+    });
     at.changes += row.ends.size();
     at.entries += all;
     ++at.rows;

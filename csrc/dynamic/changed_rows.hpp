@@ -3,7 +3,7 @@
 //
 //   ends, by vertex    | slice 0 | slice 1 | ...      all ends of a vertex are in one slice
 //   measure()          sums of each slice             for allocating memory, and for the place of each slice
-//   write()            changes, their moments, touched rows, pieces of both kernels: one block
+//   write()            changes, their moments, touched rows, pieces of both kernels, net updates: one block
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,7 @@ struct RowKind {
   bool directed;                          // the graph
   std::span<const std::uint8_t> accepts;  // by class; empty: all
   bool mixes;                             // ends of a vertex come class by class, or way by way
+  bool packed = false;                    // a packed memory array, which needs net updates
 };
 
 // Where rows are, by vertex: addresses, entries held, and entries that there is room for.
@@ -38,12 +39,14 @@ class ChangedRows {
     std::uint64_t growth = 0;               // entries after the run less those before it, modulo 2^64
     std::uint64_t room = 0;                 // that rows which outgrow their places get
     std::uint64_t merged = 0, settled = 0;  // pieces
+    std::uint64_t updates = 0;  // insertions and deletions that the run leaves; packed arrays only
+    std::uint64_t inserts = 0;
 
     Sums& operator+=(const Sums& other);
   };
   // Offsets in the block that write() fills.
   struct Layout {
-    std::uint64_t moments = 0, touched = 0, merged = 0, settled = 0, size = 0;
+    std::uint64_t moments = 0, touched = 0, merged = 0, settled = 0, updates = 0, size = 0;
   };
   struct Destination {
     std::byte* block;       // here; Layout::size bytes
@@ -74,6 +77,8 @@ class ChangedRows {
 
   void cut_ends();
   void select(Slice& slice, const RowKind& kind) const;
+  template <class Visit>
+  void for_each_net_change(const Row& row, Visit&& visit) const;
   void measure(Slice& slice, const PlacesOfRows& places) const;
   void write(const Slice& slice, const Destination& to, const PlacesOfRows& places) const;
   template <class Visit>
@@ -81,6 +86,7 @@ class ChangedRows {
 
   std::shared_ptr<const Run> run_;
   std::uint32_t piece_;
+  bool packed_;
   std::vector<Slice> slices_;
   Sums sums_;
   Layout layout_;

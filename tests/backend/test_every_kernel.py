@@ -22,7 +22,7 @@ ELSEWHERE = {
     "cliques", "triangles", "ring", "rmat", "number", "space", "draw", "sample", "local-counts-order",
     "local-counts-triangles", "local-counts-wedge-total", "local-counts-wedge-arcs",
     "local-counts-merge", "local-counts-kinds", "local-counts-walks", "local-counts-sums",
-    "local-counts-join", "changing",
+    "local-counts-join", "changing", "gpma",
 }  # fmt: skip
 """Families of kernels that other tests run under the emulator whenever `make test` does."""
 

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.device import open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing import engine as engines
 from motiflux.gpu.changing import search as searches
-from motiflux.gpu.changing.rows import RunOfRows, SlackRows
+from motiflux.gpu.changing.gpma import PackedMemoryArray
+from motiflux.gpu.changing.packed_rows import PackedRows, RunOfPackedRows
+from motiflux.gpu.changing.rows import Rows, RunOfSlackRows, SlackRows
 from motiflux.gpu.changing.search import RunSearch
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="its monitor has no copy on a device")
@@ -21,13 +24,20 @@ pytestmark = pytest.mark.devices("emulated", "cuda", reason="its monitor has no 
 FULL = DeviceMemoryError("a test", 2, 1, "wait")
 PATTERNS = ["(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)"]
 STAGES: dict[str, tuple[Any, str]] = {
-    "rows are placed": (SlackRows, "changes"),
-    "rows are written": (engines, "write"),
+    "rows are placed": (Rows, "changes"),
+    "rows are written": (RunOfSlackRows, "merge"),
     "updates are counted": (RunSearch, "count"),
     "updates are searched": (searches, "_waited"),
     "updates are listed": (RunSearch, "list"),
-    "rows are settled": (RunOfRows, "settle_args"),
+    "rows are settled": (RunOfSlackRows, "settle"),
 }
+OF_GPMA: dict[str, tuple[Any, str]] = {
+    "rows are written": (RunOfPackedRows, "merge"),
+    "rows are settled": (RunOfPackedRows, "settle"),
+    "windows are chosen": (PackedMemoryArray, "_locate"),
+    "windows are rewritten": (PackedMemoryArray, "_find_rows"),
+}
+GPMA = {"tuning": {"container": "gpma"}}
 
 
 def updates(seed: int, size: int = 60) -> list[tuple[str, int, int]]:
@@ -57,15 +67,23 @@ def failing_once(call: Callable[..., Any], error: BaseException) -> Callable[...
 
 
 @pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full", "Ctrl-C"])
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize(
+    ("container", "stage"), [*(("slack", stage) for stage in STAGES), *(("gpma", stage) for stage in OF_GPMA)]
+)
 @pytest.mark.parametrize("mode", ["sequence", "batch"])
 def test_a_call_that_fails_leaves_the_graph_and_the_next_call_is_right(
-    device: str, mode: str, stage: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+    device: str,
+    mode: str,
+    container: str,
+    stage: str,
+    error: BaseException,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    here, there = monitors(device, mode=mode, matches=stage == "updates are listed")
+    tuning = {"container": container}
+    here, there = monitors(device, mode=mode, matches=stage == "updates are listed", tuning=tuning)
     assert same(here.apply(updates(1)), there.apply(updates(1)))
     before = there.num_edges
-    place, name = STAGES[stage]
+    place, name = (STAGES if container == "slack" else OF_GPMA)[stage]
     with monkeypatch.context() as patch:
         patch.setattr(place, name, failing_once(getattr(place, name), error))
         with pytest.raises(type(error)):
@@ -83,18 +101,40 @@ def test_a_timeout_applies_nothing(device: str) -> None:
     assert same(here.apply(updates(1)), there.apply(updates(1)))
 
 
-def test_too_little_memory_is_an_error_that_leaves_the_graph(device: str) -> None:
+@pytest.mark.parametrize("container", ["slack", "gpma"])
+def test_too_little_memory_is_an_error_that_leaves_the_graph(device: str, container: str) -> None:
     graph = mf.Graph.from_edges([(u, u + 1) for u in range(13)])
-    with mf.Monitor(graph, PATTERNS, device=device, gpu_memory=4096) as monitor:
+    tuning = {"container": container}
+    with mf.Monitor(graph, PATTERNS, device=device, gpu_memory=4096, tuning=tuning) as monitor:
         with pytest.raises(DeviceMemoryError, match="gpu_memory"):
             monitor.apply(updates(1))
         assert monitor.num_edges == graph.num_edges
 
 
-def test_rows_that_outgrow_their_places_many_times_stay_right(device: str) -> None:
+def test_a_packed_array_that_cannot_grow_is_an_error_that_leaves_the_graph(device: str) -> None:
+    graph = mf.Graph.from_edges([(u, u + 1) for u in range(13)])
+    many = [("+", u, v) for u in range(14, 200) for v in range(14, u)]
+    here = mf.Monitor(graph, "(a)--(b)--(c)--(a)")
+    with mf.Monitor(graph, "(a)--(b)--(c)--(a)", device=device, **GPMA) as there:
+        there.apply(updates(1))
+        here.apply(updates(1))
+        engine: Any = there._engine
+        (rows,) = engine._rows.values()
+        rows.array._budget = open_device(device).used_memory()  # the search has more
+        before = there.num_edges
+        with pytest.raises(DeviceMemoryError, match="packed memory array"):
+            there.apply(many)
+        assert there.num_edges == before
+        assert same(here.apply(many), there.apply(many))
+        assert here.num_edges == there.num_edges
+
+
+@pytest.mark.parametrize("container", ["slack", "gpma"])
+def test_rows_that_outgrow_their_places_many_times_stay_right(device: str, container: str) -> None:
     hub = [("+", 0, leaf) for leaf in range(1, 160)]
     graph = mf.Graph.from_edges([(0, 1)], num_vertices=2)
-    here, there = mf.Monitor(graph, PATTERNS), mf.Monitor(graph, PATTERNS, device=device)
+    tuning = {"container": container}
+    here, there = mf.Monitor(graph, PATTERNS), mf.Monitor(graph, PATTERNS, device=device, tuning=tuning)
     for first in range(0, len(hub), 37):
         part = [*hub[first : first + 37], ("+", 1 + first, 2 + first)]
         assert same(here.apply(part), there.apply(part))
@@ -104,16 +144,24 @@ def test_rows_that_outgrow_their_places_many_times_stay_right(device: str) -> No
 
 @pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full", "Ctrl-C"])
 @pytest.mark.parametrize("stage", ["load", "_upload_tables"])
-@pytest.mark.parametrize("why", ["new plans", "waste"])
+@pytest.mark.parametrize(
+    ("container", "why"), [("slack", "new plans"), ("slack", "waste"), ("gpma", "new plans")]
+)
 def test_a_load_that_fails_is_repeated_by_the_next_call(
-    device: str, why: str, stage: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+    device: str,
+    container: str,
+    why: str,
+    stage: str,
+    error: BaseException,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    here, there = monitors(device)
+    here, there = monitors(device, tuning={"container": container})
     assert same(here.apply(updates(1)), there.apply(updates(1)))
     if why == "new plans":
         for monitor in (here, there):
             monitor.add("(a)--(b)--(c)")
-    place = SlackRows if stage == "load" else engines.ChangingEngine
+    rows = {"slack": SlackRows, "gpma": PackedRows}[container]
+    place = rows if stage == "load" else engines.ChangingEngine
     with monkeypatch.context() as patch:
         patch.setattr(place, stage, failing_once(getattr(place, stage), error))
         if why == "waste":

@@ -32,6 +32,11 @@ NOT_DRAWN = {
     "orbits": "is about monitors",
     "at_once": "is about monitors",
     "put_off": "is about monitors",
+    "auto_updates": "is about monitors",
+    "container": "is about monitors",
+    "gpma_leaf": "is about monitors",
+    "gpma_index": "is about monitors",
+    "gpma_groups": "is about monitors",
 }
 """Switches that are left as they are, and why."""
 

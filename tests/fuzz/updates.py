@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import motiflux as mf
-from motiflux.config import private_tuning
+from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.stream import VertexLabels
 from tests.update_streams import Edge, Stream
 
@@ -197,6 +197,10 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
             {
                 "put_off": str(random.choice(["on", "on", "off"])),
                 "at_once": str(random.choice(["auto", "on", "off"])),
+                **{
+                    name: str(random.choice({**TUNING, **PRIVATE}[name].values))
+                    for name in ("container", "gpma_leaf", "gpma_index", "gpma_groups")
+                },
             }
         ),
     }

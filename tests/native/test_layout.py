@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiflux.codegen import changing, layout, local_counts_layout, sampling, space
+from motiflux.codegen import changing, gpma, layout, local_counts_layout, sampling, space
 from motiflux.codegen import universal_vertex as universal_vertex_layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
 from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ClosedForm
@@ -72,6 +72,10 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::ChangingPlans": changing.ChangingPlans,
     "motiflux::match::SearchArgs<motiflux::match::ChangingPlans>": changing.ChangingArgs,
     "motiflux::changing::WriteArgs": changing.WriteArgs,
+    "motiflux::changing::PackedArray": gpma.PackedArray,
+    "motiflux::changing::PackedRows": gpma.PackedRows,
+    "motiflux::changing::PackedArgs": gpma.PackedArgs,
+    "motiflux::changing::PackedMergeArgs": gpma.PackedMergeArgs,
     "motiflux::match::TriangleTask": layout.TriangleTask,
     "motiflux::match::TriangleArgs": layout.TriangleArgs,
     "motiflux::rows::NumberArgs": layout.NumberArgs,
@@ -87,12 +91,35 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "motiflux::changing::Change": changing.CHANGE,
     "motiflux::changing::TouchedRow": changing.TOUCHED,
     "motiflux::changing::Piece": changing.PIECE,
+    "motiflux::changing::PackedUpdate": gpma.UPDATE,
+    "motiflux::changing::Window": gpma.WINDOW,
+    "motiflux::changing::PackedChoice": gpma.CHOICE,
 }
 """Structures that arrays of numpy hold."""
 CONSTANTS: dict[str, int | str] = {
     "motiflux::view::Life::kForever": changing.FOREVER,
     "sizeof(motiflux::view::Life)": changing.LIFE_BYTES,
     "motiflux::match::kSpansOfTimed": changing.SPANS_OF_TIMED,
+    "motiflux::changing::kPackedThreads": gpma.THREADS,
+    "motiflux::changing::kWindowLevels": gpma.WINDOW_LEVELS,
+    "motiflux::changing::kMediumSlots": gpma.MEDIUM_SLOTS,
+    "motiflux::changing::kTileSlots": gpma.TILE_SLOTS,
+    "motiflux::changing::kWindowsOfWarp": gpma.WINDOWS_OF_WARP,
+    "motiflux::changing::kSumTile": gpma.SUM_TILE,
+    "motiflux::changing::kLargeShift": gpma.LARGE_SHIFT,
+    "motiflux::changing::PackedUpdate::kInserts": gpma.INSERTS,
+    **{
+        f"static_cast<int>(motiflux::view::Repeats::k{name})": value
+        for name, value in (
+            ("None", changing.Repeats.NONE),
+            ("InGaps", changing.Repeats.IN_GAPS),
+            ("OfEdges", changing.Repeats.OF_EDGES),
+        )
+    },
+    **{
+        f"static_cast<int>(motiflux::changing::GroupSizes::k{sizes.name.title()})": sizes.value
+        for sizes in gpma.GroupSizes
+    },
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
     "motiflux::match::kClosedCopies": layout.CLOSED_COPIES,
@@ -214,6 +241,7 @@ def header() -> str:
         "match/state.hpp",
         "match/changing_plan.hpp",
         "match/timed_sets.hpp",
+        "changing/gpma.hpp",
         "changing/write_rows.cuh",
         "match/plan_policy.hpp",
         "match/tail_task.hpp",

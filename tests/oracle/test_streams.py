@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import TUNING
 from motiflux.cpu import reference
 from tests.data_paths import or_skip, shared_path
 from tests.oracle.graphs import gzip_lines, oracle_json
@@ -81,13 +82,22 @@ def test_streams_change_the_count_by_positive_minus_negative(name: str, device: 
     assert after - before == STREAMS[name]["positive"] - STREAMS[name]["negative"]
 
 
+@pytest.fixture(params=TUNING["container"].values)
+def tuning(request: pytest.FixtureRequest, device: str) -> dict[str, str]:
+    """Return what holds the rows of a monitor on the device; that of the CPU has one kind of rows."""
+    if device == "cpu" and request.param != TUNING["container"].default:
+        pytest.skip("containers are for GPUs")
+    return {"container": request.param}
+
+
 @pytest.mark.parametrize("listed", [False, True], ids=["counting", "listing"])
 @pytest.mark.parametrize("case", or_skip(tiny_cases(), "oracle/csm/tiny.json"))
 def test_monitors_give_what_each_update_of_small_random_graphs_changes(
-    case: dict[str, Any], listed: bool, device: str
+    case: dict[str, Any], listed: bool, device: str, tuning: dict[str, str]
 ) -> None:
     pattern = tiny_pattern(case)
-    monitor = mf.Monitor(tiny_graph(case, case["init"]), pattern, matches=listed, device=device)
+    graph = tiny_graph(case, case["init"])
+    monitor = mf.Monitor(graph, pattern, matches=listed, device=device, tuning=tuning)
     updates = [("+" if sign > 0 else "-", u, v, label) for sign, u, v, label in case["updates"]]
     delta = monitor.apply(updates)[pattern]
     assert (delta.positive, delta.negative) == (case["pos"], case["neg"])
@@ -98,12 +108,14 @@ def test_monitors_give_what_each_update_of_small_random_graphs_changes(
 @pytest.mark.long("emulated")
 @pytest.mark.parametrize("listed", [False, True], ids=["counting", "listing"])
 @pytest.mark.parametrize("name", or_skip(sorted(STREAMS), "oracle/csm/expected.json"))
-def test_monitors_give_what_each_update_of_a_stream_changes(name: str, listed: bool, device: str) -> None:
+def test_monitors_give_what_each_update_of_a_stream_changes(
+    name: str, listed: bool, device: str, tuning: dict[str, str]
+) -> None:
     folder = shared_path("oracle", "csm", name)
     pattern = mf.read_pattern(folder / "query.graph")
     graph = mf.read_graph(folder / "data.graph.gz")
     before = mf.count(graph, pattern)
-    monitor = mf.Monitor(graph, pattern, matches=listed, device=device)
+    monitor = mf.Monitor(graph, pattern, matches=listed, device=device, tuning=tuning)
     found: dict[int, int] = {}
     positive = negative = 0
     updates = stream_updates(folder)

@@ -183,6 +183,8 @@ class MonitorMachine(RuleBasedStateMachine):
 
     placement: ClassVar[dict[str, Any]] = {}
     """Where updates are matched: arguments of both monitors."""
+    switches: ClassVar[dict[str, str]] = {}
+    """Tuning switches of both monitors, beside those that are drawn."""
 
     @initialize(world=worlds(), data=st.data())
     def start(self, world: Any, data: Any) -> None:
@@ -194,6 +196,7 @@ class MonitorMachine(RuleBasedStateMachine):
         self.time = max((time for time in times or [] if time is not None), default=0.0)
         self.watched: list[Watched] = []
         given: dict[str, Any] = self.options | self.placement
+        given["tuning"] = {**(given.get("tuning") or {}), **self.switches}
         attributes = {}
         if times is not None and self.time > 0:
             attributes["edge_attributes"] = {"time": times}

@@ -12,6 +12,7 @@ import pytest
 import motiflux as mf
 from motiflux import _native
 from motiflux.codegen.changing import CHANGE, FOREVER, LIFE_BYTES, PIECE, ROOT, TOUCHED
+from motiflux.codegen.gpma import INSERTS, UPDATE
 
 BACK = 1 << 31
 OUT, IN, EITHER = range(3)
@@ -85,7 +86,25 @@ def pieces(sizes: list[int]) -> list[tuple[int, int]]:
     return [(row, first) for row, size in enumerate(sizes) for first in range(0, max(1, size), PIECE_ENTRIES)]
 
 
-def check_rows(run: _native.Run, classes: int, way: int, *, directed: bool, all_classes: bool) -> None:
+def expected_updates(
+    rows: list[tuple[int, int, int, int, list[tuple[int, ...]]]],
+) -> list[tuple[int, int, int]]:
+    """Return (key, insertions before, turn or `INSERTS`) of what the changes of rows leave."""
+    updates: list[tuple[int, int, int]] = []
+    inserts = 0
+    for vertex, _, _, _, changes in rows:
+        for neighbor, group in groupby(changes, key=lambda one: one[0]):
+            own = list(group)
+            net = sum(one[1] > 0 for one in own) - sum(one[2] != FOREVER for one in own)
+            for turn in range(abs(net)):
+                updates.append((vertex << 32 | neighbor, inserts, INSERTS if net > 0 else turn))
+                inserts += net > 0
+    return updates
+
+
+def check_rows(
+    run: _native.Run, classes: int, way: int, *, directed: bool, all_classes: bool, packed: bool
+) -> None:
     vertices = int(run.ends[:, 0].max()) + 1
     rng = np.random.default_rng(vertices)
     accepts = None if all_classes else rng.random(classes) < 0.7
@@ -98,8 +117,13 @@ def check_rows(run: _native.Run, classes: int, way: int, *, directed: bool, all_
     expected = expected_rows(run, accepts, way, size)
     flags = None if accepts is None else accepts.view(np.uint8)
     mixes = classes > 1 or (directed and way == EITHER)
-    found = _native.ChangedRows(run, flags, way, directed, mixes, PIECE_ENTRIES, address, size, capacity)
+    found = _native.ChangedRows(
+        run, flags, way, directed, mixes, PIECE_ENTRIES, address, size, capacity, packed
+    )
     assert found.num_rows == len(expected)
+    updates = expected_updates(expected) if packed else []
+    assert found.num_updates == len(updates)
+    assert found.num_inserts == sum(turn == INSERTS for *_, turn in updates)
     entries = sum(row[2] for row in expected)
     assert found.num_changes == sum(len(row[4]) for row in expected)
     assert found.growth == sum(row[3] - row[1] for row in expected)
@@ -109,6 +133,7 @@ def check_rows(run: _native.Run, classes: int, way: int, *, directed: bool, all_
     assert found.memory_nbytes == positions - MEMORY + aligned(4 * found.num_changes)
     block = np.zeros(found.nbytes, np.uint8)
     found.write(block, BLOCK, MEMORY, ROOM)
+    assert block[found.updates_at :][: UPDATE.itemsize * len(updates)].view(UPDATE).tolist() == updates
     changes = block[: CHANGE.itemsize * found.num_changes].view(CHANGE)
     assert changes.tolist() == [change for row in expected for change in row[4]]
     at_moments = aligned(changes.nbytes)
@@ -165,7 +190,8 @@ def test_native_plans_of_rows_are_those_of_a_plain_one(
         classes = int((run.ends[:, 1] % BACK).max()) + 1
         for way in (OUT, IN, EITHER) if directed else (EITHER,):
             for all_classes in (True, False):
-                check_rows(run, classes, way, directed=directed, all_classes=all_classes)
+                packed = len(seen) % 2 == all_classes  # each call sees both, in one of the two calls
+                check_rows(run, classes, way, directed=directed, all_classes=all_classes, packed=packed)
 
     watched(stream(number, vertices), look, mode=mode, directed=directed, labels=labels, threads=3)
     assert seen

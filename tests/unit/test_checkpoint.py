@@ -154,14 +154,30 @@ def test_a_file_cut_short_is_refused(kept: int, tmp_path: Path) -> None:
 def test_a_file_that_says_what_cannot_be_is_refused(
     change: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    file = SectionFile(saved(tmp_path))
+    path = changed(saved(tmp_path), change)
+    with pytest.raises(mf.FormatError, match=message):
+        mf.Monitor.load(path)
+
+
+def changed(path: Path, facts: dict[str, Any]) -> Path:
+    """Write a saved monitor with other facts; return the new file."""
+    file = SectionFile(path)
     arrays = {
         name: np.array(file.array(name, "<U" if "U" in one.dtype else one.dtype, one.shape))
         for name, one in file.sections.items()
     }
-    write_sections(tmp_path / "other.mfg", file.facts | change, arrays)
-    with pytest.raises(mf.FormatError, match=message):
-        mf.Monitor.load(tmp_path / "other.mfg")
+    other = path.with_name("other.mfg")
+    write_sections(other, file.facts | facts, arrays)
+    return other
+
+
+def test_switches_that_a_file_does_not_have_yet_have_their_defaults(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    options = SectionFile(path).facts["options"]
+    tuning = {name: value for name, value in options["tuning"].items() if name != "container"}
+    assert len(tuning) < len(options["tuning"])
+    monitor = mf.Monitor.load(changed(path, {"options": options | {"tuning": tuning}}))
+    assert dict(monitor._options.switches) == options["tuning"]
 
 
 def test_a_graph_is_no_checkpoint(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class RecordingEngine:
         """Do nothing."""
 
 
-def open_update_engine(device: str, *, gpu_memory: int | None) -> RecordingEngine:
+def open_update_engine(device: str, *, gpu_memory: int | None, tuning: object) -> RecordingEngine:
     return RecordingEngine()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from enum import IntEnum
 from functools import cache
 
 import numpy as np
@@ -28,6 +29,16 @@ ROW = np.dtype(
 """``view::ChangingRow``."""
 ROWS = np.dtype([("rows", "<u8"), ("repeats", "<u4"), ("unused", "<u4")])
 """``view::ChangingRows``."""
+
+
+class Repeats(IntEnum):
+    """``view::Repeats``: equal ids in untouched rows."""
+
+    NONE = 0
+    IN_GAPS = 1
+    OF_EDGES = 2
+
+
 LIFE_BYTES = 8
 """Bytes of ``view::Life``."""
 ROOT = np.dtype([("plan", "<u4"), ("vertices", "<u4", 2), ("moment", "<u4"), ("slot", "<u4")])

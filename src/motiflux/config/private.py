@@ -113,6 +113,25 @@ PRIVATE = by_name(
         "in its turn",
     ),
     TuningOption(
+        "gpma_leaf",
+        ("8", "16", "32"),
+        "32",
+        "GPU, Monitor: slots of a leaf of a packed memory array",
+    ),
+    TuningOption(
+        "gpma_index",
+        ("0", "4", "6", "8", "10", "12"),
+        "8",
+        "GPU, Monitor: top levels of the index of a packed memory array that are searched in shared memory",
+    ),
+    TuningOption(
+        "gpma_groups",
+        ("adaptive", "fixed", "warp"),
+        "adaptive",
+        "GPU, Monitor: lanes for a small window of a packed memory array. adaptive: as many as entries are "
+        "left; fixed: as many as it has entries; warp: 32",
+    ),
+    TuningOption(
         "auto_updates",
         ("expected", "1", "8", "64", "1024"),
         "expected",
@@ -145,6 +164,9 @@ REMOVED = MappingProxyType(
         "rows": "listings always go through device memory",
         "images": "images under automorphisms are always written where a listing can do so",
         "at_once": "updates are always matched at the same time if each takes long enough",
+        "gpma_leaf": "leaves of a packed memory array always have 32 slots",
+        "gpma_index": "the top 8 levels of the index are always in shared memory",
+        "gpma_groups": "lanes are always divided by the entries that are left",
         "put_off": "updates that concern no pattern are always written together",
         "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",
     }

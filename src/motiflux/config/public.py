@@ -172,5 +172,12 @@ TUNING = by_name(
         "Monitor. on: one search for all query edges of an automorphism orbit; off: one search per query "
         "edge",
     ),
+    TuningOption(
+        "container",
+        ("slack", "gpma"),
+        "slack",
+        "GPU, Monitor: what holds rows that change. slack: rows with some room each; gpma: a packed memory "
+        "array of all rows",
+    ),
 )
 """The public switches by name."""

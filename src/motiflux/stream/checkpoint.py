@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.config import resolve_tuning
 from motiflux.errors import FormatError, MotifluxError, OutputError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
@@ -160,7 +161,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         facts = file.facts
         return Checkpoint(
             directed=facts["directed"] is True,
-            options=dict(facts["options"]),
+            options=_options(facts["options"]),
             patterns=[(_pattern(one), bool(listed)) for one, listed in facts["patterns"]],
             facts={name: int(number) for name, number in facts["facts"].items()},
             position=facts["position"],
@@ -172,6 +173,14 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, MotifluxError) as error:
         raise file.fault(f"the facts are damaged: {type(error).__name__}: {error}") from None
+
+
+def _options(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of a file; switches that are newer than it have their defaults."""
+    options = dict(saved)
+    if "tuning" in options:
+        options["tuning"] = {**resolve_tuning(None), **options["tuning"]}
+    return options
 
 
 def _arrays(file: SectionFile) -> dict[str, NDArray[Any]]:

@@ -1,10 +1,10 @@
-"""``engine="changing"``: the updates of a monitor, matched on a GPU over slack rows."""
+"""``engine="changing"``: the updates of a monitor, matched on a GPU over rows that change there."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,22 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import (
-    LANES,
-    MERGE_ENTRY,
-    ROOT,
-    ROWS,
-    SETTLE_ENTRY,
-    WriteArgs,
-    changing_source,
-    write_source,
-)
+from motiflux.codegen.changing import LANES, ROOT, ROWS, changing_source, write_source
+from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import Goal
-from motiflux.device import Buffer, Kernel, Stream
+from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
+from motiflux.gpu.changing.gpma_settings import packed_settings
 from motiflux.gpu.changing.memory import Parcel, Room, Staging
+from motiflux.gpu.changing.packed_rows import PackedRows
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
-from motiflux.gpu.changing.rows import EITHER, RunOfRows, SlackRows, write
+from motiflux.gpu.changing.rows import EITHER, Rows, RunOfRows, SlackRows
 from motiflux.gpu.changing.search import RunSearch, Searched, lanes_for
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
@@ -57,6 +51,8 @@ class ChangingEngine:
         The device and its kernels.
     gpu_memory
         Maximum number of bytes that motiflux holds on the device.
+    tuning
+        The value of every switch; ``container`` chooses what holds the rows.
     """
 
     name = "changing"
@@ -64,8 +60,9 @@ class ChangingEngine:
     spent: dict[str, float]
     """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
 
-    def __init__(self, accelerator: Accelerator, gpu_memory: int | None) -> None:
+    def __init__(self, accelerator: Accelerator, gpu_memory: int | None, tuning: Mapping[str, str]) -> None:
         self._accelerator, self._budget = accelerator, gpu_memory
+        self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
         device = accelerator.device
         self.device = device.name
         self._search = RunSearch(accelerator, gpu_memory)
@@ -73,7 +70,7 @@ class ChangingEngine:
         self._arrays = Room(device, "a run of updates", gpu_memory)
         self._tables = Room(device, "plans of a monitor", gpu_memory)
         self._staging = Staging(device)
-        self._rows: dict[RowsName, SlackRows] = {}
+        self._rows: dict[RowsName, Rows] = {}
         self._versions: tuple[int, ...] = ()
         self._classes = -1
         self._table: PlanTable | None = None
@@ -93,7 +90,7 @@ class ChangingEngine:
     def is_ready(self) -> bool:
         """Whether the kernels that count are compiled; compiled in the background if not."""
         searches = [changing_source(Goal.COUNT, lanes, None) for lanes in LANES]
-        return self._are_compiled([*searches, write_source()])
+        return self._are_compiled([*searches, self._writer()])
 
     def _are_compiled(self, sources: Sequence[Source]) -> bool:
         """Whether units are compiled; those that are not are compiled in the background from now on."""
@@ -132,12 +129,7 @@ class ChangingEngine:
         session = self._accelerator.session()
         try:
             for target, way in [name for name in table.names if name not in self._rows]:
-                rows = SlackRows(
-                    self._accelerator.device,
-                    self._budget,
-                    way=way,
-                    directed=native.directed,
-                )
+                rows = self._new_rows(way, directed=native.directed)
                 rows.load(session.main, *native.target_rows(target, way, threads))
                 self._rows[target, way] = rows
             self._find_classes(native)
@@ -147,6 +139,15 @@ class ChangingEngine:
         self._table, self._versions, self._native = table, versions, native
         self._compiled_for = 0
         self._lists_version = native.lists_version
+
+    def _writer(self) -> Source:
+        """Return the unit that writes rows."""
+        return write_source() if self._packed is None else gpma_source()
+
+    def _new_rows(self, way: int, *, directed: bool) -> Rows:
+        if self._packed is None:
+            return SlackRows(self._accelerator, self._budget, way=way, directed=directed)
+        return PackedRows(self._accelerator, self._budget, self._packed, way=way, directed=directed)
 
     def _has_waste(self) -> bool:
         return any(rows.is_wasteful for rows in self._rows.values())
@@ -177,7 +178,7 @@ class ChangingEngine:
             {number: (begin + place, begin + place + size) for number, (place, size) in places.items()}
         )
         for number, name in enumerate(table.names):
-            rows[number] = self._rows[name].headers, self._rows[name].repeats, 0
+            rows[number] = self._rows[name].headers, self._rows[name].repeats_in_kernels, 0
         parcel.send(stream, buffer, self._staging)
         stream.wait()
         self._tables_at = begin + at_plans, begin + at_rows
@@ -220,14 +221,16 @@ class ChangingEngine:
         if not self._await_kernels(table, run.keep_going):
             return None
         roots = _native.DividedRoots(run, table.manners)
-        kernels = self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
-        addresses, runs, settling = self._write(job, run, table, roots, kernels[MERGE_ENTRY])
+        addresses, runs, starts = self._write(job, run, table, roots)
         searched = self._searched(native, table, runs)
         written_at = time.perf_counter()
 
+        settling = list(zip(runs, starts, strict=True))
+
         def settle() -> None:
             while settling:
-                write(job.stream, kernels[SETTLE_ENTRY], settling.pop())
+                changes, start = settling.pop()
+                changes.settle(job.stream, start)
 
         slots = _slots(run, table)
         totals = np.zeros((slots, 2), np.uint64)
@@ -235,7 +238,7 @@ class ChangingEngine:
             some = addresses[0], roots.num_counted
 
             def meanwhile() -> None:
-                if not len(roots.listed):
+                if not len(roots.listed) and self._packed is None:  # a packed array waits for its kernels
                     settle()
                 run.write_rows()
 
@@ -265,7 +268,7 @@ class ChangingEngine:
         if lanes == self._compiled_for:
             return True
         goals = [goal for goal, listed in _GOALS if (table.listed == listed).any()]
-        sources = [write_source(), *(changing_source(goal, lanes, None) for goal in goals)]
+        sources = [self._writer(), *(changing_source(goal, lanes, None) for goal in goals)]
         for _ in moments():
             if self._are_compiled(sources):
                 break
@@ -280,9 +283,8 @@ class ChangingEngine:
         run: _native.Run,
         table: PlanTable,
         roots: _native.DividedRoots,
-        merge: Kernel,
-    ) -> tuple[list[int], list[RunOfRows], list[WriteArgs]]:
-        """Upload a run and write its changes into rows; return where the roots are, and what to settle."""
+    ) -> tuple[list[int], list[RunOfRows], list[int]]:
+        """Upload a run and write its changes into rows; return places of roots, changes, and their places."""
         stream, native = job.stream, self._native
         assert native is not None
         before = [(rows.headers, rows.repeats) for rows in self._rows.values()]
@@ -307,10 +309,9 @@ class ChangingEngine:
         parcel.send(stream, arrays, self._staging)
         starts = [arrays.address + place for place in places]
         for changes, start in zip(changed, starts, strict=True):
-            write(stream, merge, changes.merge_args(start))
-        settling = [changes.settle_args(start) for changes, start in zip(changed, starts, strict=True)]
+            changes.merge(stream, start)
         first = arrays.address + at_roots
-        return [first, first + sizes[0]], changed, settling
+        return [first, first + sizes[0]], changed, starts
 
     def _searched(self, native: _native.Monitor, table: PlanTable, runs: list[RunOfRows]) -> Searched:
         longest = [rows.longest for rows in self._rows.values()] + [run.longest for run in runs]

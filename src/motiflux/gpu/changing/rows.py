@@ -9,14 +9,19 @@ entries (``include/motiflux/changing/write_rows.cuh``).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import ROW, WriteArgs
+from motiflux.codegen.changing import MERGE_ENTRY, ROW, SETTLE_ENTRY, Repeats, WriteArgs, write_source
 from motiflux.codegen.kernels import THREADS
-from motiflux.device import Buffer, Device, Kernel, Stream
+from motiflux.device import Buffer, Kernel, Stream
 from motiflux.gpu.changing.memory import Parcel
+from motiflux.gpu.runtime.accelerator import Accelerator
 
 OUT, IN, EITHER = 0, 1, 2
 """Directions of rows, as the native monitor numbers them."""
@@ -35,13 +40,13 @@ def room_of(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return sizes + sizes // 4 + 4
 
 
-class SlackRows:
-    """The rows of all vertices in one direction, for one set of classes.
+class Rows(ABC):
+    """The rows of all vertices in one direction, for one set of classes, in a container on the device.
 
     Parameters
     ----------
-    device, budget
-        The device, and the maximum number of bytes that motiflux holds there.
+    accelerator, budget
+        The device and its kernels, and the maximum number of bytes that motiflux holds there.
     way
         `OUT`, `IN` or `EITHER`.
     directed
@@ -58,14 +63,14 @@ class SlackRows:
         loaded, and again when they have twice as many entries.
     """
 
-    def __init__(self, device: Device, budget: int | None, *, way: int, directed: bool) -> None:
-        self._device, self._budget = device, budget
+    _packed: ClassVar[bool]
+    """Whether the rows are in a packed memory array."""
+
+    def __init__(self, accelerator: Accelerator, budget: int | None, *, way: int, directed: bool) -> None:
+        self._accelerator, self._device, self._budget = accelerator, accelerator.device, budget
         self._way, self._directed, self.repeats = way, directed, False
         self._classes: NDArray[np.bool_] | None = None
         self._mixes = False  # whether ends of a vertex come class by class, or way by way
-        self._chunks: list[Buffer] = []
-        self._next = self._left = 0
-        self._headers: Buffer | None = None
         self._address = np.zeros(0, np.uint64)
         self._size = np.zeros(0, np.int64)
         self._capacity = np.zeros(0, np.int64)
@@ -73,17 +78,38 @@ class SlackRows:
         self.entries = self.longest = 0
 
     @property
+    @abstractmethod
     def headers(self) -> int:
         """Address of the headers of all rows."""
-        assert self._headers is not None, "the rows are not loaded"
-        return self._headers.address
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes held on the device."""
+
+    @property
+    def repeats_in_kernels(self) -> Repeats:
+        """Equal ids that untouched rows may hold, as kernels are told."""
+        if self.repeats:
+            return Repeats.OF_EDGES
+        return Repeats.IN_GAPS if self._packed else Repeats.NONE
 
     @property
     def is_wasteful(self) -> bool:
-        """Whether places that rows have left take more memory than the rows."""
-        held = sum(chunk.nbytes for chunk in self._chunks) // 4
-        fresh = self.entries + self.entries // 4 + 4 * len(self._size)
-        return held > _WASTE * fresh + 4 * _LEAST_CHUNK
+        """Whether the rows take much more memory than if they were loaded anew."""
+        return False
+
+    @abstractmethod
+    def load(self, stream: Stream, offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32]) -> None:
+        """Copy the rows of the host to the device."""
+
+    @abstractmethod
+    def cover(self, stream: Stream, vertices: int) -> None:
+        """Have empty rows for new vertices, up to this number of vertices in all."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Free the memory."""
 
     def accept(self, classes: NDArray[np.uint32] | None, number: int) -> None:
         """Set the classes of the neighbours that rows hold; None: all of the `number` classes."""
@@ -95,6 +121,79 @@ class SlackRows:
         self._classes = np.zeros(number, bool)
         self._classes[classes] = True
 
+    def changes(self, run: _native.Run) -> RunOfRows | None:
+        """Return the changes that a run makes in these rows; None if there are none."""
+        accepts = None if self._classes is None else self._classes.view(np.uint8)
+        found = _native.ChangedRows(
+            run,
+            accepts,
+            self._way,
+            self._directed,
+            self._mixes,
+            PIECE_ENTRIES,
+            self._address,
+            self._size,
+            self._capacity,
+            self._packed,
+        )
+        return self._run_of(found) if found.num_rows else None
+
+    @abstractmethod
+    def _run_of(self, changed: _native.ChangedRows) -> RunOfRows:
+        """Return changes of these rows, as they are written."""
+
+    def grown(self, growth: int, longest: int) -> None:
+        """Note how many entries there are more, and the size of the longest row with those of the run."""
+        if self.entries > _MEASURED_AGAIN * self._measured:
+            self._measure(self._size)
+        self.entries += growth
+        self.longest = max(self.longest, longest)
+
+    def _count(self, size: NDArray[np.int64]) -> None:
+        """Note the sizes of rows that are loaded."""
+        self.entries, self.longest = int(size.sum()), int(size.max(initial=0))
+        self._measure(size)
+
+    def _measure(self, size: NDArray[np.int64]) -> None:
+        entries = max(1, int(size.sum()))
+        self.typical, self._measured = float(np.square(size, dtype=np.float64).sum()) / entries, entries
+
+
+class SlackRows(Rows):
+    """Rows that have some room each."""
+
+    _packed = False
+
+    def __init__(self, accelerator: Accelerator, budget: int | None, *, way: int, directed: bool) -> None:
+        super().__init__(accelerator, budget, way=way, directed=directed)
+        self._chunks: list[Buffer] = []
+        self._next = self._left = 0
+        self._headers: Buffer | None = None
+
+    @property
+    def kernels(self) -> Mapping[str, Kernel]:
+        """The kernels that write slack rows, by entry point."""
+        return self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
+
+    @property
+    def headers(self) -> int:
+        """Address of the headers of all rows."""
+        assert self._headers is not None, "the rows are not loaded"
+        return self._headers.address
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held on the device."""
+        headers = 0 if self._headers is None else self._headers.nbytes
+        return headers + sum(chunk.nbytes for chunk in self._chunks)
+
+    @property
+    def is_wasteful(self) -> bool:
+        """Whether places that rows have left take more memory than the rows."""
+        held = sum(chunk.nbytes for chunk in self._chunks) // 4
+        fresh = self.entries + self.entries // 4 + 4 * len(self._size)
+        return held > _WASTE * fresh + 4 * _LEAST_CHUNK
+
     def load(self, stream: Stream, offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32]) -> None:
         """Copy the rows of the host to the device."""
         self.release()
@@ -103,8 +202,7 @@ class SlackRows:
         capacity = room_of(size)
         places = np.cumsum(capacity) - capacity
         total = int(capacity.sum())
-        self.entries, self.longest = int(size.sum()), int(size.max(initial=0))
-        self._measure(size)
+        self._count(size)
         chunk = self._take_chunk(total + max(_LEAST_CHUNK, total // 8))
         laid_out = np.zeros(total, np.uint32)
         if len(neighbors):
@@ -116,10 +214,6 @@ class SlackRows:
         self._size, self._capacity = size, capacity
         self._pad(stream, len(size))
         stream.wait()  # the arrays above are not kept
-
-    def _measure(self, size: NDArray[np.int64]) -> None:
-        entries = max(1, int(size.sum()))
-        self.typical, self._measured = float(np.square(size, dtype=np.float64).sum()) / entries, entries
 
     def _take_chunk(self, entries: int) -> Buffer:
         chunk = self._device.allocate(4 * entries, "rows of the changing graph", budget=self._budget)
@@ -146,21 +240,8 @@ class SlackRows:
         if vertices > len(self._size):
             self._pad(stream, vertices)
 
-    def changes(self, run: _native.Run) -> RunOfRows | None:
-        """Return the changes that a run makes in these rows; None if there are none."""
-        accepts = None if self._classes is None else self._classes.view(np.uint8)
-        found = _native.ChangedRows(
-            run,
-            accepts,
-            self._way,
-            self._directed,
-            self._mixes,
-            PIECE_ENTRIES,
-            self._address,
-            self._size,
-            self._capacity,
-        )
-        return RunOfRows(self, found) if found.num_rows else None
+    def _run_of(self, changed: _native.ChangedRows) -> RunOfRows:
+        return RunOfSlackRows(self, changed)
 
     def take_room(self, entries: int) -> int:
         """Return the address of memory for rows that outgrow their places.
@@ -177,20 +258,13 @@ class SlackRows:
         self._left -= entries
         return address
 
-    def grown(self, growth: int, longest: int) -> None:
-        """Note how many entries there are more, and the size of the longest row with those of the run."""
-        if self.entries > _MEASURED_AGAIN * self._measured:
-            self._measure(self._size)
-        self.entries += growth
-        self.longest = max(self.longest, longest)
-
     def release(self) -> None:
         """Free the memory."""
         self._chunks, self._headers = [], None
         self._next = self._left = 0
 
 
-class RunOfRows:
+class RunOfRows(ABC):
     """The changes of one run in the rows of one direction and set of classes.
 
     They are measured first, so that memory can be allocated; `pack` has what the kernels read written.
@@ -203,7 +277,7 @@ class RunOfRows:
         What changes in them.
     """
 
-    def __init__(self, rows: SlackRows, changed: _native.ChangedRows) -> None:
+    def __init__(self, rows: Rows, changed: _native.ChangedRows) -> None:
         self._rows, self._changed = rows, changed
 
     @property
@@ -213,7 +287,7 @@ class RunOfRows:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the memory of the run that `write` fills."""
+        """Bytes of the memory of the run that `merge` fills."""
         return self._changed.memory_nbytes
 
     def pack(self, parcel: Parcel, memory: int) -> int:
@@ -233,7 +307,7 @@ class RunOfRows:
         DeviceMemoryError
             Rows have no room to grow.
         """
-        room = self._rows.take_room(self._changed.room)
+        room = self._take_room(self._changed.room)
         self._rows.grown(self._changed.growth, self._changed.longest)
 
         def fill(block: NDArray[np.uint8], address: int) -> None:
@@ -241,22 +315,49 @@ class RunOfRows:
 
         return parcel.reserve(self._changed.nbytes, fill)
 
-    def merge_args(self, address: int) -> WriteArgs:
-        """Return the argument of the kernel that merges; `address`: where the changes are."""
-        changed = self._changed
-        return self._args(address, changed.merged_at, changed.merged_pieces)
+    @abstractmethod
+    def _take_room(self, entries: int) -> int:
+        """Return the address of memory for rows that outgrow their places."""
 
-    def settle_args(self, address: int) -> WriteArgs:
-        """Return the argument of the kernel that settles."""
-        changed = self._changed
-        return self._args(address, changed.settled_at, changed.settled_pieces)
+    @abstractmethod
+    def merge(self, stream: Stream, address: int) -> None:
+        """Write touched rows with all entries of the run; `address`: where the changes are."""
 
-    def _args(self, address: int, pieces: int, count: int) -> WriteArgs:
+    @abstractmethod
+    def settle(self, stream: Stream, address: int) -> None:
+        """Write the entries that stay after the run.
+
+        Raises
+        ------
+        DeviceMemoryError
+            There is no room for them.
+        """
+
+
+class RunOfSlackRows(RunOfRows):
+    """The changes of one run in slack rows."""
+
+    _rows: SlackRows
+
+    def _take_room(self, entries: int) -> int:
+        return self._rows.take_room(entries)
+
+    def merge(self, stream: Stream, address: int) -> None:
+        """Write touched rows with all entries of the run; `address`: where the changes are."""
+        changed = self._changed
+        self._write(stream, MERGE_ENTRY, address, changed.merged_at, changed.merged_pieces)
+
+    def settle(self, stream: Stream, address: int) -> None:
+        """Write the entries that stay after the run."""
+        changed = self._changed
+        self._write(stream, SETTLE_ENTRY, address, changed.settled_at, changed.settled_pieces)
+
+    def _write(self, stream: Stream, entry: str, address: int, pieces: int, count: int) -> None:
         touched = address + self._changed.touched_at
-        return WriteArgs(self._rows.headers, touched, address + pieces, count, PIECE_ENTRIES)
+        args = WriteArgs(self._rows.headers, touched, address + pieces, count, PIECE_ENTRIES)
+        stream.launch(self._rows.kernels[entry], blocks_for(count), THREADS, 0, args)
 
 
-def write(stream: Stream, kernel: Kernel, args: WriteArgs) -> None:
-    """Launch a kernel that writes rows: a warp for each piece, up to some thousands of blocks."""
-    warps = THREADS // 32
-    stream.launch(kernel, max(1, min(_MOST_BLOCKS, -(-args.piece_count // warps))), THREADS, 0, args)
+def blocks_for(pieces: int) -> int:
+    """Return the blocks of a kernel with a warp for each piece: up to some thousands."""
+    return max(1, min(_MOST_BLOCKS, -(-pieces // (THREADS // 32))))

@@ -6,7 +6,7 @@ and rows are put in the order of their roots.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
+from motiflux.config import resolve_tuning
 from motiflux.errors import MotifluxError
 from motiflux.gpu.changing.engine import ChangingEngine, Found
 from motiflux.gpu.runtime.accelerator import open_accelerator
@@ -163,7 +164,7 @@ def _in_order(parts: Sequence[NDArray[np.uint32] | None]) -> NDArray[np.uint32] 
 
 
 def open_update_engine(
-    devices: Sequence[str], *, gpu_memory: int | None = None
+    devices: Sequence[str], *, gpu_memory: int | None = None, tuning: Mapping[str, str] | None = None
 ) -> ChangingEngine | SeveralDevices:
     """Return an engine on devices of these names; raises `DeviceError`.
 
@@ -171,6 +172,9 @@ def open_update_engine(
     ----------
     gpu_memory
         Maximum number of bytes that motiflux holds on each device.
+    tuning
+        Switches; those that are missing have their defaults.
     """
-    engines = [ChangingEngine(open_accelerator(device), gpu_memory) for device in devices]
+    switches = resolve_tuning(tuning)
+    engines = [ChangingEngine(open_accelerator(device), gpu_memory, switches) for device in devices]
     return engines[0] if len(engines) == 1 else SeveralDevices(engines)

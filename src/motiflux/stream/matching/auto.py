@@ -48,7 +48,7 @@ class AutoMatching:
 
     def __init__(self, gpu: Gpu, gpu_memory: int | None, switches: Mapping[str, str], threads: int) -> None:
         self._gpu: Gpu = gpu
-        self._gpu_memory, self._threads = gpu_memory, threads
+        self._gpu_memory, self._threads, self._switches = gpu_memory, threads, switches
         least = switches["auto_updates"]
         self._least = None if least == _ALWAYS else int(least)
         self._engine: UpdateEngine | None = None
@@ -103,7 +103,7 @@ class AutoMatching:
     def engine(self) -> UpdateEngine:
         """Return the engine on the GPU, which is opened if it is not; raises `DeviceError`."""
         if self._engine is None:
-            self._engine = open_engine([self._gpu.open()], gpu_memory=self._gpu_memory)
+            self._engine = open_engine([self._gpu.open()], gpu_memory=self._gpu_memory, tuning=self._switches)
         return self._engine
 
     def awaits_kernels(self, engine: UpdateEngine, choice: Choice) -> bool:

@@ -94,7 +94,7 @@ class Core:
     ) -> None:
         self._options = options
         self._threads = threads
-        self._engine = placement.open()
+        self._engine = placement.open(options.switches)
         self._auto: AutoMatching | None = None
         why = placement.reason
         if not why:

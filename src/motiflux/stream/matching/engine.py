@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,7 +19,7 @@ HOST = "cpu"
 """The engine, and its device, that needs no other: the native monitor itself."""
 
 ENGINES = {"changing": "motiflux.gpu.changing"}
-"""Engines on GPUs: the modules with ``open_update_engine(device_names, *, gpu_memory)``, imported on use."""
+"""Engines on GPUs: modules with ``open_update_engine(devices, *, gpu_memory, tuning)``, imported on use."""
 
 _GPU_ENGINE, _GPU_DEVICE = "changing", "cuda"
 
@@ -126,8 +126,13 @@ class Placement:
         """The arguments that leave no choice of an engine, in words; empty if there are none."""
         return asked_for(self.device, self.engine, self.devices)
 
-    def open(self) -> UpdateEngine | None:
+    def open(self, tuning: Mapping[str, str]) -> UpdateEngine | None:
         """Return the engine asked for; None: the native monitor matches.
+
+        Parameters
+        ----------
+        tuning
+            The value of every switch.
 
         Raises
         ------
@@ -139,12 +144,17 @@ class Placement:
             return None
         kind = _GPU_DEVICE if self.device == "auto" else self.device
         names = (kind,) if self.devices is None else names_of(kind, self.devices)
-        return open_engine(names, _GPU_ENGINE if self.engine == "auto" else self.engine, self.gpu_memory)
+        engine = _GPU_ENGINE if self.engine == "auto" else self.engine
+        return open_engine(names, engine, self.gpu_memory, tuning)
 
 
 def open_engine(
-    devices: Sequence[str], engine: str = _GPU_ENGINE, gpu_memory: int | None = None
+    devices: Sequence[str],
+    engine: str = _GPU_ENGINE,
+    gpu_memory: int | None = None,
+    tuning: Mapping[str, str] | None = None,
 ) -> UpdateEngine:
     """Return an engine on devices of these names; raises `DeviceError`."""
-    opened: UpdateEngine = import_module(ENGINES[engine]).open_update_engine(devices, gpu_memory=gpu_memory)
+    module = import_module(ENGINES[engine])
+    opened: UpdateEngine = module.open_update_engine(devices, gpu_memory=gpu_memory, tuning=tuning)
     return opened

@@ -66,34 +66,42 @@ MOTIFLUX_DEVICE std::uint32_t change_from(const TouchedRow& row, std::uint32_t n
   return first;
 }
 
-MOTIFLUX_DEVICE void merge_old(const TouchedRow& row, std::uint32_t entry) {
-  const std::uint32_t neighbor = row.old[entry];
+// Writes the entry of the old row with this number; `equal_before`: equal entries of the row before it.
+MOTIFLUX_DEVICE void merge_entry(const TouchedRow& row, std::uint32_t entry, std::uint32_t neighbor,
+                                 std::uint32_t equal_before) {
   const std::uint32_t from = change_from(row, neighbor);
   const std::uint32_t fresh =
       from < row.change_count ? row.changes[from].fresh_before : row.size - row.old_size;
   const std::uint32_t position = entry + fresh;
   view::Life life{0, view::Life::kForever};
-  if (from < row.change_count && row.changes[from].neighbor == neighbor) {
-    std::uint32_t own = from;
-    for (std::uint32_t before = entry; before > 0 && row.old[before - 1] == neighbor; --before) ++own;
-    if (own < row.change_count && row.changes[own].neighbor == neighbor && row.changes[own].first == 0) {
-      life.last = row.changes[own].last;
-      row.positions[own] = position;
-    }
+  const std::uint32_t own = from + equal_before;
+  if (own < row.change_count && row.changes[own].neighbor == neighbor && row.changes[own].first == 0) {
+    life.last = row.changes[own].last;
+    row.positions[own] = position;
   }
   row.neighbors[position] = neighbor;
   row.lives[position] = life;
 }
 
-MOTIFLUX_DEVICE void merge_fresh(const TouchedRow& row, std::uint32_t number) {
+MOTIFLUX_DEVICE void merge_old(const TouchedRow& row, std::uint32_t entry) {
+  const std::uint32_t neighbor = row.old[entry];
+  std::uint32_t equal_before = 0;
+  while (equal_before < entry && row.old[entry - equal_before - 1] == neighbor) ++equal_before;
+  merge_entry(row, entry, neighbor, equal_before);
+}
+
+// `through`: entries of the old row up to the neighbour of the change.
+MOTIFLUX_DEVICE void merge_fresh(const TouchedRow& row, std::uint32_t number, std::uint32_t through) {
   const Change change = row.changes[number];
   if (change.first == 0) return;
-  const std::uint32_t* place =
-      sets::lower_bound(row.old, row.old + row.old_size, std::uint64_t{change.neighbor} + 1);
-  const std::uint32_t position = static_cast<std::uint32_t>(place - row.old) + change.fresh_before;
+  const std::uint32_t position = through + change.fresh_before;
   row.neighbors[position] = change.neighbor;
   row.lives[position] = {change.first, change.last};
   row.positions[number] = position;
+}
+
+MOTIFLUX_DEVICE void open_merged(const WriteArgs& args, const TouchedRow& row) {
+  args.rows[row.vertex] = {row.neighbors, row.lives, row.moments, row.size, row.change_count};
 }
 
 MOTIFLUX_DEVICE void settle_entry(const TouchedRow& row, std::uint32_t entry) {
@@ -119,9 +127,12 @@ MOTIFLUX_DEVICE void merge(const WriteArgs& args) {
     const std::uint32_t end = first + args.piece_size < row.old_size ? first + args.piece_size : row.old_size;
     for (std::uint32_t entry = first + lane; entry < end; entry += 32) merge_old(row, entry);
     if (first > 0) return;
-    for (std::uint32_t number = lane; number < row.change_count; number += 32) merge_fresh(row, number);
-    if (lane == 0)
-      args.rows[row.vertex] = {row.neighbors, row.lives, row.moments, row.size, row.change_count};
+    for (std::uint32_t number = lane; number < row.change_count; number += 32) {
+      const std::uint32_t* place =
+          sets::lower_bound(row.old, row.old + row.old_size, std::uint64_t{row.changes[number].neighbor} + 1);
+      merge_fresh(row, number, static_cast<std::uint32_t>(place - row.old));
+    }
+    if (lane == 0) open_merged(args, row);
   });
 }
 

@@ -15,7 +15,7 @@ namespace motiflux::match {
 struct TimedSpan {
   sets::Span ids;
   const view::Life* lives;  // of each id; null: all live
-  // Of a whole row without repeats whose changed edge is seen; else null.
+  // Of a whole row that repeats ids in gaps only and whose changed edge is seen; else null.
   const std::uint32_t* moments;
   std::uint32_t changes;
   bool repeats;  // whether ids may be equal although all live
@@ -27,6 +27,7 @@ struct TimedSpan {
 
   MOTIFLUX_DEVICE std::uint64_t size_at(std::uint32_t moment) const {
     if (moments == nullptr) return ids.size();
+    if (lives == nullptr) return ids.size() - changes;
     const std::uint32_t* ends = moments + changes;
     const std::uint32_t* begun = sets::lower_bound(moments, ends, std::uint64_t{moment} + 1);
     const std::uint32_t* ended = sets::lower_bound(ends, ends + changes, moment);
@@ -104,13 +105,11 @@ MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const L
   if (number < shape.source_count) {
     const ChangingSourceRows source = step.source(number);
     const view::ChangingRow row = source.rows.rows[vertex(source.level)];
-    const bool repeats = source.rows.repeats != 0, countable = !repeats && !source.hidden;
-    return {{row.neighbors, row.neighbors + row.size},
-            row.lives,
-            countable ? row.moments : nullptr,
-            row.changes,
-            repeats,
-            source.hidden};
+    const view::Repeats repeats = source.rows.repeats;
+    const bool countable = repeats != view::Repeats::kOfEdges && !source.hidden;
+    return {{row.neighbors, row.neighbors + row.size}, row.lives,
+            countable ? row.moments : nullptr,         row.changes,
+            repeats != view::Repeats::kNone,           source.hidden};
   }
   if (number == shape.source_count && shape.reuse != view::kNoReuse) {
     const LevelState& reused = levels[shape.reuse];

@@ -6,6 +6,8 @@
 //
 //   neighbors   2   5   5   9        ascending; equal ids are entries of several edges, or lifetimes of one
 //   lives      0-  0-3 7-  4-        null in an untouched row: all entries live throughout
+//
+// In a packed memory array, an untouched row has gaps, which repeat the entry before them.
 #pragma once
 
 #include "motiflux/platform.hpp"
@@ -26,16 +28,19 @@ struct ChangingRow {
   const std::uint32_t* neighbors;
   const Life* lives;
   // The first moments of all changed entries, ascending, then their last moments, ascending: so many entries
-  // live at a moment as have begun by then less those that ended before.
+  // live at a moment as have begun by then less those that ended before. Not null if rows may have gaps.
   const std::uint32_t* moments;
-  std::uint32_t size;
-  std::uint32_t changes;
+  std::uint32_t size;     // with gaps
+  std::uint32_t changes;  // changed entries; in an untouched row, gaps
 };
+
+// Equal ids in untouched rows: none, in gaps only, or of several edges too.
+enum class Repeats : std::uint32_t { kNone, kInGaps, kOfEdges };
 
 // The rows of all vertices, in one direction, narrowed to the labels of one kind of query edge.
 struct ChangingRows {
   ChangingRow* rows;
-  std::uint32_t repeats;  // whether untouched rows may hold equal ids
+  Repeats repeats;
   std::uint32_t unused;
 };
 
