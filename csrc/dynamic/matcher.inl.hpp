@@ -69,8 +69,10 @@ void Matcher<View>::walk(const Forest& forest, std::size_t at, PlanBits plans, F
   for_each_plan(plans & branch.own,
                 [&](std::size_t number) { walk_own(forest, number, branch.level, found); });
   for (std::size_t below = at + 1; below < branch.end; below = forest.branches[below].end)
-    if (const PlanBits some = plans & forest.branches[below].plans; some != 0)
-      walk_loop(forest, below, some, found);
+    if (const PlanBits some = plans & forest.branches[below].plans; std::has_single_bit(some))
+      walk_own(forest, static_cast<std::size_t>(std::countr_zero(some)), branch.level, found);
+    else if (some != 0)
+      walk_over(forest, below, some, candidates_of(forest.branches[below]), found);
 }
 
 // Searches for the matches of one plan.
@@ -92,18 +94,27 @@ void Matcher<View>::walk_own(const Forest& forest, std::size_t number, int level
     list_from(level + 1, found.rows(number), wrote);
 }
 
-// Takes the vertices of a branch one after another.
+// The vertices of a branch.
+template <class View>
+sets::Span Matcher<View>::candidates_of(const Branch& branch) {
+  plan_ = &plans_[branch.plan];
+  return clipped(step(branch.level), branch.loop.set, branch.loop);
+}
+
+// Takes some of the vertices of a branch one after another.
 template <class View>
 template <class Found>
-void Matcher<View>::walk_loop(const Forest& forest, std::size_t at, PlanBits plans, Found& found) {
+void Matcher<View>::walk_over(const Forest& forest, std::size_t at, PlanBits plans, sets::Span candidates,
+                              Found& found) {
   const Branch& branch = forest.branches[at];
-  plan_ = &plans_[branch.plan];
-  const Step& step = this->step(branch.level);
-  const sets::Span candidates = clipped(step, branch.set);
+  const Loop& loop = branch.loop;
   spend(1 + candidates.size());
   for (Vertex vertex : candidates) {
-    const PlanBits some = branch.required.met(*view_, vertex, plans);
-    if (some == 0 || is_hole(branch.set, vertex) || excluded(step, vertex)) continue;
+    PlanBits some = branch.required.met(*view_, vertex, plans);
+    if (some == 0 || is_hole(loop.set, vertex) || excluded(loop, vertex)) continue;
+    for (const Bound& bound : branch.bounds)
+      if (const auto [first, end] = bounds(bound); vertex < first || vertex >= end) some &= ~bound.plans;
+    if (some == 0) continue;
     assign(branch.level, vertex);
     walk(forest, at, some, found);
   }
@@ -349,17 +360,19 @@ sets::Span Matcher<View>::without_change(const Step& step, sets::Span span, Cand
 
 // The vertices that order restrictions allow at a level: from the first to before the second.
 template <class View>
-std::pair<std::uint64_t, std::uint64_t> Matcher<View>::bounds(const Step& step) const {
+template <class Restricted>
+std::pair<std::uint64_t, std::uint64_t> Matcher<View>::bounds(const Restricted& by) const {
   std::uint64_t first = 0, end = std::uint64_t{UINT32_MAX} + 1;
-  for_each_bit(step.after,
+  for_each_bit(by.after,
                [&](std::uint32_t other) { first = std::max(first, std::uint64_t{value_[other]} + 1); });
-  for_each_bit(step.before, [&](std::uint32_t other) { end = std::min<std::uint64_t>(end, value_[other]); });
+  for_each_bit(by.before, [&](std::uint32_t other) { end = std::min<std::uint64_t>(end, value_[other]); });
   return {first, end};
 }
 
 template <class View>
-sets::Span Matcher<View>::clipped(const Step& step, const LevelSet& of) {
-  const auto [first, end] = bounds(step);
+template <class Restricted>
+sets::Span Matcher<View>::clipped(const Step& step, const LevelSet& of, const Restricted& by) {
+  const auto [first, end] = bounds(by);
   const sets::Span set = whole_set(step, of);
   return first < end ? sets::clip(set, first, end) : sets::Span{set.first, set.first};
 }
@@ -374,9 +387,10 @@ std::size_t Matcher<View>::holes_within(int level, sets::Span part) const {
 }
 
 template <class View>
-bool Matcher<View>::excluded(const Step& step, Vertex vertex) const {
+template <class Restricted>
+bool Matcher<View>::excluded(const Restricted& by, Vertex vertex) const {
   bool found = false;
-  for_each_bit(step.distinct, [&](std::uint32_t other) { found |= value_[other] == vertex; });
+  for_each_bit(by.distinct, [&](std::uint32_t other) { found |= value_[other] == vertex; });
   return found;
 }
 

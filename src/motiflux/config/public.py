@@ -172,5 +172,20 @@ TUNING = by_name(
         "Monitor. on: one search for all query edges of an automorphism orbit; off: one search per query "
         "edge",
     ),
+    TuningOption(
+        "coalesce",
+        ("auto", "on", "off"),
+        "auto",
+        "Monitor, CPU, with orbits=on: match the first levels of searches together that begin at query edges "
+        "which are equivalent without some vertices. auto: if expected to save work; on: wherever possible; "
+        "off: never",
+    ),
+    TuningOption(
+        "coalesce_without",
+        ("leaves", "any"),
+        "leaves",
+        "Monitor: vertices without which coalesce seeks equivalent query edges. leaves: those with one "
+        "neighbour; any: any vertices",
+    ),
 )
 """The public switches by name."""

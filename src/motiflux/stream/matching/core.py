@@ -282,6 +282,8 @@ class Core:
             mixed_tails=self._engine is None,
             either_end=self._engine is None,
             reuse=self._options.switches["reuse"] == "on",
+            coalesce=self._options.switches["coalesce"] if self._engine is None else "off",
+            remove=self._options.switches["coalesce_without"],
         )
         # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
         plans = self._base.memo.get(("delta plans", added, bound, *make.keywords.items()), make)
