@@ -16,6 +16,13 @@ from tests.rotating import in_turn
 
 STREAMS = oracle_json("csm", "expected.json") or {}
 
+_COALESCED = {"coalesce": "on", "coalesce_without": "any"}
+WAYS = [
+    pytest.param({"matches": listed, "tuning": tuning}, id=f"{name}{more}")
+    for listed, name in ((False, "counting"), (True, "listing"))
+    for tuning, more in (({}, ""), (_COALESCED, ", coalesced"))
+]
+
 
 def tiny_cases() -> list[Any]:
     return [pytest.param(case, id=case["id"]) for case in oracle_json("csm", "tiny.json") or []]
@@ -81,13 +88,13 @@ def test_streams_change_the_count_by_positive_minus_negative(name: str, device: 
     assert after - before == STREAMS[name]["positive"] - STREAMS[name]["negative"]
 
 
-@pytest.mark.parametrize("listed", [False, True], ids=["counting", "listing"])
+@pytest.mark.parametrize("options", WAYS)
 @pytest.mark.parametrize("case", or_skip(tiny_cases(), "oracle/csm/tiny.json"))
 def test_monitors_give_what_each_update_of_small_random_graphs_changes(
-    case: dict[str, Any], listed: bool, device: str
+    case: dict[str, Any], options: dict[str, Any], device: str
 ) -> None:
     pattern = tiny_pattern(case)
-    monitor = mf.Monitor(tiny_graph(case, case["init"]), pattern, matches=listed, device=device)
+    monitor = mf.Monitor(tiny_graph(case, case["init"]), pattern, **options, device=device)
     updates = [("+" if sign > 0 else "-", u, v, label) for sign, u, v, label in case["updates"]]
     delta = monitor.apply(updates)[pattern]
     assert (delta.positive, delta.negative) == (case["pos"], case["neg"])
@@ -96,14 +103,16 @@ def test_monitors_give_what_each_update_of_small_random_graphs_changes(
 
 
 @pytest.mark.long("emulated")
-@pytest.mark.parametrize("listed", [False, True], ids=["counting", "listing"])
+@pytest.mark.parametrize("options", WAYS)
 @pytest.mark.parametrize("name", or_skip(sorted(STREAMS), "oracle/csm/expected.json"))
-def test_monitors_give_what_each_update_of_a_stream_changes(name: str, listed: bool, device: str) -> None:
+def test_monitors_give_what_each_update_of_a_stream_changes(
+    name: str, options: dict[str, Any], device: str
+) -> None:
     folder = shared_path("oracle", "csm", name)
     pattern = mf.read_pattern(folder / "query.graph")
     graph = mf.read_graph(folder / "data.graph.gz")
     before = mf.count(graph, pattern)
-    monitor = mf.Monitor(graph, pattern, matches=listed, device=device)
+    monitor = mf.Monitor(graph, pattern, **options, device=device)
     found: dict[int, int] = {}
     positive = negative = 0
     updates = stream_updates(folder)
@@ -111,7 +120,7 @@ def test_monitors_give_what_each_update_of_a_stream_changes(name: str, listed: b
         delta = monitor.apply(part)[pattern]
         found |= {first + at: change for at, change in signed(delta).items()}
         positive, negative = positive + delta.positive, negative + delta.negative
-        if listed:
+        if options["matches"]:
             assert delta.rows is not None
             assert np.count_nonzero(delta.rows.positive) == delta.positive
             assert len(delta.rows) == delta.positive + delta.negative

@@ -1,7 +1,7 @@
 """Places of a changed edge that are equivalent in a part of the pattern: coalesced search (GAMMA, V-B).
 
-Automorphisms of the pattern exchange some places; `orbits_of` finds these, and one plan serves an orbit (k = 0
-in the paper). Without k *removed* vertices, the rest of the pattern, its *kept* vertices, may have more
+Automorphisms of the pattern exchange some places; `orbits_of` finds these, and one plan serves an orbit (the
+paper's k = 0). Without k *removed* vertices, the rest of the pattern, its *kept* vertices, may have more
 automorphisms, which exchange places of different orbits. Searches from these places visit the same data
 vertices until they come to the removed ones, each time as other query vertices. So they are done together: a
 level is matched once, and each plan takes the vertex as the query vertex that it has at that level.
@@ -210,9 +210,7 @@ def _within(group: EquivalentPlaces, free: set[int]) -> EquivalentPlaces | None:
     if len(members) == len(group.members):
         return group
     first = members[0].moved
-    moved = [
-        tuple(member.moved[first.index(vertex)] for vertex in range(len(first))) for member in members
-    ]
+    moved = [tuple(member.moved[first.index(vertex)] for vertex in range(len(first))) for member in members]
     return EquivalentPlaces(
         group.removed,
         tuple(Member(one.orbit, one.place, how) for one, how in zip(members, moved, strict=True)),

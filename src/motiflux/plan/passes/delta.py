@@ -2,9 +2,9 @@
 
 A place is an ordered pair of joined query vertices. Places that an automorphism exchanges have equally many
 matches, so one search serves all of them. Plans of other places may match their first levels together
-(`motiflux.plan.passes.coalesce`). An update changes the matches in which the pair gains its last missing edge or loses
-its only one. If a match might use the changed edge twice (homomorphism), query edges before the pair ignore
-the changed edge (the position rule).
+(`motiflux.plan.passes.coalesce`). An update changes the matches in which the pair gains its last missing edge
+or loses its only one. If a match might use the changed edge twice (homomorphism), query edges before the pair
+ignore the changed edge (the position rule).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ It takes less; but the model expects too few vertices near hubs, most of all at 
 these are only preferred if they are expected to be about as short as others.
 """
 
-_SAVINGS: dict[str, float | None] = {"on": None, "auto": 0.1}
-"""The least share of the work of plans that sharing levels must save."""
+_LEAST_SAVING = 0.1
+"""The share of the expected work that shared levels must save with ``coalesce="auto"``."""
 
 _MOST_VARIANTS = 2
 
@@ -133,8 +133,9 @@ def delta_plans(
     either_end
         Whether a place may have a second plan, which begins at the other end (counting only).
     coalesce
-        Whether plans share levels: ``"on"``, ``"off"``, or ``"auto"``, if that is expected to save work. Only
-        injective matches can, and only with `merge`: the position rule is wrong for plans that share.
+        Whether plans share levels: ``"on"``; ``"off"``; or ``"auto"``, where matches are listed and shared
+        intersections are expected to save work (what counting searches remember serves all plans anyway).
+        Only injective matches can, and only with `merge`.
     remove
         The query vertices without which equivalent places are sought: ``"leaves"``, which have one neighbour,
         or ``"any"``.
@@ -161,8 +162,9 @@ def delta_plans(
     either_end = counting and either_end
     alternatives = [_alternatives(bound, model, draft, place, either_end) for place, _ in orbits]
     shared: dict[int, list[SharedLevels]] = {}
-    if coalesce != "off" and exchange:
-        form = partial(_group, bound, model, draft, alternatives, either_end, _SAVINGS[coalesce])
+    if exchange and (coalesce == "on" or (coalesce == "auto" and not counting and _has_cycle(bound))):
+        saving = None if coalesce == "on" else _LEAST_SAVING
+        form = partial(_group, bound, model, draft, alternatives, counting, either_end, saving)
         groups = coalesced(pattern, bound, orbits, form, any_vertices=remove == "any")
         for number, (places_of, variants) in enumerate(groups):
             levels = [
@@ -247,7 +249,7 @@ def _from_other_end(drafts: Iterable[_Draft], best: DeltaPlan) -> list[_Draft]:
 
 
 def _begin_at_both_ends(one: DeltaPlan, other: DeltaPlan) -> bool:
-    """Whether level 2 of one plan depends on one end of the pair alone, and that of the other on the other."""
+    """Whether level 2 depends on one end of the pair alone, and not on the same one in both plans."""
     sources = [plan.shape.steps[2].sources for plan in (one, other)]
     return all(len(some) == 1 for some in sources) and sources[0][0].level != sources[1][0].level
 
@@ -272,6 +274,7 @@ def _group(
     model: CostModel,
     draft: _Drafter,
     alone: Sequence[Sequence[_Draft]],
+    counting: bool,
     either_end: bool,
     saving: float | None,
     places_of: EquivalentPlaces,
@@ -291,6 +294,8 @@ def _group(
     for side in _sides(bound, first) if either_end else ():
         if side & kept:
             starts += orders_within(bound, model, first, kept, side & kept)
+    if not counting:  # no level is counted in closed form: the estimates suffice
+        starts = [min(starts, key=lambda start: sum(ordered(bound, model, start).estimates))]
     separate = sum(alone[member.orbit][0].cost for member in places_of.members)
     most = float("inf") if saving is None else (1 - saving) * separate
     variants = []
@@ -302,7 +307,7 @@ def _group(
     if not variants:
         return None
     best = min(variants, key=lambda variant: variant.cost)
-    if best.cost > most:
+    if saving is not None and (best.cost > most or not _has_intersection(best)):
         return None
     chosen = [best]
     if any(len(alone[member.orbit]) > 1 for member in places_of.members):
@@ -333,6 +338,17 @@ def _variant(
     row_cost = sum(one.plan.row_cost for one in drafts) / len(drafts)
     drafts = [one._replace(plan=replace(one.plan, row_cost=row_cost)) for one in drafts]
     return _Variant(sum(one.cost for one in drafts) - saved, drafts, steps)
+
+
+def _has_cycle(bound: BoundPattern) -> bool:
+    """Whether the set of a level can be an intersection."""
+    return sum(map(len, bound.neighbors)) >= 2 * bound.size
+
+
+def _has_intersection(variant: _Variant) -> bool:
+    """Whether the set of a shared level is an intersection: taking a row again costs less than sharing it."""
+    steps = variant.drafts[0].plan.shape.steps[: len(variant.steps) + 2]
+    return any(len(step.sources) > 1 or step.reuse is not None for step in steps[2:])
 
 
 def _shared_step(steps: Sequence[StepShape]) -> SharedStep:

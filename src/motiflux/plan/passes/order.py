@@ -198,7 +198,7 @@ def orders_within(
     kept: frozenset[int],
     next_of: frozenset[int] = frozenset(),
 ) -> list[tuple[int, ...]]:
-    """Return orders of the connected vertices `kept` that begin with `roots`; `next_of` as in `rooted_orders`."""
+    """Return orders of the connected vertices `kept` that begin with `roots`, as `rooted_orders` does."""
     orders: dict[tuple[int, ...], None] = {}
     for first in (kept, kept & model.connected_cover):
         growing = _PartialOrder(pattern, model)

@@ -24,9 +24,7 @@ def places(bound: BoundPattern) -> list[Place]:
     return list(found)
 
 
-def orbits_of(
-    all_places: Sequence[Place], generators: Iterable[Permutation], size: int
-) -> list[PlaceOrbit]:
+def orbits_of(all_places: Sequence[Place], generators: Iterable[Permutation], size: int) -> list[PlaceOrbit]:
     """Return the orbits of places under the automorphisms of a pattern of `size` vertices."""
     remaining = dict.fromkeys(all_places)
     orbits = []
