@@ -25,6 +25,7 @@ PENDANT = "(a)--(b)--(c)--(a), (a)--(d:1), (a)--(e:2)"
 """A triangle without d and e; with one of them, it has no more automorphisms than with both."""
 TWO_ENDS = "(a)--(b)--(c)--(a), (a)--(d:1), (b)--(e:2)"
 """Without d, two vertices of the triangle are equivalent; without d and e, all three."""
+CLIQUE = "(a)--(b)--(c)--(d)--(a), (a)--(c), (b)--(d), (a)--(e)"
 LABELLED_PATH = "(a:1)--(b)--(c)--(d)--(e:2)"
 
 
@@ -167,8 +168,7 @@ def test_vertices_that_may_coincide_keep_a_pattern_from_sharing(monkeypatch: pyt
 
 
 def test_by_default_listings_share_levels_that_intersect_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    clique = "(a)--(b)--(c)--(d)--(a), (a)--(c), (b)--(d), (a)--(e)"
-    assert groups_of(monkeypatch, clique, tuning={})
+    assert groups_of(monkeypatch, CLIQUE, tuning={})
     assert groups_of(monkeypatch, LABELLED_PATH, tuning={}) == {}
     assert groups_of(monkeypatch, LABELLED_PATH)
 
@@ -315,6 +315,50 @@ def test_matches_of_shared_searches_are_those_of_the_reference(
             assert Counter(went) == Counter(expected[1])
         assert (counted.positive, counted.negative) == (len(expected[0]), len(expected[1]))
         before = after
+
+
+@pytest.mark.parametrize("matches", [False, True], ids=["counting", "listing"])
+def test_each_plan_of_a_group_keeps_its_own_order_restrictions(
+    monkeypatch: pytest.MonkeyPatch, matches: bool
+) -> None:
+    """If the edge is at a, the other two vertices of the clique may be exchanged; if it is not, none may."""
+    options: dict[str, Any] = {"symmetry": "subgraphs", "tuning": {"coalesce": "on"}}
+    (plans,) = groups_of(monkeypatch, CLIQUE, matches=matches, **options).values()
+    restrictions = {tuple(step.after for step in plan.shape.steps[:4]) for plan in plans}
+    assert len(restrictions) > 1
+    assert all(not step.after for plan in plans for step in plan.shared.steps)
+    random = np.random.default_rng(5)
+    edges = [pair for pair in itertools.combinations(range(12), 2) if random.random() < 0.6]
+    graph = mf.Graph.from_edges(edges, num_vertices=12)
+    monitor = mf.Monitor(graph, CLIQUE, matches=matches, **options)
+    before = mf.count(graph, CLIQUE, symmetry="subgraphs")
+    for edge in edges[::5]:
+        negative = monitor.apply([("-", *edge)])[0].negative
+        after = mf.count(monitor.snapshot(), CLIQUE, symmetry="subgraphs")
+        assert negative == before - after
+        before = after
+
+
+@pytest.mark.parametrize("matches", [False, True], ids=["counting", "listing"])
+@pytest.mark.parametrize(
+    "pattern", ["(a:1)--(b:0)--(c:0)--(d:0)--(e:2)", "(a:0)--(b:0)--(c:0)--(a), (a)--(d:1)"]
+)
+def test_vertices_that_one_plan_of_a_group_leaves_out_stay_for_the_others(
+    pattern: str, matches: bool
+) -> None:
+    """Rows are so long that searches remember which of their vertices have neighbours of a label."""
+    random = np.random.default_rng(6)
+    edges = [pair for pair in itertools.combinations(range(60), 2) if random.random() < 0.3]
+    labels = [0] * 50 + [1] * 5 + [2] * 5
+    graph = mf.Graph.from_edges(edges, num_vertices=60, vertex_labels=labels)
+    dropped = edges[::40]
+    sparse = mf.Graph.from_edges(
+        [edge for edge in edges if max(edge) < 50 or edge[0] % 3 == 0], num_vertices=60, vertex_labels=labels
+    )
+    for one in (graph, sparse):
+        monitor = mf.Monitor(one, pattern, matches=matches, tuning={"coalesce": "on"})
+        negative = monitor.apply([("-", *edge) for edge in dropped])[0].negative
+        assert negative == mf.count(one, pattern) - mf.count(monitor.snapshot(), pattern)
 
 
 @pytest.mark.parametrize("symmetry", ["embeddings", "subgraphs"])

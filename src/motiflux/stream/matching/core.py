@@ -16,7 +16,7 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
-from motiflux.plan.passes.delta import Transversal, delta_plans, transversals
+from motiflux.plan.passes.delta import DeltaPlan, Transversal, delta_plans, transversals
 from motiflux.stream.matching.engine import HOST, Placement, UnmatchedPatternError
 from motiflux.stream.matching.native import PlanWriter, bind_growing, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
@@ -37,11 +37,14 @@ class Watched:
     ----------
     listed
         Whether its matches are given.
+    plans
+        Its searches.
     """
 
     slot: int
     listed: bool
     lists: tuple[int, ...]
+    plans: tuple[DeltaPlan, ...]
 
 
 class Call:
@@ -300,7 +303,7 @@ class Core:
             self._check_plans(added, slot)
             self._numbering.await_ids(writer.awaited)
             self._slots = None
-            self._watched[added] = Watched(slot, listed, tuple(writer.lists))
+            self._watched[added] = Watched(slot, listed, tuple(writer.lists), plans)
         except BaseException:
             self._slots = None
             self._watched.pop(added, None)
