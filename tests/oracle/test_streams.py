@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.cpu import reference
 from tests.data_paths import or_skip, shared_path
 from tests.oracle.graphs import gzip_lines, oracle_json
@@ -16,7 +17,7 @@ from tests.rotating import in_turn
 
 STREAMS = oracle_json("csm", "expected.json") or {}
 
-_COALESCED = {"coalesce": "on", "coalesce_without": "any"}
+_COALESCED = private_tuning({"coalesce": "on", "coalesce_without": "any"})
 WAYS = [
     pytest.param({"matches": listed, "tuning": tuning}, id=f"{name}{more}")
     for listed, name in ((False, "counting"), (True, "listing"))

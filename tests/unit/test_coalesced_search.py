@@ -141,7 +141,7 @@ def test_an_anchored_vertex_is_equivalent_to_no_other(monkeypatch: pytest.Monkey
 def test_any_vertices_may_be_removed_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     chord = "(a:1)--(b)--(c)--(d)--(a), (a)--(c)"
     assert groups_of(monkeypatch, chord) == {}
-    tuning = {"coalesce": "on", "coalesce_without": "any"}
+    tuning = private_tuning({"coalesce": "on", "coalesce_without": "any"})
     assert groups_of(monkeypatch, chord, tuning=tuning)
 
 

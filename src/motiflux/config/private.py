@@ -112,6 +112,13 @@ PRIVATE = by_name(
         "Monitor: updates that concern no pattern. on: write them together, row by row; off: write each one "
         "in its turn",
     ),
+    TuningOption(
+        "coalesce_without",
+        ("leaves", "any"),
+        "leaves",
+        "Monitor: vertices without which coalesce seeks equivalent query edges. leaves: those with one "
+        "neighbour; any: any vertices",
+    ),
 )
 """The private switches by name."""
 
@@ -138,6 +145,7 @@ REMOVED = MappingProxyType(
         "rows": "listings always go through device memory",
         "images": "images under automorphisms are always written where a listing can do so",
         "at_once": "updates are always matched at the same time if each takes long enough",
+        "coalesce_without": "equivalent query edges are sought without vertices that have one neighbour",
         "put_off": "updates that concern no pattern are always written together",
     }
 )

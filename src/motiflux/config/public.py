@@ -180,12 +180,5 @@ TUNING = by_name(
         "which are equivalent without some vertices. auto: if expected to save work; on: wherever possible; "
         "off: never",
     ),
-    TuningOption(
-        "coalesce_without",
-        ("leaves", "any"),
-        "leaves",
-        "Monitor: vertices without which coalesce seeks equivalent query edges. leaves: those with one "
-        "neighbour; any: any vertices",
-    ),
 )
 """The public switches by name."""
