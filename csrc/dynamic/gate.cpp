@@ -49,6 +49,8 @@ class Arranging {
     forest_.branches[at].level = level;
     forest_.branches[at].plan = members_[first].plan;
     forest_.branches[at].loop = plan(first).loops[static_cast<std::size_t>(level)];
+    forest_.branches[at].grouped =
+        static_cast<std::size_t>(level) < plan(first).shared.size() + 2 && level >= 2;
     for (std::size_t one = first; one < last; ++one) {
       add_bound(forest_.branches[at], one);
       forest_.branches[at].plans |= PlanBits{1} << one;

@@ -71,6 +71,7 @@ struct Branch {
   std::size_t end = 0;     // branches before this one and after the branch are below it
   Loop loop;
   Required required;
+  bool grouped = false;  // whether its plans are of a group, which leave out fewer vertices than each alone
   std::vector<Bound> bounds;
 };
 

@@ -146,6 +146,7 @@ class Matcher {
   template <class Found>
   void walk_own(const Forest& forest, std::size_t number, int level, Found& found);
   sets::Span candidates_of(const Branch& branch);
+  PlanBits within_bounds(const Branch& branch, PlanBits plans, Vertex vertex) const;
   template <class Found>
   void walk_over(const Forest& forest, std::size_t at, PlanBits plans, sets::Span candidates, Found& found);
   bool has_label_and_place(int level) const;
@@ -177,9 +178,11 @@ class Matcher {
   Total leaves_of(Vertex vertex, const Remembered& remembered);
   static sets::Span copied(sets::Span span, CandidateSet& set);
   sets::Span without_change(const Step& step, sets::Span span, CandidateSet& set);
-  sets::Span clipped(int level) { return clipped(step(level), level_set(level), step(level)); }
-  template <class Restricted>
-  sets::Span clipped(const Step& step, const LevelSet& of, const Restricted& by);
+  sets::Span clipped(int level) {
+    const Step& step = this->step(level);
+    return clipped(step, level_set(level), step.after, step.before);
+  }
+  sets::Span clipped(const Step& step, const LevelSet& of, std::uint32_t after, std::uint32_t before);
   void find_holes(const Step& step, CandidateSet& set, sets::Span span);
   const std::vector<Vertex>& holes(int level) const { return sets_[level_set(level).number].holes; }
   std::size_t holes_within(int level, sets::Span part) const;
@@ -189,9 +192,8 @@ class Matcher {
     const auto& holes = sets_[of.number].holes;
     return !holes.empty() && std::binary_search(holes.begin(), holes.end(), vertex);
   }
-  bool excluded(int level, Vertex vertex) const { return excluded(step(level), vertex); }
-  template <class Restricted>
-  bool excluded(const Restricted& by, Vertex vertex) const;
+  bool excluded(int level, Vertex vertex) const { return is_taken(step(level).distinct, vertex); }
+  bool is_taken(std::uint32_t levels, Vertex vertex) const;
   std::uint64_t count_level(int level, std::uint32_t distinct);
   std::uint64_t count_row(int level, std::uint32_t distinct);
   const CommonCounts* common_counts(int level, std::size_t more);
@@ -202,8 +204,10 @@ class Matcher {
   Total count_closed(int level, sets::Span candidates, const CommonCounts& counts);
   bool is_counted_at_once(int level) const;
   std::uint64_t count_common(int level, std::uint32_t distinct);
-  template <class Restricted>
-  std::pair<std::uint64_t, std::uint64_t> bounds(const Restricted& by) const;
+  std::pair<std::uint64_t, std::uint64_t> bounds(const Step& step) const {
+    return bounds(step.after, step.before);
+  }
+  std::pair<std::uint64_t, std::uint64_t> bounds(std::uint32_t after, std::uint32_t before) const;
   void fill(int level, std::uint32_t distinct, std::vector<Vertex>& list);
   Total count_from(int level);
   Total count_here(int level);

@@ -69,7 +69,8 @@ void Matcher<View>::walk(const Forest& forest, std::size_t at, PlanBits plans, F
   for_each_plan(plans & branch.own,
                 [&](std::size_t number) { walk_own(forest, number, branch.level, found); });
   for (std::size_t below = at + 1; below < branch.end; below = forest.branches[below].end)
-    if (const PlanBits some = plans & forest.branches[below].plans; std::has_single_bit(some))
+    if (const PlanBits some = plans & forest.branches[below].plans;
+        forest.branches[below].grouped && std::has_single_bit(some))
       walk_own(forest, static_cast<std::size_t>(std::countr_zero(some)), branch.level, found);
     else if (some != 0)
       walk_over(forest, below, some, candidates_of(forest.branches[below]), found);
@@ -98,7 +99,17 @@ void Matcher<View>::walk_own(const Forest& forest, std::size_t number, int level
 template <class View>
 sets::Span Matcher<View>::candidates_of(const Branch& branch) {
   plan_ = &plans_[branch.plan];
-  return clipped(step(branch.level), branch.loop.set, branch.loop);
+  return clipped(step(branch.level), branch.loop.set, branch.loop.after, branch.loop.before);
+}
+
+// The plans whose own order restrictions a vertex of a branch meets.
+template <class View>
+PlanBits Matcher<View>::within_bounds(const Branch& branch, PlanBits plans, Vertex vertex) const {
+  for (const Bound& bound : branch.bounds) {
+    const auto [first, end] = bounds(bound.after, bound.before);
+    if (vertex < first || vertex >= end) plans &= ~bound.plans;
+  }
+  return plans;
 }
 
 // Takes some of the vertices of a branch one after another.
@@ -111,10 +122,9 @@ void Matcher<View>::walk_over(const Forest& forest, std::size_t at, PlanBits pla
   spend(1 + candidates.size());
   for (Vertex vertex : candidates) {
     PlanBits some = branch.required.met(*view_, vertex, plans);
-    if (some == 0 || is_hole(loop.set, vertex) || excluded(loop, vertex)) continue;
-    for (const Bound& bound : branch.bounds)
-      if (const auto [first, end] = bounds(bound); vertex < first || vertex >= end) some &= ~bound.plans;
-    if (some == 0) continue;
+    if (some == 0 || is_hole(loop.set, vertex) || is_taken(loop.distinct, vertex)) continue;
+    if (!branch.bounds.empty()) [[unlikely]]
+      if (some = within_bounds(branch, some, vertex); some == 0) continue;
     assign(branch.level, vertex);
     walk(forest, at, some, found);
   }
@@ -360,19 +370,19 @@ sets::Span Matcher<View>::without_change(const Step& step, sets::Span span, Cand
 
 // The vertices that order restrictions allow at a level: from the first to before the second.
 template <class View>
-template <class Restricted>
-std::pair<std::uint64_t, std::uint64_t> Matcher<View>::bounds(const Restricted& by) const {
+std::pair<std::uint64_t, std::uint64_t> Matcher<View>::bounds(std::uint32_t after,
+                                                              std::uint32_t before) const {
   std::uint64_t first = 0, end = std::uint64_t{UINT32_MAX} + 1;
-  for_each_bit(by.after,
+  for_each_bit(after,
                [&](std::uint32_t other) { first = std::max(first, std::uint64_t{value_[other]} + 1); });
-  for_each_bit(by.before, [&](std::uint32_t other) { end = std::min<std::uint64_t>(end, value_[other]); });
+  for_each_bit(before, [&](std::uint32_t other) { end = std::min<std::uint64_t>(end, value_[other]); });
   return {first, end};
 }
 
 template <class View>
-template <class Restricted>
-sets::Span Matcher<View>::clipped(const Step& step, const LevelSet& of, const Restricted& by) {
-  const auto [first, end] = bounds(by);
+sets::Span Matcher<View>::clipped(const Step& step, const LevelSet& of, std::uint32_t after,
+                                  std::uint32_t before) {
+  const auto [first, end] = bounds(after, before);
   const sets::Span set = whole_set(step, of);
   return first < end ? sets::clip(set, first, end) : sets::Span{set.first, set.first};
 }
@@ -386,11 +396,11 @@ std::size_t Matcher<View>::holes_within(int level, sets::Span part) const {
   return sets::clip(all, *part.first, std::uint64_t{part.last[-1]} + 1).size();
 }
 
+// Whether one of these levels has the vertex.
 template <class View>
-template <class Restricted>
-bool Matcher<View>::excluded(const Restricted& by, Vertex vertex) const {
+bool Matcher<View>::is_taken(std::uint32_t levels, Vertex vertex) const {
   bool found = false;
-  for_each_bit(by.distinct, [&](std::uint32_t other) { found |= value_[other] == vertex; });
+  for_each_bit(levels, [&](std::uint32_t other) { found |= value_[other] == vertex; });
   return found;
 }
 
