@@ -66,14 +66,18 @@ template <class View>
 template <class Found>
 void Matcher<View>::walk(const Forest& forest, std::size_t at, PlanBits plans, Found& found) {
   const Branch& branch = forest.branches[at];
-  for_each_plan(plans & branch.own,
-                [&](std::size_t number) { walk_own(forest, number, branch.level, found); });
-  for (std::size_t below = at + 1; below < branch.end; below = forest.branches[below].end)
-    if (const PlanBits some = plans & forest.branches[below].plans;
-        forest.branches[below].grouped && std::has_single_bit(some))
-      walk_own(forest, static_cast<std::size_t>(std::countr_zero(some)), branch.level, found);
-    else if (some != 0)
-      walk_over(forest, below, some, candidates_of(forest.branches[below]), found);
+  PlanBits alone = plans & branch.own;
+  const auto for_each_below = [&](auto&& visit) {
+    for (std::size_t below = at + 1; below < branch.end; below = forest.branches[below].end)
+      if (const PlanBits some = plans & ~alone & forest.branches[below].plans; some != 0) visit(below, some);
+  };
+  for_each_below([&](std::size_t below, PlanBits some) {
+    if (forest.branches[below].grouped && std::has_single_bit(some)) alone |= some;
+  });
+  for_each_plan(alone, [&](std::size_t number) { walk_own(forest, number, branch.level, found); });
+  for_each_below([&](std::size_t below, PlanBits some) {
+    walk_over(forest, below, some, candidates_of(forest.branches[below]), found);
+  });
 }
 
 // Searches for the matches of one plan.
