@@ -46,11 +46,13 @@ using PySource =
 using PyStep = std::tuple<std::vector<PySource>, int, int, std::uint32_t, std::uint32_t, std::uint32_t, int>;
 using PyComponent = std::tuple<Levels, Levels, Levels>;  // levels, sets, chains
 using PyTail = std::tuple<int, std::vector<PyComponent>>;
-using PyImage = std::tuple<std::uint8_t, std::vector<std::uint8_t>>;  // vertex, moves
-using PyOrbit = std::tuple<std::uint8_t, std::vector<PyImage>>;       // point, images
+using PyImage = std::tuple<std::uint8_t, std::vector<std::uint8_t>>;           // vertex, moves
+using PyOrbit = std::tuple<std::uint8_t, std::vector<PyImage>>;                // point, images
+using PySharedStep = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // after, before, distinct
+using PyShared = std::optional<std::tuple<std::uint32_t, std::vector<PySharedStep>>>;  // group, from level 2
 using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>, PyTail,
                           std::vector<std::vector<std::uint8_t>>, std::uint64_t, std::tuple<double, bool>,
-                          std::vector<PyOrbit>>;
+                          std::vector<PyOrbit>, PyShared>;
 
 // Updates that a thread reads at a time.
 constexpr std::size_t kTaken = std::size_t{1} << 16;
@@ -85,8 +87,22 @@ dynamic::Step step_of(const PyStep& given, int level) {
   return step;
 }
 
+void share_levels(Plan& plan, const PyShared::value_type& given) {
+  const auto& [group, steps] = given;
+  require(steps.size() + 2 <= plan.steps.size(), "a plan shares more levels than it has");
+  plan.group = group;
+  for (const auto& [after, before, distinct] : steps) {
+    const dynamic::Step& own = plan.steps[2 + plan.shared.size()];
+    require((after & ~own.after) == 0 && (before & ~own.before) == 0 &&
+                (own.distinct & ~(after | before | distinct)) == 0,
+            "a shared level has other restrictions than its plan");
+    require((distinct >> (2 + plan.shared.size())) == 0, "a step compares itself with a later level");
+    plan.shared.push_back({{}, after, before, distinct});
+  }
+}
+
 Plan plan_of(const PyPlan& given) {
-  const auto& [pair, first, second, steps, tail, images, multiplier, choice, orbits] = given;
+  const auto& [pair, first, second, steps, tail, images, multiplier, choice, orbits, shared] = given;
   const auto levels = static_cast<int>(steps.size());
   require(levels >= 2 && levels <= view::kMaxLevels, "a plan has 2 to 32 levels");
   Plan plan;
@@ -125,6 +141,7 @@ Plan plan_of(const PyPlan& given) {
     }
     plan.orbits.push_back(std::move(orbit));
   }
+  if (shared) share_levels(plan, *shared);
   return plan;
 }
 

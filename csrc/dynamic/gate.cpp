@@ -9,14 +9,14 @@ namespace motiflux::dynamic {
 namespace {
 
 // What the loop over a level depends on.
-using Loop = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+using LoopKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 
-// A plan, how many plans of its pattern are before it if it lists matches, and its loops from level 2 on that
-// it may share with others.
+// A plan, how many plans or groups of its pattern are before it if it lists matches, and its loops from level
+// 2 on that it may share with others.
 struct Member {
   std::uint32_t plan;
   std::size_t place;
-  std::vector<Loop> loops;
+  std::vector<LoopKey> loops;
 };
 
 // Whether the vertices of a level are taken one after another.
@@ -30,9 +30,8 @@ bool is_loop(const Plan& plan, int level, bool listed) {
 Member member_of(std::uint32_t number, const Plan& plan, std::size_t place, bool listed) {
   Member found{number, place, {}};
   for (int level = 2; is_loop(plan, level, listed); ++level) {
-    const Step& step = plan.steps[static_cast<std::size_t>(level)];
-    found.loops.emplace_back(plan.sets[static_cast<std::size_t>(level)].number, step.after, step.before,
-                             step.distinct);
+    const Loop& loop = plan.loops[static_cast<std::size_t>(level)];
+    found.loops.emplace_back(loop.set.number, loop.after, loop.before, loop.distinct);
   }
   return found;
 }
@@ -49,11 +48,14 @@ class Arranging {
     forest_.branches.emplace_back();
     forest_.branches[at].level = level;
     forest_.branches[at].plan = members_[first].plan;
+    forest_.branches[at].loop = plan(first).loops[static_cast<std::size_t>(level)];
+    forest_.branches[at].grouped =
+        static_cast<std::size_t>(level) < plan(first).shared.size() + 2 && level >= 2;
     for (std::size_t one = first; one < last; ++one) {
+      add_bound(forest_.branches[at], one);
       forest_.branches[at].plans |= PlanBits{1} << one;
       forest_.branches[at].required.add(plan(one).needs[static_cast<std::size_t>(level)], PlanBits{1} << one);
     }
-    forest_.branches[at].set = plan(first).sets[static_cast<std::size_t>(level)];
     const auto next = static_cast<std::size_t>(level) - 1;
     for (std::size_t one = first, end; one < last; one = end) {
       end = one + 1;
@@ -69,6 +71,19 @@ class Arranging {
   }
 
  private:
+  void add_bound(Branch& branch, std::size_t member) const {
+    const Step& own = plan(member).steps[static_cast<std::size_t>(branch.level)];
+    const Bound bound{PlanBits{1} << member, own.after & ~branch.loop.after,
+                      own.before & ~branch.loop.before};
+    if ((bound.after | bound.before) == 0) return;
+    for (Bound& one : branch.bounds)
+      if (one.after == bound.after && one.before == bound.before) {
+        one.plans |= bound.plans;
+        return;
+      }
+    branch.bounds.push_back(bound);
+  }
+
   const Plan& plan(std::size_t member) const { return plans_[members_[member].plan]; }
 
   Forest& forest_;
@@ -112,11 +127,18 @@ void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& l
              const Relations& relations) {
   std::vector<Member> members;
   std::map<std::uint32_t, std::size_t> places;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> place_of_group;
+  const auto place_of = [&](const Plan& plan) {
+    if (!listed[plan.pattern]) return std::size_t{0};
+    if (plan.group == kNoNumber) return places[plan.pattern]++;
+    const auto [known, fresh] = place_of_group.try_emplace({plan.pattern, plan.group}, places[plan.pattern]);
+    if (fresh) ++places[plan.pattern];
+    return known->second;
+  };
   std::ranges::sort(gate.plans);
   for (std::uint32_t number : gate.plans) {
     const Plan& plan = plans[number];
-    const bool lists = listed[plan.pattern];
-    members.push_back(member_of(number, plan, lists ? places[plan.pattern]++ : 0, lists));
+    members.push_back(member_of(number, plan, place_of(plan), listed[plan.pattern]));
   }
   std::ranges::stable_sort(members, {}, [](const Member& one) { return std::tie(one.place, one.loops); });
   gate.forests.clear();

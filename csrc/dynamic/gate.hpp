@@ -8,9 +8,10 @@
 //                 level 3 from 2         [ 0 1 ]
 //               level 2 from u and v   [ 3 4 ]
 //
-// A branch is a level that several plans take from the same set with the same restrictions. Below the last
-// branch that it shares, a plan is searched on its own. Plans that list matches give the rows of their
-// pattern in the order of the plans: a forest has at most one such plan of each pattern.
+// A branch is a level that several plans take from the same set with the same restrictions; plans of a group
+// test for each vertex what not all of them require. Below the last branch that it shares, a plan is searched
+// on its own. Plans that list matches give the rows of their pattern in the order of the plans, or groups: a
+// forest has at most one such plan of each pattern, or one group.
 #pragma once
 
 #include <array>
@@ -56,14 +57,22 @@ class Required {
   std::vector<Part> parts_;  // by needs
 };
 
+// Restrictions of some plans at a level beyond those of the loop over it.
+struct Bound {
+  PlanBits plans;
+  std::uint32_t after, before;  // levels, as bits
+};
+
 struct Branch {
   int level = 0;
-  std::uint32_t plan = 0;  // one of its plans, whose step is the same in all
+  std::uint32_t plan = 0;  // one of its plans, whose set is the same in all
   PlanBits plans = 0;      // all of them
   PlanBits own = 0;        // those that are searched on their own from the next level on
   std::size_t end = 0;     // branches before this one and after the branch are below it
-  LevelSet set;
+  Loop loop;
   Required required;
+  bool grouped = false;  // whether its plans are of a group, which leave out fewer vertices than each alone
+  std::vector<Bound> bounds;
 };
 
 struct Forest {
@@ -74,6 +83,13 @@ struct Forest {
   PlanBits paired = 0;   // for whose place there are two plans, one of which is taken for each update
   std::array<Required, 2> ends;
   std::vector<Branch> branches;  // the first is level 1
+
+  // The branch of level 2 that has all these plans; 0 if there is none.
+  std::size_t branch_of(PlanBits some) const {
+    for (std::size_t at = 1; at < branches.size(); at = branches[at].end)
+      if ((some & ~branches[at].plans) == 0) return at;
+    return 0;
+  }
 
   PlanBits all() const {
     return plans.size() == kMostPlans ? ~PlanBits{0} : (PlanBits{1} << plans.size()) - 1;

@@ -30,13 +30,12 @@ constexpr std::size_t kBlocks = 16, kMostBlock = 64;
 
 // A search that threads do together.
 struct Monitor::Split {
-  Moment task;
-  std::uint32_t ordinal;  // of the plan among those of the gate
+  Share::PutOff search;
   // Candidates of level 2: all, known once a thread has found them, and those taken.
   static constexpr std::size_t kUnknown = SIZE_MAX;
   std::atomic<std::size_t> size{kUnknown}, taken{0};
 
-  Split(Moment task, std::uint32_t ordinal) : task(task), ordinal(ordinal) {}
+  explicit Split(const Share::PutOff& search) : search(search) {}
   bool left() const { return taken.load(std::memory_order_relaxed) < size.load(std::memory_order_relaxed); }
 };
 
@@ -102,12 +101,20 @@ struct Monitor::AtOnceFound {
   const Forest& forest;
   Moment task;
   Share& share;
+  PlanBits concerned;
+  std::uint32_t block;  // of candidates of level 2
   Matches matches;
   std::array<std::size_t, kMostPlans> first_word;
 
   AtOnceFound(std::span<const Plan> plans, const Forest& forest, Moment task, Share& share,
-              PlanBits concerned)
-      : plans(plans), forest(forest), task(task), share(share), matches(concerned) {
+              PlanBits concerned, std::uint32_t block = 0)
+      : plans(plans),
+        forest(forest),
+        task(task),
+        share(share),
+        concerned(concerned),
+        block(block),
+        matches(concerned) {
     for_each_plan(concerned & forest.listed,
                   [&](std::size_t number) { first_word[number] = rows(number).size(); });
   }
@@ -115,12 +122,24 @@ struct Monitor::AtOnceFound {
   void count(std::size_t number, Total more) { matches.add(number, more); }
   Column<Vertex>& rows(std::size_t number) { return share.rows[plan(number).pattern]; }
   void wrote(std::size_t number, std::size_t count) { matches.add(number, count); }
-  void finish(std::size_t number) {
-    const Share::Key key{task, forest.first + static_cast<std::uint32_t>(number)};
-    if ((forest.listed >> number & 1) != 0)
-      share.list(plan(number), key, matches.of(number), first_word[number]);
-    else
-      share.count(plan(number), key, multiplied(plan(number), matches.of(number)));
+  void finish() {
+    for_each_plan(concerned & ~forest.listed, [&](std::size_t number) {
+      share.count(plan(number), key(number), multiplied(plan(number), matches.of(number)));
+    });
+    // Several plans of one pattern are of one group, and their rows are mixed.
+    for (PlanBits left = concerned & forest.listed; left != 0;) {
+      const auto first = static_cast<std::size_t>(std::countr_zero(left));
+      Total rows = 0;
+      for_each_plan(left, [&](std::size_t number) {
+        if (plan(number).pattern != plan(first).pattern) return;
+        add_checked(rows, matches.of(number));
+        left &= ~(PlanBits{1} << number);
+      });
+      share.list(plan(first), key(first), rows, first_word[first]);
+    }
+  }
+  Share::Key key(std::size_t number) const {
+    return {task, forest.first + static_cast<std::uint32_t>(number), block};
   }
 };
 
@@ -134,15 +153,31 @@ void Monitor::match_task(const Edge& edge, Moment number, Matcher<View>& matcher
     PlanBits plans = chosen(forest, matcher.concerned(forest, forest.all()), edge);
     if (workers_.size() > 1)
       for_each_plan(plans, [&](std::size_t one) {
-        if (!may_be_long(plans_[forest.plans[one]], edge)) return;
-        share.put_off.emplace_back(number, forest.first + static_cast<std::uint32_t>(one));
-        plans &= ~(PlanBits{1} << one);
+        if ((plans >> one & 1) == 0 || !may_be_long(plans_[forest.plans[one]], edge)) return;
+        const PlanBits together = put_off_with(forest, plans, one);
+        share.put_off.push_back(
+            {number, forest.first + static_cast<std::uint32_t>(std::countr_zero(together)), together});
+        plans &= ~together;
       });
     if (plans == 0) continue;
     AtOnceFound found(plans_, forest, number, share, plans);
     matcher.match(forest, plans, found);
-    for_each_plan(plans, [&](std::size_t one) { found.finish(one); });
+    found.finish();
   }
+}
+
+// The plans of `plans` that are searched together with one of them from level 2 on, itself included.
+PlanBits Monitor::put_off_with(const Forest& forest, PlanBits plans, std::size_t number) const {
+  const PlanBits itself = PlanBits{1} << number;
+  const Plan& plan = plans_[forest.plans[number]];
+  const std::size_t branch = forest.branch_of(itself);
+  if (plan.group == kNoNumber || branch == 0) return itself;
+  PlanBits together = 0;
+  for_each_plan(plans & forest.branches[branch].plans, [&](std::size_t one) {
+    const Plan& other = plans_[forest.plans[one]];
+    if (other.pattern == plan.pattern && other.group == plan.group) together |= PlanBits{1} << one;
+  });
+  return together;
 }
 
 // Whether the search may visit so many vertices that threads should share it.
@@ -168,16 +203,16 @@ template <class View>
 void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass) {
   std::deque<Split> splits;
   for (const Worker& worker : workers_)
-    for (const auto& [task, ordinal] : worker.share.put_off) splits.emplace_back(task, ordinal);
+    for (const Share::PutOff& search : worker.share.put_off) splits.emplace_back(search);
   if (splits.empty()) return;
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
     Worker& worker = workers_[static_cast<std::size_t>(index)];
     Matcher<View> matcher(allowed_, watch, worker.memory, naming_.sets());
     for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < splits.size();)
-      match_blocks(splits[at], run[splits[at].task].edge, matcher, worker);
+      match_blocks(splits[at], run[splits[at].search.task].edge, matcher, worker);
     for (Split& split : splits)
-      if (split.left()) match_blocks(split, run[split.task].edge, matcher, worker);
+      if (split.left()) match_blocks(split, run[split.search.task].edge, matcher, worker);
   });
 }
 
@@ -185,16 +220,26 @@ void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass)
 template <class View>
 void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matcher, Worker& worker) const {
   worker.rows.make_room();
+  const auto& [task, ordinal, together] = split.search;
   Share& share = worker.share;
-  const View view = view_at(split.task, worker, static_cast<View*>(nullptr));
-  const Plan& plan = plans_[gated_[run_gates_[split.task]].plans[split.ordinal]];
+  const View view = view_at(task, worker, static_cast<View*>(nullptr));
+  const Gate& gate = gated_[run_gates_[task]];
+  const Plan& plan = plans_[gate.plans[ordinal]];
+  const Forest& forest = *(std::ranges::upper_bound(gate.forests, ordinal, {}, &Forest::first) - 1);
+  const std::size_t branch = std::has_single_bit(together) ? 0 : forest.branch_of(together);
   matcher.begin(view, edge, plans_);
-  const std::size_t size = matcher.open(plan);
+  const std::size_t size = branch == 0 ? matcher.open(plan) : matcher.open(forest, branch);
   split.size.store(size, std::memory_order_relaxed);
   const std::size_t most = std::clamp<std::size_t>(size / (kBlocks * workers_.size()), 1, kMostBlock);
   for (std::size_t first; (first = split.taken.fetch_add(most, std::memory_order_relaxed)) < size;) {
     const std::size_t last = std::min(first + most, size);
-    const Share::Key key{split.task, split.ordinal, static_cast<std::uint32_t>(first)};
+    const Share::Key key{task, ordinal, static_cast<std::uint32_t>(first)};
+    if (branch != 0) {
+      AtOnceFound found(plans_, forest, task, share, together, key.block);
+      matcher.match_part(forest, branch, together, first, last, found);
+      found.finish();
+      continue;
+    }
     if (!listed_[plan.pattern]) {
       share.count(plan, key, multiplied(plan, matcher.count_part(first, last)));
       continue;

@@ -106,6 +106,15 @@ class Matcher {
     list_over(2, {all.first + first, all.first + last}, rows, wrote);
   }
 
+  // The same for several plans of a forest that fit and share the branch of level 2 at position `at`.
+  std::size_t open(const Forest& forest, std::size_t at) { return candidates_of(forest.branches[at]).size(); }
+  template <class Found>
+  void match_part(const Forest& forest, std::size_t at, PlanBits plans, std::size_t first, std::size_t last,
+                  Found& found) {
+    const sets::Span all = candidates_of(forest.branches[at]);
+    walk_over(forest, at, plans, {all.first + first, all.first + last}, found);
+  }
+
   // Begins a search; false if the labels and ids of the two vertices and the edges between them rule out
   // matches.
   bool begin(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
@@ -136,8 +145,10 @@ class Matcher {
   void walk(const Forest& forest, std::size_t at, PlanBits plans, Found& found);
   template <class Found>
   void walk_own(const Forest& forest, std::size_t number, int level, Found& found);
+  sets::Span candidates_of(const Branch& branch);
+  PlanBits within_bounds(const Branch& branch, PlanBits plans, Vertex vertex) const;
   template <class Found>
-  void walk_loop(const Forest& forest, std::size_t at, PlanBits plans, Found& found);
+  void walk_over(const Forest& forest, std::size_t at, PlanBits plans, sets::Span candidates, Found& found);
   bool has_label_and_place(int level) const;
   void assign(int level, Vertex vertex) {
     value_[static_cast<std::size_t>(level)] = vertex;
@@ -167,8 +178,11 @@ class Matcher {
   Total leaves_of(Vertex vertex, const Remembered& remembered);
   static sets::Span copied(sets::Span span, CandidateSet& set);
   sets::Span without_change(const Step& step, sets::Span span, CandidateSet& set);
-  sets::Span clipped(int level) { return clipped(step(level), level_set(level)); }
-  sets::Span clipped(const Step& step, const LevelSet& of);
+  sets::Span clipped(int level) {
+    const Step& step = this->step(level);
+    return clipped(step, level_set(level), step.after, step.before);
+  }
+  sets::Span clipped(const Step& step, const LevelSet& of, std::uint32_t after, std::uint32_t before);
   void find_holes(const Step& step, CandidateSet& set, sets::Span span);
   const std::vector<Vertex>& holes(int level) const { return sets_[level_set(level).number].holes; }
   std::size_t holes_within(int level, sets::Span part) const;
@@ -178,8 +192,8 @@ class Matcher {
     const auto& holes = sets_[of.number].holes;
     return !holes.empty() && std::binary_search(holes.begin(), holes.end(), vertex);
   }
-  bool excluded(int level, Vertex vertex) const { return excluded(step(level), vertex); }
-  bool excluded(const Step& step, Vertex vertex) const;
+  bool excluded(int level, Vertex vertex) const { return is_taken(step(level).distinct, vertex); }
+  bool is_taken(std::uint32_t levels, Vertex vertex) const;
   std::uint64_t count_level(int level, std::uint32_t distinct);
   std::uint64_t count_row(int level, std::uint32_t distinct);
   const CommonCounts* common_counts(int level, std::size_t more);
@@ -190,7 +204,10 @@ class Matcher {
   Total count_closed(int level, sets::Span candidates, const CommonCounts& counts);
   bool is_counted_at_once(int level) const;
   std::uint64_t count_common(int level, std::uint32_t distinct);
-  std::pair<std::uint64_t, std::uint64_t> bounds(const Step& step) const;
+  std::pair<std::uint64_t, std::uint64_t> bounds(const Step& step) const {
+    return bounds(step.after, step.before);
+  }
+  std::pair<std::uint64_t, std::uint64_t> bounds(std::uint32_t after, std::uint32_t before) const;
   void fill(int level, std::uint32_t distinct, std::vector<Vertex>& list);
   Total count_from(int level);
   Total count_here(int level);

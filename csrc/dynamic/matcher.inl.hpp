@@ -66,11 +66,18 @@ template <class View>
 template <class Found>
 void Matcher<View>::walk(const Forest& forest, std::size_t at, PlanBits plans, Found& found) {
   const Branch& branch = forest.branches[at];
-  for_each_plan(plans & branch.own,
-                [&](std::size_t number) { walk_own(forest, number, branch.level, found); });
-  for (std::size_t below = at + 1; below < branch.end; below = forest.branches[below].end)
-    if (const PlanBits some = plans & forest.branches[below].plans; some != 0)
-      walk_loop(forest, below, some, found);
+  PlanBits alone = plans & branch.own;
+  const auto for_each_below = [&](auto&& visit) {
+    for (std::size_t below = at + 1; below < branch.end; below = forest.branches[below].end)
+      if (const PlanBits some = plans & ~alone & forest.branches[below].plans; some != 0) visit(below, some);
+  };
+  for_each_below([&](std::size_t below, PlanBits some) {
+    if (forest.branches[below].grouped && std::has_single_bit(some)) alone |= some;
+  });
+  for_each_plan(alone, [&](std::size_t number) { walk_own(forest, number, branch.level, found); });
+  for_each_below([&](std::size_t below, PlanBits some) {
+    walk_over(forest, below, some, candidates_of(forest.branches[below]), found);
+  });
 }
 
 // Searches for the matches of one plan.
@@ -92,18 +99,36 @@ void Matcher<View>::walk_own(const Forest& forest, std::size_t number, int level
     list_from(level + 1, found.rows(number), wrote);
 }
 
-// Takes the vertices of a branch one after another.
+// The vertices of a branch.
+template <class View>
+sets::Span Matcher<View>::candidates_of(const Branch& branch) {
+  plan_ = &plans_[branch.plan];
+  return clipped(step(branch.level), branch.loop.set, branch.loop.after, branch.loop.before);
+}
+
+// The plans whose own order restrictions a vertex of a branch meets.
+template <class View>
+PlanBits Matcher<View>::within_bounds(const Branch& branch, PlanBits plans, Vertex vertex) const {
+  for (const Bound& bound : branch.bounds) {
+    const auto [first, end] = bounds(bound.after, bound.before);
+    if (vertex < first || vertex >= end) plans &= ~bound.plans;
+  }
+  return plans;
+}
+
+// Takes some of the vertices of a branch one after another.
 template <class View>
 template <class Found>
-void Matcher<View>::walk_loop(const Forest& forest, std::size_t at, PlanBits plans, Found& found) {
+void Matcher<View>::walk_over(const Forest& forest, std::size_t at, PlanBits plans, sets::Span candidates,
+                              Found& found) {
   const Branch& branch = forest.branches[at];
-  plan_ = &plans_[branch.plan];
-  const Step& step = this->step(branch.level);
-  const sets::Span candidates = clipped(step, branch.set);
+  const Loop& loop = branch.loop;
   spend(1 + candidates.size());
   for (Vertex vertex : candidates) {
-    const PlanBits some = branch.required.met(*view_, vertex, plans);
-    if (some == 0 || is_hole(branch.set, vertex) || excluded(step, vertex)) continue;
+    PlanBits some = branch.required.met(*view_, vertex, plans);
+    if (some == 0 || is_hole(loop.set, vertex) || is_taken(loop.distinct, vertex)) continue;
+    if (!branch.bounds.empty()) [[unlikely]]
+      if (some = within_bounds(branch, some, vertex); some == 0) continue;
     assign(branch.level, vertex);
     walk(forest, at, some, found);
   }
@@ -349,17 +374,19 @@ sets::Span Matcher<View>::without_change(const Step& step, sets::Span span, Cand
 
 // The vertices that order restrictions allow at a level: from the first to before the second.
 template <class View>
-std::pair<std::uint64_t, std::uint64_t> Matcher<View>::bounds(const Step& step) const {
+std::pair<std::uint64_t, std::uint64_t> Matcher<View>::bounds(std::uint32_t after,
+                                                              std::uint32_t before) const {
   std::uint64_t first = 0, end = std::uint64_t{UINT32_MAX} + 1;
-  for_each_bit(step.after,
+  for_each_bit(after,
                [&](std::uint32_t other) { first = std::max(first, std::uint64_t{value_[other]} + 1); });
-  for_each_bit(step.before, [&](std::uint32_t other) { end = std::min<std::uint64_t>(end, value_[other]); });
+  for_each_bit(before, [&](std::uint32_t other) { end = std::min<std::uint64_t>(end, value_[other]); });
   return {first, end};
 }
 
 template <class View>
-sets::Span Matcher<View>::clipped(const Step& step, const LevelSet& of) {
-  const auto [first, end] = bounds(step);
+sets::Span Matcher<View>::clipped(const Step& step, const LevelSet& of, std::uint32_t after,
+                                  std::uint32_t before) {
+  const auto [first, end] = bounds(after, before);
   const sets::Span set = whole_set(step, of);
   return first < end ? sets::clip(set, first, end) : sets::Span{set.first, set.first};
 }
@@ -373,10 +400,11 @@ std::size_t Matcher<View>::holes_within(int level, sets::Span part) const {
   return sets::clip(all, *part.first, std::uint64_t{part.last[-1]} + 1).size();
 }
 
+// Whether one of these levels has the vertex.
 template <class View>
-bool Matcher<View>::excluded(const Step& step, Vertex vertex) const {
+bool Matcher<View>::is_taken(std::uint32_t levels, Vertex vertex) const {
   bool found = false;
-  for_each_bit(step.distinct, [&](std::uint32_t other) { found |= value_[other] == vertex; });
+  for_each_bit(levels, [&](std::uint32_t other) { found |= value_[other] == vertex; });
   return found;
 }
 

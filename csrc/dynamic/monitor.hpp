@@ -167,6 +167,13 @@ class Monitor {
   };
   // The matches of a run that one thread found.
   struct Share {
+    // A search to split: its update, the position of the first plan among those of the gate, and the plans of
+    // the forest that share level 2.
+    struct PutOff {
+      Moment task;
+      std::uint32_t ordinal;
+      PlanBits plans;
+    };
     // The order of results: by update, plan of its gate, and block of candidates of level 2.
     struct Key {
       Moment task;
@@ -180,7 +187,7 @@ class Monitor {
     };
     std::vector<Matched> matched;
     std::vector<Column<Vertex>> rows;
-    std::vector<std::pair<Moment, std::uint32_t>> put_off;  // searches to split: task, plan of its gate
+    std::vector<PutOff> put_off;
 
     void start(std::size_t patterns) {
       matched.clear();
@@ -284,6 +291,7 @@ class Monitor {
   template <class View>
   void match_task(const Edge& edge, Moment number, Matcher<View>& matcher, Worker& worker) const;
   bool may_be_long(const Plan& plan, const Edge& edge) const;
+  PlanBits put_off_with(const Forest& forest, PlanBits plans, std::size_t number) const;
   template <class View>
   void match_splits(std::span<const Update> run, int threads, Pass& pass);
   template <class View>

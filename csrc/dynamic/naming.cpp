@@ -94,6 +94,7 @@ void Naming::name(std::span<Plan> plans) {
   for (Plan& plan : plans)
     for (Remembered& one : plan.remembered)
       one.kept = one.kept || (one.rest != kNoNumber && rests_[one.rest] > 1);
+  name_loops(plans);
 }
 
 // The classes of required neighbours, where these are of one class.
@@ -116,9 +117,17 @@ void Naming::name_sets(Plan& plan) {
 }
 
 LevelSet Naming::name_set(const Plan& plan, int level) {
+  if (level < 2) return {};
+  const LevelSet whole = whole_set(plan, level);
+  if (is_reused(plan, level)) return whole;
+  const auto at = static_cast<std::size_t>(level);
+  return filtered(plan.steps[at], whole, plan.needs[at]);
+}
+
+// The set of a level with all its vertices.
+LevelSet Naming::whole_set(const Plan& plan, int level) {
   const Step& step = plan.steps[static_cast<std::size_t>(level)];
   LevelSet found;
-  if (level < 2) return found;
   Name name{static_cast<std::uint32_t>(step.anchor), static_cast<std::uint32_t>(step.allowed),
             step.reuse == kNone ? kEnd : plan.sets[static_cast<std::size_t>(step.reuse)].number};
   for (const Source& source : step.sources) add(name, source, static_cast<std::uint32_t>(source.level));
@@ -131,9 +140,50 @@ LevelSet Naming::name_set(const Plan& plan, int level) {
     add(name, stable, static_cast<std::uint32_t>(stable.level));
     found.marks = number_of(mark_numbers_, std::move(name));
   }
-  const bool reused = std::any_of(plan.steps.begin(), plan.steps.end(),
-                                  [&](const Step& other) { return other.reuse == level; });
-  return reused ? found : filtered(step, found, plan.needs[static_cast<std::size_t>(level)]);
+  return found;
+}
+
+bool Naming::is_reused(const Plan& plan, int level) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [&](const Step& other) { return other.reuse == level; });
+}
+
+// How levels are matched for several plans at once: as for one, but in the levels that a group shares.
+void Naming::name_loops(std::span<Plan> plans) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::size_t>> groups;
+  for (std::size_t number = 0; number < plans.size(); ++number) {
+    Plan& plan = plans[number];
+    plan.loops.clear();
+    for (std::size_t level = 0; level < plan.steps.size(); ++level) {
+      const Step& step = plan.steps[level];
+      plan.loops.push_back({plan.sets[level], step.after, step.before, step.distinct});
+    }
+    if (plan.group != kNoNumber) groups[{plan.pattern, plan.group}].push_back(number);
+  }
+  for (const auto& [group, members] : groups)
+    for (std::size_t at = 0; at < plans[members[0]].shared.size(); ++at) {
+      const LevelSet set = common_set(plans, members, static_cast<int>(at) + 2);
+      for (std::size_t number : members) {
+        plans[number].loops[at + 2] = plans[number].shared[at];
+        plans[number].loops[at + 2].set = set;
+      }
+    }
+}
+
+// The set of a level that a group shares, without vertices that serve none of its plans for a reason that all
+// of them have.
+LevelSet Naming::common_set(std::span<const Plan> plans, std::span<const std::size_t> members, int level) {
+  const auto at = static_cast<std::size_t>(level);
+  Needs needs{~std::uint64_t{0}, ~std::uint64_t{0}};
+  bool reused = false;
+  for (std::size_t number : members) {
+    needs.out &= plans[number].needs[at].out;
+    needs.in &= plans[number].needs[at].in;
+    reused = reused || is_reused(plans[number], level);
+  }
+  const Plan& first = plans[members[0]];
+  const LevelSet whole = whole_set(first, level);
+  return reused ? whole : filtered(first.steps[at], whole, needs);
 }
 
 // The set of a step without vertices that do not serve `needs`, if leaving them out pays.

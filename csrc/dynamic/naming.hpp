@@ -37,6 +37,10 @@ class Naming {
   void find_needs(Plan& plan) const;
   void name_sets(Plan& plan);
   LevelSet name_set(const Plan& plan, int level);
+  LevelSet whole_set(const Plan& plan, int level);
+  static bool is_reused(const Plan& plan, int level);
+  void name_loops(std::span<Plan> plans);
+  LevelSet common_set(std::span<const Plan> plans, std::span<const std::size_t> members, int level);
   LevelSet filtered(const Step& step, const LevelSet& whole, const Needs& needs);
   Remembered name_rest(const Plan& plan, int level);
   void name_sum(const Plan& plan, int level, Remembered& found);

@@ -103,6 +103,12 @@ struct Remembered {
   std::array<std::uint8_t, 2> keys{};
 };
 
+// How a level is matched for several plans at once: its set, and the restrictions that hold in all of them.
+struct Loop {
+  LevelSet set;
+  std::uint32_t after = 0, before = 0, distinct = 0;  // levels, as bits
+};
+
 struct Plan {
   std::uint32_t pattern = 0;
   std::vector<PairEdge> pair;
@@ -110,6 +116,7 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<Needs> needs;            // by level; they change when classes are added
   std::vector<LevelSet> sets;          // by level, likewise
+  std::vector<Loop> loops;             // by level, likewise: as it is matched with other plans
   std::vector<Remembered> remembered;  // by level, likewise
   search::Tail tail;                   // counting only
   // Every match found yields one match per image, which maps query vertex q to the vertex at level image[q].
@@ -122,6 +129,10 @@ struct Plan {
   bool is_replaced = false, replaces_last = false;
   // The least image of a match along these points is reported.
   std::vector<Orbit> orbits;
+  // Plans of a pattern with one group match the levels from 2 on that `shared` has together: their sets are
+  // equal, and these are the restrictions that hold in all of them (coalesced search, GAMMA section V-B).
+  std::uint32_t group = kNoNumber;
+  std::vector<Loop> shared;
 
   int levels() const { return static_cast<int>(steps.size()); }
 };

@@ -30,6 +30,8 @@ ESTIMATES_ON_DEVICES = ("streaming", "edge_bits", "sync")
 NOT_DRAWN = {
     "specialize": "compiles a kernel for every pattern, so it is off on devices",
     "orbits": "is about monitors",
+    "coalesce": "is about monitors",
+    "coalesce_without": "is about monitors",
     "at_once": "is about monitors",
     "put_off": "is about monitors",
     "auto_updates": "is about monitors",

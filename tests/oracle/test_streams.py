@@ -9,13 +9,20 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.config import TUNING
+from motiflux.config import TUNING, private_tuning
 from motiflux.cpu import reference
 from tests.data_paths import or_skip, shared_path
 from tests.oracle.graphs import gzip_lines, oracle_json
 from tests.rotating import in_turn
 
 STREAMS = oracle_json("csm", "expected.json") or {}
+
+_COALESCED = {"coalesce": "on", "coalesce_without": "any"}
+WAYS = [
+    pytest.param({"matches": listed, "tuning": tuning}, id=f"{name}{more}")
+    for listed, name in ((False, "counting"), (True, "listing"))
+    for tuning, more in (({}, ""), (_COALESCED, ", coalesced"))
+]
 
 
 def tiny_cases() -> list[Any]:
@@ -83,21 +90,27 @@ def test_streams_change_the_count_by_positive_minus_negative(name: str, device: 
 
 
 @pytest.fixture(params=TUNING["container"].values)
-def tuning(request: pytest.FixtureRequest, device: str) -> dict[str, str]:
+def container(request: pytest.FixtureRequest, device: str) -> dict[str, str]:
     """Return what holds the rows of a monitor on the device; that of the CPU has one kind of rows."""
     if device == "cpu" and request.param != TUNING["container"].default:
         pytest.skip("containers are for GPUs")
     return {"container": request.param}
 
 
-@pytest.mark.parametrize("listed", [False, True], ids=["counting", "listing"])
+def watched(graph: mf.Graph, pattern: mf.Pattern, options: dict[str, Any], device: str, **more: str) -> Any:
+    if device != "cpu" and options["tuning"]:
+        pytest.skip("plans for GPUs are not coalesced")
+    tuning = private_tuning({**options["tuning"], **more})
+    return mf.Monitor(graph, pattern, matches=options["matches"], device=device, tuning=tuning)
+
+
+@pytest.mark.parametrize("options", WAYS)
 @pytest.mark.parametrize("case", or_skip(tiny_cases(), "oracle/csm/tiny.json"))
 def test_monitors_give_what_each_update_of_small_random_graphs_changes(
-    case: dict[str, Any], listed: bool, device: str, tuning: dict[str, str]
+    case: dict[str, Any], options: dict[str, Any], device: str, container: dict[str, str]
 ) -> None:
     pattern = tiny_pattern(case)
-    graph = tiny_graph(case, case["init"])
-    monitor = mf.Monitor(graph, pattern, matches=listed, device=device, tuning=tuning)
+    monitor = watched(tiny_graph(case, case["init"]), pattern, options, device, **container)
     updates = [("+" if sign > 0 else "-", u, v, label) for sign, u, v, label in case["updates"]]
     delta = monitor.apply(updates)[pattern]
     assert (delta.positive, delta.negative) == (case["pos"], case["neg"])
@@ -106,16 +119,16 @@ def test_monitors_give_what_each_update_of_small_random_graphs_changes(
 
 
 @pytest.mark.long("emulated")
-@pytest.mark.parametrize("listed", [False, True], ids=["counting", "listing"])
+@pytest.mark.parametrize("options", WAYS)
 @pytest.mark.parametrize("name", or_skip(sorted(STREAMS), "oracle/csm/expected.json"))
 def test_monitors_give_what_each_update_of_a_stream_changes(
-    name: str, listed: bool, device: str, tuning: dict[str, str]
+    name: str, options: dict[str, Any], device: str, container: dict[str, str]
 ) -> None:
     folder = shared_path("oracle", "csm", name)
     pattern = mf.read_pattern(folder / "query.graph")
     graph = mf.read_graph(folder / "data.graph.gz")
     before = mf.count(graph, pattern)
-    monitor = mf.Monitor(graph, pattern, matches=listed, device=device, tuning=tuning)
+    monitor = watched(graph, pattern, options, device, **container)
     found: dict[int, int] = {}
     positive = negative = 0
     updates = stream_updates(folder)
@@ -123,7 +136,7 @@ def test_monitors_give_what_each_update_of_a_stream_changes(
         delta = monitor.apply(part)[pattern]
         found |= {first + at: change for at, change in signed(delta).items()}
         positive, negative = positive + delta.positive, negative + delta.negative
-        if listed:
+        if options["matches"]:
             assert delta.rows is not None
             assert np.count_nonzero(delta.rows.positive) == delta.positive
             assert len(delta.rows) == delta.positive + delta.negative

@@ -46,7 +46,10 @@ def streams(draw: st.DrawFn) -> Stream:
 @st.composite
 def ways(draw: st.DrawFn) -> dict[str, Any]:
     """Draw how a monitor works."""
-    switches = {name: draw(st.sampled_from(("on", "off"))) for name in ("put_off", "orbits", "tail", "reuse")}
+    switches = {
+        name: draw(st.sampled_from(("on", "off")))
+        for name in ("put_off", "orbits", "tail", "reuse", "coalesce")
+    }
     switches["at_once"] = draw(st.sampled_from(("auto", "on", "off")))
     return {"threads": draw(st.sampled_from((1, 2))), "tuning": private_tuning(switches)}
 

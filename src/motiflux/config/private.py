@@ -138,6 +138,13 @@ PRIVATE = by_name(
         "Monitor, device='auto': the updates of a call from which on a GPU matches it. expected: by expected "
         "times",
     ),
+    TuningOption(
+        "coalesce_without",
+        ("leaves", "any"),
+        "leaves",
+        "Monitor: vertices without which coalesce seeks equivalent query edges. leaves: those with one "
+        "neighbour; any: any vertices",
+    ),
 )
 """The private switches by name."""
 
@@ -167,6 +174,7 @@ REMOVED = MappingProxyType(
         "gpma_leaf": "leaves of a packed memory array always have 32 slots",
         "gpma_index": "the top 8 levels of the index are always in shared memory",
         "gpma_groups": "lanes are always divided by the entries that are left",
+        "coalesce_without": "equivalent query edges are sought without vertices that have one neighbour",
         "put_off": "updates that concern no pattern are always written together",
         "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",
     }

@@ -179,5 +179,13 @@ TUNING = by_name(
         "GPU, Monitor: what holds rows that change. slack: rows with some room each; gpma: a packed memory "
         "array of all rows",
     ),
+    TuningOption(
+        "coalesce",
+        ("auto", "on", "off"),
+        "auto",
+        "Monitor, CPU, with orbits=on: match the first levels of searches together that begin at query edges "
+        "which are equivalent without some vertices. auto: if expected to save work; on: wherever possible; "
+        "off: never",
+    ),
 )
 """The public switches by name."""

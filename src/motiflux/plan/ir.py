@@ -87,6 +87,46 @@ class Plan:
     asked: Pattern | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class SharedStep:
+    """A level that several plans match together: the restrictions that hold in all of them.
+
+    Parameters
+    ----------
+    after, before
+        Levels whose vertex must be smaller (greater) than the candidate in each plan.
+    distinct
+        Levels whose vertex must differ from the candidate: all matches are injective.
+    """
+
+    after: tuple[int, ...]
+    before: tuple[int, ...]
+    distinct: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLevels:
+    """The levels that the plans of a group match together, before each continues on its own.
+
+    The sets of these levels are equal in all plans of the group, as an automorphism of the kept query
+    vertices maps the order of one plan to that of another. What a plan requires beyond `steps` it tests for
+    each vertex of a shared level: order restrictions, and neighbours for later levels.
+
+    Parameters
+    ----------
+    group
+        A number for each group of a pattern.
+    removed
+        The query vertices that are not in the shared part of the pattern (GAMMA section V-B).
+    steps
+        Of level 2 and the following shared levels.
+    """
+
+    group: int
+    removed: tuple[int, ...]
+    steps: tuple[SharedStep, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Searched:
     """A table that a search from every image of the roots fills."""

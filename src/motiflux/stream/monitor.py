@@ -15,6 +15,7 @@ from motiflux.arguments import check_seconds, resolve_threads
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, PatternLike, as_pattern, is_one_pattern
+from motiflux.plan.report.searches import describe_searches
 from motiflux.result.count import Count
 from motiflux.stream.checkpoint import read_checkpoint
 from motiflux.stream.matching.changing import PLAIN, Changing, Terms
@@ -199,6 +200,43 @@ class Monitor(Changing, Kept):
             The pattern is not watched.
         """
         self._alone(lambda: self._drop(chosen_pattern(pattern, self.patterns)))
+
+    def explain(self, pattern: PatternLike | int = 0) -> str:
+        """Return the searches that an update starts for a pattern, as text.
+
+        Parameters
+        ----------
+        pattern
+            A pattern that is watched, or its position.
+
+        Returns
+        -------
+        str
+            A line for each search: the query vertices of the edge, and the others in matching order. Searches
+            that match levels together (``coalesce`` in `motiflux.config.TUNING`) are in one paragraph.
+
+        Raises
+        ------
+        ArgumentError
+            The pattern is not watched.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> graph = mf.Graph.from_edges([(0, 1), (1, 2), (0, 2)])
+        >>> tuning = {"coalesce": "on"}
+        >>> monitor = mf.Monitor(graph, "(a)--(b)--(c)--(a), (a)--(d)", matches=True, tuning=tuning)
+        >>> print(monitor.explain())
+        together, as if there were no d:
+          (a, b); together c; then d
+          (b, a); together c; then d
+          (c, b); together a; then d
+        alone:
+          (a, d); then b, c
+          (d, a); then b, c
+        """
+        chosen = chosen_pattern(pattern, self.patterns)
+        return describe_searches(chosen, self._watched[chosen].plans)
 
     def apply(
         self,

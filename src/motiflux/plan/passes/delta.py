@@ -1,32 +1,40 @@
 """Delta plans: searches for the matches that use a changed edge, one for each place of the edge.
 
 A place is an ordered pair of joined query vertices. Places that an automorphism exchanges have equally many
-matches, so one search serves all of them (as coalesced search does, GAMMA section V-B, for the subgraphs that
-two query edges share). An update changes the matches in which the pair gains its last missing edge or loses
-its only one. If a match might use the changed edge twice (homomorphism), query edges before the pair ignore
-the changed edge (the position rule).
+matches, so one search serves all of them. Plans of other places may match their first levels together
+(`motiflux.plan.passes.coalesce`). An update changes the matches in which the pair gains its last missing edge
+or loses its only one. If a match might use the changed edge twice (homomorphism), query edges before the pair
+ignore the changed edge (the position rule).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
 from motiflux.plan.bind import BoundEdge, BoundPattern
-from motiflux.plan.passes.order import CostModel, Order, rooted_orders
+from motiflux.plan.ir import SharedLevels, SharedStep
+from motiflux.plan.passes.coalesce import EquivalentPlaces, coalesced
+from motiflux.plan.passes.order import (
+    CostModel,
+    Order,
+    continued_orders,
+    ordered,
+    orders_within,
+    rooted_orders,
+)
+from motiflux.plan.passes.places import Place, PlaceOrbit, orbits_of, places
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import restrictions
 from motiflux.plan.passes.tail import close_tail
-from motiflux.plan.shape import PlanArgs, PlanShape, Tail
+from motiflux.plan.shape import PlanArgs, PlanShape, StepShape, Tail
 from motiflux.types import Semantics, Symmetry
-
-Place = tuple[int, int]
-"""The query vertices to which the ends of a changed edge are matched."""
 
 _CLOSING = 0.9
 """The cost of a vertex if the number of ways to go on from it is looked up.
@@ -34,6 +42,11 @@ _CLOSING = 0.9
 It takes less; but the model expects too few vertices near hubs, most of all at the end of long walks, so
 these are only preferred if they are expected to be about as short as others.
 """
+
+_LEAST_SAVING = 0.1
+"""The share of the expected work that shared levels must save with ``coalesce="auto"``."""
+
+_MOST_VARIANTS = 2
 
 Transversal = tuple[int, tuple[tuple[int, Permutation], ...]]
 """A point, and its images under the automorphisms that fix the points before, each with an automorphism."""
@@ -61,6 +74,8 @@ class DeltaPlan:
         The expected cost of the search per vertex of the row that level 2 is taken from.
     replaces_last
         Whether it is an alternative to the plan before it, which has the same place.
+    shared
+        The levels that it matches together with other plans; None if there are none.
     """
 
     place: Place
@@ -74,6 +89,12 @@ class DeltaPlan:
     multiplier: int
     row_cost: float = 0.0
     replaces_last: bool = False
+    shared: SharedLevels | None = None
+
+    @property
+    def walked(self) -> int:
+        """Number of levels whose vertices are matched one after another."""
+        return len(self.order) - 1 if self.tail is None else self.tail.start
 
 
 def delta_plans(
@@ -89,6 +110,8 @@ def delta_plans(
     mixed_tails: bool = True,
     reuse: bool = True,
     either_end: bool = True,
+    coalesce: str = "off",
+    remove: str = "leaves",
 ) -> tuple[DeltaPlan, ...]:
     """Return the searches that together find every match that a changed edge adds or removes.
 
@@ -109,11 +132,18 @@ def delta_plans(
         Whether levels whose vertices might coincide are counted so although their sets differ.
     either_end
         Whether a place may have a second plan, which begins at the other end (counting only).
+    coalesce
+        Whether plans share levels: ``"on"``; ``"off"``; or ``"auto"``, where matches are listed and shared
+        intersections are expected to save work (what counting searches remember serves all plans anyway).
+        Only injective matches can, and only with `merge`.
+    remove
+        The query vertices without which equivalent places are sought: ``"leaves"``, which have one neighbour,
+        or ``"any"``.
     """
     injective = semantics is Semantics.ISOMORPHISM and not bound.may_coincide
     group = automorphisms(pattern, directed=bound.directed)
     exchange = injective and merge
-    orbits = _orbits(places(bound), group.generators if exchange else (), bound.size)
+    orbits = orbits_of(places(bound), group.generators if exchange else (), bound.size)
     model = CostModel(bound, *_frequencies(bound, graph))
     once_each = symmetry is Symmetry.SUBGRAPHS
     breaking = injective and (once_each or (counting and merge))
@@ -129,24 +159,48 @@ def delta_plans(
         mixed_tails=mixed_tails,
         reuse=reuse and injective,
     )
+    either_end = counting and either_end
+    alternatives = [_alternatives(bound, model, draft, place, either_end) for place, _ in orbits]
+    shared: dict[int, list[SharedLevels]] = {}
+    if exchange and (coalesce == "on" or (coalesce == "auto" and not counting and _has_cycle(bound))):
+        saving = None if coalesce == "on" else _LEAST_SAVING
+        form = partial(_group, bound, model, draft, alternatives, counting, either_end, saving)
+        groups = coalesced(pattern, bound, orbits, form, any_vertices=remove == "any")
+        for number, (places_of, variants) in enumerate(groups):
+            levels = [
+                SharedLevels(_MOST_VARIANTS * number + at, places_of.removed, variant.steps)
+                for at, variant in enumerate(variants)
+            ]
+            for at, member in enumerate(places_of.members):
+                orbits[member.orbit] = _seen_from(orbits[member.orbit], member.place)
+                alternatives[member.orbit] = [variant.drafts[at] for variant in variants]
+                shared[member.orbit] = levels
     plans = []
-    for place, images in orbits:
-        orders = rooted_orders(bound, model, place)
-        sides = _sides(bound, place) if counting and either_end else []
-        for side in sides:
-            orders += rooted_orders(bound, model, place, side)
-        drafts = [draft(order) for order in {order.vertices: order for order in orders}.values()]
-        chosen = [min(drafts, key=lambda one: one[0])]
-        if sides:
-            chosen += _from_other_end(drafts, chosen[0][1])
-        for at, (_, plan, stabilizer) in enumerate(chosen):
+    for orbit, (_, images) in enumerate(orbits):
+        for at, (_, plan, stabilizer, _) in enumerate(alternatives[orbit]):
             taken, multiplier = images, len(images) * (stabilizer if breaking else 1)
             if once_each:
                 taken, multiplier = images[:1], 1
-            plans.append(_with_images(plan, taken, multiplier, replaces_last=at > 0))
+            together = shared[orbit][at] if orbit in shared else None
+            plans.append(_with_images(plan, taken, multiplier, replaces_last=at > 0, shared=together))
     if not exchange and once_each and injective:
         return _one_of_each_orbit(plans, places(bound), group)
     return tuple(plans)
+
+
+def _alternatives(
+    bound: BoundPattern, model: CostModel, draft: _Drafter, place: Place, either_end: bool
+) -> list[_Draft]:
+    """Return the plan of a place, and a second one, if any."""
+    orders = rooted_orders(bound, model, place)
+    sides = _sides(bound, place) if either_end else []
+    for side in sides:
+        orders += rooted_orders(bound, model, place, side)
+    drafts = [draft(order) for order in {order.vertices: order for order in orders}.values()]
+    chosen = [min(drafts, key=lambda one: one.cost)]
+    if sides:
+        chosen += _from_other_end(drafts, chosen[0].plan)
+    return chosen
 
 
 def _sides(bound: BoundPattern, place: Place) -> list[frozenset[int]]:
@@ -168,23 +222,162 @@ def _sides(bound: BoundPattern, place: Place) -> list[frozenset[int]]:
     return [first, second] if joined and first and second else []
 
 
-_Draft = tuple[float, DeltaPlan, int]
-"""The expected cost of a plan, the plan, and the number of automorphisms that fix its place."""
+class _Draft(NamedTuple):
+    """A plan with its expected cost beyond the changed edge.
+
+    Parameters
+    ----------
+    costs
+        The same by level, from level 2 on.
+    stabilizer
+        The number of automorphisms that fix its place.
+    """
+
+    cost: float
+    plan: DeltaPlan
+    stabilizer: int
+    costs: tuple[float, ...]
+
+
+_Drafter = Callable[[Order], _Draft]
 
 
 def _from_other_end(drafts: Iterable[_Draft], best: DeltaPlan) -> list[_Draft]:
     """Return the best draft whose level 2 depends on the end that `best` does not begin at, if any."""
+    others = [one for one in drafts if _begin_at_both_ends(one.plan, best)]
+    return [min(others, key=lambda one: one.cost)] if others else []
 
-    def end(plan: DeltaPlan) -> int | None:
-        sources = plan.shape.steps[2].sources
-        return sources[0].level if len(sources) == 1 else None
 
-    others = [one for one in drafts if end(one[1]) is not None and end(one[1]) != end(best)]
-    return [] if end(best) is None or not others else [min(others, key=lambda one: one[0])]
+def _begin_at_both_ends(one: DeltaPlan, other: DeltaPlan) -> bool:
+    """Whether level 2 depends on one end of the pair alone, and not on the same one in both plans."""
+    sources = [plan.shape.steps[2].sources for plan in (one, other)]
+    return all(len(some) == 1 for some in sources) and sources[0][0].level != sources[1][0].level
+
+
+class _Variant(NamedTuple):
+    """One way to search a group: its expected cost, the plan of each member, and the levels they share."""
+
+    cost: float
+    drafts: list[_Draft]
+    steps: tuple[SharedStep, ...]
+
+
+class _Group(NamedTuple):
+    """Plans of equivalent places, with one or two variants, which begin at different ends of the edge."""
+
+    places: EquivalentPlaces
+    variants: list[_Variant]
+
+
+def _group(
+    bound: BoundPattern,
+    model: CostModel,
+    draft: _Drafter,
+    alone: Sequence[Sequence[_Draft]],
+    counting: bool,
+    either_end: bool,
+    saving: float | None,
+    places_of: EquivalentPlaces,
+) -> _Group | None:
+    """Return plans of equivalent places that share levels; None if they can share none.
+
+    Parameters
+    ----------
+    alone
+        The plans of each orbit of places.
+    saving
+        The least share of the work beyond the changed edge that must be saved; None for any.
+    """
+    first = places_of.members[0].place
+    kept = frozenset(range(bound.size)).difference(places_of.removed)
+    starts = orders_within(bound, model, first, kept)
+    for side in _sides(bound, first) if either_end else ():
+        if side & kept:
+            starts += orders_within(bound, model, first, kept, side & kept)
+    if not counting:  # no level is counted in closed form: the estimates suffice
+        starts = [min(starts, key=lambda start: sum(ordered(bound, model, start).estimates))]
+    separate = sum(alone[member.orbit][0].cost for member in places_of.members)
+    most = float("inf") if saving is None else (1 - saving) * separate
+    variants = []
+    for start in dict.fromkeys(starts):
+        shared = ordered(bound, model, start).estimates[len(first) :]
+        if separate - (len(places_of.members) - 1) * sum(shared) <= most:
+            variants.append(_variant(bound, model, draft, places_of, start))
+    variants = [variant for variant in variants if variant.steps]
+    if not variants:
+        return None
+    best = min(variants, key=lambda variant: variant.cost)
+    if saving is not None and (best.cost > most or not _has_intersection(best)):
+        return None
+    chosen = [best]
+    if any(len(alone[member.orbit]) > 1 for member in places_of.members):
+        plan = best.drafts[0].plan
+        others = [one for one in variants if _begin_at_both_ends(one.drafts[0].plan, plan)]
+        chosen += [min(others, key=lambda one: one.cost)] if others else []
+    return _Group(places_of, chosen)
+
+
+def _variant(
+    bound: BoundPattern,
+    model: CostModel,
+    draft: _Drafter,
+    places_of: EquivalentPlaces,
+    start: tuple[int, ...],
+) -> _Variant:
+    """Return the plans that match the kept vertices in the order `start`, each as its own query vertices."""
+    drafts = []
+    for member in places_of.members:
+        orders = continued_orders(bound, model, tuple(member.moved[vertex] for vertex in start))
+        drafts.append(min((draft(order) for order in orders), key=lambda one: one.cost))
+    levels = min(len(start), *(one.plan.walked for one in drafts))
+    steps = tuple(
+        _shared_step([one.plan.shape.steps[level] for one in drafts])
+        for level in range(len(drafts[0].plan.place), levels)
+    )
+    saved = (len(drafts) - 1) * sum(drafts[0].costs[: len(steps)])
+    row_cost = sum(one.plan.row_cost for one in drafts) / len(drafts)
+    drafts = [one._replace(plan=replace(one.plan, row_cost=row_cost)) for one in drafts]
+    return _Variant(sum(one.cost for one in drafts) - saved, drafts, steps)
+
+
+def _has_cycle(bound: BoundPattern) -> bool:
+    """Whether the set of a level can be an intersection."""
+    return sum(map(len, bound.neighbors)) >= 2 * bound.size
+
+
+def _has_intersection(variant: _Variant) -> bool:
+    """Whether the set of a shared level is an intersection: taking a row again costs less than sharing it."""
+    steps = variant.drafts[0].plan.shape.steps[: len(variant.steps) + 2]
+    return any(len(step.sources) > 1 or step.reuse is not None for step in steps[2:])
+
+
+def _shared_step(steps: Sequence[StepShape]) -> SharedStep:
+    """Return what holds for a level in all plans; the vertices of all levels differ in each of them."""
+    after, before = (
+        frozenset.intersection(*(frozenset(getattr(step, name)) for step in steps))
+        for name in ("after", "before")
+    )
+    distinct = frozenset[int]().union(*(step.distinct for step in steps))
+    return SharedStep(*(tuple(sorted(levels)) for levels in (after, before, distinct - after - before)))
+
+
+def _seen_from(orbit: PlaceOrbit, place: Place) -> PlaceOrbit:
+    """Return an orbit with automorphisms from another of its places."""
+    (u, v), images = orbit
+    turn = next(image for image in images if (image[u], image[v]) == place)
+    back = tuple(turn.index(vertex) for vertex in range(len(turn)))
+    seen = [tuple(image[vertex] for vertex in back) for image in images]
+    seen.sort(key=lambda image: image != tuple(range(len(turn))))
+    return place, seen
 
 
 def _with_images(
-    plan: DeltaPlan, images: Sequence[Permutation], multiplier: int, *, replaces_last: bool
+    plan: DeltaPlan,
+    images: Sequence[Permutation],
+    multiplier: int,
+    *,
+    replaces_last: bool,
+    shared: SharedLevels | None,
 ) -> DeltaPlan:
     """Return the plan for all places to which the automorphisms `images` map its place."""
     level_of = {vertex: level for level, vertex in enumerate(plan.order)}
@@ -201,40 +394,8 @@ def _with_images(
         multiplier,
         plan.row_cost,
         replaces_last,
+        shared,
     )
-
-
-def places(bound: BoundPattern) -> list[Place]:
-    """Return the places of an edge of the graph, from its source to its target."""
-    found: dict[Place, None] = {}
-    for edge in bound.edges:
-        found[edge.source, edge.target] = None
-        if edge.either:
-            found[edge.target, edge.source] = None
-    return list(found)
-
-
-def _orbits(
-    all_places: Sequence[Place], generators: Iterable[Permutation], size: int
-) -> list[tuple[Place, list[Permutation]]]:
-    """Return one place of each orbit, with an automorphism to each place of the orbit, the identity first."""
-    remaining = dict.fromkeys(all_places)
-    orbits = []
-    while remaining:
-        first = next(iter(remaining))
-        reached = {first: tuple(range(size))}
-        frontier = [first]
-        while frontier:
-            u, v = frontier.pop()
-            for generator in generators:
-                image = generator[u], generator[v]
-                if image not in reached:
-                    reached[image] = tuple(generator[w] for w in reached[u, v])
-                    frontier.append(image)
-        for place in reached:
-            del remaining[place]
-        orbits.append((first, list(reached.values())))
-    return orbits
 
 
 def _draft(
@@ -281,7 +442,8 @@ def _draft(
         multiplier=1,
         row_cost=sum(costs[2:]) / estimates[2] if walked > len(place) and estimates[2] else 0.0,
     )
-    return sum(costs), plan, group.order
+    beyond = tuple(costs[len(place) :])
+    return _Draft(sum(beyond), plan, group.order, beyond)
 
 
 def _closes_at_end(shape: PlanShape) -> bool:
@@ -324,7 +486,7 @@ def _one_of_each_orbit(
 ) -> tuple[DeltaPlan, ...]:
     """Return the plans of one place of each orbit; together they find every occurrence once."""
     size = len(group.base)
-    firsts = {place for place, _ in _orbits(all_places, group.generators, size)}
+    firsts = {place for place, _ in orbits_of(all_places, group.generators, size)}
     return tuple(plan for plan in plans if plan.place in firsts)
 
 

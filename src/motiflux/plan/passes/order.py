@@ -117,6 +117,10 @@ class _PartialOrder:
             )
         )
 
+    def reaches(self, vertices: frozenset[int]) -> bool:
+        """Return whether one of `vertices` can be appended."""
+        return not self._reachable.isdisjoint(vertices)
+
     def place_first(self) -> None:
         """Append the reachable vertex that the pattern lists first."""
         self.place(min(self._reachable))
@@ -183,6 +187,40 @@ def rooted_orders(
             growing.place_cheapest(next_of)
         while len(growing.order) < pattern.size:
             growing.place_cheapest(pattern.neighbors[growing.order[-1]] if first is None else first)
+        orders.append(Order(tuple(growing.order), tuple(growing.sizes)))
+    return list({order.vertices: order for order in orders}.values())
+
+
+def orders_within(
+    pattern: BoundPattern,
+    model: CostModel,
+    roots: tuple[int, ...],
+    kept: frozenset[int],
+    next_of: frozenset[int] = frozenset(),
+) -> list[tuple[int, ...]]:
+    """Return orders of the connected vertices `kept` that begin with `roots`, as `rooted_orders` does."""
+    orders: dict[tuple[int, ...], None] = {}
+    for first in (kept, kept & model.connected_cover):
+        growing = _PartialOrder(pattern, model)
+        for root in roots:
+            growing.place(root)
+        if next_of:
+            growing.place_cheapest(next_of)
+        while len(growing.order) < len(kept):
+            growing.place_cheapest(first if growing.reaches(first) else kept)
+        orders[tuple(growing.order)] = None
+    return list(orders)
+
+
+def continued_orders(pattern: BoundPattern, model: CostModel, start: tuple[int, ...]) -> list[Order]:
+    """Return orders of the whole pattern that begin with the order `start`."""
+    orders = []
+    for first in (frozenset[int](), model.connected_cover):
+        growing = _PartialOrder(pattern, model)
+        for vertex in start:
+            growing.place(vertex)
+        while len(growing.order) < pattern.size:
+            growing.place_cheapest(first)
         orders.append(Order(tuple(growing.order), tuple(growing.sizes)))
     return list({order.vertices: order for order in orders}.values())
 

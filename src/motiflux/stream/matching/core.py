@@ -15,7 +15,7 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
-from motiflux.plan.passes.delta import Transversal
+from motiflux.plan.passes.delta import DeltaPlan, Transversal
 from motiflux.request.engine import Ran
 from motiflux.stream.matching.auto import AutoMatching, auto_matching
 from motiflux.stream.matching.engine import HOST, Placement
@@ -45,6 +45,8 @@ class Watched:
         Candidates that its plans are expected to visit, for each vertex of the row they begin with.
     planned_for
         The engine that its plans there are for; None: it is not known, after an interrupt.
+    plans
+        Its searches.
     """
 
     slot: int
@@ -53,6 +55,7 @@ class Watched:
     canonical: tuple[Transversal, ...]
     row_cost: float = 0.0
     planned_for: str | None = None
+    plans: tuple[DeltaPlan, ...] = ()
 
 
 class Call:

@@ -12,6 +12,7 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundEdge, BoundPattern, bound_edge
+from motiflux.plan.ir import SharedLevels
 from motiflux.plan.passes.delta import DeltaPlan, Transversal
 from motiflux.plan.shape import Tail
 from motiflux.stream.matching.names import GrowingLabels, label_codes
@@ -130,6 +131,7 @@ class PlanWriter:
             plan.multiplier,
             (plan.row_cost, plan.replaces_last),
             [(point, [(image, list(moves)) for image, moves in images]) for point, images in canonical],
+            _shared(plan.shared),
         )
 
     def _relation(self, labels: tuple[int, ...] | None, way: int) -> int:
@@ -169,6 +171,13 @@ class PlanWriter:
         way = _WAYS[key.direction]
         relation = self._relation(key.edge_labels, way)
         return way, self._monitor.target(relation, key.target_labels), relation
+
+
+def _shared(shared: SharedLevels | None) -> tuple[int, list[tuple[int, int, int]]] | None:
+    if shared is None:
+        return None
+    steps = [(_bits(step.after), _bits(step.before), _bits(step.distinct)) for step in shared.steps]
+    return shared.group, steps
 
 
 def _tail(tail: Tail | None, levels: int) -> tuple[int, list[tuple[list[int], list[int], list[int]]]]:

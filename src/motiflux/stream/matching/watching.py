@@ -164,10 +164,12 @@ class Watching(Core):
             mixed_tails=engine is None,
             either_end=engine is None,
             reuse=self._options.switches["reuse"] == "on",
+            coalesce=self._options.switches["coalesce"] if engine is None else "off",
+            remove=self._options.switches["coalesce_without"],
         )
         # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
         key = ("delta plans", pattern, watched.writer.bound, *make.keywords.items())
-        plans = self._base.memo.get(key, make)
+        watched.plans = plans = self._base.memo.get(key, make)
         cost = sum(plan.row_cost for plan in plans if not plan.replaces_last)
         return [watched.writer.write(plan, watched.canonical) for plan in plans], cost
 
