@@ -194,6 +194,7 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
             {
                 "put_off": str(random.choice(["on", "on", "off"])),
                 "at_once": str(random.choice(["auto", "on", "off"])),
+                "quotients": str(random.choice(["auto", "on", "off"])),
             }
         ),
     }

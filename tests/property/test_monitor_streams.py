@@ -47,7 +47,7 @@ def streams(draw: st.DrawFn) -> Stream:
 def ways(draw: st.DrawFn) -> dict[str, Any]:
     """Draw how a monitor works."""
     switches = {name: draw(st.sampled_from(("on", "off"))) for name in ("put_off", "orbits", "tail", "reuse")}
-    switches["at_once"] = draw(st.sampled_from(("auto", "on", "off")))
+    switches |= {name: draw(st.sampled_from(("auto", "on", "off"))) for name in ("at_once", "quotients")}
     return {"threads": draw(st.sampled_from((1, 2))), "tuning": private_tuning(switches)}
 
 

@@ -112,6 +112,13 @@ PRIVATE = by_name(
         "Monitor: updates that concern no pattern. on: write them together, row by row; off: write each one "
         "in its turn",
     ),
+    TuningOption(
+        "quotients",
+        ("auto", "on", "off"),
+        "auto",
+        "Monitor, counting: sum over the quotients of patterns of up to 5 vertices instead of searching. auto: "
+        "if several patterns share what this needs; on: where possible; off: never",
+    ),
 )
 """The private switches by name."""
 
@@ -139,6 +146,7 @@ REMOVED = MappingProxyType(
         "images": "images under automorphisms are always written where a listing can do so",
         "at_once": "updates are always matched at the same time if each takes long enough",
         "put_off": "updates that concern no pattern are always written together",
+        "quotients": "matches are always counted as sums if several patterns share what this needs",
     }
 )
 """The fixed behaviour, or the public alternative, for each switch that users cannot set, by name."""

@@ -61,6 +61,9 @@ class DeltaPlan:
         The expected cost of the search per vertex of the row that level 2 is taken from.
     replaces_last
         Whether it is an alternative to the plan before it, which has the same place.
+    symmetries
+        The number of automorphisms that fix the place, of whose matches the search finds one, if the matches
+        may be counted as sums over quotients (`csrc/dynamic/quotients.hpp`); else 0.
     """
 
     place: Place
@@ -74,6 +77,7 @@ class DeltaPlan:
     multiplier: int
     row_cost: float = 0.0
     replaces_last: bool = False
+    symmetries: int = 0
 
 
 def delta_plans(
@@ -89,6 +93,7 @@ def delta_plans(
     mixed_tails: bool = True,
     reuse: bool = True,
     either_end: bool = True,
+    quotients: bool = True,
 ) -> tuple[DeltaPlan, ...]:
     """Return the searches that together find every match that a changed edge adds or removes.
 
@@ -109,6 +114,8 @@ def delta_plans(
         Whether levels whose vertices might coincide are counted so although their sets differ.
     either_end
         Whether a place may have a second plan, which begins at the other end (counting only).
+    quotients
+        Whether matches may be counted as sums over quotients of the pattern (counting only).
     """
     injective = semantics is Semantics.ISOMORPHISM and not bound.may_coincide
     group = automorphisms(pattern, directed=bound.directed)
@@ -143,7 +150,8 @@ def delta_plans(
             taken, multiplier = images, len(images) * (stabilizer if breaking else 1)
             if once_each:
                 taken, multiplier = images[:1], 1
-            plans.append(_with_images(plan, taken, multiplier, replaces_last=at > 0))
+            symmetries = (stabilizer if breaking else 1) if counting and injective and quotients else 0
+            plans.append(_with_images(plan, taken, multiplier, replaces_last=at > 0, symmetries=symmetries))
     if not exchange and once_each and injective:
         return _one_of_each_orbit(plans, places(bound), group)
     return tuple(plans)
@@ -184,7 +192,12 @@ def _from_other_end(drafts: Iterable[_Draft], best: DeltaPlan) -> list[_Draft]:
 
 
 def _with_images(
-    plan: DeltaPlan, images: Sequence[Permutation], multiplier: int, *, replaces_last: bool
+    plan: DeltaPlan,
+    images: Sequence[Permutation],
+    multiplier: int,
+    *,
+    replaces_last: bool,
+    symmetries: int,
 ) -> DeltaPlan:
     """Return the plan for all places to which the automorphisms `images` map its place."""
     level_of = {vertex: level for level, vertex in enumerate(plan.order)}
@@ -201,6 +214,7 @@ def _with_images(
         multiplier,
         plan.row_cost,
         replaces_last,
+        symmetries,
     )
 
 

@@ -282,6 +282,7 @@ class Core:
             mixed_tails=self._engine is None,
             either_end=self._engine is None,
             reuse=self._options.switches["reuse"] == "on",
+            quotients=self._options.switches["quotients"] != "off",
         )
         # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
         plans = self._base.memo.get(("delta plans", added, bound, *make.keywords.items()), make)
@@ -291,7 +292,8 @@ class Core:
         taken = {watched.slot for watched in self._watched.values()}
         slot = next(number for number in range(len(taken) + 1) if number not in taken)
         native.drop_pattern(slot)  # an interrupted call may have left a pattern there
-        writer = PlanWriter(native, added, bound)
+        always_sums = self._options.switches["quotients"] == "on"
+        writer = PlanWriter(native, added, bound, always_sums=always_sums)
         try:
             writer.find_vertices(self._numbering.vertex_of)
             native.add_pattern(slot, [writer.write(plan, canonical) for plan in plans], listed)
