@@ -3,7 +3,7 @@
 // An injective map is a homomorphism that maps no two vertices to one. By inclusion and exclusion, their
 // number is a sum over the partitions of the pattern's vertices: plus or minus the number of homomorphisms of
 // the pattern with each part merged into one vertex, its quotient (Curticapean, Dell and Marx, "Homomorphisms
-// are a good basis for counting small subgraphs", section 1). With the pair of a changed edge matched, what
+// are a good basis for counting small subgraphs"). With the pair of a changed edge matched, what
 // is left of a quotient falls apart, and the numbers of its parts multiply:
 //
 //     u --- v          5-cycle = homomorphisms of the cycle
@@ -13,7 +13,7 @@
 //        z
 //
 // The parts do not depend on which vertices must differ, so few different ones occur: 39 plans of 50 patterns
-// over three labels had 149 parts, of which 55 were different. Each is counted once for an update, from the
+// over three labels had 142 parts, of which 55 were different. Each is counted once for an update, from the
 // neighbours of the two ends (dynamic/quotient_sums.hpp).
 #pragma once
 

@@ -116,8 +116,8 @@ PRIVATE = by_name(
         "quotients",
         ("auto", "on", "off"),
         "auto",
-        "Monitor, counting: sum over the quotients of patterns of up to 5 vertices instead of searching. auto: "
-        "if several patterns share what this needs; on: where possible; off: never",
+        "Monitor, counting: sum over the quotients of patterns of up to 5 vertices instead of searching. "
+        "auto: if several patterns share what this needs; on: where possible; off: never",
     ),
 )
 """The private switches by name."""
