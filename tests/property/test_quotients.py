@@ -107,6 +107,20 @@ def test_sums_without_a_table_are_what_searches_find() -> None:
     assert sums[0][0] > 0
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_call_whose_time_is_up_while_summing_changes_nothing(threads: int) -> None:
+    size = 300
+    graph = mf.Graph.from_edges([(u, v) for v in range(size) for u in range(v)])
+    tuning = private_tuning({"quotients": "on", "at_once": "on"})
+    updates = [("-", u, v) for v in range(size) for u in range(v)]
+    with mf.Monitor(graph, "(a)--(b)--(c)--(d)--(e)--(a)", threads=threads, tuning=tuning) as monitor:
+        delta = monitor.apply(updates, timeout=0.05)
+        assert (delta.complete, delta.updates, delta[0].negative) == (False, 0, 0)
+        assert monitor.snapshot().num_edges == graph.num_edges
+        # The edge has 10 places, and the other three vertices are any others.
+        assert monitor.apply(updates[:1])[0].negative == 10 * (size - 2) * (size - 3) * (size - 4)
+
+
 def test_an_end_may_have_rows_of_many_edge_labels() -> None:
     kinds = 40
     edges = [(0, 1, 0), *((vertex, 2 + kind % 4, kind) for kind in range(kinds) for vertex in (0, 1))]
