@@ -1,4 +1,4 @@
-#include "dynamic/quotient_sums.hpp"
+#include "dynamic/local_vertices.hpp"
 
 #include <utility>
 
