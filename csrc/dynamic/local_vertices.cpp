@@ -1,5 +1,7 @@
 #include "dynamic/local_vertices.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace motiflux::dynamic {

@@ -1,8 +1,6 @@
 // Vertices around a changed edge: lists of them, and numbers for some.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "check.hpp"
+#include "dynamic/local_vertices.hpp"
 #include "dynamic/monitor.hpp"
-#include "dynamic/quotient_sums.hpp"
 
 namespace {
 
