@@ -48,10 +48,11 @@ using PyComponent = std::tuple<Levels, Levels, Levels>;  // levels, sets, chains
 using PyTail = std::tuple<int, std::vector<PyComponent>>;
 using PyImage = std::tuple<std::uint8_t, std::vector<std::uint8_t>>;           // vertex, moves
 using PyOrbit = std::tuple<std::uint8_t, std::vector<PyImage>>;                // point, images
+using PyChoice = std::tuple<double, bool, std::uint64_t, bool>;  // row cost, replaces, symmetries, sums
 using PySharedStep = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // after, before, distinct
 using PyShared = std::optional<std::tuple<std::uint32_t, std::vector<PySharedStep>>>;  // group, from level 2
 using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>, PyTail,
-                          std::vector<std::vector<std::uint8_t>>, std::uint64_t, std::tuple<double, bool>,
+                          std::vector<std::vector<std::uint8_t>>, std::uint64_t, PyChoice,
                           std::vector<PyOrbit>, PyShared>;
 
 // Updates that a thread reads at a time.
@@ -130,7 +131,7 @@ Plan plan_of(const PyPlan& given) {
   }
   plan.images = images;
   plan.multiplier = multiplier;
-  std::tie(plan.row_cost, plan.replaces_last) = choice;
+  std::tie(plan.row_cost, plan.replaces_last, plan.symmetries, plan.always_sums) = choice;
   for (const auto& [point, reached] : orbits) {
     require(point < levels && !reached.empty(), "an orbit names an unknown query vertex");
     dynamic::Orbit orbit{point, {}};

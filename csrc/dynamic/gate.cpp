@@ -91,8 +91,39 @@ class Arranging {
   std::span<const Plan> plans_;
 };
 
+// Finds the plans whose matches are counted as sums, if there are enough.
+void add_quotients(Forest& forest, const Gate& gate, std::span<const Plan> plans,
+                   const std::vector<bool>& listed, const Graph& graph) {
+  const auto may_be_summed = [&](std::uint32_t number) {
+    const Plan& plan = plans[number];
+    return !listed[plan.pattern] && !plan.replaces_last && Quotients::may_have(plan);
+  };
+  const auto always = [&](std::uint32_t number) { return plans[number].always_sums; };
+  if (std::ranges::count_if(forest.plans, may_be_summed) < kFewestSums &&
+      std::ranges::none_of(forest.plans, always))
+    return;
+  Quotients quotients(graph.relations(), graph.directed(), gate.first, gate.second, gate.edge);
+  const auto bit_of = [&](std::uint32_t plan) {
+    const auto at = std::ranges::find(forest.plans, plan);
+    return at == forest.plans.end() ? PlanBits{0} : PlanBits{1} << (at - forest.plans.begin());
+  };
+  for (const std::uint32_t number : forest.plans) {
+    const Plan& plan = plans[number];
+    // Of two plans for a place, both must be in this forest.
+    const PlanBits other = plan.is_replaced ? bit_of(number + 1) : 0;
+    if (!may_be_summed(number) || (plan.is_replaced && other == 0)) {
+      quotients.skip();
+    } else if (quotients.add(plan)) {
+      forest.summed |= bit_of(number);
+      forest.spared |= other;
+      forest.always_sums |= plan.always_sums;
+    }
+  }
+  if (forest.summed != 0) forest.quotients.emplace(std::move(quotients));
+}
+
 Forest forest_of(std::uint32_t first, std::span<const Member> members, std::span<const Plan> plans,
-                 const std::vector<bool>& listed, const Relations& relations) {
+                 const std::vector<bool>& listed, const Gate& gate, const Graph& graph) {
   Forest forest;
   forest.first = first;
   for (const Member& member : members) {
@@ -102,11 +133,12 @@ Forest forest_of(std::uint32_t first, std::span<const Member> members, std::span
     if (listed[plan.pattern]) forest.listed |= bit;
     if (plan.is_replaced || plan.replaces_last) forest.paired |= bit;
     if (plan.steps[0].allowed != kNone || plan.steps[1].allowed != kNone || plan.pair.size() != 1 ||
-        !relations.one_witness(plan.pair[0].relation))
+        !graph.relations().one_witness(plan.pair[0].relation))
       forest.checked |= bit;
     for (std::size_t end : {0, 1}) forest.ends[end].add(plan.needs[end], bit);
   }
   Arranging(forest, members, plans).add(1, 0, members.size());
+  add_quotients(forest, gate, plans, listed, graph);
   return forest;
 }
 
@@ -123,8 +155,7 @@ void Required::add(const Needs& needs, PlanBits plan) {
   parts_.push_back({needs, plan});
 }
 
-void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& listed,
-             const Relations& relations) {
+void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& listed, const Graph& graph) {
   std::vector<Member> members;
   std::map<std::uint32_t, std::size_t> places;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> place_of_group;
@@ -148,8 +179,8 @@ void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& l
     while (last < members.size() && last - first < kMostPlans && members[last].place == members[first].place)
       ++last;
     gate.forests.push_back(forest_of(static_cast<std::uint32_t>(first),
-                                     std::span(members).subspan(first, last - first), plans, listed,
-                                     relations));
+                                     std::span(members).subspan(first, last - first), plans, listed, gate,
+                                     graph));
   }
 }
 

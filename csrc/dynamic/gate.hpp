@@ -17,17 +17,22 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "dynamic/graph.hpp"
 #include "dynamic/plan.hpp"
-#include "dynamic/relations.hpp"
+#include "dynamic/quotients.hpp"
 
 namespace motiflux::dynamic {
 
 // Plans of a forest.
 using PlanBits = std::uint64_t;
 inline constexpr std::size_t kMostPlans = 64;
+
+// Fewer plans of one forest are not counted as sums: they share too little.
+inline constexpr int kFewestSums = 6;
 
 template <class Visit>
 void for_each_plan(PlanBits plans, Visit&& visit) {
@@ -81,8 +86,12 @@ struct Forest {
   PlanBits listed = 0;
   PlanBits checked = 0;  // whose pair must be looked at (Matcher::fits)
   PlanBits paired = 0;   // for whose place there are two plans, one of which is taken for each update
+  PlanBits summed = 0;   // whose matches `quotients` can count, one for each place
+  PlanBits spared = 0;   // the other plans for these places
+  bool always_sums = false;
   std::array<Required, 2> ends;
   std::vector<Branch> branches;  // the first is level 1
+  std::optional<Quotients> quotients;
 
   // The branch of level 2 that has all these plans; 0 if there is none.
   std::size_t branch_of(PlanBits some) const {
@@ -97,12 +106,12 @@ struct Forest {
 };
 
 struct Gate {
+  Label first = 0, second = 0, edge = 0;  // the labels of the ends and of the edge
   std::vector<std::uint32_t> plans;
   std::vector<Forest> forests;
 };
 
 // Arranges the plans of a gate. `listed`: by pattern.
-void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& listed,
-             const Relations& relations);
+void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& listed, const Graph& graph);
 
 }  // namespace motiflux::dynamic

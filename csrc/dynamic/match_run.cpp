@@ -150,18 +150,21 @@ void Monitor::match_task(const Edge& edge, Moment number, Matcher<View>& matcher
   Share& share = worker.share;
   matcher.begin(view, edge, plans_);
   for (const Forest& forest : gated_[run_gates_[number]].forests) {
-    PlanBits plans = chosen(forest, matcher.concerned(forest, forest.all()), edge);
+    const auto [summed, rest] = matcher.divide(forest, matcher.concerned(forest, forest.all()));
+    PlanBits searched = chosen(forest, rest, edge);
     if (workers_.size() > 1)
-      for_each_plan(plans, [&](std::size_t one) {
-        if ((plans >> one & 1) == 0 || !may_be_long(plans_[forest.plans[one]], edge)) return;
-        const PlanBits together = put_off_with(forest, plans, one);
+      for_each_plan(searched, [&](std::size_t one) {
+        if ((searched >> one & 1) == 0 || !may_be_long(plans_[forest.plans[one]], edge)) return;
+        const PlanBits together = put_off_with(forest, searched, one);
         share.put_off.push_back(
             {number, forest.first + static_cast<std::uint32_t>(std::countr_zero(together)), together});
-        plans &= ~together;
+        searched &= ~together;
       });
+    const PlanBits plans = summed | searched;
     if (plans == 0) continue;
     AtOnceFound found(plans_, forest, number, share, plans);
-    matcher.match(forest, plans, found);
+    if constexpr (!View::kHoles) matcher.sum(summed, found);
+    matcher.match(forest, searched, found);
     found.finish();
   }
 }

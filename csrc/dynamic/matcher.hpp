@@ -13,6 +13,7 @@
 #include "dynamic/graph.hpp"
 #include "dynamic/memory.hpp"
 #include "dynamic/plan.hpp"
+#include "dynamic/quotient_sums.hpp"
 #include "sets/intersect.hpp"
 
 namespace motiflux::dynamic {
@@ -93,7 +94,19 @@ class Matcher {
   // block of them; it may take the rows away.
   template <class Found>
   void match(const Forest& forest, PlanBits among, Found& found) {
-    walk(forest, 0, among, found);
+    if (among != 0) walk(forest, 0, among, found);
+  }
+
+  // The plans to count by sum(), and those to search for, of `among`: the plans of the forest that may have
+  // matches. Those that another one makes needless are in neither.
+  struct Division {
+    PlanBits summed, searched;
+  };
+  Division divide(const Forest& forest, PlanBits among);
+  template <class Found>
+  void sum(PlanBits among, Found& found) {
+    const auto spend = [&](std::size_t work) { this->spend(work); };
+    for_each_plan(among, [&](std::size_t number) { found.count(number, sums_.count(number, spend)); });
   }
 
   // A search in parts, after begin(): open() returns the number of candidates of level 2, which is not in a
@@ -130,6 +143,8 @@ class Matcher {
   static constexpr std::size_t kManyCandidates = 4;
   // Rows with greater numbers than this many bits hold are not marked.
   static constexpr int kMarkBits = 20;
+  // Plans are not counted as sums if the ends have more neighbours for each.
+  static constexpr std::size_t kMostSummed = 512;
   using Buffers = std::array<std::vector<Vertex>, view::kMaxLevels>;
 
   // The candidates of a level, as the levels that they depend on are matched.
@@ -141,6 +156,7 @@ class Matcher {
   };
 
   bool changes() const;
+  bool pays_to_sum(const Forest& forest, PlanBits among);
   template <class Found>
   void walk(const Forest& forest, std::size_t at, PlanBits plans, Found& found);
   template <class Found>
@@ -246,6 +262,7 @@ class Matcher {
   std::array<std::vector<Vertex>, std::size_t{1} << search::kMostTailSets> intersections_;
   std::vector<Vertex> last_, moved_;
   sets::Policy policy_;
+  QuotientSums<View> sums_;
 };
 
 }  // namespace motiflux::dynamic

@@ -61,6 +61,23 @@ bool Matcher<View>::fits(const Plan& plan) {
          has_label_and_place(0) && has_label_and_place(1) && changes();
 }
 
+template <class View>
+auto Matcher<View>::divide(const Forest& forest, PlanBits among) -> Division {
+  if constexpr (!View::kHoles)
+    if (pays_to_sum(forest, among & forest.summed))
+      return {among & forest.summed, among & ~(forest.summed | forest.spared)};
+  return {0, among};
+}
+
+// Prepares the sums of `among`, if there are any and they are likely to take less time than searches.
+template <class View>
+bool Matcher<View>::pays_to_sum(const Forest& forest, PlanBits among) {
+  const int size = std::popcount(among);
+  if (size == 0 || (size < kFewestSums && !forest.always_sums)) return false;
+  const std::size_t most = forest.always_sums ? SIZE_MAX : static_cast<std::size_t>(size) * kMostSummed;
+  return sums_.begin(*forest.quotients, *view_, value_[0], value_[1], most);
+}
+
 // Searches for the matches of `plans` with the vertices chosen up to the level of a branch.
 template <class View>
 template <class Found>

@@ -138,7 +138,7 @@ void Monitor::prepare_plans() {
   naming_.name(plans_);
   memory_.forget();
   for (Worker& worker : workers_) worker.memory.forget();
-  for (Gate& gate : gated_) arrange(gate, plans_, listed_, graph_.relations());
+  for (Gate& gate : gated_) arrange(gate, plans_, listed_, graph_);
   classes_seen_ = graph_.relations().classes().size();
 }
 
@@ -207,8 +207,8 @@ std::uint32_t Monitor::gate_for(Label first, Class to) {
       plans.push_back(number);
   }
   if (plans.empty()) return 0;
-  gated_.push_back({std::move(plans), {}});
-  arrange(gated_.back(), plans_, listed_, graph_.relations());
+  gated_.push_back({first, second, edge, std::move(plans), {}});
+  arrange(gated_.back(), plans_, listed_, graph_);
   return static_cast<std::uint32_t>(gated_.size() - 1);
 }
 
@@ -244,10 +244,12 @@ void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass&
   pass.matcher.begin(view, edge, plans_);
   if (gate.plans.size() >= kManyPlans) pass.matcher.prefetch_around();
   for (const Forest& forest : gate.forests) {
-    const PlanBits plans = chosen(forest, pass.matcher.concerned(forest, forest.all()), edge);
+    const auto [summed, rest] = pass.matcher.divide(forest, pass.matcher.concerned(forest, forest.all()));
+    const PlanBits searched = chosen(forest, rest, edge), plans = summed | searched;
     if (plans == 0) continue;
     Sequential found{*this, forest, update, positive, pass, Matches(plans)};
-    pass.matcher.match(forest, plans, found);
+    pass.matcher.sum(summed, found);
+    pass.matcher.match(forest, searched, found);
     for_each_plan(plans, [&](std::size_t number) { found.finish(number); });
   }
 }

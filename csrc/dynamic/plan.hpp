@@ -122,6 +122,10 @@ struct Plan {
   // Every match found yields one match per image, which maps query vertex q to the vertex at level image[q].
   std::vector<std::vector<std::uint8_t>> images;
   std::uint64_t multiplier = 1;  // counting only
+  // The number of automorphisms that fix the pair, of whose matches the search finds one, if all vertices
+  // must differ; else 0.
+  std::uint64_t symmetries = 0;
+  bool always_sums = false;  // whether its matches are counted as sums even if few plans share these
   // Where paths join the ends of the pair, there are two plans for it, one after another: the first is
   // replaced by the second if that one's search is shorter for an update. `row_cost`: the expected cost of a
   // search per vertex of the row that level 2 is taken from.

@@ -39,6 +39,7 @@ NOT_DRAWN = {
     "gpma_leaf": "is about monitors",
     "gpma_index": "is about monitors",
     "gpma_groups": "is about monitors",
+    "quotients": "is about monitors",
 }
 """Switches that are left as they are, and why."""
 

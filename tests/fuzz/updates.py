@@ -201,6 +201,7 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                     name: str(random.choice({**TUNING, **PRIVATE}[name].values))
                     for name in ("container", "gpma_leaf", "gpma_index", "gpma_groups")
                 },
+                "quotients": str(random.choice(["auto", "on", "off"])),
             }
         ),
     }

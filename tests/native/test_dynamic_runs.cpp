@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <set>
 #include <tuple>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "dynamic/local_vertices.hpp"
 #include "dynamic/monitor.hpp"
 
 namespace {
@@ -156,13 +158,20 @@ std::vector<dynamic::Plan> plans_of(dynamic::Graph& graph, const Ring& ring, dyn
   return plans;
 }
 
-Found matched(int threads, const std::vector<Ring>& rings, dynamic::Label labels, bool batch, bool listed) {
+Found matched(int threads, const std::vector<Ring>& rings, dynamic::Label labels, bool batch, bool listed,
+              bool sums = false) {
   constexpr std::uint32_t kVertices = 90;
   dynamic::Monitor monitor(false, true);
   for (Vertex vertex = 0; vertex < kVertices; ++vertex) monitor.graph().add_vertex(vertex % (labels + 1));
   std::uint32_t number = 0;
-  for (const Ring& ring : rings)
-    monitor.add_pattern(number++, plans_of(monitor.graph(), ring, labels), listed);
+  for (const Ring& ring : rings) {
+    std::vector<dynamic::Plan> plans = plans_of(monitor.graph(), ring, labels);
+    for (dynamic::Plan& plan : plans) {
+      plan.symmetries = sums ? 1 : 0;
+      plan.always_sums = sums;
+    }
+    monitor.add_pattern(number++, std::move(plans), listed);
+  }
   std::mt19937 draw(3);
   Found found;
   Always watch;
@@ -181,20 +190,76 @@ Found matched(int threads, const std::vector<Ring>& rings, dynamic::Label labels
   return found;
 }
 
+void check_equal(const Found& one, const Found& other) {
+  CHECK(one.patterns.size() == other.patterns.size());
+  for (std::size_t number = 0; number < one.patterns.size(); ++number) {
+    const auto &a = one.patterns[number], &b = other.patterns[number];
+    CHECK(a.positive > 0 && a.negative > 0);
+    CHECK(a.positive == b.positive && a.negative == b.negative);
+    CHECK(a.runs == b.runs && std::ranges::equal(a.rows.all(), b.rows.all()));
+    CHECK(a.changes.size() == b.changes.size());
+    for (std::size_t at = 0; at < a.changes.size(); ++at)
+      CHECK(a.changes[at].update == b.changes[at].update && a.changes[at].matches == b.changes[at].matches);
+  }
+}
+
+const std::vector<Ring> kRings{{4, true}, {4, false}, {5, true}, {5, false}};
+
 void threads_find_what_one_finds(dynamic::Label labels, bool batch, bool listed) {
-  const std::vector<Ring> rings{{4, true}, {4, false}, {5, true}, {5, false}};
-  const Found alone = matched(1, rings, labels, batch, listed);
-  for (const int threads : {2, 4}) {
-    const Found together = matched(threads, rings, labels, batch, listed);
-    for (std::size_t number = 0; number < rings.size(); ++number) {
-      const auto &a = alone.patterns[number], &b = together.patterns[number];
-      CHECK(a.positive > 0 && a.negative > 0);
-      CHECK(a.positive == b.positive && a.negative == b.negative);
-      CHECK(a.runs == b.runs && std::ranges::equal(a.rows.all(), b.rows.all()));
-      CHECK(a.changes.size() == b.changes.size());
-      for (std::size_t at = 0; at < a.changes.size(); ++at)
-        CHECK(a.changes[at].update == b.changes[at].update && a.changes[at].matches == b.changes[at].matches);
+  const Found alone = matched(1, kRings, labels, batch, listed);
+  for (const int threads : {2, 4}) check_equal(alone, matched(threads, kRings, labels, batch, listed));
+}
+
+void sums_are_what_searches_find(dynamic::Label labels, bool batch) {
+  std::vector<Ring> rings = kRings;
+  rings.push_back({3, true});
+  const Found searched = matched(1, rings, labels, batch, false);
+  for (const int threads : {1, 3}) check_equal(searched, matched(threads, rings, labels, batch, false, true));
+}
+
+// Merged rows are ascending; a table has the numbers that were added, and counts.
+void tables_hold_what_was_added(unsigned seed) {
+  std::mt19937 draw(seed);
+  dynamic::LocalVertices local, scratch;
+  std::map<Vertex, std::uint64_t> flags;
+  std::map<Vertex, std::uint32_t> counts;
+  std::vector<std::vector<Vertex>> rows;
+  for (int row = 0; row < 5; ++row) {
+    std::set<Vertex> members;
+    for (std::size_t size = draw() % 300; members.size() < size;) members.insert(draw() % 500 * 64);
+    rows.emplace_back(members.begin(), members.end());
+    const motiflux::sets::Span span{rows.back().data(), rows.back().data() + rows.back().size()};
+    local.merge(span, std::uint64_t{1} << row, scratch);
+    for (const Vertex vertex : members) {
+      flags[vertex] |= std::uint64_t{1} << row;
+      ++counts[vertex];
     }
+  }
+  CHECK(local.size() == flags.size());
+  std::size_t at = 0;
+  for (const auto& [vertex, flag] : flags) {
+    CHECK(local.vertices[at] == vertex && local.flags[at] == flag);
+    ++at;
+  }
+  dynamic::VertexTable positions, counted;
+  for (int round = 0; round < 2; ++round) {
+    positions.start(local.size());
+    for (std::uint32_t place = 0; place < local.size(); ++place)
+      if (place % 2 == 0) positions.add(local.vertices[place], place);
+    std::vector<std::uint32_t> found(local.size());
+    const motiflux::sets::Span all{local.vertices.data(), local.vertices.data() + local.size()};
+    CHECK(positions.find(all, found.data()) == (local.size() + 1) / 2);
+    for (std::size_t number = 0; 2 * number < local.size(); ++number) CHECK(found[number] == 2 * number);
+    counted.start(5 * 300);
+    std::uint64_t sum = 0;
+    for (const auto& row : rows) {
+      counted.count({row.data(), row.data() + row.size()});
+      sum += row.size();
+    }
+    CHECK(counted.sum(all) == sum);
+    for (const auto& [vertex, count] : counts) CHECK(counted.sum({&vertex, &vertex + 1}) == count);
+    const Vertex absent = 7;
+    CHECK(counted.sum({&absent, &absent + 1}) == 0);
   }
 }
 
@@ -208,4 +273,7 @@ int main() {
     for (const bool batch : {false, true})
       for (const bool listed : {false, true})
         if (!listed || labels > 1) threads_find_what_one_finds(labels, batch, listed);
+  for (const dynamic::Label labels : {1u, 2u, 3u})
+    for (const bool batch : {false, true}) sums_are_what_searches_find(labels, batch);
+  for (const unsigned seed : {1u, 2u, 3u}) tables_hold_what_was_added(seed);
 }

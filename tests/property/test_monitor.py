@@ -162,7 +162,7 @@ def worlds(draw: st.DrawFn) -> tuple[strategies.Case, dict[str, Any]]:
         "tuning": private_tuning(
             {
                 name: draw(st.sampled_from(("on", "off")))
-                for name in ("orbits", "tail", "reuse", "at_once", "put_off", "coalesce")
+                for name in ("orbits", "tail", "reuse", "at_once", "put_off", "coalesce", "quotients")
             }
         ),
         "threads": draw(st.sampled_from((1, 3))),

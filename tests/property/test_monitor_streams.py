@@ -50,7 +50,7 @@ def ways(draw: st.DrawFn) -> dict[str, Any]:
         name: draw(st.sampled_from(("on", "off")))
         for name in ("put_off", "orbits", "tail", "reuse", "coalesce")
     }
-    switches["at_once"] = draw(st.sampled_from(("auto", "on", "off")))
+    switches |= {name: draw(st.sampled_from(("auto", "on", "off"))) for name in ("at_once", "quotients")}
     return {"threads": draw(st.sampled_from((1, 2))), "tuning": private_tuning(switches)}
 
 

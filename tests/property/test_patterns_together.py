@@ -40,6 +40,7 @@ def ways(draw: st.DrawFn) -> Given:
     """Draw how both monitors work; matching at once splits searches between threads."""
     switches = {name: draw(st.sampled_from(("on", "off"))) for name in ("orbits", "tail", "reuse")}
     switches["at_once"] = draw(st.sampled_from(("on", "off")))
+    switches["quotients"] = draw(st.sampled_from(("auto", "on", "off")))
     return {
         "mode": draw(st.sampled_from(("sequence", "batch"))),
         "threads": draw(st.sampled_from((1, 2))),

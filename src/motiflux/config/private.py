@@ -145,6 +145,13 @@ PRIVATE = by_name(
         "Monitor: vertices without which coalesce seeks equivalent query edges. leaves: those with one "
         "neighbour; any: any vertices",
     ),
+    TuningOption(
+        "quotients",
+        ("auto", "on", "off"),
+        "auto",
+        "Monitor, counting: sum over the quotients of patterns of up to 5 vertices instead of searching. "
+        "auto: if several patterns share what this needs; on: where possible; off: never",
+    ),
 )
 """The private switches by name."""
 
@@ -177,6 +184,7 @@ REMOVED = MappingProxyType(
         "coalesce_without": "equivalent query edges are sought without vertices that have one neighbour",
         "put_off": "updates that concern no pattern are always written together",
         "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",
+        "quotients": "matches are always counted as sums if several patterns share what this needs",
     }
 )
 """The fixed behaviour, or the public alternative, for each switch that users cannot set, by name."""

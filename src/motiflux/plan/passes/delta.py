@@ -74,6 +74,9 @@ class DeltaPlan:
         The expected cost of the search per vertex of the row that level 2 is taken from.
     replaces_last
         Whether it is an alternative to the plan before it, which has the same place.
+    symmetries
+        The number of automorphisms that fix the place, of whose matches the search finds one, if the matches
+        may be counted as sums over quotients (`csrc/dynamic/quotients.hpp`); else 0.
     shared
         The levels that it matches together with other plans; None if there are none.
     """
@@ -89,6 +92,7 @@ class DeltaPlan:
     multiplier: int
     row_cost: float = 0.0
     replaces_last: bool = False
+    symmetries: int = 0
     shared: SharedLevels | None = None
 
     @property
@@ -112,6 +116,7 @@ def delta_plans(
     either_end: bool = True,
     coalesce: str = "off",
     remove: str = "leaves",
+    quotients: bool = True,
 ) -> tuple[DeltaPlan, ...]:
     """Return the searches that together find every match that a changed edge adds or removes.
 
@@ -139,6 +144,8 @@ def delta_plans(
     remove
         The query vertices without which equivalent places are sought: ``"leaves"``, which have one neighbour,
         or ``"any"``.
+    quotients
+        Whether matches may be counted as sums over quotients of the pattern (counting only).
     """
     injective = semantics is Semantics.ISOMORPHISM and not bound.may_coincide
     group = automorphisms(pattern, directed=bound.directed)
@@ -182,7 +189,13 @@ def delta_plans(
             if once_each:
                 taken, multiplier = images[:1], 1
             together = shared[orbit][at] if orbit in shared else None
-            plans.append(_with_images(plan, taken, multiplier, replaces_last=at > 0, shared=together))
+            sums = counting and injective and quotients and together is None
+            symmetries = (stabilizer if breaking else 1) if sums else 0
+            plans.append(
+                _with_images(
+                    plan, taken, multiplier, replaces_last=at > 0, symmetries=symmetries, shared=together
+                )
+            )
     if not exchange and once_each and injective:
         return _one_of_each_orbit(plans, places(bound), group)
     return tuple(plans)
@@ -377,6 +390,7 @@ def _with_images(
     multiplier: int,
     *,
     replaces_last: bool,
+    symmetries: int,
     shared: SharedLevels | None,
 ) -> DeltaPlan:
     """Return the plan for all places to which the automorphisms `images` map its place."""
@@ -394,6 +408,7 @@ def _with_images(
         multiplier,
         plan.row_cost,
         replaces_last,
+        symmetries,
         shared,
     )
 

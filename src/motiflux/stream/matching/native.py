@@ -72,14 +72,14 @@ class PlanWriter:
         Which numbers relations, targets and lists of vertices.
     bound
         The pattern.
+    always_sums
+        Whether plans that can be are counted as sums even if few plans share these.
     """
 
     def __init__(
-        self,
-        monitor: _native.Monitor,
-        pattern: Pattern,
-        bound: BoundPattern,
+        self, monitor: _native.Monitor, pattern: Pattern, bound: BoundPattern, *, always_sums: bool = False
     ) -> None:
+        self._always_sums = always_sums
         self._monitor = monitor
         self._pattern = pattern
         self.bound = bound
@@ -129,7 +129,7 @@ class PlanWriter:
             _tail(plan.tail, len(plan.order)),
             [list(image) for image in plan.images],
             plan.multiplier,
-            (plan.row_cost, plan.replaces_last),
+            (plan.row_cost, plan.replaces_last, plan.symmetries, self._always_sums),
             [(point, [(image, list(moves)) for image, moves in images]) for point, images in canonical],
             _shared(plan.shared),
         )

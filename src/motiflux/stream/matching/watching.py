@@ -126,7 +126,8 @@ class Watching(Core):
         taken = {watched.slot for watched in self._watched.values()}
         slot = next(number for number in range(len(taken) + 1) if number not in taken)
         native.drop_pattern(slot)  # an interrupted call may have left a pattern there
-        writer = PlanWriter(native, added, bound)
+        always_sums = self._options.switches["quotients"] == "on"
+        writer = PlanWriter(native, added, bound, always_sums=always_sums)
         watched = Watched(slot, listed, writer, canonical)
         try:
             writer.find_vertices(self._numbering.vertex_of)
@@ -166,6 +167,7 @@ class Watching(Core):
             reuse=self._options.switches["reuse"] == "on",
             coalesce=self._options.switches["coalesce"] if engine is None else "off",
             remove=self._options.switches["coalesce_without"],
+            quotients=engine is None and self._options.switches["quotients"] != "off",
         )
         # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
         key = ("delta plans", pattern, watched.writer.bound, *make.keywords.items())
