@@ -3,6 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <nanobind/stl/tuple.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -29,6 +30,9 @@
 #include "common/free_gil.hpp"
 #include "dynamic/monitor.hpp"
 #include "dynamic/numbering.hpp"
+#include "feed/line_output.hpp"
+#include "feed/match_lines.hpp"
+#include "python_int.hpp"
 #include "text/updates.hpp"
 
 namespace motiflux {
@@ -137,9 +141,16 @@ class TurnWatch : public dynamic::Watch {
   Clock::time_point end_ = Clock::now() + kLongest;
 };
 
-// Applies batches of text of which Python need not know: they change no match. A batch that does is left
-// open, applied but still in the parser, until Python has delivered its matches and commits it, or takes it
-// back. A batch that needs anything else stays in the parser, and the graph is as before it.
+// Matches as lines, and where they go.
+struct Lines {
+  feed::LineFormat format;
+  feed::LineOutput output;
+};
+
+// Applies batches of text of which Python need not know: they change no match, or their matches are written
+// as lines. Any other batch with matches is left open, applied but still in the parser, until Python has
+// delivered its matches and commits it, or takes it back. A batch that needs anything else stays in the
+// parser, and the graph is as before it.
 class QuietFeed {
  public:
   // `words` are names that may mean that there is none: Python looks at them.
@@ -161,16 +172,21 @@ class QuietFeed {
   };
 
   // Goes on until a batch is not quiet, no text is left, or a turn is over. `partial`: batches may have fewer
-  // updates than `most`. `opens`: a batch with matches is left open, else it is undone. Text is read from
-  // `descriptor` if there is one. The parser, ids and monitor stay until an open batch is closed.
+  // updates than `most`. A batch with matches is written to `lines`, if these are given; else it is left open
+  // if `opens`, else undone. `first`: the number of the first update (in batch mode, batch) since take().
+  // Text is read from `descriptor` if there is one, for which it waits `wait` seconds, the first `spin` of
+  // them awake. The parser, ids and monitor stay until an open batch is closed.
   void run(text::UpdateParser& parser, PyVertexIds& ids, nb::handle monitor, std::size_t most, bool partial,
            Label unlabelled, bool zero, const std::optional<InputArray<std::int32_t>>& label_codes,
-           const Terms& terms, bool opens, int descriptor, double spin) {
+           const Terms& terms, bool opens, Lines* lines, std::int64_t first, int descriptor, double spin,
+           double wait) {
     require(!open_, "a batch is open");
     dynamic::Monitor& changing = native_monitor_of(monitor);
     const Known known{unlabelled, zero, label_codes};
     const std::chrono::microseconds spinning(static_cast<std::int64_t>(1e6 * spin));
+    const std::chrono::milliseconds waiting(std::llround(1e3 * wait));
     const Clock::time_point end = Clock::now() + kTurn;
+    first_ = first;
     const FreeGil free_gil;
     do {
       const bool full = parser.fill(most);
@@ -178,7 +194,7 @@ class QuietFeed {
       if (!full && !(partial && size > 0)) {
         if (descriptor < 0) return;
         write_while_idle(changing, descriptor, end);
-        if (!read_more(parser, descriptor, spinning)) return;
+        if (!read_more(parser, descriptor, spinning, waiting)) return;
         continue;
       }
       if (left_ > 0) {
@@ -186,19 +202,24 @@ class QuietFeed {
         return;
       }
       if (changing.may_write_put_off(size)) return;  // Python looks for signals meanwhile
-      if (!passes(parser, ids, changing, known, terms, opens)) return;
+      if (!passes(parser, ids, changing, known, terms, opens, lines)) return;
     } while (Clock::now() < end);
   }
 
   // (updates given, updates applied, batches, self-loops, no-ops, [no-ops of updates that were put off],
-  // [(step of latency, updates)], the greatest) since the last call.
+  // [(step of latency, updates)], the greatest, [matches of a pattern that appeared, vanished]) since the last
+  // call.
   nb::tuple take() {
     nb::list latencies;
     for (const auto& [step, updates] : latencies_) latencies.append(nb::make_tuple(step, updates));
     nb::list put_off;
     for (const auto& noops : put_off_) put_off.append(noops);
-    nb::tuple taken =
-        nb::make_tuple(given_, applied_, batches_, self_loops_, noops_, put_off, latencies, longest_latency_);
+    nb::list matches;
+    for (const auto& [positive, negative] : matches_)
+      matches.append(nb::make_tuple(to_python(Wide(positive)), to_python(Wide(negative))));
+    nb::tuple taken = nb::make_tuple(given_, applied_, batches_, self_loops_, noops_, put_off, latencies,
+                                     longest_latency_, matches);
+    matches_.clear();
     put_off_.clear();
     given_ = applied_ = batches_ = self_loops_ = noops_ = 0;
     latencies_.clear();
@@ -208,6 +229,11 @@ class QuietFeed {
   std::size_t batches() const { return batches_; }
 
   bool is_open() const { return open_.has_value(); }
+  // The number of the first update, or of the batch in batch mode, of the open batch.
+  std::int64_t first() const {
+    require(open_.has_value(), "no batch is open");
+    return first_of(open_->in_batches);
+  }
   // The matches of the open batch; once.
   nb::object found() {
     require(open_.has_value(), "no batch is open");
@@ -217,6 +243,7 @@ class QuietFeed {
   void commit() {
     require(open_.has_value(), "no batch is open");
     count(open_->parser->filled().size(), open_->updates, open_->self_loops, open_->noops, open_->put_off);
+    count_matches(open_->matches);
     note(open_->there - open_->start, open_->parser->filled().size());
     open_->parser->drop();
     open_.reset();
@@ -229,6 +256,7 @@ class QuietFeed {
 
  private:
   using PutOff = std::shared_ptr<dynamic::PutOffNoops>;
+  using Matches = std::vector<std::pair<Total, Total>>;  // of a pattern, appeared and vanished
 
   struct Open {
     text::UpdateParser* parser;
@@ -241,6 +269,7 @@ class QuietFeed {
     bool in_batches;
     std::size_t updates, self_loops, noops;
     PutOff put_off;
+    Matches matches;
   };
 
   static void undo(dynamic::Monitor& monitor, PyVertexIds& ids, std::size_t before) {
@@ -263,6 +292,17 @@ class QuietFeed {
     ++batches_;
   }
 
+  std::int64_t first_of(bool in_batches) const {
+    return first_ + static_cast<std::int64_t>(in_batches ? batches_ : given_);
+  }
+  void count_matches(const Matches& more) {
+    if (matches_.size() < more.size()) matches_.resize(more.size());
+    for (std::size_t pattern = 0; pattern < more.size(); ++pattern) {
+      matches_[pattern].first += more[pattern].first;
+      matches_[pattern].second += more[pattern].second;
+    }
+  }
+
   // Writes updates that were put off as long as there is nothing to read: else the stream would have to wait
   // some 30 ms when a quarter of a million have come.
   static void write_while_idle(dynamic::Monitor& monitor, int descriptor, Clock::time_point end) {
@@ -272,8 +312,9 @@ class QuietFeed {
     }
   }
 
-  bool read_more(text::UpdateParser& parser, int descriptor, std::chrono::microseconds spin) {
-    if (!comes(descriptor, spin, std::chrono::milliseconds(0))) return false;
+  bool read_more(text::UpdateParser& parser, int descriptor, std::chrono::microseconds spin,
+                 std::chrono::milliseconds wait) {
+    if (!comes(descriptor, spin, wait)) return false;
     buffer_.resize(kPipeBytes);
     const ssize_t size = read(descriptor, buffer_.data(), buffer_.size());
     if (size <= 0) return false;  // Python reads again, and finds the end or the error
@@ -303,9 +344,9 @@ class QuietFeed {
     });
   }
 
-  // Whether the batch was quiet; if not, it is open, or undone.
+  // Whether the batch is done, and the text may be read on; if not, it is open, or undone, or lines wait.
   bool passes(text::UpdateParser& parser, PyVertexIds& ids, dynamic::Monitor& monitor, const Known& known,
-              const Terms& terms, bool opens) {
+              const Terms& terms, bool opens, Lines* lines) {
     const Clock::time_point start = Clock::now();
     const text::UpdateBatch& batch = parser.filled();
     if (!is_plain(parser, ids, known)) return false;
@@ -327,9 +368,18 @@ class QuietFeed {
     } catch (const dynamic::Stopped&) {
       numbers.reset();
     }
-    const bool quiet = std::all_of(found.patterns.begin(), found.patterns.end(),
-                                   [](const auto& one) { return one.changes.empty(); });
-    if (!numbers || (!quiet && !opens)) {
+    const auto changes = [](const auto& one) { return !one.changes.empty(); };
+    const bool quiet = std::none_of(found.patterns.begin(), found.patterns.end(), changes);
+    bool good = numbers.has_value();
+    Matches matches;
+    if (good && !quiet) {
+      good = take_counts(found, matches);
+      if (good && lines != nullptr)
+        good = write(*lines, found, ids.ids, parser, *numbers, terms.how.batch);
+      else
+        good = good && opens;
+    }
+    if (!good) {
       // An error is raised where Python applies the batch.
       undo(monitor, ids, before);
       left_ = next_left_;
@@ -337,18 +387,41 @@ class QuietFeed {
       return false;
     }
     left_ = next_left_ = 0;
-    if (!quiet) {
+    if (!quiet && lines == nullptr) {
       Applied applied{updates_, std::move(numbers->origins)};
       const std::size_t noops = found.noops;
       const PutOff put_off = found.put_off;
       open_.emplace(Open{&parser, &ids, &monitor, before, start, start, std::move(found), std::move(applied),
-                         terms.how.batch, updates_.size(), numbers->self_loops, noops, put_off});
+                         terms.how.batch, updates_.size(), numbers->self_loops, noops, put_off,
+                         std::move(matches)});
       return false;
     }
     count(batch.size(), updates_.size(), numbers->self_loops, found.noops, found.put_off);
+    count_matches(matches);
+    if (!quiet && !lines->output.grows()) lines->output.print(text_);
     note(Clock::now() - start, batch.size());
     parser.drop();
+    return quiet || !lines->output.has_rest();
+  }
+
+  // The numbers of matches by pattern; false if sums of a run of batches might exceed 128 bits.
+  static bool take_counts(const dynamic::Found& found, Matches& matches) {
+    constexpr Total kMost = Total{1} << 96;
+    for (const dynamic::Found::OfPattern& one : found.patterns) {
+      if (one.positive > kMost || one.negative > kMost) return false;
+      matches.emplace_back(one.positive, one.negative);
+    }
     return true;
+  }
+
+  // Makes lines of matches, and appends them to a file that grows. False if either fails.
+  bool write(Lines& lines, const dynamic::Found& found, const dynamic::VertexIds& ids,
+             const text::UpdateParser& parser, const dynamic::Numbered& numbers, bool in_batches) {
+    const text::Dictionary* names = parser.form(0) == text::Form::kNames ? &parser.names(0) : nullptr;
+    text_.clear();
+    const feed::BatchFacts facts{parser.filled(), numbers.origins, names, first_of(in_batches), in_batches};
+    return feed::append_lines(lines.format, found, ids, facts, text_) &&
+           (!lines.output.grows() || lines.output.append(text_));
   }
 
   // Nothing if new vertices need more than a number.
@@ -392,6 +465,9 @@ class QuietFeed {
   std::size_t left_ = 0, next_left_ = 0;  // batches to be left to Python, now and after the next match
   std::size_t given_ = 0, applied_ = 0, batches_ = 0, self_loops_ = 0, noops_ = 0;
   std::vector<PutOff> put_off_;  // no-ops that are not known yet
+  Matches matches_;
+  std::int64_t first_ = 0;  // number of the first update, or batch, since take()
+  std::string text_;        // lines of a batch
   std::optional<Open> open_;
   std::map<long, std::size_t> latencies_;
   double longest_latency_ = 0;
@@ -427,12 +503,35 @@ nb::object plain_rows(nb::handle rows) {
 }  // namespace
 
 void bind_feed(nb::module_& module) {
+  // `patterns`: (number in the monitor, text before each vertex and after the last one).
+  using Pattern = std::tuple<std::size_t, std::vector<std::string>>;
+  nb::class_<Lines>(module, "Lines")
+      .def(
+          "__init__",
+          [](Lines* self, int descriptor, bool grows, std::tuple<std::string, std::string, std::string> around,
+             const std::string& separator, bool changes, std::vector<Pattern> patterns) {
+            feed::LineFormat format{std::get<0>(around), std::get<1>(around), std::get<2>(around),
+                                    separator.empty() ? '\0' : separator[0], changes, {}};
+            for (auto& [slot, parts] : patterns) {
+              require(!parts.empty(), "text after the last vertex expected");
+              format.patterns.push_back({slot, std::move(parts)});
+            }
+            new (self) Lines{std::move(format), {descriptor, grows}};
+          },
+          "descriptor"_a, "grows"_a, "around"_a, "separator"_a, "changes"_a, "patterns"_a)
+      .def("take_written", [](Lines& self) { return self.output.take_written(); })
+      .def("take_rest", [](Lines& self) {
+        const std::string rest = self.output.take_rest();
+        return nb::bytes(rest.data(), rest.size());
+      });
   nb::class_<QuietFeed>(module, "QuietFeed")
       .def(nb::init<std::vector<std::string>>(), "words"_a)
       .def("run", &QuietFeed::run, "parser"_a, "ids"_a, "monitor"_a, "most"_a, "partial"_a, "unlabelled"_a,
-           "zero"_a, "label_codes"_a.none(), "terms"_a, "opens"_a, "descriptor"_a, "spin"_a)
+           "zero"_a, "label_codes"_a.none(), "terms"_a, "opens"_a, "lines"_a.none(), "first"_a, "descriptor"_a,
+           "spin"_a, "wait"_a)
       .def("take", &QuietFeed::take)
       .def_prop_ro("is_open", &QuietFeed::is_open)
+      .def_prop_ro("first", &QuietFeed::first)
       .def("found", &QuietFeed::found)
       .def("commit", &QuietFeed::commit)
       .def("take_back", &QuietFeed::take_back)

@@ -634,6 +634,19 @@ class VertexIds:
     @property
     def kind(self) -> str | None: ...
 
+class Lines:
+    def __init__(
+        self,
+        descriptor: int,
+        grows: bool,
+        around: tuple[str, str, str],
+        separator: str,
+        changes: bool,
+        patterns: Sequence[tuple[int, Sequence[str]]],
+    ) -> None: ...
+    def take_written(self) -> int: ...
+    def take_rest(self) -> bytes: ...
+
 class QuietFeed:
     def __init__(self, words: Sequence[str]) -> None: ...
     def run(
@@ -648,15 +661,32 @@ class QuietFeed:
         label_codes: NDArray[np.int32] | None,
         terms: Terms,
         opens: bool,
+        lines: Lines | None,
+        first: int,
         descriptor: int,
         spin: float,
+        wait: float,
     ) -> None: ...
     @property
     def is_open(self) -> bool: ...
+    @property
+    def first(self) -> int: ...
     def found(self) -> Found: ...
     def commit(self) -> None: ...
     def take_back(self) -> None: ...
-    def take(self) -> tuple[int, int, int, int, int, list[PutOffNoops], list[tuple[int, int]], float]: ...
+    def take(
+        self,
+    ) -> tuple[
+        int,
+        int,
+        int,
+        int,
+        int,
+        list[PutOffNoops],
+        list[tuple[int, int]],
+        float,
+        list[tuple[int, int]],
+    ]: ...
     @property
     def batches(self) -> int: ...
 

@@ -148,9 +148,13 @@ class Changing(Core):
         return self._delta_of(self._changes(None), {"updates": 0, "complete": False}, seconds)
 
     def _changes(self, found: _native.Found | None) -> Changes:
+        return Changes(found, self._in_slots(), self._numbering.ids)
+
+    def _in_slots(self) -> list[tuple[Pattern, int, bool]]:
+        """Return the patterns, each with its native number, and whether its matches are given."""
         if self._slots is None:
             self._slots = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]
-        return Changes(found, self._slots, self._numbering.ids)
+        return self._slots
 
     def _applied(self, updates: Updates, give: Give | None, end: float | None) -> _Outcome:
         """Apply and match updates."""

@@ -52,11 +52,13 @@ class Delivery:
         self.there = 0.0
         """When the last batch's matches were there."""
 
-    def give_whole(self, found: _native.Found) -> None:
-        """Hand all matches of a batch to the sink, of which only the matches are wanted."""
+    def give_whole(self, found: _native.Found, first: int) -> None:
+        """Hand all matches of a batch to the sink, of which only the matches are wanted.
+
+        `first`: the number of its first update; in batch mode, of the batch.
+        """
         self.is_begun = True
         monitor = self._monitor
-        first = monitor.batches_applied if self._in_batches else monitor.updates_applied
         if self._sink.uninterrupted:
             self._shield.up()
         for pattern, watched in monitor._watched.items():
@@ -69,6 +71,11 @@ class Delivery:
                 self._sink.write(FoundMatches(pattern, number, signs, updates, None, ids))
         self._sink.flush()
         self._shield.up()
+
+    def listed(self) -> list[tuple[Pattern, int, int]]:
+        """Return the patterns whose matches are given, each with its numbers in the monitor and in the run."""
+        watched = self._monitor._watched.items()
+        return [(pattern, one.slot, self._numbers.of(pattern)) for pattern, one in watched if one.listed]
 
     def _number_patterns(self) -> None:
         for pattern in self._monitor.patterns:

@@ -218,12 +218,22 @@ class Sums:
             self._counts[number] = (positive + more, negative + less)
             self.matches += more + less
 
-    def add_quiet(self, feed: _native.QuietFeed, origin: str, write: Callable[[], None]) -> tuple[int, int]:
-        """Add the quiet batches since the last time; return the numbers of updates and of batches.
+    def add_quiet(
+        self,
+        feed: _native.QuietFeed,
+        origin: str,
+        write: Callable[[], None],
+        watched: Sequence[tuple[Pattern, int, bool]],
+    ) -> tuple[int, int, int]:
+        """Add the quiet batches since the last time; return the numbers of updates, batches and rows.
 
-        `write` writes the updates that were put off.
+        `write` writes the updates that were put off. `watched`: the patterns, with their numbers in `feed`, and
+        whether their matches are given.
         """
-        given, applied, batches, self_loops, noops, put_off, steps, most = feed.take()
+        given, applied, batches, self_loops, noops, put_off, steps, most, matches = feed.take()
+        counted = [(pattern, matches[slot], listed) for pattern, slot, listed in watched if slot < len(matches)]
+        self.add_matches([pattern for pattern, *_ in counted], [counts for _, counts, _ in counted])
+        rows = sum(sum(counts) for _, counts, listed in counted if listed)
         self.origin, self.unit = origin, "line"
         self._updates += applied
         self._noops.add(Noops(noops))
@@ -232,7 +242,7 @@ class Sums:
         self.self_loops += self_loops
         self.batches += batches
         self.latencies.add_steps(steps, most)
-        return given, batches
+        return given, batches, rows
 
     def totals(
         self, seconds: float, *, complete: bool, stopped_by: KeyboardInterrupt | None = None
