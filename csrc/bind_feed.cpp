@@ -283,7 +283,7 @@ class QuietFeed {
     applied_ += applied;
     self_loops_ += self_loops;
     noops_ += noops;
-    if (put_off != nullptr) put_off_.push_back(put_off);
+    if (put_off != nullptr && (put_off_.empty() || put_off_.back() != put_off)) put_off_.push_back(put_off);
     std::erase_if(put_off_, [&](const PutOff& one) {
       if (!one->known) return false;
       noops_ += one->count;
@@ -354,7 +354,7 @@ class QuietFeed {
     const std::size_t before = ids.ids.size();
     dynamic::Found found;
     std::optional<dynamic::Numbered> numbers;
-    monitor.begin();
+    monitor.begin(put_off_.empty() ? nullptr : put_off_.back());
     try {
       const IntegerSpan sources{batch.source}, targets{batch.target};
       if (parser.form(0) == text::Form::kNames) {

@@ -306,7 +306,7 @@ void Monitor::note_bulk() {
 }
 
 void Monitor::all_or_none(const std::function<void()>& work) {
-  begin();
+  begin(joined_);
   try {
     work();
   } catch (...) {

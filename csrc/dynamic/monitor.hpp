@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/column.hpp"
@@ -133,11 +134,13 @@ class Monitor {
   // The first update that would change nothing, or updates.size() if there is none; another copy of an edge
   // is no change.
   std::size_t first_noop(std::span<const Update> updates) const;
-  // undo() takes back the changes since begin(), once; the graph must not have been changed otherwise.
-  void begin() {
+  // undo() takes back the changes since begin(), once; the graph must not have been changed otherwise. The
+  // no-ops of `joined`, those put off by the call before, may count those of this call too.
+  void begin(std::shared_ptr<PutOffNoops> joined = nullptr) {
     done_.clear();
     done_before_.clear();
-    put_off_.begin();
+    put_off_.begin(joined);
+    joined_ = std::move(joined);
     edges_before_ = graph_.edges();
   }
   void take_back() { undo(); }
@@ -330,6 +333,7 @@ class Monitor {
   std::uint64_t edges_before_ = 0;
   Bulk bulk_{graph_, count_copies_};
   PutOff put_off_{graph_, count_copies_};
+  std::shared_ptr<PutOffNoops> joined_;  // of begin()
   Lifetimes lifetimes_{graph_};
   std::unique_ptr<RunMatcher> run_matcher_;
   // Of a run: the gate of each update, and the number of changes of the graph before it.
