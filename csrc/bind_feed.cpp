@@ -181,29 +181,36 @@ class QuietFeed {
            const Terms& terms, bool opens, Lines* lines, std::int64_t first, int descriptor, double spin,
            double wait) {
     require(!open_, "a batch is open");
-    dynamic::Monitor& changing = native_monitor_of(monitor);
-    const Known known{unlabelled, zero, label_codes};
     const std::chrono::microseconds spinning(static_cast<std::int64_t>(1e6 * spin));
     const std::chrono::milliseconds waiting(std::llround(1e3 * wait));
-    const Clock::time_point end = Clock::now() + kTurn;
+    turn_.emplace(Turn{&parser, &ids, &native_monitor_of(monitor), most, partial,
+                       {unlabelled, zero, label_codes}, terms, opens, lines, descriptor, spinning, waiting,
+                       Clock::now() + kTurn});
     first_ = first;
+    go_on();
+  }
+  // Continues the turn that run() began, after a batch that was open.
+  void go_on() {
+    require(!open_ && turn_, "no turn was begun, or a batch is open");
+    const Turn& turn = *turn_;
+    text::UpdateParser& parser = *turn.parser;
     const FreeGil free_gil;
     do {
-      const bool full = parser.fill(most);
+      const bool full = parser.fill(turn.most);
       const std::size_t size = parser.filled().size();
-      if (!full && !(partial && size > 0)) {
-        if (descriptor < 0) return;
-        write_while_idle(changing, descriptor, end);
-        if (!read_more(parser, descriptor, spinning, waiting)) return;
+      if (!full && !(turn.partial && size > 0)) {
+        if (turn.descriptor < 0) return;
+        write_while_idle(*turn.monitor, turn.descriptor, turn.end);
+        if (!read_more(parser, turn.descriptor, turn.spin, turn.wait)) return;
         continue;
       }
       if (left_ > 0) {
         --left_;
         return;
       }
-      if (changing.may_write_put_off(size)) return;  // Python looks for signals meanwhile
-      if (!passes(parser, ids, changing, known, terms, opens, lines)) return;
-    } while (Clock::now() < end);
+      if (turn.monitor->may_write_put_off(size)) return;  // Python looks for signals meanwhile
+      if (!passes(turn)) return;
+    } while (Clock::now() < turn.end);
   }
 
   // (updates given, updates applied, batches, self-loops, no-ops, [no-ops of updates that were put off],
@@ -248,6 +255,7 @@ class QuietFeed {
     open_->parser->drop();
     open_.reset();
   }
+  bool turn_is_over() const { return !turn_ || Clock::now() >= turn_->end; }
   void take_back() {
     if (!open_) return;
     undo(*open_->monitor, *open_->ids, open_->before);
@@ -255,6 +263,22 @@ class QuietFeed {
   }
 
  private:
+  // What run() was given, and when the turn ends.
+  struct Turn {
+    text::UpdateParser* parser;
+    PyVertexIds* ids;
+    dynamic::Monitor* monitor;
+    std::size_t most;
+    bool partial;
+    Known known;
+    Terms terms;
+    bool opens;
+    Lines* lines;
+    int descriptor;
+    std::chrono::microseconds spin;
+    std::chrono::milliseconds wait;
+    Clock::time_point end;
+  };
   using PutOff = std::shared_ptr<dynamic::PutOffNoops>;
   using Matches = std::vector<std::pair<Total, Total>>;  // of a pattern, appeared and vanished
 
@@ -345,9 +369,13 @@ class QuietFeed {
   }
 
   // Whether the batch is done, and the text may be read on; if not, it is open, or undone, or lines wait.
-  bool passes(text::UpdateParser& parser, PyVertexIds& ids, dynamic::Monitor& monitor, const Known& known,
-              const Terms& terms, bool opens, Lines* lines) {
+  bool passes(const Turn& turn) {
     const Clock::time_point start = Clock::now();
+    text::UpdateParser& parser = *turn.parser;
+    PyVertexIds& ids = *turn.ids;
+    dynamic::Monitor& monitor = *turn.monitor;
+    const Known& known = turn.known;
+    const Terms& terms = turn.terms;
     const text::UpdateBatch& batch = parser.filled();
     if (!is_plain(parser, ids, known)) return false;
     const std::lock_guard lock(ids.mutex);
@@ -374,10 +402,10 @@ class QuietFeed {
     Matches matches;
     if (good && !quiet) {
       good = take_counts(found, matches);
-      if (good && lines != nullptr)
-        good = write(*lines, found, ids.ids, parser, *numbers, terms.how.batch);
+      if (good && turn.lines != nullptr)
+        good = write(*turn.lines, found, ids.ids, parser, *numbers, terms.how.batch);
       else
-        good = good && opens;
+        good = good && turn.opens;
     }
     if (!good) {
       // An error is raised where Python applies the batch.
@@ -387,7 +415,7 @@ class QuietFeed {
       return false;
     }
     left_ = next_left_ = 0;
-    if (!quiet && lines == nullptr) {
+    if (!quiet && turn.lines == nullptr) {
       Applied applied{updates_, std::move(numbers->origins)};
       const std::size_t noops = found.noops;
       const PutOff put_off = found.put_off;
@@ -398,10 +426,10 @@ class QuietFeed {
     }
     count(batch.size(), updates_.size(), numbers->self_loops, found.noops, found.put_off);
     count_matches(matches);
-    if (!quiet && !lines->output.grows()) lines->output.print(text_);
+    if (!quiet && !turn.lines->output.grows()) turn.lines->output.print(text_);
     note(Clock::now() - start, batch.size());
     parser.drop();
-    return quiet || !lines->output.has_rest();
+    return quiet || !turn.lines->output.has_rest();
   }
 
   // The numbers of matches by pattern; false if sums of a run of batches might exceed 128 bits.
@@ -468,6 +496,7 @@ class QuietFeed {
   Matches matches_;
   std::int64_t first_ = 0;  // number of the first update, or batch, since take()
   std::string text_;        // lines of a batch
+  std::optional<Turn> turn_;
   std::optional<Open> open_;
   std::map<long, std::size_t> latencies_;
   double longest_latency_ = 0;
@@ -529,6 +558,8 @@ void bind_feed(nb::module_& module) {
       .def("run", &QuietFeed::run, "parser"_a, "ids"_a, "monitor"_a, "most"_a, "partial"_a, "unlabelled"_a,
            "zero"_a, "label_codes"_a.none(), "terms"_a, "opens"_a, "lines"_a.none(), "first"_a, "descriptor"_a,
            "spin"_a, "wait"_a)
+      .def("go_on", &QuietFeed::go_on)
+      .def_prop_ro("turn_is_over", &QuietFeed::turn_is_over)
       .def("take", &QuietFeed::take)
       .def_prop_ro("is_open", &QuietFeed::is_open)
       .def_prop_ro("first", &QuietFeed::first)

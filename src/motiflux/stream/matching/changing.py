@@ -150,12 +150,6 @@ class Changing(Core):
     def _changes(self, found: _native.Found | None) -> Changes:
         return Changes(found, self._in_slots(), self._numbering.ids)
 
-    def _in_slots(self) -> list[tuple[Pattern, int, bool]]:
-        """Return the patterns, each with its native number, and whether its matches are given."""
-        if self._slots is None:
-            self._slots = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]
-        return self._slots
-
     def _applied(self, updates: Updates, give: Give | None, end: float | None) -> _Outcome:
         """Apply and match updates."""
         if self._takes_columns and updates.times is None and updates.vertex_labels is None:

@@ -320,6 +320,12 @@ class Core:
         watched = self._watched.pop(removed)
         self._forget(watched.slot, watched.lists)
 
+    def _in_slots(self) -> list[tuple[Pattern, int, bool]]:
+        """Return the patterns, each with its native number, and whether its matches are given."""
+        if self._slots is None:
+            self._slots = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]
+        return self._slots
+
     def _forget(self, slot: int, lists: Sequence[int]) -> None:
         native = self._open()
         native.drop_pattern(slot)

@@ -47,8 +47,6 @@ class Delivery:
         self._in_batches = monitor.mode == "batch"
         self._numbers = PatternNumbers()
         self._number_patterns()
-        self.is_begun = False
-        """Whether a batch is being delivered."""
         self.there = 0.0
         """When the last batch's matches were there."""
 
@@ -57,20 +55,17 @@ class Delivery:
 
         `first`: the number of its first update; in batch mode, of the batch.
         """
-        self.is_begun = True
-        monitor = self._monitor
-        if self._sink.uninterrupted:
-            self._shield.up()
-        for pattern, watched in monitor._watched.items():
+        sink, shield = self._sink, self._shield
+        if sink.uninterrupted:
+            shield.up()
+        ids_of = self._monitor._numbering.ids
+        for pattern, slot, listed in self._monitor._in_slots():
             number = self._numbers.of(pattern)
-            if not watched.listed:
-                continue
-            columns = monitor._numbering.ids.columns(found, watched.slot, first)
-            if columns is not None:
+            if listed and (columns := ids_of.columns(found, slot, first)) is not None:
                 ids, updates, signs = columns
-                self._sink.write(FoundMatches(pattern, number, signs, updates, None, ids))
-        self._sink.flush()
-        self._shield.up()
+                sink.write(FoundMatches(pattern, number, signs, updates, None, ids))
+        sink.flush()
+        shield.up()
 
     def listed(self) -> list[tuple[Pattern, int, int]]:
         """Return the patterns whose matches are given, each with its numbers in the monitor and in the run."""
@@ -83,7 +78,6 @@ class Delivery:
 
     def begin(self, batch: Batch) -> None:
         """Take matches of this batch from now on."""
-        self.is_begun = True
         self.given.clear()
         self._tallies.clear()
         self._number_patterns()
@@ -153,7 +147,6 @@ class Delivery:
 
     def end(self) -> None:
         """Forget what was not delivered: the batch is applied, or taken back."""
-        self.is_begun = False
         self._held.drop()
 
     def _found(self, number: int, rows: MatchRows) -> FoundMatches:

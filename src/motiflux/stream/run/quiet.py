@@ -18,8 +18,6 @@ from motiflux.stream.sources.source import Batch, Feeding, Position
 from motiflux.stream.updates import Updates
 
 
-_TURN = 0.02
-"""Seconds after which signals, progress and saving have their turn."""
 _WAIT = 0.05
 """Seconds of waiting for a pipe, in which a signal may go to another thread."""
 
@@ -83,7 +81,7 @@ class QuietBatches:
         try:
             updates = monitor._alone(lambda: self._turn(feeding))
         finally:
-            self._end_delivery()
+            self._shield.down()
         if updates and tell is not None:
             tell(Batch(_NO_UPDATES, feeding.origin, monitor.source_position, time.perf_counter()))
         return updates
@@ -112,14 +110,13 @@ class QuietBatches:
             SPIN,
             self._wait(),
         )
-        end = time.perf_counter() + _TURN
         try:
             feed.run(*arguments)
             while feed.is_open:
                 self._deliver(feed)
-                if time.perf_counter() >= end or monitor._native is not native:
+                if feed.turn_is_over or monitor._native is not native:
                     break
-                feed.run(*arguments)
+                feed.go_on()
             return self.note()
         except BaseException:
             self._take_back(feed, feeding)
@@ -147,21 +144,17 @@ class QuietBatches:
 
     def _deliver(self, feed: _native.QuietFeed) -> None:
         """Hand the matches of the open batch to the sink; the batch is final then."""
+        delivery, shield = self._delivery, self._shield
         try:
             found = feed.found()
-            if self._delivery is not None:
-                self._delivery.give_whole(found, feed.first)
-            self._shield.up()
+            if delivery is not None:
+                delivery.give_whole(found, feed.first)
+            shield.up()
             feed.commit()
-            if self._delivery is not None:
-                self._delivery.acknowledge()
+            if delivery is not None:
+                delivery.acknowledge()
         finally:
-            self._end_delivery()
-
-    def _end_delivery(self) -> None:
-        if self._delivery is not None and self._delivery.is_begun:
-            self._delivery.end()
-        self._shield.down()
+            shield.down()
 
     def _take_back(self, feed: _native.QuietFeed, feeding: Feeding) -> None:
         """Undo the open batch after an error in its delivery; its updates are those that were not applied."""
