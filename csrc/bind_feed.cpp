@@ -2,8 +2,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -183,8 +183,18 @@ class QuietFeed {
     require(!open_, "a batch is open");
     const std::chrono::microseconds spinning(static_cast<std::int64_t>(1e6 * spin));
     const std::chrono::milliseconds waiting(std::llround(1e3 * wait));
-    turn_.emplace(Turn{&parser, &ids, &native_monitor_of(monitor), most, partial,
-                       {unlabelled, zero, label_codes}, terms, opens, lines, descriptor, spinning, waiting,
+    turn_.emplace(Turn{&parser,
+                       &ids,
+                       &native_monitor_of(monitor),
+                       most,
+                       partial,
+                       {unlabelled, zero, label_codes},
+                       terms,
+                       opens,
+                       lines,
+                       descriptor,
+                       spinning,
+                       waiting,
                        Clock::now() + kTurn});
     first_ = first;
     go_on();
@@ -214,8 +224,8 @@ class QuietFeed {
   }
 
   // (updates given, updates applied, batches, self-loops, no-ops, [no-ops of updates that were put off],
-  // [(step of latency, updates)], the greatest, [matches of a pattern that appeared, vanished]) since the last
-  // call.
+  // [(step of latency, updates)], the greatest, [matches of a pattern that appeared, vanished]) since the
+  // last call.
   nb::tuple take() {
     nb::list latencies;
     for (const auto& [step, updates] : latencies_) latencies.append(nb::make_tuple(step, updates));
@@ -537,10 +547,15 @@ void bind_feed(nb::module_& module) {
   nb::class_<Lines>(module, "Lines")
       .def(
           "__init__",
-          [](Lines* self, int descriptor, bool grows, std::tuple<std::string, std::string, std::string> around,
-             const std::string& separator, bool changes, std::vector<Pattern> patterns) {
-            feed::LineFormat format{std::get<0>(around), std::get<1>(around), std::get<2>(around),
-                                    separator.empty() ? '\0' : separator[0], changes, {}};
+          [](Lines* self, int descriptor, bool grows,
+             std::tuple<std::string, std::string, std::string> around, const std::string& separator,
+             bool changes, std::vector<Pattern> patterns) {
+            feed::LineFormat format{std::get<0>(around),
+                                    std::get<1>(around),
+                                    std::get<2>(around),
+                                    separator.empty() ? '\0' : separator[0],
+                                    changes,
+                                    {}};
             for (auto& [slot, parts] : patterns) {
               require(!parts.empty(), "text after the last vertex expected");
               format.patterns.push_back({slot, std::move(parts)});
@@ -556,8 +571,8 @@ void bind_feed(nb::module_& module) {
   nb::class_<QuietFeed>(module, "QuietFeed")
       .def(nb::init<std::vector<std::string>>(), "words"_a)
       .def("run", &QuietFeed::run, "parser"_a, "ids"_a, "monitor"_a, "most"_a, "partial"_a, "unlabelled"_a,
-           "zero"_a, "label_codes"_a.none(), "terms"_a, "opens"_a, "lines"_a.none(), "first"_a, "descriptor"_a,
-           "spin"_a, "wait"_a)
+           "zero"_a, "label_codes"_a.none(), "terms"_a, "opens"_a, "lines"_a.none(), "first"_a,
+           "descriptor"_a, "spin"_a, "wait"_a)
       .def("go_on", &QuietFeed::go_on)
       .def_prop_ro("turn_is_over", &QuietFeed::turn_is_over)
       .def("take", &QuietFeed::take)

@@ -29,8 +29,8 @@ class PutOff {
   PutOff(Graph& graph, bool count_copies)
       : graph_(graph), count_copies_(count_copies), writing_(graph, count_copies) {}
 
-  // From here on, updates are of a new call. Its no-ops are counted with those of the call before if these are
-  // `joined` and not known yet: a call of one update needs no number of its own then.
+  // From here on, updates are of a new call. Its no-ops are counted with those of the call before if these
+  // are `joined` and not known yet: a call of one update needs no number of its own then.
   void begin(const std::shared_ptr<PutOffNoops>& joined = nullptr);
   // Room for so many more, as a hint: growing step by step would touch fresh memory twice.
   void reserve(std::size_t more) {

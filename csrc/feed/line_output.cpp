@@ -13,7 +13,7 @@ namespace {
 
 // Bytes that a write takes without waiting once poll() has called the descriptor ready.
 std::size_t ready_bytes(int descriptor) {
-  struct stat facts {};
+  struct stat facts;
   if (fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode)) return SIZE_MAX;
   return PIPE_BUF;
 }

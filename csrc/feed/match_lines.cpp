@@ -83,8 +83,8 @@ bool append_lines(const LineFormat& format, const dynamic::Found& found, const d
     if (rows * width != matches.rows.size()) return false;
     for (const dynamic::Found::Run& run : matches.runs) {
       const bool moved = !facts.in_batches && !facts.origins.empty();
-      const auto at = moved ? static_cast<std::size_t>(facts.origins[run.update])
-                            : static_cast<std::size_t>(run.update);
+      const auto at =
+          moved ? static_cast<std::size_t>(facts.origins[run.update]) : static_cast<std::size_t>(run.update);
       for (std::uint64_t row = 0; row < run.rows; ++row) {
         writer.put(format.head);
         writer.number(run.positive ? 1 : -1);

@@ -24,8 +24,8 @@ struct LineFormat {
   };
 
   std::string head, middle, tail;
-  char separator = 0;  // of cells; 0: the line is JSON
-  bool changes = false;  // whether the update behind a match follows it
+  char separator = 0;               // of cells; 0: the line is JSON
+  bool changes = false;             // whether the update behind a match follows it
   std::vector<OfPattern> patterns;  // those whose matches are written, in their order
 };
 

@@ -11,12 +11,11 @@ from motiflux import _native
 from motiflux.stream.matching.changing import Changing
 from motiflux.stream.run.delivery import Delivery, Shield
 from motiflux.stream.run.totals import Sums
-from motiflux.stream.sinks.sink import Sink
 from motiflux.stream.sinks.native_lines import native_lines
+from motiflux.stream.sinks.sink import Sink
 from motiflux.stream.sources.reading import SPIN
 from motiflux.stream.sources.source import Batch, Feeding, Position
 from motiflux.stream.updates import Updates
-
 
 _WAIT = 0.05
 """Seconds of waiting for a pipe, in which a signal may go to another thread."""

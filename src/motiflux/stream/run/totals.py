@@ -227,11 +227,13 @@ class Sums:
     ) -> tuple[int, int, int]:
         """Add the quiet batches since the last time; return the numbers of updates, batches and rows.
 
-        `write` writes the updates that were put off. `watched`: the patterns, with their numbers in `feed`, and
-        whether their matches are given.
+        `write` writes the updates that were put off. `watched`: the patterns, each with its number in `feed`,
+        and whether its matches are given.
         """
         given, applied, batches, self_loops, noops, put_off, steps, most, matches = feed.take()
-        counted = [(pattern, matches[slot], listed) for pattern, slot, listed in watched if slot < len(matches)]
+        counted = [
+            (pattern, matches[slot], listed) for pattern, slot, listed in watched if slot < len(matches)
+        ]
         self.add_matches([pattern for pattern, *_ in counted], [counts for _, counts, _ in counted])
         rows = sum(sum(counts) for _, counts, listed in counted if listed)
         self.origin, self.unit = origin, "line"

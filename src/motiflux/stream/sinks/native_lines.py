@@ -21,7 +21,7 @@ def native_lines(file: LineFile, patterns: Sequence[tuple[Pattern, int, int]]) -
     file
         Where they are written.
     patterns
-        Those whose matches are written: each with its number in the monitor and among the patterns of the run.
+        The patterns whose matches are written, each with its numbers in the monitor and in the run.
     """
     separator = _SEPARATORS[file.suffix]
     parts = []
