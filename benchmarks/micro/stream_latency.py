@@ -153,7 +153,7 @@ def run(monitor: Any, through: str, times: Path, count: int, rate: float, share:
 
 
 def run_printing(to: str, folder: str, run: Callable[[Any], Any]) -> tuple[Any, Any, Any]:
-    """Run with lines printed to another process; return the totals, the updates of rows, and their moments."""
+    """Run with lines printed to another process; return the totals, and of rows the updates and moments."""
     times = Path(folder, "rows")
     reading, writing = os.pipe()
     command = [sys.executable, __file__, "--take", str(reading), str(times)]

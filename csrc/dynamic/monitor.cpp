@@ -85,6 +85,20 @@ void Monitor::drop_pattern(std::uint32_t pattern) {
   forget_gates();
 }
 
+void Monitor::replace_plans(std::uint32_t pattern, std::vector<Plan> plans) {
+  std::vector<Plan> all;
+  std::ranges::copy_if(plans_, std::back_inserter(all),
+                       [&](const Plan& plan) { return plan.pattern != pattern; });
+  for (Plan& plan : plans) {
+    plan.pattern = pattern;
+    all.push_back(std::move(plan));
+  }
+  plans_.swap(all);
+  ++plans_version_;
+  classes_seen_ = 0;
+  forget_gates();
+}
+
 void Monitor::forget_gates() {
   gated_.clear();
   gate_rows_.clear();

@@ -13,6 +13,7 @@
 #include "dynamic/bulk.hpp"
 #include "dynamic/gate.hpp"
 #include "dynamic/graph.hpp"
+#include "dynamic/label_changes.hpp"
 #include "dynamic/lifetimes.hpp"
 #include "dynamic/matcher.hpp"
 #include "dynamic/naming.hpp"
@@ -96,6 +97,9 @@ class Monitor {
   // Adds the plans of a new pattern with the number `pattern`.
   void add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed);
   void drop_pattern(std::uint32_t pattern);
+  // Searches for the pattern by other plans from now on, of the same places. After an exception nothing is
+  // changed.
+  void replace_plans(std::uint32_t pattern, std::vector<Plan> plans);
   // Does now what the next call would do first: a tenth of a millisecond for a pattern of seven vertices.
   void prepare() {
     if (classes_seen_ != graph_.relations().classes().size()) see_classes();
@@ -137,6 +141,9 @@ class Monitor {
   // undo() takes back the changes since begin(), once; the graph must not have been changed otherwise. The
   // no-ops of `joined`, those put off by the call before, may count those of this call too.
   void begin(std::shared_ptr<PutOffNoops> joined = nullptr) {
+    // The changes of the call before are final now.
+    for (const std::vector<Done>& done : done_before_) label_changes_.add(graph_, done);
+    label_changes_.add(graph_, done_);
     done_.clear();
     done_before_.clear();
     put_off_.begin(joined);
@@ -144,6 +151,8 @@ class Monitor {
     edges_before_ = graph_.edges();
   }
   void take_back() { undo(); }
+  // Of the edges that came and went until begin(), and may be in matches; others may be missing.
+  LabelChanges& label_changes() { return label_changes_; }
 
  private:
   // The state of one call.
@@ -334,6 +343,7 @@ class Monitor {
   Bulk bulk_{graph_, count_copies_};
   PutOff put_off_{graph_, count_copies_};
   std::shared_ptr<PutOffNoops> joined_;  // of begin()
+  LabelChanges label_changes_;
   Lifetimes lifetimes_{graph_};
   std::unique_ptr<RunMatcher> run_matcher_;
   // Of a run: the gate of each update, and the number of changes of the graph before it.

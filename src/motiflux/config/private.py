@@ -112,6 +112,13 @@ PRIVATE = by_name(
         "Monitor: updates that concern no pattern. on: write them together, row by row; off: write each one "
         "in its turn",
     ),
+    TuningOption(
+        "replan",
+        ("on", "off"),
+        "on",
+        "Monitor: plans when the numbers of edges by label have changed by a factor of two. on: make them "
+        "anew; off: keep those of the first graph",
+    ),
 )
 """The private switches by name."""
 
@@ -139,6 +146,7 @@ REMOVED = MappingProxyType(
         "images": "images under automorphisms are always written where a listing can do so",
         "at_once": "updates are always matched at the same time if each takes long enough",
         "put_off": "updates that concern no pattern are always written together",
+        "replan": "plans are always made anew when the graph has changed enough",
     }
 )
 """The fixed behaviour, or the public alternative, for each switch that users cannot set, by name."""

@@ -103,6 +103,7 @@ class Changing(Core):
             self._begin_call(call)
             native = self._open()
             native.begin()
+            self._follow_graph()
             marked = self._mark()
             if self._engine is not None:
                 self._engine.begin(native, self._threads)

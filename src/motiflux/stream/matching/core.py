@@ -16,10 +16,11 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
-from motiflux.plan.passes.delta import Transversal, delta_plans, transversals
+from motiflux.plan.passes.delta import DeltaPlan, Numbers, Transversal, delta_plans, transversals
 from motiflux.stream.matching.engine import HOST, Placement, UnmatchedPatternError
 from motiflux.stream.matching.native import PlanWriter, bind_growing, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
+from motiflux.stream.matching.replanning import Planning, Replanning
 from motiflux.stream.options import Options
 from motiflux.stream.updates import Updates
 from motiflux.stream.window import fill_window, open_window
@@ -37,11 +38,24 @@ class Watched:
     ----------
     listed
         Whether its matches are given.
+    planning
+        What its plans depend on.
     """
 
     slot: int
     listed: bool
     lists: tuple[int, ...]
+    planning: Planning
+
+
+def _written(
+    writer: PlanWriter,
+    make: Callable[..., Sequence[DeltaPlan]],
+    canonical: Sequence[Transversal],
+    numbers: Numbers,
+) -> list[Any]:
+    """Return native plans by numbers."""
+    return [writer.write(plan, canonical) for plan in make(numbers=numbers)]
 
 
 class Call:
@@ -88,6 +102,8 @@ class Core:
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
         self._native = loaded(graph, count_copies=options.count_copies, threads=threads)
+        is_on = options.switches["replan"] == "on" and self._engine is None
+        self._replanning = Replanning(graph, is_on=is_on)
         self._native_terms: _native.Terms | None = None
         # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.
         self.takes_plain_updates = options.span is None and not options.strict
@@ -234,6 +250,15 @@ class Core:
         return self._options.matches or any(watched.listed for watched in self._watched.values())
 
     @property
+    def replanned(self) -> int:
+        """How often the plans of a pattern were made anew, as numbers of edges by label had changed much.
+
+        This happens between two calls, and changes no result; of the matches of one update, the order may
+        change.
+        """
+        return self._replanning.replaced
+
+    @property
     def needs_times(self) -> bool:
         """Whether updates need times: there is a window of time."""
         return self._options.span is not None and self._options.span.timed
@@ -283,8 +308,15 @@ class Core:
             either_end=self._engine is None,
             reuse=self._options.switches["reuse"] == "on",
         )
+        numbers = None
+        if self._snapshot is not self._base:
+            numbers = self._replanning.numbers_now(native, bound)
         # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
-        plans = self._base.memo.get(("delta plans", added, bound, *make.keywords.items()), make)
+        plans = (
+            self._base.memo.get(("delta plans", added, bound, *make.keywords.items()), make)
+            if numbers is None
+            else make(numbers=numbers)
+        )
         canonical: tuple[Transversal, ...] = ()
         if listed and self._options.symmetry is Symmetry.SUBGRAPHS:
             canonical = transversals(added, directed=self._base.directed)
@@ -298,7 +330,8 @@ class Core:
             self._check_plans(added, slot)
             self._numbering.await_ids(writer.awaited)
             self._slots = None
-            self._watched[added] = Watched(slot, listed, tuple(writer.lists))
+            planning = Planning(slot, bound, partial(_written, writer, make, canonical), numbers)
+            self._watched[added] = Watched(slot, listed, tuple(writer.lists), planning)
         except BaseException:
             self._slots = None
             self._watched.pop(added, None)
@@ -361,6 +394,10 @@ class Core:
         if running is not None and running.thread != threading.get_ident():
             self._begin_call(Call())  # raises the error
         self._open().write_put_off()
+
+    def _follow_graph(self) -> None:
+        """Make plans anew if the graph has changed much; between two calls."""
+        self._replanning.look(self._native, lambda: [one.planning for one in self._watched.values()])
 
     def _begin_call(self, call: Call) -> None:
         """Refuse a call during another one, from any thread."""

@@ -68,7 +68,7 @@ class Delivery:
         shield.up()
 
     def listed(self) -> list[tuple[Pattern, int, int]]:
-        """Return the patterns whose matches are given, each with its numbers in the monitor and in the run."""
+        """Return the patterns whose matches are given, each with its numbers in monitor and run."""
         watched = self._monitor._watched.items()
         return [(pattern, one.slot, self._numbers.of(pattern)) for pattern, one in watched if one.listed]
 

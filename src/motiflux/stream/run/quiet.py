@@ -91,6 +91,8 @@ class QuietBatches:
         assert feed is not None
         # An open batch refers to these: they stay, even if the sink closes the monitor.
         parser, ids, native = feeding.parsing.parser, numbering.ids.native, monitor._open()
+        native.begin()
+        monitor._follow_graph()
         self._lines = self._native_lines(feeding)
         arguments = (
             parser,
