@@ -1,4 +1,4 @@
-"""Plans follow a graph that changes much: counts stay exact, and monitors tell how often they planned anew."""
+"""Plans follow a graph that changes: counts stay exact, and a monitor tells how often it planned anew."""
 
 from __future__ import annotations
 
