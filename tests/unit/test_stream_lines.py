@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.stream.run.delivery import Delivery
+from tests.unit.test_stream_quiet import interrupted_in_run
 
 NO_LIMIT = 1 << 60
 """A limit on matches that no stream reaches; with one, sinks write all lines themselves."""
@@ -178,3 +180,26 @@ def feed(stream: Any, many: int) -> None:
     """Write insertions, and end the stream."""
     stream.writelines(f"e {at} {at + 1}\n" for at in range(1, many + 1))
     stream.close()
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_ctrl_c_anywhere_leaves_a_file_with_the_rows_of_the_updates_applied(
+    tmp_path: Path, size: int
+) -> None:
+    path, output = tmp_path / "a.stream", tmp_path / "rows.csv"
+    path.write_text("".join(f"e {at} {at + 1}\n" for at in range(1, 10)))
+    graph = mf.Graph.from_edges([(0, 1)])
+    point, interrupted = 0, True
+    while interrupted:
+        point += 5
+        with mf.Monitor(graph, "(a)--(b)", matches=True, symmetry="subgraphs") as monitor:
+            run = partial(monitor.run, path, output, batch_size=size)
+            interrupted = interrupted_in_run(point, run)
+            applied = monitor.updates_applied
+            lines = output.read_text().splitlines()[1:] if output.exists() else []
+            assert [int(line.split(",")[1]) for line in lines] == list(range(applied))
+            assert monitor.num_edges == 1 + applied
+            assert applied == 0 or monitor.source_position.line == applied
+        output.unlink(missing_ok=True)
+    assert applied == 9
+    assert point > 100
