@@ -25,8 +25,9 @@ class LabelChanges {
   };
 
   // Of many changes a part is looked at, which stands for the others: labels of vertices are far apart in
-  // memory.
+  // memory. With very many labels, nothing is counted any more until clear().
   void add(const Graph& graph, std::span<const Done> done) {
+    if (arcs_.size() > kMost) return;
     const std::size_t step = 1 + done.size() / kLooked;
     for (std::size_t at = 0; at < done.size(); at += step) {
       const auto& [kind, edge, more] = done[at];
@@ -50,7 +51,7 @@ class LabelChanges {
   }
 
  private:
-  static constexpr std::size_t kLooked = 4096;
+  static constexpr std::size_t kLooked = 4096, kMost = std::size_t{1} << 16;
 
   FlatMap<Key, std::int64_t> arcs_;  // more edges, or fewer
   std::uint64_t changes_ = 0;

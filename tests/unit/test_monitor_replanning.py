@@ -15,7 +15,7 @@ import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.errors import StreamError
 from motiflux.plan.passes.delta import numbers_of
-from motiflux.stream.matching import label_counts
+from motiflux.stream.matching import label_counts, replanning
 from motiflux.stream.matching.label_counts import LabelCounts
 
 OFF = private_tuning({"replan": "off"})
@@ -146,6 +146,15 @@ def test_the_numbers_are_those_of_the_graph(directed: bool) -> None:
         assert numbers_of(bound, counts) == numbers_of(
             bound, LabelCounts.of(monitor._native, directed=directed)
         )
+
+
+def test_graphs_with_very_many_labels_keep_their_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replanning, "MOST_TRIPLES", 3)
+    empty, edges = skewed(12_000, 1_000)
+    with mf.Monitor(empty, PATTERN) as monitor:
+        total = sum(monitor.apply(inserts=part)[0].net for part in np.array_split(edges, 6))
+        assert total == mf.count(monitor.snapshot(), PATTERN)
+        assert monitor.replanned <= 1  # the first look at the numbers finds that there are too many
 
 
 def test_a_saved_monitor_goes_on_after_planning_anew(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ _FEWEST = 4096
 _SHARE = 64
 """Numbers are looked at after this many changes, and after one for so many vertices."""
 _MOST_LOOKUPS = 1024
+MOST_TRIPLES = 1 << 16
+"""Combinations of labels; with more, counting them costs more than good orders bring."""
 
 Codes = tuple[int, ...] | None
 
@@ -62,6 +64,9 @@ class LabelCounts:
         triples = zip(*(column.tolist() for column in labels.triples), strict=True)
         counted = dict(zip(triples, labels.of_triples.tolist(), strict=True))
         return cls(counted, labels.of_vertices, directed=directed)
+
+    def __len__(self) -> int:
+        return len(self._arcs)
 
     def follow(self, native: _native.Monitor) -> None:
         """Bring the counts up to date."""

@@ -10,7 +10,7 @@ from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.passes.delta import Numbers, numbers_of
-from motiflux.stream.matching.label_counts import LabelCounts, are_due, have_moved
+from motiflux.stream.matching.label_counts import MOST_TRIPLES, LabelCounts, are_due, have_moved
 
 
 @dataclass(eq=False, slots=True)
@@ -56,6 +56,7 @@ class Replanning:
     def numbers_now(self, native: _native.Monitor, bound: BoundPattern) -> Numbers:
         """Return the numbers for a pattern that is added to a graph that has changed."""
         self._counts = LabelCounts.of(native, directed=self._base.directed)
+        self._is_on = self._is_on and len(self._counts) <= MOST_TRIPLES
         return numbers_of(bound, self._counts)
 
     def look(self, native: _native.Monitor, all_plannings: Callable[[], Iterable[Planning]]) -> None:
@@ -67,11 +68,15 @@ class Replanning:
         counts = self._counts
         if counts is None:
             labels = self._base.label_frequencies()
+            if len(labels.of_triples) > MOST_TRIPLES:
+                self._is_on = False
+                return
             counts = self._counts = LabelCounts.of_frequencies(labels, directed=self._base.directed)
         for one in plannings:
             if one.numbers is None:
                 one.numbers = numbers_of(one.bound, counts)
         counts.follow(native)
+        self._is_on = len(counts) <= MOST_TRIPLES
         for one in plannings:
             now = numbers_of(one.bound, counts)
             if one.numbers is not None and have_moved(one.numbers, now):
