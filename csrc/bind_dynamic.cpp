@@ -146,6 +146,20 @@ Plan plan_of(const PyPlan& given) {
   return plan;
 }
 
+// Numbers by labels of the source, the edge and the target, as columns.
+template <class Counts>
+nb::object label_columns(const Counts& counts) {
+  std::vector<std::int64_t> sources, labels, targets, numbers;
+  counts.for_each([&](const dynamic::LabelChanges::Key& key, std::int64_t number) {
+    sources.push_back(key.source);
+    labels.push_back(key.edge);
+    targets.push_back(key.target);
+    numbers.push_back(number);
+  });
+  return nb::make_tuple(to_numpy(std::move(sources)), to_numpy(std::move(labels)),
+                        to_numpy(std::move(targets)), to_numpy(std::move(numbers)));
+}
+
 class PyMonitor {
  public:
   PyMonitor(bool directed, bool count_copies)
@@ -213,6 +227,38 @@ class PyMonitor {
   }
   void replace_plans(std::uint32_t pattern, const std::vector<PyPlan>& given) {
     monitor_.replace_plans(pattern, plans_of(given));
+  }
+  // Edges that came and went, by labels: (of sources, of edges, of targets, numbers); forgets them.
+  nb::object take_label_changes() {
+    nb::object columns = label_columns(monitor_.label_changes());
+    monitor_.label_changes().clear();
+    return columns;
+  }
+  std::uint64_t num_label_changes() { return monitor_.label_changes().changes(); }
+  // All edges by labels, in the same form. Updates that were put off are written.
+  nb::object label_counts() {
+    write_put_off();
+    dynamic::FlatMap<dynamic::LabelChanges::Key, std::int64_t> counts;
+    {
+      const FreeGil free_gil;
+      const dynamic::Rows& rows = graph().rows(dynamic::Way::kOut);
+      for (Vertex vertex = 0; vertex < graph().vertices(); ++vertex)
+        rows.for_each_class(vertex, [&](dynamic::Class of, sets::Span run) {
+          const auto& [edge, target] = graph().relations().classes()[of];
+          counts[{graph().label(vertex), edge, target}] += static_cast<std::int64_t>(run.size());
+        });
+    }
+    return label_columns(counts);
+  }
+  // Vertices by label.
+  nb::object vertex_counts() {
+    std::vector<std::int64_t> counts;
+    for (Vertex vertex = 0; vertex < graph().vertices(); ++vertex) {
+      const Label label = graph().label(vertex);
+      if (label >= counts.size()) counts.resize(label + std::size_t{1});
+      ++counts[label];
+    }
+    return to_numpy(std::move(counts));
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
   void prepare() { monitor_.prepare(); }
@@ -497,6 +543,10 @@ void bind_dynamic(nb::module_& module) {
       .def("add_pattern", &PyMonitor::add_pattern, "pattern"_a, "plans"_a, "listed"_a)
       .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
       .def("replace_plans", &PyMonitor::replace_plans, "pattern"_a, "plans"_a)
+      .def("take_label_changes", &PyMonitor::take_label_changes)
+      .def_prop_ro("num_label_changes", &PyMonitor::num_label_changes)
+      .def("label_counts", &PyMonitor::label_counts)
+      .def("vertex_counts", &PyMonitor::vertex_counts)
       .def("prepare", &PyMonitor::prepare)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
            "origins"_a.none(), "moments"_a.none(), "expanded"_a, "terms"_a, "full"_a.none(),

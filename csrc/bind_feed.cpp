@@ -2,34 +2,25 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
-#include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <map>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "bind_checks.hpp"
-#include "bind_found.hpp"
-#include "bind_numbering.hpp"
 #include "bind_strings.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
-#include "dynamic/monitor.hpp"
-#include "dynamic/numbering.hpp"
-#include "text/updates.hpp"
+#include "feed/comes.hpp"
+#include "quiet_feed.hpp"
 
 namespace motiflux {
 namespace {
@@ -37,38 +28,15 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-using Clock = std::chrono::steady_clock;
-using dynamic::Label;
-using dynamic::Vertex;
-
-constexpr std::size_t kPipeBytes = 1 << 16;
-constexpr Label kNoCode = ~Label{0};  // of vertices without a label, where no element has one yet
-// A quiet batch may take this long; Python looks for signals that often.
-constexpr std::chrono::milliseconds kTurn{20}, kLongest{40};
-// Batches that follow on some that could not be applied are left to Python for a while: up to kMostLeft.
-constexpr std::size_t kMostLeft = 64;
-constexpr double kLatencySteps = 64, kLeastMicroseconds = 1e-3;
-
-// Whether a descriptor can be read: polls for `spin` before it sleeps. False after `timeout`, or on a signal.
-bool comes(int descriptor, std::chrono::microseconds spin, std::chrono::milliseconds timeout) {
-  pollfd asked{descriptor, POLLIN, 0};
-  const Clock::time_point end = Clock::now() + spin;
-  do {
-    const int ready = poll(&asked, 1, 0);
-    if (ready != 0) return ready > 0;
-  } while (Clock::now() < end);
-  return timeout.count() > 0 && poll(&asked, 1, static_cast<int>(timeout.count())) > 0;
-}
-
 // The bytes that are there within a time; None if none come.
 nb::object read_soon(int descriptor, double spin, double timeout) {
-  std::array<char, kPipeBytes> bytes;
+  std::array<char, kReadBytes> bytes;
   ssize_t size = 0;
   int error = 0;
   {
     const FreeGil free_gil;
     const std::chrono::microseconds spinning(static_cast<std::int64_t>(1e6 * spin));
-    if (!comes(descriptor, spinning, std::chrono::milliseconds(std::llround(std::ceil(1e3 * timeout)))))
+    if (!feed::comes(descriptor, spinning, std::chrono::milliseconds(std::llround(std::ceil(1e3 * timeout)))))
       size = -1;
     else if ((size = read(descriptor, bytes.data(), bytes.size())) < 0)
       error = errno;
@@ -81,321 +49,6 @@ nb::object read_soon(int descriptor, double spin, double timeout) {
   }
   return nb::none();
 }
-
-// Ids that are integers, or codes of names.
-struct IntegerSpan {
-  static constexpr bool kIsCheap = true;
-  const text::Growing<std::int64_t>& values;
-
-  std::size_t size() const { return values.size(); }
-  std::int64_t at(std::size_t row) const { return values[row]; }
-  bool same(std::size_t row, const IntegerSpan& other) const { return values[row] == other.values[row]; }
-};
-
-// The names of a batch as ids, by their codes there: each is looked up once, and memory is fetched ahead.
-class NamedIds {
- public:
-  using Value = std::int64_t;
-  using Owned = std::int64_t;
-
-  NamedIds(dynamic::StringIds& ids, const text::Dictionary& names)
-      : ids_(ids), names_(names), hashes_(names.size()), known_(names.size()) {
-    for (std::size_t first = 0; first < known_.size(); first += kFetched) {
-      const std::size_t end = std::min(first + kFetched, known_.size());
-      for (std::size_t code = first; code < end; ++code) {
-        hashes_[code] = dynamic::StringIds::hash_of(names.at(code));
-        ids.prefetch_slot(hashes_[code]);
-      }
-      for (std::size_t code = first; code < end; ++code) ids.prefetch_end(hashes_[code]);
-      for (std::size_t code = first; code < end; ++code) ids.prefetch_text(hashes_[code]);
-      for (std::size_t code = first; code < end; ++code)
-        known_[code] = ids.find(names.at(code), hashes_[code]);
-    }
-  }
-  std::size_t size() const { return ids_.size(); }
-  Vertex find(Value code) const { return known_[static_cast<std::size_t>(code)]; }
-  void prefetch(Value) const {}
-  Vertex add(Value code) {
-    const auto at = static_cast<std::size_t>(code);
-    return known_[at] = ids_.add(names_.at(at), hashes_[at]);
-  }
-
- private:
-  static constexpr std::size_t kFetched = 256;
-
-  dynamic::StringIds& ids_;
-  const text::Dictionary& names_;
-  std::vector<std::uint32_t> hashes_;
-  std::vector<Vertex> known_;
-};
-
-class TurnWatch : public dynamic::Watch {
- public:
-  bool keep_going() override { return Clock::now() < end_; }
-
- private:
-  Clock::time_point end_ = Clock::now() + kLongest;
-};
-
-// Applies batches of text of which Python need not know: they change no match. A batch that does is left
-// open, applied but still in the parser, until Python has delivered its matches and commits it, or takes it
-// back. A batch that needs anything else stays in the parser, and the graph is as before it.
-class QuietFeed {
- public:
-  // `words` are names that may mean that there is none: Python looks at them.
-  explicit QuietFeed(std::vector<std::string> words) : owned_(std::move(words)) {
-    for (const std::string& word : owned_) {
-      words_.insert(word);
-      longest_ = std::max(longest_, word.size());
-    }
-  }
-
-  QuietFeed(const QuietFeed&) = delete;
-  QuietFeed& operator=(const QuietFeed&) = delete;
-
-  // What Python knows of the monitor.
-  struct Known {
-    Label unlabelled;  // code of vertices without a label; kNoCode: none yet
-    bool zero;         // edges may be without labels
-    std::optional<InputArray<std::int32_t>> label_codes;  // by label; -1: unknown
-  };
-
-  // Goes on until a batch is not quiet, no text is left, or a turn is over. `partial`: batches may have fewer
-  // updates than `most`. `opens`: a batch with matches is left open, else it is undone. Text is read from
-  // `descriptor` if there is one. The parser, ids and monitor stay until an open batch is closed.
-  void run(text::UpdateParser& parser, PyVertexIds& ids, nb::handle monitor, std::size_t most, bool partial,
-           Label unlabelled, bool zero, const std::optional<InputArray<std::int32_t>>& label_codes,
-           const Terms& terms, bool opens, int descriptor, double spin) {
-    require(!open_, "a batch is open");
-    dynamic::Monitor& changing = native_monitor_of(monitor);
-    const Known known{unlabelled, zero, label_codes};
-    const std::chrono::microseconds spinning(static_cast<std::int64_t>(1e6 * spin));
-    const Clock::time_point end = Clock::now() + kTurn;
-    const FreeGil free_gil;
-    do {
-      const bool full = parser.fill(most);
-      const std::size_t size = parser.filled().size();
-      if (!full && !(partial && size > 0)) {
-        if (descriptor < 0) return;
-        write_while_idle(changing, descriptor, end);
-        if (!read_more(parser, descriptor, spinning)) return;
-        continue;
-      }
-      if (left_ > 0) {
-        --left_;
-        return;
-      }
-      if (changing.may_write_put_off(size)) return;  // Python looks for signals meanwhile
-      if (!passes(parser, ids, changing, known, terms, opens)) return;
-    } while (Clock::now() < end);
-  }
-
-  // (updates given, updates applied, batches, self-loops, no-ops, [no-ops of updates that were put off],
-  // [(step of latency, updates)], the greatest) since the last call.
-  nb::tuple take() {
-    nb::list latencies;
-    for (const auto& [step, updates] : latencies_) latencies.append(nb::make_tuple(step, updates));
-    nb::list put_off;
-    for (const auto& noops : put_off_) put_off.append(noops);
-    nb::tuple taken =
-        nb::make_tuple(given_, applied_, batches_, self_loops_, noops_, put_off, latencies, longest_latency_);
-    put_off_.clear();
-    given_ = applied_ = batches_ = self_loops_ = noops_ = 0;
-    latencies_.clear();
-    longest_latency_ = 0;
-    return taken;
-  }
-  std::size_t batches() const { return batches_; }
-
-  bool is_open() const { return open_.has_value(); }
-  // The matches of the open batch; once.
-  nb::object found() {
-    require(open_.has_value(), "no batch is open");
-    open_->there = Clock::now();
-    return nb::cast(PyFound(std::move(open_->found), std::move(open_->applied), open_->in_batches));
-  }
-  void commit() {
-    require(open_.has_value(), "no batch is open");
-    count(open_->parser->filled().size(), open_->updates, open_->self_loops, open_->noops, open_->put_off);
-    note(open_->there - open_->start, open_->parser->filled().size());
-    open_->parser->drop();
-    open_.reset();
-  }
-  void take_back() {
-    if (!open_) return;
-    undo(*open_->monitor, *open_->ids, open_->before);
-    open_.reset();
-  }
-
- private:
-  using PutOff = std::shared_ptr<dynamic::PutOffNoops>;
-
-  struct Open {
-    text::UpdateParser* parser;
-    PyVertexIds* ids;
-    dynamic::Monitor* monitor;
-    std::size_t before;  // vertices
-    Clock::time_point start, there;
-    dynamic::Found found;
-    Applied applied;
-    bool in_batches;
-    std::size_t updates, self_loops, noops;
-    PutOff put_off;
-  };
-
-  static void undo(dynamic::Monitor& monitor, PyVertexIds& ids, std::size_t before) {
-    monitor.take_back();
-    ids.ids.keep(before);
-    if (monitor.graph().vertices() > before) monitor.keep_vertices(static_cast<std::uint32_t>(before));
-  }
-  void count(std::size_t given, std::size_t applied, std::size_t self_loops, std::size_t noops,
-             const PutOff& put_off) {
-    given_ += given;
-    applied_ += applied;
-    self_loops_ += self_loops;
-    noops_ += noops;
-    if (put_off != nullptr) put_off_.push_back(put_off);
-    std::erase_if(put_off_, [&](const PutOff& one) {
-      if (!one->known) return false;
-      noops_ += one->count;
-      return true;
-    });
-    ++batches_;
-  }
-
-  // Writes updates that were put off as long as there is nothing to read: else the stream would have to wait
-  // some 30 ms when a quarter of a million have come.
-  static void write_while_idle(dynamic::Monitor& monitor, int descriptor, Clock::time_point end) {
-    const auto none = std::chrono::microseconds(0);
-    while (!comes(descriptor, none, std::chrono::milliseconds(0)) && Clock::now() < end &&
-           monitor.write_some_put_off()) {
-    }
-  }
-
-  bool read_more(text::UpdateParser& parser, int descriptor, std::chrono::microseconds spin) {
-    if (!comes(descriptor, spin, std::chrono::milliseconds(0))) return false;
-    buffer_.resize(kPipeBytes);
-    const ssize_t size = read(descriptor, buffer_.data(), buffer_.size());
-    if (size <= 0) return false;  // Python reads again, and finds the end or the error
-    parser.feed({buffer_.data(), static_cast<std::size_t>(size)});
-    return true;
-  }
-
-  bool is_plain(const text::UpdateParser& parser, const PyVertexIds& ids, const Known& known) const {
-    const text::UpdateBatch& batch = parser.filled();
-    if (batch.error || batch.skips > 0 || !batch.vertex.empty() || !batch.time.empty() ||
-        !batch.fraction.empty())
-      return false;
-    if (parser.form(0) == text::Form::kNames) {
-      if (ids.ids.strings.size() == 0) return false;
-      const text::Dictionary& names = parser.names(0);
-      for (std::size_t code = 0; code < names.size(); ++code)
-        if (names.at(code).size() <= longest_ && words_.contains(names.at(code))) return false;
-    } else if (ids.ids.integers.size() == 0) {
-      return false;
-    }
-    if (batch.label.empty()) return known.zero;
-    if (parser.form(1) != text::Form::kIntegers || !known.label_codes) return false;
-    const auto codes = as_span(*known.label_codes);
-    return std::all_of(batch.label.begin(), batch.label.end(), [&](std::int64_t label) {
-      return label >= 0 && static_cast<std::size_t>(label) < codes.size() &&
-             codes[static_cast<std::size_t>(label)] >= 0;
-    });
-  }
-
-  // Whether the batch was quiet; if not, it is open, or undone.
-  bool passes(text::UpdateParser& parser, PyVertexIds& ids, dynamic::Monitor& monitor, const Known& known,
-              const Terms& terms, bool opens) {
-    const Clock::time_point start = Clock::now();
-    const text::UpdateBatch& batch = parser.filled();
-    if (!is_plain(parser, ids, known)) return false;
-    const std::lock_guard lock(ids.mutex);
-    const std::size_t before = ids.ids.size();
-    dynamic::Found found;
-    std::optional<dynamic::Numbered> numbers;
-    monitor.begin();
-    try {
-      const IntegerSpan sources{batch.source}, targets{batch.target};
-      if (parser.form(0) == text::Form::kNames) {
-        NamedIds named(ids.ids.strings, parser.names(0));
-        numbers = apply(sources, targets, named, ids.most, batch, monitor, known, terms, found);
-      } else {
-        numbers = apply(sources, targets, ids.ids.integers, ids.most, batch, monitor, known, terms, found);
-      }
-    } catch (const std::exception&) {
-      numbers.reset();
-    } catch (const dynamic::Stopped&) {
-      numbers.reset();
-    }
-    const bool quiet = std::all_of(found.patterns.begin(), found.patterns.end(),
-                                   [](const auto& one) { return one.changes.empty(); });
-    if (!numbers || (!quiet && !opens)) {
-      // An error is raised where Python applies the batch.
-      undo(monitor, ids, before);
-      left_ = next_left_;
-      next_left_ = std::min(kMostLeft, 2 * next_left_ + 1);
-      return false;
-    }
-    left_ = next_left_ = 0;
-    if (!quiet) {
-      Applied applied{updates_, std::move(numbers->origins)};
-      const std::size_t noops = found.noops;
-      const PutOff put_off = found.put_off;
-      open_.emplace(Open{&parser, &ids, &monitor, before, start, start, std::move(found), std::move(applied),
-                         terms.how.batch, updates_.size(), numbers->self_loops, noops, put_off});
-      return false;
-    }
-    count(batch.size(), updates_.size(), numbers->self_loops, found.noops, found.put_off);
-    note(Clock::now() - start, batch.size());
-    parser.drop();
-    return true;
-  }
-
-  // Nothing if new vertices need more than a number.
-  template <class Ids>
-  std::optional<dynamic::Numbered> apply(const IntegerSpan& sources, const IntegerSpan& targets, Ids& ids,
-                                         std::size_t most, const text::UpdateBatch& batch,
-                                         dynamic::Monitor& monitor, const Known& known, const Terms& terms,
-                                         dynamic::Found& found) {
-    dynamic::Numbering<Ids> numbering(ids, most, known.unlabelled);
-    numbering.number(sources, targets, {}, [] {});
-    dynamic::Numbered numbers = numbering.take();
-    if (numbers.added > 0 && known.unlabelled == kNoCode) return std::nullopt;
-    for (std::size_t more = 0; more < numbers.added; ++more) monitor.graph().add_vertex(known.unlabelled);
-    updates_.resize(numbers.sources.size());
-    for (std::size_t at = 0; at < updates_.size(); ++at) {
-      const std::size_t row = numbers.origins.empty() ? at : static_cast<std::size_t>(numbers.origins[at]);
-      Label label = 0;
-      if (!batch.label.empty())
-        label = static_cast<Label>(known.label_codes->data()[static_cast<std::size_t>(batch.label[row])]);
-      updates_[at] = {monitor.graph().named(numbers.sources[at], numbers.targets[at], label),
-                      batch.inserts[row] != 0};
-    }
-    TurnWatch watch;
-    const std::function<void()> full = [] { throw dynamic::Stopped(); };
-    monitor.apply(updates_, terms.how, found, watch, terms.most, full);
-    return numbers;
-  }
-
-  void note(Clock::duration taken, std::size_t updates) {
-    const double microseconds =
-        std::max(std::chrono::duration<double, std::micro>(taken).count(), kLeastMicroseconds);
-    latencies_[std::lround(kLatencySteps * std::log2(microseconds))] += updates;
-    longest_latency_ = std::max(longest_latency_, microseconds);
-  }
-
-  std::vector<std::string> owned_;
-  std::unordered_set<std::string_view> words_;
-  std::size_t longest_ = 0;
-  std::vector<char> buffer_;
-  dynamic::Updates updates_;
-  std::size_t left_ = 0, next_left_ = 0;  // batches to be left to Python, now and after the next match
-  std::size_t given_ = 0, applied_ = 0, batches_ = 0, self_loops_ = 0, noops_ = 0;
-  std::vector<PutOff> put_off_;  // no-ops that are not known yet
-  std::optional<Open> open_;
-  std::map<long, std::size_t> latencies_;
-  double longest_latency_ = 0;
-};
 
 // Rows ("+" or "-", source, target) with integers: (inserts, sources, targets); None if they are any others.
 nb::object plain_rows(nb::handle rows) {
@@ -427,12 +80,42 @@ nb::object plain_rows(nb::handle rows) {
 }  // namespace
 
 void bind_feed(nb::module_& module) {
+  // `patterns`: (number in the monitor, text before each vertex and after the last one).
+  using Pattern = std::tuple<std::size_t, std::vector<std::string>>;
+  nb::class_<Lines>(module, "Lines")
+      .def(
+          "__init__",
+          [](Lines* self, int descriptor, bool grows,
+             std::tuple<std::string, std::string, std::string> around, const std::string& separator,
+             bool changes, std::vector<Pattern> patterns) {
+            feed::LineFormat format{std::get<0>(around),
+                                    std::get<1>(around),
+                                    std::get<2>(around),
+                                    separator.empty() ? '\0' : separator[0],
+                                    changes,
+                                    {}};
+            for (auto& [slot, parts] : patterns) {
+              require(!parts.empty(), "text after the last vertex expected");
+              format.patterns.push_back({slot, std::move(parts)});
+            }
+            new (self) Lines{std::move(format), {descriptor, grows}};
+          },
+          "descriptor"_a, "grows"_a, "around"_a, "separator"_a, "changes"_a, "patterns"_a)
+      .def("take_written", [](Lines& self) { return self.output.take_written(); })
+      .def("take_rest", [](Lines& self) {
+        const std::string rest = self.output.take_rest();
+        return nb::bytes(rest.data(), rest.size());
+      });
   nb::class_<QuietFeed>(module, "QuietFeed")
       .def(nb::init<std::vector<std::string>>(), "words"_a)
       .def("run", &QuietFeed::run, "parser"_a, "ids"_a, "monitor"_a, "most"_a, "partial"_a, "unlabelled"_a,
-           "zero"_a, "label_codes"_a.none(), "terms"_a, "opens"_a, "descriptor"_a, "spin"_a)
+           "zero"_a, "label_codes"_a.none(), "terms"_a, "opens"_a, "lines"_a.none(), "first"_a,
+           "descriptor"_a, "spin"_a, "wait"_a)
+      .def("go_on", &QuietFeed::go_on)
+      .def_prop_ro("turn_is_over", &QuietFeed::turn_is_over)
       .def("take", &QuietFeed::take)
       .def_prop_ro("is_open", &QuietFeed::is_open)
+      .def_prop_ro("first", &QuietFeed::first)
       .def("found", &QuietFeed::found)
       .def("commit", &QuietFeed::commit)
       .def("take_back", &QuietFeed::take_back)

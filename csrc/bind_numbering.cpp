@@ -350,7 +350,7 @@ nb::object ids_of(PyVertexIds& self, std::size_t count, Get&& get) {
 }
 
 // The matches of a pattern as sinks get them: (ids, rows, updates from `first` on, signs); None if there are
-// none.
+// none. Ids that are integers have a row for each match; those that are strings, for each vertex.
 nb::object columns(PyVertexIds& self, PyFound& found, std::size_t pattern, std::int64_t first) {
   dynamic::Found::OfPattern taken = found.take_rows(pattern);
   if (taken.runs.empty()) return nb::none();
@@ -362,7 +362,19 @@ nb::object columns(PyVertexIds& self, PyFound& found, std::size_t pattern, std::
     signs.insert(signs.end(), rows, run.positive ? 1 : -1);
   }
   const std::size_t rows = updates.size();
-  nb::object ids = ids_of(self, taken.rows.size(), [&](std::size_t at) { return taken.rows.data()[at]; });
+  const Vertex* const vertices = taken.rows.data();
+  nb::object ids;
+  {
+    const auto lock = locked(self.mutex);
+    const std::size_t count = taken.rows.size();
+    if (self.ids.strings.size() > 0) {
+      ids = points(self.ids.strings, count, [&](std::size_t at) { return vertices[at]; });
+    } else {
+      std::vector<std::int64_t> values(count);
+      for (std::size_t at = 0; at < count; ++at) values[at] = self.ids.integers.at(vertices[at]);
+      ids = to_numpy(std::move(values), rows, count / rows);
+    }
+  }
   return nb::make_tuple(ids, rows, to_numpy(std::move(updates)), to_numpy(std::move(signs)));
 }
 

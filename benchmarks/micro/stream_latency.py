@@ -1,11 +1,12 @@
 """Latency of rows: from the writing of an update into a pipe or a socket until the sink has its matches.
 
     python benchmarks/micro/stream_latency.py [--rate 100000] [--seconds 5] [--shares 0.1 1]
-                                              [--through pipe socket queue]
+                                              [--through pipe socket queue] [--to function csv jsonl]
 
 A process of its own writes insertions at moments of a Poisson process. A share of them joins vertices of two
 labels, which is the pattern, so each brings a row. For each way and share a line of JSON: percentiles in
-microseconds of the time from before an update is written (for the queue: put) until the sink gets its row.
+microseconds of the time from before an update is written (for the queue: put) until the sink gets its row: a
+function, or a process that reads lines of standard output through a pipe, of CSV or of JSON.
 `behind_us` is the greatest delay of the writer: where it is not small, updates came in bursts. A line takes
 ten seconds and two cores that nothing else uses. Only the installed package and NumPy are needed.
 """
@@ -16,18 +17,23 @@ import argparse
 import json
 import os
 import queue
+import re
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 VERTICES = 100_000
+_UPDATE = re.compile(rb'(?:-?1,|{"sign": -?1, "update": )([0-9]+)')
 WARM = 0.2
 """The share of the first updates that are not measured."""
 
@@ -84,6 +90,26 @@ def put(items: Any, written: Any, count: int, rate: float, share: float) -> None
     items.put(None)
 
 
+def take(descriptor: int, times: str) -> None:
+    """Read lines as they come, and note when each was there: pairs of update and nanoseconds."""
+    os.set_blocking(descriptor, False)
+    clock, chunks = time.perf_counter_ns, []
+    while True:
+        try:
+            data = os.read(descriptor, 1 << 16)
+        except BlockingIOError:
+            continue
+        if not data:
+            break
+        chunks.append((clock(), data))
+    arrived, rows, rest = [], [], b""
+    for moment, data in chunks:
+        *lines, rest = (rest + data).split(b"\n")
+        rows += [int(found[1]) for line in lines if (found := _UPDATE.match(line))]
+        arrived += [moment] * (len(rows) - len(arrived))
+    np.stack([np.array(rows, dtype=np.int64), np.array(arrived, dtype=np.int64)]).tofile(times)
+
+
 class Sink:
     """Notes when rows are there."""
 
@@ -95,7 +121,7 @@ class Sink:
         self.rows.append((time.perf_counter_ns(), found.updates))
 
 
-def run(monitor: Any, through: str, times: Path, count: int, rate: float, share: float, sink: Sink) -> Any:
+def run(monitor: Any, through: str, times: Path, count: int, rate: float, share: float, sink: Any) -> Any:
     """Run a monitor on one stream and return its totals."""
     if through == "queue":
         items: queue.Queue[Any] = queue.Queue()
@@ -126,7 +152,29 @@ def run(monitor: Any, through: str, times: Path, count: int, rate: float, share:
         writer.wait()
 
 
-def measure(through: str, rate: float, seconds: float, share: float) -> dict[str, Any]:
+def run_printing(to: str, folder: str, run: Callable[[Any], Any]) -> tuple[Any, Any, Any]:
+    """Run with lines printed to another process; return the totals, and of rows the updates and moments."""
+    times = Path(folder, "rows")
+    reading, writing = os.pipe()
+    command = [sys.executable, __file__, "--take", str(reading), str(times)]
+    reader = subprocess.Popen(command, pass_fds=[reading])
+    os.close(reading)
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(writing, 1)
+    os.close(writing)
+    try:
+        totals = run({"csv": "-", "jsonl": "-.jsonl"}[to])
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
+        reader.wait()
+    rows, arrived = np.fromfile(times, dtype=np.int64).reshape(2, -1)
+    return totals, rows, arrived
+
+
+def measure(through: str, to: str, rate: float, seconds: float, share: float) -> dict[str, Any]:
     """Return the latencies of one stream."""
     import motiflux as mf
 
@@ -139,15 +187,20 @@ def measure(through: str, rate: float, seconds: float, share: float) -> dict[str
         times = Path(folder, "times")
         np.memmap(times, dtype=np.int64, mode="w+", shape=count + 1).flush()
         with mf.Monitor(graph, "(a:0)--(b:1)", matches=True, symmetry="subgraphs", threads=1) as monitor:
-            totals = run(monitor, through, times, count, rate, share, sink)
+            whole = partial(run, monitor, through, times, count, rate, share)
+            if to == "function":
+                totals = whole(sink)
+                arrived = np.concatenate([np.full(len(rows), at) for at, rows in sink.rows])
+                rows = np.concatenate([rows for _, rows in sink.rows])
+            else:
+                totals, rows, arrived = run_printing(to, folder, whole)
         written = np.fromfile(times, dtype=np.int64)
-    arrived = np.concatenate([np.full(len(rows), at) for at, rows in sink.rows])
-    rows = np.concatenate([rows for _, rows in sink.rows])
     kept = rows >= WARM * count
     found = (arrived - written[rows])[kept] / 1e3
     p50, p90, p99 = np.percentile(found, [50, 90, 99]).round(1).tolist()
     return {
         "through": through,
+        "to": to,
         "rate": rate,
         "share": share,
         "rows": int(kept.sum()),
@@ -167,6 +220,9 @@ def main() -> None:
         descriptor, times, count, rate, share = sys.argv[2:]
         write(int(descriptor), times, int(count), float(rate), float(share))
         return
+    if sys.argv[1:2] == ["--take"]:
+        take(int(sys.argv[2]), sys.argv[3])
+        return
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -174,10 +230,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5, help="length of each stream")
     parser.add_argument("--shares", type=float, nargs="+", default=[0.1, 1.0], help="of updates with rows")
     parser.add_argument("--through", nargs="+", default=["pipe", "socket"], help="pipe, socket, queue")
+    parser.add_argument("--to", nargs="+", default=["function"], help="function, csv, jsonl")
     given = parser.parse_args()
-    for through in given.through:
-        for share in given.shares:
-            print(json.dumps(measure(through, given.rate, given.seconds, share)), flush=True)
+    for through, to, share in product(given.through, given.to, given.shares):
+        print(json.dumps(measure(through, to, given.rate, given.seconds, share)), flush=True)
 
 
 if __name__ == "__main__":

@@ -134,15 +134,30 @@ bool Graph::insert(const Edge& edge) {
   return true;
 }
 
-bool Graph::erase(const Edge& edge) {
+std::optional<Graph::Located> Graph::find(const Edge& edge) const {
   const auto to = relations_.known_class(edge.label, labels_[edge.target]);
+  const auto from = relations_.known_class(edge.label, labels_[edge.source]);
+  if (!to || !from) return std::nullopt;
+  const Rows& back = rows(Way::kIn);
+  // Both places are found before either is looked at, so that their cache misses overlap.
+  const std::size_t at = out_.place(edge.source, *to, edge.target);
+  const std::size_t back_at = back.place(edge.target, *from, edge.source);
+  if (!out_.is_at(edge.source, at, *to, edge.target)) return std::nullopt;
+  return Located{*to, *from, at, back_at};
+}
+
+bool Graph::erase(const Edge& edge) {
+  const std::optional<Located> where = find(edge);
+  if (where) erase(edge, *where);
+  return where.has_value();
+}
+
+void Graph::erase(const Edge& edge, const Located& where) {
   class_changed_.resize(relations_.classes().size());
-  if (!to || !out_.erase(edge.source, *to, edge.target)) return false;
-  const Class from = *relations_.known_class(edge.label, labels_[edge.source]);
-  (directed_ ? in_ : out_).erase(edge.target, from, edge.source);
-  note_change(edge, *to, from, ~std::uint64_t{0}, ~std::uint64_t{0});
+  out_.erase_at(edge.source, where.at, where.to);
+  rows(Way::kIn).erase_at(edge.target, where.back_at, where.from);
+  note_change(edge, where.to, where.from, ~std::uint64_t{0}, ~std::uint64_t{0});
   --edges_;
-  return true;
 }
 
 void Graph::put(const Edge& edge) {

@@ -69,6 +69,13 @@ class Graph {
   // False if the edge existed already (insert) or did not exist (erase). Further copies stay unchanged.
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
+  // The classes of an edge that exists, and its places in both rows, until these change.
+  struct Located {
+    Class to, from;
+    std::size_t at, back_at;
+  };
+  std::optional<Located> find(const Edge& edge) const;
+  void erase(const Edge& edge, const Located& where);
   // The same for each of the two rows separately, for a change that may have been made in one row only; edge
   // counts stay unchanged.
   void put(const Edge& edge);

@@ -324,7 +324,7 @@ void Monitor::note_bulk() {
 }
 
 void Monitor::all_or_none(const std::function<void()>& work) {
-  begin();
+  begin(joined_);
   try {
     work();
   } catch (...) {
@@ -372,9 +372,10 @@ void Monitor::apply_one(const Update& update, std::uint64_t number, Pass& pass) 
     if (count_copies_) set_more_copies(edge, graph_.more_copies(edge) + 1);
   } else if (const std::uint64_t more = graph_.more_copies(edge); more > 0) {
     set_more_copies(edge, more - 1);
-  } else if (graph_.has(edge)) {
+  } else if (const auto where = graph_.find(edge)) {
     match(edge, number, false, pass);
-    erase(edge);
+    graph_.erase(edge, *where);
+    done_.push_back({Done::kErased, edge});
   } else {
     ++pass.found.noops;
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/column.hpp"
@@ -12,6 +13,7 @@
 #include "dynamic/bulk.hpp"
 #include "dynamic/gate.hpp"
 #include "dynamic/graph.hpp"
+#include "dynamic/label_changes.hpp"
 #include "dynamic/lifetimes.hpp"
 #include "dynamic/matcher.hpp"
 #include "dynamic/naming.hpp"
@@ -135,14 +137,21 @@ class Monitor {
   // The first update that would change nothing, or updates.size() if there is none; another copy of an edge
   // is no change.
   std::size_t first_noop(std::span<const Update> updates) const;
-  // undo() takes back the changes since begin(), once; the graph must not have been changed otherwise.
-  void begin() {
+  // undo() takes back the changes since begin(), once; the graph must not have been changed otherwise. The
+  // no-ops of `joined`, those put off by the call before, may count those of this call too.
+  void begin(std::shared_ptr<PutOffNoops> joined = nullptr) {
+    // The changes of the call before are final now.
+    for (const std::vector<Done>& done : done_before_) label_changes_.add(graph_, done);
+    label_changes_.add(graph_, done_);
     done_.clear();
     done_before_.clear();
-    put_off_.begin();
+    put_off_.begin(joined);
+    joined_ = std::move(joined);
     edges_before_ = graph_.edges();
   }
   void take_back() { undo(); }
+  // Of the edges that came and went until begin(), and may be in matches; others may be missing.
+  LabelChanges& label_changes() { return label_changes_; }
 
  private:
   // The state of one call.
@@ -344,6 +353,8 @@ class Monitor {
   std::uint64_t edges_before_ = 0;
   Bulk bulk_{graph_, count_copies_};
   PutOff put_off_{graph_, count_copies_};
+  std::shared_ptr<PutOffNoops> joined_;  // of begin()
+  LabelChanges label_changes_;
   Lifetimes lifetimes_{graph_};
   std::unique_ptr<RunMatcher> run_matcher_;
   // Of a run: the gate of each update, and the number of changes of the graph before it.

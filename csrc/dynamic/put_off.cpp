@@ -5,15 +5,18 @@
 
 namespace motiflux::dynamic {
 
-void PutOff::begin() {
+void PutOff::begin(const std::shared_ptr<PutOffNoops>& joined) {
   earlier_ = updates_.size();
-  call_ = nullptr;
+  const bool joins = joined != nullptr && !joined->known && !calls_.empty() && calls_.back() == joined;
+  call_ = joins ? joined : nullptr;
+  opened_ = false;
 }
 
 void PutOff::open_call() {
   if (call_ == nullptr) call_ = std::make_shared<PutOffNoops>();
   calls_.push_back(call_);
   call_->known = false;
+  opened_ = true;
 }
 
 bool PutOff::awaited() const {
@@ -23,7 +26,7 @@ bool PutOff::awaited() const {
 }
 
 void PutOff::take_back() {
-  if (updates_.size() > earlier_) calls_.pop_back();
+  if (opened_ && updates_.size() > earlier_) calls_.pop_back();
   updates_.resize(earlier_);
   call_ = nullptr;
 }

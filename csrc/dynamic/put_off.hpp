@@ -14,7 +14,7 @@
 
 namespace motiflux::dynamic {
 
-// The no-ops of a call among the updates that were put off.
+// The no-ops of a call, or of several, among the updates that were put off.
 struct PutOffNoops {
   std::uint64_t count = 0;
   bool known = true;  // false until these updates are written
@@ -29,8 +29,9 @@ class PutOff {
   PutOff(Graph& graph, bool count_copies)
       : graph_(graph), count_copies_(count_copies), writing_(graph, count_copies) {}
 
-  // From here on, updates are of a new call.
-  void begin();
+  // From here on, updates are of a new call. Its no-ops are counted with those of the call before if these
+  // are `joined` and not known yet: a call of one update needs no number of its own then.
+  void begin(const std::shared_ptr<PutOffNoops>& joined = nullptr);
   // Room for so many more, as a hint: growing step by step would touch fresh memory twice.
   void reserve(std::size_t more) {
     const std::size_t size = updates_.size() + std::min(more, many());
@@ -48,7 +49,7 @@ class PutOff {
   bool is_full(std::size_t more = 0) const { return updates_.size() - written_ + more >= many(); }
   // Whether somebody holds no-ops that are not known yet.
   bool awaited() const;
-  // Of the current call; null if none of its updates was put off.
+  // Of the current call; null if none of its updates was put off, and no others are joined.
   const std::shared_ptr<PutOffNoops>& noops() const { return call_; }
 
   // Writes up to `most` updates of calls before the current one, each in its turn. Returns whether there were
@@ -81,6 +82,7 @@ class PutOff {
   std::size_t earlier_ = 0;                          // updates of calls before the current one, and those
   std::vector<std::shared_ptr<PutOffNoops>> calls_;  // that have updates here, in order
   std::shared_ptr<PutOffNoops> call_;
+  bool opened_ = false;  // the last of calls_ has updates of the current call only
 };
 
 }  // namespace motiflux::dynamic

@@ -326,9 +326,14 @@ void Rows::insert(Vertex vertex, std::size_t at, Class of, Vertex neighbor) {
 }
 
 bool Rows::erase(Vertex vertex, Class of, Vertex neighbor) {
-  Row& row = rows_[vertex];
   const std::size_t at = place(vertex, of, neighbor);
   if (!is_at(vertex, at, of, neighbor)) return false;
+  erase_at(vertex, at, of);
+  return true;
+}
+
+void Rows::erase_at(Vertex vertex, std::size_t at, Class of) {
+  Row& row = rows_[vertex];
   const auto erase_from = [&](std::uint32_t* column) {
     move_words(column + at, column + at + 1, row.size - at - 1);
   };
@@ -339,7 +344,6 @@ bool Rows::erase(Vertex vertex, Class of, Vertex neighbor) {
   else
     --row.size;
   shrink(vertex);
-  return true;
 }
 
 // At a quarter full or less, half the block is freed; the rest has room for as many insertions again.

@@ -81,6 +81,8 @@ class Rows {
   void insert(Vertex vertex, std::size_t at, Class of, Vertex neighbor);
   // False if the row does not have it.
   bool erase(Vertex vertex, Class of, Vertex neighbor);
+  // Deletes the neighbour at its place.
+  void erase_at(Vertex vertex, std::size_t at, Class of);
   bool contains(Vertex vertex, Class of, Vertex neighbor) const;
   // A neighbour to insert (new) or to delete (present), and its place in the row before the change.
   struct Change {

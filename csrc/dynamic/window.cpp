@@ -24,9 +24,10 @@ Expanded Window::expand(std::span<const Update> updates, std::span<const std::in
                         const Graph& graph) {
   begin();
   Expanded out;
+  const std::size_t passed = timed_ || knows_counts_ ? 0 : pass_insertions(updates, out);
   out.updates.reserve(2 * updates.size());  // as many, if each makes one edge leave
   out.origins.reserve(2 * updates.size());
-  for (std::size_t at = 0; at < updates.size(); ++at) {
+  for (std::size_t at = passed; at < updates.size(); ++at) {
     const auto& [edge, inserts] = updates[at];
     const auto origin = static_cast<std::int64_t>(at);
     if (knows_counts_) prefetch(updates, at, graph);
@@ -39,6 +40,37 @@ Expanded Window::expand(std::span<const Update> updates, std::span<const std::in
     out.origins.push_back(origin);
   }
   return out;
+}
+
+// Expands the insertions before the first deletion, for a window of copies of which no numbers are asked; the
+// number of updates to write is known beforehand. Returns how many it expanded.
+std::size_t Window::pass_insertions(std::span<const Update> updates, Expanded& out) {
+  const auto first_deletion = std::ranges::find(updates, false, &Update::inserts);
+  const auto count = static_cast<std::size_t>(first_deletion - updates.begin());
+  const std::size_t before = queue_.size();
+  if (count >= kMost - before) throw std::bad_alloc();
+  queue_.resize(before + count);
+  for (std::size_t at = 0; at < count; ++at)
+    queue_[before + at] = {updates[at].edge, came_ + 1 + static_cast<std::int64_t>(at)};
+  const std::int64_t now = came_ + static_cast<std::int64_t>(count);
+  const auto leaving = std::partition_point(queue_.begin() + static_cast<std::ptrdiff_t>(head_), queue_.end(),
+                                            [&](const Copy& copy) { return copy.since <= now - span_; });
+  const auto until = static_cast<std::size_t>(leaving - queue_.begin());
+  out.expired += until - head_;
+  out.updates.resize(count + (until - head_));
+  out.origins.resize(out.updates.size());
+  Update* update = out.updates.data();
+  std::int64_t* origin = out.origins.data();
+  for (std::size_t at = 0; at < count; ++at) {
+    ++came_;
+    for (; head_ < until && queue_[head_].since <= came_ - span_; ++head_) {
+      *update++ = {queue_[head_].edge, false};
+      *origin++ = static_cast<std::int64_t>(at);
+    }
+    *update++ = updates[at];
+    *origin++ = static_cast<std::int64_t>(at);
+  }
+  return count;
 }
 
 void Window::prefetch(std::span<const Update> updates, std::size_t at, const Graph& graph) const {

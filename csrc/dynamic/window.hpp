@@ -76,6 +76,7 @@ class Window {
   void expire(std::int64_t now, std::int64_t origin, Expanded& out);
   void insert(const Edge& edge, std::int64_t moment, std::int64_t origin, Expanded& out);
   void erase(const Edge& edge);
+  std::size_t pass_insertions(std::span<const Update> updates, Expanded& out);
   void prefetch(std::span<const Update> updates, std::size_t at, const Graph& graph) const;
   bool is_new(const Edge& edge, const Graph& graph) const;
 

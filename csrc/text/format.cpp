@@ -1,11 +1,10 @@
 #include "text/format.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
 
-#include "text/parse.hpp"
+#include "text/cell.hpp"
 
 namespace motiflux::text {
 namespace {
@@ -82,21 +81,8 @@ QuotedStrings quoted(std::span<const std::uint8_t> text, std::span<const std::in
   result.offsets.reserve(offsets.size());
   result.offsets.push_back(0);
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
-    const auto cell = text.subspan(static_cast<std::size_t>(offsets[i]),
-                                   static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
-    const auto blank = [](std::uint8_t c) { return is_blank(static_cast<char>(c)); };
-    // Readers refuse or drop blanks around a name.
-    const bool quotes =
-        cell.empty() || blank(cell.front()) || blank(cell.back()) ||
-        std::any_of(cell.begin(), cell.end(), [&](std::uint8_t c) {
-          return c == static_cast<std::uint8_t>(separator) || c == '"' || c == '\n' || c == '\r';
-        });
-    if (quotes) result.text.push_back('"');
-    for (std::uint8_t c : cell) {
-      if (c == '"') result.text.push_back('"');
-      result.text.push_back(c);
-    }
-    if (quotes) result.text.push_back('"');
+    const auto* const first = reinterpret_cast<const char*>(text.data()) + offsets[i];
+    append_cell(result.text, {first, static_cast<std::size_t>(offsets[i + 1] - offsets[i])}, separator);
     result.offsets.push_back(static_cast<std::int64_t>(result.text.size()));
   }
   return result;

@@ -152,6 +152,13 @@ PRIVATE = by_name(
         "Monitor, counting: sum over the quotients of patterns of up to 5 vertices instead of searching. "
         "auto: if several patterns share what this needs; on: where possible; off: never",
     ),
+    TuningOption(
+        "replan",
+        ("on", "off"),
+        "on",
+        "Monitor: plans when the numbers of edges by label have changed by a factor of two. on: make them "
+        "anew; off: keep those of the first graph",
+    ),
 )
 """The private switches by name."""
 
@@ -185,6 +192,7 @@ REMOVED = MappingProxyType(
         "put_off": "updates that concern no pattern are always written together",
         "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",
         "quotients": "matches are always counted as sums if several patterns share what this needs",
+        "replan": "plans are always made anew when the graph has changed enough",
     }
 )
 """The fixed behaviour, or the public alternative, for each switch that users cannot set, by name."""

@@ -82,6 +82,16 @@ class GrowingFile:
         self.hand_on()
         self.kept = self._written
 
+    @property
+    def descriptor(self) -> int:
+        """The open file: others may write at its end while all that was written stays."""
+        return self._file.fileno()
+
+    def skip(self, size: int) -> None:
+        """Let bytes stay that others wrote at its end."""
+        self._written += size
+        self.kept = self._written
+
     def sync(self) -> None:
         """Return when the kept data is on disk."""
         try:

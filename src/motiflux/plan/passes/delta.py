@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -47,6 +47,9 @@ _LEAST_SAVING = 0.1
 """The share of the expected work that shared levels must save with ``coalesce="auto"``."""
 
 _MOST_VARIANTS = 2
+
+Numbers = tuple[list[int], list[int]]
+"""The numbers that orders are planned by: of candidates by query vertex, and of arcs by query edge."""
 
 Transversal = tuple[int, tuple[tuple[int, Permutation], ...]]
 """A point, and its images under the automorphisms that fix the points before, each with an automorphism."""
@@ -117,6 +120,7 @@ def delta_plans(
     coalesce: str = "off",
     remove: str = "leaves",
     quotients: bool = True,
+    numbers: Numbers | None = None,
 ) -> tuple[DeltaPlan, ...]:
     """Return the searches that together find every match that a changed edge adds or removes.
 
@@ -146,12 +150,14 @@ def delta_plans(
         or ``"any"``.
     quotients
         Whether matches may be counted as sums over quotients of the pattern (counting only).
+    numbers
+        The result of `numbers_of` for a graph that has changed; None: that of `graph`.
     """
     injective = semantics is Semantics.ISOMORPHISM and not bound.may_coincide
     group = automorphisms(pattern, directed=bound.directed)
     exchange = injective and merge
     orbits = orbits_of(places(bound), group.generators if exchange else (), bound.size)
-    model = CostModel(bound, *_frequencies(bound, graph))
+    model = CostModel(bound, *(_numbers_of_graph(bound, graph) if numbers is None else numbers))
     once_each = symmetry is Symmetry.SUBGRAPHS
     breaking = injective and (once_each or (counting and merge))
     draft = partial(
@@ -532,20 +538,50 @@ def transversals(pattern: Pattern, *, directed: bool) -> tuple[Transversal, ...]
     return tuple(found)
 
 
-def _frequencies(bound: BoundPattern, graph: Graph) -> tuple[list[int], list[int]]:
-    """Return the numbers of candidates and of arcs in the graph, without labels that it does not have."""
-    labels = graph.label_frequencies()
+class Labels(Protocol):
+    """Numbers of vertices and arcs by codes of labels; None: all."""
 
-    def known(codes: tuple[int, ...] | None, size: int) -> tuple[int, ...] | None:
-        return None if codes is None else tuple(code for code in codes if code < size)
+    def vertices(self, labels: tuple[int, ...] | None) -> int:
+        """Return the number of vertices with one of `labels`."""
 
-    vertices = [known(codes, len(graph.vertex_label_table)) for codes in bound.labels]
+    def arcs(
+        self, sources: tuple[int, ...] | None, edges: tuple[int, ...] | None, targets: tuple[int, ...] | None
+    ) -> int:
+        """Return the number of arcs between vertices of such labels."""
+
+
+def numbers_of(bound: BoundPattern, labels: Labels) -> Numbers:
+    """Return the numbers of candidates and of arcs that orders are planned by."""
     arcs = []
     for edge in bound.edges:
-        codes = known(edge.labels, len(graph.edge_label_table))
-        ends = vertices[edge.source], vertices[edge.target]
-        number = labels.arcs(ends[0], codes, ends[1])
+        ends = bound.labels[edge.source], bound.labels[edge.target]
+        number = labels.arcs(ends[0], edge.labels, ends[1])
         if edge.either and bound.directed:
-            number += labels.arcs(ends[1], codes, ends[0])
+            number += labels.arcs(ends[1], edge.labels, ends[0])
         arcs.append(number)
-    return [labels.vertices(codes) for codes in vertices], arcs
+    return [labels.vertices(codes) for codes in bound.labels], arcs
+
+
+class _KnownLabels:
+    """The numbers of a graph, which has no code of labels that it does not have."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._labels = graph.label_frequencies()
+        self._sizes = len(graph.vertex_label_table), len(graph.edge_label_table)
+
+    def vertices(self, labels: tuple[int, ...] | None) -> int:
+        return self._labels.vertices(_below(labels, self._sizes[0]))
+
+    def arcs(
+        self, sources: tuple[int, ...] | None, edges: tuple[int, ...] | None, targets: tuple[int, ...] | None
+    ) -> int:
+        vertices, kinds = self._sizes
+        return self._labels.arcs(_below(sources, vertices), _below(edges, kinds), _below(targets, vertices))
+
+
+def _below(codes: tuple[int, ...] | None, size: int) -> tuple[int, ...] | None:
+    return None if codes is None else tuple(code for code in codes if code < size)
+
+
+def _numbers_of_graph(bound: BoundPattern, graph: Graph) -> Numbers:
+    return numbers_of(bound, _KnownLabels(graph))

@@ -135,6 +135,7 @@ class Changing(Watching):
                 self._choose(updates)
                 chosen_at = time.perf_counter()
             native.begin()
+            self._follow_graph()
             marked = self._mark()
             if self._engine is not None:
                 self._engine.begin(native, self._threads)
@@ -183,9 +184,7 @@ class Changing(Watching):
         return self._delta_of(self._changes(None), {"updates": 0, "complete": False}, seconds)
 
     def _changes(self, found: _native.Found | None) -> Changes:
-        if self._slots is None:
-            self._slots = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]
-        return Changes(found, self._slots, self._numbering.ids)
+        return Changes(found, self._in_slots(), self._numbering.ids)
 
     def _applied(self, updates: Updates, give: Give | None, end: float | None) -> _Outcome:
         """Apply and match updates."""

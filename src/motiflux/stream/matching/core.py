@@ -15,12 +15,14 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
-from motiflux.plan.passes.delta import DeltaPlan, Transversal
+from motiflux.plan.bind import BoundPattern
+from motiflux.plan.passes.delta import DeltaPlan, Numbers, Transversal
 from motiflux.request.engine import Ran
 from motiflux.stream.matching.auto import AutoMatching, auto_matching
 from motiflux.stream.matching.engine import HOST, Placement
 from motiflux.stream.matching.native import PlanWriter, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
+from motiflux.stream.matching.replanning import Replanning
 from motiflux.stream.options import Options
 from motiflux.stream.updates import Updates
 from motiflux.stream.window import fill_window, open_window
@@ -47,6 +49,8 @@ class Watched:
         The engine that its plans there are for; None: it is not known, after an interrupt.
     plans
         Its searches.
+    numbers
+        Those that its plans were made by; None: those of the first graph.
     """
 
     slot: int
@@ -56,6 +60,12 @@ class Watched:
     row_cost: float = 0.0
     planned_for: str | None = None
     plans: tuple[DeltaPlan, ...] = ()
+    numbers: Numbers | None = None
+
+    @property
+    def bound(self) -> BoundPattern:
+        """The pattern in codes."""
+        return self.writer.bound
 
 
 class Call:
@@ -111,6 +121,8 @@ class Core:
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
         self._native = loaded(graph, count_copies=options.count_copies, threads=threads)
+        is_on = options.switches["replan"] == "on" and self._engine is None
+        self._replanning = Replanning(graph, is_on=is_on)
         self._native_terms: _native.Terms | None = None
         # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.
         self.takes_plain_updates = options.span is None and not options.strict
@@ -264,6 +276,15 @@ class Core:
         return self._options.matches or any(watched.listed for watched in self._watched.values())
 
     @property
+    def replanned(self) -> int:
+        """How often the plans of a pattern were made anew, as numbers of edges by label had changed much.
+
+        This happens between two calls, and changes no result; of the matches of one update, the order may
+        change.
+        """
+        return self._replanning.replaced
+
+    @property
     def needs_times(self) -> bool:
         """Whether updates need times: there is a window of time."""
         return self._options.span is not None and self._options.span.timed
@@ -279,6 +300,12 @@ class Core:
     def names(self, vertices: NDArray[np.uint32]) -> NDArray[Any]:
         """Return the external ids of internal numbers, in the shape given."""
         return self._numbering.ids.names(vertices)
+
+    def _in_slots(self) -> list[tuple[Pattern, int, bool]]:
+        """Return the patterns, each with its native number, and whether its matches are given."""
+        if self._slots is None:
+            self._slots = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]
+        return self._slots
 
     def _open(self) -> _native.Monitor:
         if self._native is None:

@@ -159,7 +159,9 @@ class GrowingIds:
         if taken is None:
             return None
         ids, rows, updates, signs = taken
-        return _as_ids(ids).reshape(rows, -1), updates, signs
+        if ids.dtype.kind == "u":  # code points
+            ids = _as_ids(ids).reshape(rows, -1)
+        return ids, updates, signs
 
     def all(self) -> NDArray[Any]:
         """Return the ids of all vertices."""

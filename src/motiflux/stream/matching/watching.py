@@ -100,6 +100,16 @@ class Watching(Core):
                 self._check_plans(pattern, watched.slot, engine)
             watched.planned_for = name
 
+    def _follow_graph(self) -> None:
+        """Make plans anew if the graph has changed much; between two calls."""
+        if self._engine is None:
+            patterns = {watched.slot: pattern for pattern, watched in self._watched.items()}
+            self._replanning.look(
+                self._native,
+                self._watched.values,
+                lambda watched: self._written(patterns[watched.slot], watched, None)[0],
+            )
+
     def _add(self, added: Pattern, matches: bool | None) -> Pattern:
         native = self._open()
         if added in self._watched:
@@ -129,6 +139,8 @@ class Watching(Core):
         always_sums = self._options.switches["quotients"] == "on"
         writer = PlanWriter(native, added, bound, always_sums=always_sums)
         watched = Watched(slot, listed, writer, canonical)
+        if self._snapshot is not self._base:
+            watched.numbers = self._replanning.numbers_now(native, bound)
         try:
             writer.find_vertices(self._numbering.vertex_of)
             plans, watched.row_cost = self._written(added, watched, self._engine)
@@ -156,7 +168,7 @@ class Watching(Core):
             delta_plans,
             self._base,
             pattern,
-            watched.writer.bound,
+            watched.bound,
             semantics=self._options.semantics,
             symmetry=self._options.symmetry,
             counting=not watched.listed,
@@ -169,9 +181,13 @@ class Watching(Core):
             remove=self._options.switches["coalesce_without"],
             quotients=engine is None and self._options.switches["quotients"] != "off",
         )
-        # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
-        key = ("delta plans", pattern, watched.writer.bound, *make.keywords.items())
-        watched.plans = plans = self._base.memo.get(key, make)
+        if watched.numbers is None:
+            # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
+            key = ("delta plans", pattern, watched.bound, *make.keywords.items())
+            plans = self._base.memo.get(key, make)
+        else:
+            plans = make(numbers=watched.numbers)
+        watched.plans = plans
         cost = sum(plan.row_cost for plan in plans if not plan.replaces_last)
         return [watched.writer.write(plan, watched.canonical) for plan in plans], cost
 

@@ -47,28 +47,30 @@ class Delivery:
         self._in_batches = monitor.mode == "batch"
         self._numbers = PatternNumbers()
         self._number_patterns()
-        self.is_begun = False
-        """Whether a batch is being delivered."""
         self.there = 0.0
         """When the last batch's matches were there."""
 
-    def give_whole(self, found: _native.Found) -> None:
-        """Hand all matches of a batch to the sink, of which only the matches are wanted."""
-        self.is_begun = True
-        monitor = self._monitor
-        first = monitor.batches_applied if self._in_batches else monitor.updates_applied
-        if self._sink.uninterrupted:
-            self._shield.up()
-        for pattern, watched in monitor._watched.items():
+    def give_whole(self, found: _native.Found, first: int) -> None:
+        """Hand all matches of a batch to the sink, of which only the matches are wanted.
+
+        `first`: the number of its first update; in batch mode, of the batch.
+        """
+        sink, shield = self._sink, self._shield
+        if sink.uninterrupted:
+            shield.up()
+        ids_of = self._monitor._numbering.ids
+        for pattern, slot, listed in self._monitor._in_slots():
             number = self._numbers.of(pattern)
-            if not watched.listed:
-                continue
-            columns = monitor._numbering.ids.columns(found, watched.slot, first)
-            if columns is not None:
+            if listed and (columns := ids_of.columns(found, slot, first)) is not None:
                 ids, updates, signs = columns
-                self._sink.write(FoundMatches(pattern, number, signs, updates, None, ids))
-        self._sink.flush()
-        self._shield.up()
+                sink.write(FoundMatches(pattern, number, signs, updates, None, ids))
+        sink.flush()
+        shield.up()
+
+    def listed(self) -> list[tuple[Pattern, int, int]]:
+        """Return the patterns whose matches are given, each with its numbers in monitor and run."""
+        watched = self._monitor._watched.items()
+        return [(pattern, one.slot, self._numbers.of(pattern)) for pattern, one in watched if one.listed]
 
     def _number_patterns(self) -> None:
         for pattern in self._monitor.patterns:
@@ -76,7 +78,6 @@ class Delivery:
 
     def begin(self, batch: Batch) -> None:
         """Take matches of this batch from now on."""
-        self.is_begun = True
         self.given.clear()
         self._tallies.clear()
         self._number_patterns()
@@ -146,7 +147,6 @@ class Delivery:
 
     def end(self) -> None:
         """Forget what was not delivered: the batch is applied, or taken back."""
-        self.is_begun = False
         self._held.drop()
 
     def _found(self, number: int, rows: MatchRows) -> FoundMatches:

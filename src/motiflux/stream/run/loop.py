@@ -123,9 +123,15 @@ class Run:
         self._sums.watch(self._monitor.patterns)
         self._prints, self._wants_changes = sink.prints, sink.wants_changes
         size = DEFAULT_SIZE if self._size is None else self._size
-        delivers = self._limit is None and not sink.wants_changes
         self._quiet = QuietBatches(
-            self._monitor, sink, delivery, self._sums, self._shield, size, delivers=delivers
+            self._monitor,
+            sink,
+            delivery,
+            self._sums,
+            self._shield,
+            size,
+            limited=self._limit is not None,
+            deadline=self._deadline,
         )
         try:
             sink.open(self._monitor.patterns)

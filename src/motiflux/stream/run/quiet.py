@@ -1,4 +1,4 @@
-"""Batches of text that are applied without Python knowing of their updates."""
+"""Batches of text that are applied without Python knowing of their updates, or writing their matches."""
 
 from __future__ import annotations
 
@@ -11,16 +11,21 @@ from motiflux import _native
 from motiflux.stream.matching.changing import Changing
 from motiflux.stream.run.delivery import Delivery, Shield
 from motiflux.stream.run.totals import Sums
+from motiflux.stream.sinks.native_lines import native_lines
 from motiflux.stream.sinks.sink import Sink
 from motiflux.stream.sources.reading import SPIN
 from motiflux.stream.sources.source import Batch, Feeding, Position
 from motiflux.stream.updates import Updates
 
+_WAIT = 0.05
+"""Seconds of waiting for a pipe, in which a signal may go to another thread."""
+
 
 class QuietBatches:
-    """Has batches applied natively: in turns of some milliseconds, or up to one that changes matches.
+    """Has batches applied natively, in turns of some milliseconds.
 
-    A batch is left to the caller if it holds anything but plain insertions and deletions.
+    Matches are written natively where the sink has a file for their lines; otherwise they are handed to it
+    batch by batch. A batch is left to the caller if it holds anything but plain insertions and deletions.
 
     Parameters
     ----------
@@ -32,8 +37,10 @@ class QuietBatches:
         Of the run.
     size
         Most updates of a batch.
-    delivers
-        Whether matches are delivered here; if not, batches with matches are left to the caller too.
+    limited
+        Whether there is a limit on matches: batches with matches are left to the caller then.
+    deadline
+        The moment (`time.perf_counter`) until which waiting is allowed.
     """
 
     def __init__(
@@ -45,7 +52,8 @@ class QuietBatches:
         shield: Shield,
         size: int,
         *,
-        delivers: bool,
+        limited: bool,
+        deadline: float | None,
     ) -> None:
         self._monitor = monitor
         self._sink = sink
@@ -53,9 +61,12 @@ class QuietBatches:
         self._sums = sums
         self._shield = shield
         self._size = size
-        self._delivers = delivers
+        self._limited = limited
+        self._deadline = deadline
         self._feed: _native.QuietFeed | None = None
         self._feeding: Feeding | None = None
+        self._lines: _native.Lines | None = None
+        self._lines_of: tuple[object, ...] = ()
 
     def go_on(self, feeding: Feeding, tell: Callable[[Batch], None] | None) -> int:
         """Apply batches and report the progress; return the number of their updates."""
@@ -68,55 +79,84 @@ class QuietBatches:
         self._feeding = feeding
         try:
             updates = monitor._alone(lambda: self._turn(feeding))
-            if self._delivery is not None and self._delivery.is_begun:
-                self._delivery.acknowledge()
         finally:
-            if self._delivery is not None and self._delivery.is_begun:
-                self._delivery.end()
             self._shield.down()
         if updates and tell is not None:
             tell(Batch(_NO_UPDATES, feeding.origin, monitor.source_position, time.perf_counter()))
         return updates
 
     def _turn(self, feeding: Feeding) -> int:
-        feed, numbering = self._feed, self._monitor._numbering
+        feed, monitor = self._feed, self._monitor
+        numbering = monitor._numbering
         assert feed is not None
         self._monitor._choose(0)
         # An open batch refers to these: they stay, even if the sink closes the monitor.
-        parser, ids, native = feeding.parsing.parser, numbering.ids.native, self._monitor._open()
+        parser, ids, native = feeding.parsing.parser, numbering.ids.native, monitor._open()
+        native.begin()
+        monitor._follow_graph()
+        self._lines = self._native_lines(feeding)
+        arguments = (
+            parser,
+            ids,
+            native,
+            self._size,
+            feeding.partial,
+            numbering.plain_code(),
+            numbering.may_lack_labels(),
+            numbering.edge_labels.table(),
+            monitor._terms(),
+            not self._limited and not self._sink.wants_changes,
+            self._lines,
+            monitor.batches_applied if monitor.mode == "batch" else monitor.updates_applied,
+            feeding.descriptor,
+            SPIN,
+            self._wait(),
+        )
         try:
-            feed.run(
-                parser,
-                ids,
-                native,
-                self._size,
-                feeding.partial,
-                numbering.plain_code(),
-                numbering.may_lack_labels(),
-                numbering.edge_labels.table(),
-                self._monitor._terms(),
-                self._delivers,
-                feeding.descriptor,
-                SPIN,
-            )
-            updates = self.note()
-            if feed.is_open:
+            feed.run(*arguments)
+            while feed.is_open:
                 self._deliver(feed)
-                updates += self.note()
-            return updates
+                if feed.turn_is_over or monitor._native is not native:
+                    break
+                feed.go_on()
+            return self.note()
         except BaseException:
             self._take_back(feed, feeding)
             raise
 
+    def _wait(self) -> float:
+        """Return for how many seconds a silent pipe is waited for."""
+        if self._deadline is None:
+            return _WAIT
+        return min(_WAIT, max(0.0, self._deadline - time.perf_counter()))
+
+    def _native_lines(self, feeding: Feeding) -> _native.Lines | None:
+        """Return where matches are written as lines of text; None: they are handed to the sink."""
+        delivery = self._delivery
+        if delivery is None or self._limited or feeding.attributes:
+            return None
+        file = self._sink.line_file()
+        if file is None:
+            return None
+        listed = delivery.listed()
+        if self._lines is None or self._lines_of != (file, listed):
+            self._lines_of = (file, listed)
+            return native_lines(file, listed)
+        return self._lines
+
     def _deliver(self, feed: _native.QuietFeed) -> None:
         """Hand the matches of the open batch to the sink; the batch is final then."""
-        found = feed.found()
-        if self._delivery is not None:
-            self._delivery.give_whole(found)
-        self._shield.up()
-        feed.commit()
-        changes = self._monitor._changes(found)
-        self._sums.add_matches(changes, changes.counts())
+        delivery, shield = self._delivery, self._shield
+        try:
+            found = feed.found()
+            if delivery is not None:
+                delivery.give_whole(found, feed.first)
+            shield.up()
+            feed.commit()
+            if delivery is not None:
+                delivery.acknowledge()
+        finally:
+            shield.down()
 
     def _take_back(self, feed: _native.QuietFeed, feeding: Feeding) -> None:
         """Undo the open batch after an error in its delivery; its updates are those that were not applied."""
@@ -143,17 +183,20 @@ class QuietBatches:
         was_up = self._shield.is_up
         self._shield.up()
         try:
-            updates, batches = self._sums.add_quiet(
-                feed, feeding.origin, monitor._write_put_off, monitor._ran
+            given, batches, rows = self._sums.add_quiet(
+                feed, feeding.origin, monitor._write_put_off, monitor._in_slots(), monitor._ran
             )
-            monitor.updates_applied += updates
+            monitor.updates_applied += given
             monitor.batches_applied += batches
             monitor._snapshot = monitor.unapplied = None
             monitor.source_position = Position(parser.line, parser.offset)
+            if self._lines is not None:
+                written, rest = self._lines.take_written(), self._lines.take_rest()
+                self._sink.written_natively(rows, written, rest, self._shield.has_arrived)
         finally:
             if not was_up:
                 self._shield.down()
-        return updates
+        return given
 
 
 _NO_UPDATES = Updates(np.empty(0, dtype=bool), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))

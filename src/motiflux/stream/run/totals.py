@@ -238,13 +238,24 @@ class Sums:
         return Ran(", ".join(engines), ", ".join(devices), f"{', '.join(shares)}; last: {self._ran.why}")
 
     def add_quiet(
-        self, feed: _native.QuietFeed, origin: str, write: Callable[[], None], ran: Ran
-    ) -> tuple[int, int]:
-        """Add the quiet batches since the last time; return the numbers of updates and of batches.
+        self,
+        feed: _native.QuietFeed,
+        origin: str,
+        write: Callable[[], None],
+        watched: Sequence[tuple[Pattern, int, bool]],
+        ran: Ran,
+    ) -> tuple[int, int, int]:
+        """Add the quiet batches since the last time; return the numbers of updates, batches and rows.
 
-        `write` writes the updates that were put off; `ran` is what matched.
+        `write` writes the updates that were put off. `watched`: the patterns, each with its number in `feed`,
+        and whether its matches are given; `ran` is what matched.
         """
-        given, applied, batches, self_loops, noops, put_off, steps, most = feed.take()
+        given, applied, batches, self_loops, noops, put_off, steps, most, matches = feed.take()
+        counted = [
+            (pattern, matches[slot], listed) for pattern, slot, listed in watched if slot < len(matches)
+        ]
+        self.add_matches([pattern for pattern, *_ in counted], [counts for _, counts, _ in counted])
+        rows = sum(sum(counts) for _, counts, listed in counted if listed)
         self.origin, self.unit = origin, "line"
         self._note(ran, given)
         self._updates += applied
@@ -254,7 +265,7 @@ class Sums:
         self.self_loops += self_loops
         self.batches += batches
         self.latencies.add_steps(steps, most)
-        return given, batches
+        return given, batches, rows
 
     def totals(
         self, seconds: float, *, complete: bool, stopped_by: KeyboardInterrupt | None = None

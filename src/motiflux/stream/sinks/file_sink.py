@@ -18,7 +18,7 @@ from motiflux.stream.sinks.parquet_rows import ParquetRows
 from motiflux.stream.sinks.record_batches import RecordBatches
 from motiflux.stream.sinks.row_files import RowFile
 from motiflux.stream.sinks.several import SeveralSinks
-from motiflux.stream.sinks.sink import CallableSink, FoundMatches, QueueSink, Sink
+from motiflux.stream.sinks.sink import CallableSink, FoundMatches, LineFile, QueueSink, Sink
 from motiflux.stream.sinks.standard_output import OUTPUTS, StandardOutput
 from motiflux.stream.sinks.text_rows import TextRows
 
@@ -118,6 +118,18 @@ class FileSink(Sink):
             self._file = ArrowRows(table, self.path, self._kept)
         else:
             self._file = ParquetRows(table, self.path)
+
+    def line_file(self) -> LineFile | None:
+        """Return the file of text once it is begun, unless it is compressed."""
+        if not isinstance(self._file, TextRows) or self._compression or self._table is None:
+            return None
+        return LineFile(self._file.descriptor, True, self._suffix, self._table.width)
+
+    def written_natively(self, rows: int, size: int, rest: bytes, interrupted: Callable[[], bool]) -> None:
+        """Let these rows stay."""
+        assert isinstance(self._file, TextRows)
+        self.written += rows
+        self._file.skip(size)
 
     def mark(self) -> int | None:
         """Return the position at which a later run continues, once it is on disk; None without output."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from motiflux.errors import OutputError
 from motiflux.io.text.csv_writer import ByteSink
+from motiflux.pattern import Pattern
 from motiflux.stream.sinks.json_values import json_value
 from motiflux.stream.sinks.match_table import MatchTable, moments_as_text
 from motiflux.stream.sinks.sink import FoundMatches
@@ -57,10 +58,20 @@ class JsonLines:
         return rows
 
 
+def pattern_facts(pattern: Pattern, number: int) -> dict[str, Any]:
+    """Return what lines tell of a pattern."""
+    return {"pattern": number, "name": pattern.name or str(pattern)}
+
+
+def vertex_keys(pattern: Pattern) -> list[str]:
+    """Return the keys of the vertices of a match."""
+    return [vertex.name or f"v{at}" for at, vertex in enumerate(pattern.vertices)]
+
+
 def _lines(found: FoundMatches, part: slice) -> Iterator[str]:
     pattern = found.pattern
-    facts = {"pattern": found.number, "name": pattern.name or str(pattern)}
-    names = [vertex.name or f"v{at}" for at, vertex in enumerate(pattern.vertices)]
+    facts = pattern_facts(pattern, found.number)
+    names = vertex_keys(pattern)
     signs, updates = found.signs[part].tolist(), found.updates[part].tolist()
     times = _times(found, part) or [None] * len(signs)
     changes = [None] * len(signs) if found.changes is None else list(_changes(found.changes, part))

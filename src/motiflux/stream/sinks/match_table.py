@@ -46,7 +46,8 @@ class MatchTable:
     def __init__(
         self, patterns: Sequence[Pattern], *, as_text: bool, named: bool = False, time_kind: str = "i"
     ) -> None:
-        self._width = max((pattern.num_vertices for pattern in patterns), default=0)
+        self.width = max((pattern.num_vertices for pattern in patterns), default=0)
+        """Columns of vertices."""
         self._as_text = as_text
         self._named = named
         self.time_kind = time_kind
@@ -66,13 +67,13 @@ class MatchTable:
         ids = np.dtype(np.uint32 if self._named else np.int64)
         table = StringTable.of([]) if self._named else None
         fixed = [Field(name, dtype) for name, dtype in zip(_FIXED, types, strict=True)]
-        return fixed + [Field(f"v{at}", ids, table) for at in range(self._width)]
+        return fixed + [Field(f"v{at}", ids, table) for at in range(self.width)]
 
     def put(self, found: FoundMatches) -> None:
         """Add rows; refuse rows of a pattern that was added later and needs more columns."""
-        if found.vertices.shape[1] > self._width:
+        if found.vertices.shape[1] > self.width:
             raise OutputError(
-                f"pattern {found.number}: expected at most {quantity(self._width, 'vertex')}, as patterns "
+                f"pattern {found.number}: expected at most {quantity(self.width, 'vertex')}, as patterns "
                 f"had when the first matches were written, found {found.vertices.shape[1]}"
             )
         if len(found):
@@ -146,7 +147,7 @@ class MatchTable:
 
     def _vertices(self, pending: list[FoundMatches]) -> Iterator[Column]:
         codes, strings = _coded(pending)
-        for at in range(self._width):
+        for at in range(self.width):
             parts = [
                 block[:, at] if at < block.shape[1] else np.zeros(len(block), block.dtype) for block in codes
             ]

@@ -13,6 +13,29 @@ from motiflux.pattern import Pattern
 from motiflux.stream.updates import Updates
 
 
+@dataclass(frozen=True, slots=True)
+class LineFile:
+    """A place to which native code may write the lines of a sink.
+
+    Parameters
+    ----------
+    descriptor
+        The open file.
+    grows
+        Whether it is a regular file, written at its end before a batch is final; otherwise lines are printed
+        once it is.
+    suffix
+        ``".csv"``, ``".tsv"`` or ``".jsonl"``.
+    width
+        Number of columns of vertices in a table.
+    """
+
+    descriptor: int
+    grows: bool
+    suffix: str
+    width: int
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class FoundMatches:
     """Matches of one pattern that appeared or vanished with one batch of updates.
@@ -79,6 +102,25 @@ class Sink:
         """
         of_sink = type(self)
         return of_sink.flush is not Sink.flush or of_sink.acknowledged is not Sink.acknowledged
+
+    def line_file(self) -> LineFile | None:
+        """Return where lines may be written without `write`, from now until the next call; None: nowhere."""
+        return None
+
+    def written_natively(self, rows: int, size: int, rest: bytes, interrupted: Callable[[], bool]) -> None:
+        """Take note of rows that were written to `line_file`, and write the rest of them.
+
+        Ctrl-C waits until this returns, as for `acknowledged`.
+
+        Parameters
+        ----------
+        rows, size
+            Number of rows, and of the bytes written.
+        rest
+            Lines that could not be written without waiting.
+        interrupted
+            As for `acknowledged`.
+        """
 
     def check(self, patterns: tuple[Pattern, ...]) -> None:
         """Raise an error if `open` would, and change nothing; of several sinks, all are asked first."""

@@ -15,7 +15,7 @@ from typing import Any
 from motiflux.errors import MotifluxWarning
 from motiflux.pattern import Pattern
 from motiflux.stream.sinks.match_table import MatchTable
-from motiflux.stream.sinks.sink import FoundMatches, Sink
+from motiflux.stream.sinks.sink import FoundMatches, LineFile, Sink
 from motiflux.stream.sinks.text_rows import Text, text_of
 from motiflux.units import quantity
 
@@ -79,6 +79,23 @@ class StandardOutput(Sink):
     def acknowledged(self, interrupted: Callable[[], bool]) -> None:
         """Print the lines of the batch."""
         if self._waiting is not None and self._waiting.tell():
+            self._print(interrupted)
+
+    def line_file(self) -> LineFile | None:
+        """Return it once a batch was printed, if it is a file, a pipe or a terminal."""
+        if not self._is_begun or self._table is None:
+            return None
+        try:
+            number = sys.stdout.buffer.fileno()
+        except (OSError, AttributeError):
+            return None
+        sys.stdout.flush()
+        return LineFile(number, False, self._suffix, self._table.width)
+
+    def written_natively(self, rows: int, size: int, rest: bytes, interrupted: Callable[[], bool]) -> None:
+        """Print the rest."""
+        if rest:
+            self._waiting.write(rest)
             self._print(interrupted)
 
     def _print(self, interrupted: Callable[[], bool]) -> None:

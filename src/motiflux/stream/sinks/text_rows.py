@@ -70,6 +70,15 @@ class TextRows:
         """Bytes."""
         return self._file.kept
 
+    @property
+    def descriptor(self) -> int:
+        """The open file, to which others may write at its end."""
+        return self._file.descriptor
+
+    def skip(self, size: int) -> None:
+        """Let bytes stay that others wrote at its end."""
+        self._file.skip(size)
+
     def append(self) -> None:
         """Write the waiting rows, if there are many."""
         if self._table.rows >= _TEXT_ROWS:

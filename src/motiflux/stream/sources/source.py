@@ -56,6 +56,8 @@ class Feeding:
         Of what the text is read from, if it can be read on from there; else -1.
     partial
         Whether batches need not be full.
+    attributes
+        Whether batches have `Batch.attributes`.
     """
 
     parsing: Any
@@ -63,6 +65,7 @@ class Feeding:
     words: Sequence[str]
     descriptor: int
     partial: bool
+    attributes: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,9 @@ class TextSource:
             return True
         words = MISSING_WORDS if self._missing == "error" else ()
         descriptor = self._reader.descriptor
-        return request.quiet(Feeding(parsing, self._reader.name, words, descriptor, partial))
+        has_attributes = self._attributes is not None
+        feeding = Feeding(parsing, self._reader.name, words, descriptor, partial, has_attributes)
+        return request.quiet(feeding)
 
     def _open(self, request: Request) -> tuple[Parsing, Iterator[bytes]]:
         forms = [FORMS[kind] for kind in (request.ids, request.edge_labels, request.vertex_labels)]
