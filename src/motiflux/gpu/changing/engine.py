@@ -14,7 +14,7 @@ from motiflux import _native
 from motiflux.codegen.changing import MERGE_ENTRY, ROOT, ROWS, SETTLE_ENTRY, WriteArgs, write_source
 from motiflux.device import Buffer, Kernel, Stream
 from motiflux.errors import DeviceError
-from motiflux.gpu.changing.memory import Parcel, Room, Staging
+from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
 from motiflux.gpu.changing.rows import EITHER, RunOfRows, SlackRows, write
 from motiflux.gpu.changing.search import RunSearch, Searched
@@ -58,7 +58,7 @@ class ChangingEngine:
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
         self._arrays = Room(device, "a run of updates", gpu_memory)
         self._tables = Room(device, "plans of a monitor", gpu_memory)
-        self._staging = Staging(device)
+        self._staging = Staging(device, large_pinned(device))
         self._rows: dict[RowsName, SlackRows] = {}
         self._versions: tuple[int, ...] = ()
         self._classes = -1
@@ -275,7 +275,7 @@ class ChangingEngine:
             table_of_rows,
             table.most_levels,
             table.most_spans,
-            max(longest, default=1),
+            _room_for(max(longest, default=1)),
             max((rows.typical for rows in self._rows.values()), default=1.0),
             native.num_vertices,
         )
@@ -344,6 +344,12 @@ class ChangingEngine:
 def _slots(run: _native.Run, table: PlanTable) -> int:
     """Return the number of totals: by plan and sign of one change, else by root."""
     return _SIGNS * len(table.levels) if run.one_change else run.num_roots
+
+
+def _room_for(longest: int) -> int:
+    """Return a size that stays the same for most runs, at most an eighth more."""
+    step = max(1, 1 << longest.bit_length() >> 4)
+    return -(-longest // step) * step
 
 
 def _wait_until_idle(stream: Stream) -> None:
