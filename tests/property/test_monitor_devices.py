@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
+from motiflux.gpu.changing import memory
 from tests.property.test_monitor import MonitorMachine
 from tests.property.test_monitor_engines import compare, streams
 from tests.update_streams import Stream
@@ -38,3 +39,14 @@ def test_a_device_gives_the_matches_of_the_cpu(
 ) -> None:
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
     compare(stream, {**options, "matches": listed}, {"device": device}, size, data)
+
+
+@settings(deadline=None, max_examples=20)
+@given(stream=streams(), mode=st.sampled_from(("sequence", "batch")), listed=st.booleans(), data=st.data())
+def test_large_runs_give_the_matches_of_the_cpu(
+    device: str, stream: Stream, mode: str, *, listed: bool, data: Any
+) -> None:
+    options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "_FEW", 0)  # all uploads are large: in parts, through memory pinned meanwhile
+        compare(stream, {**options, "matches": listed}, {"device": device}, 7, data)
