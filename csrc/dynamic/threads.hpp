@@ -64,8 +64,8 @@ void with_others(int threads, Watch& watch, Body&& body) {
   });
 }
 
-// The threads, of `threads`, that work on this number of updates. To start one takes some 35 us, and each stage
-// of a batch starts them anew.
+// The threads, of `threads`, that work on this number of updates. To start one takes some 35 us, and each
+// stage of a batch starts them anew.
 inline int threads_for(std::size_t updates, int threads) {
   constexpr std::size_t kOfThread = 1024;
   const std::size_t most = updates / kOfThread + 1;
