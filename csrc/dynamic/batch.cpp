@@ -108,7 +108,7 @@ std::vector<Edge> Monitor::stand_ins(std::span<const Update> net) const {
 // match are put off.
 Column<Update> Monitor::net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass) {
   NetChanges net(graph_, count_copies_);
-  const int workers = updates.size() < kFew ? 1 : threads;
+  const int workers = threads_for(updates.size(), threads);
   add_in_slices(
       updates, workers, put_off, pass, [&] { net.start(updates.size(), workers); },
       [&](int slice, const Classified& one) {

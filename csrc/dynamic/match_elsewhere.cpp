@@ -45,7 +45,7 @@ void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pa
   if (given->ends.size() == 0) return;
   given->one_change = pass.one_change;
   given->updates = run.size();
-  given->threads = run.size() < kTaken ? 1 : threads;
+  given->threads = threads_for(run.size(), threads);
   find_roots(run, *given, pass);
   const auto written = [] {};  // is it already
   run_matcher_->match(given, pass.watch, written, [&](const RunMatches& matches) {

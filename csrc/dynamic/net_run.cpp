@@ -18,9 +18,6 @@
 namespace motiflux::dynamic {
 namespace {
 
-// Fewer updates are written by one thread.
-constexpr std::size_t kFewUpdates = 1024;
-
 // Fewer ends are sorted by comparison.
 constexpr std::size_t kFew = 256;
 
@@ -51,7 +48,7 @@ void order(std::span<RunEnd> ends, const Graph& graph, RunEnds& sorted, RunEnds&
 bool Monitor::match_before_writing(std::span<const Update> net, int threads, Pass& pass) {
   if (!pass.watch.keep_going()) throw Stopped();
   if (net.empty()) return true;
-  const int writers = net.size() < kFewUpdates ? 1 : threads;
+  const int writers = threads_for(net.size(), threads);
   run_gates_.assign(net.size(), 0);
   add_in_slices(
       net, writers, false, pass, [&] { bulk_.start(1, 1, net.size()); },

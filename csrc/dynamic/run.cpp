@@ -29,7 +29,7 @@ constexpr std::size_t kRunWords = std::size_t{1} << 22;
 constexpr std::size_t kLeastRun = 256, kFirstRun = 1024, kMostRun = std::size_t{1} << 15;
 constexpr std::size_t kMostBatchRun = std::size_t{1} << 17;
 
-// Up to this number of updates, one thread writes them as fast as several.
+// The most updates of a call whose memory of lifetimes is kept.
 constexpr std::size_t kFewUpdates = 1024;
 
 // Updates whose labels are prefetched; and updates between checks for a stop.
@@ -186,11 +186,10 @@ void Monitor::add_in_slices(std::span<const Update> updates, int slices, bool pu
 
 // Inserts every edge that exists at any time of the run and concerns a plan.
 void Monitor::write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass) {
-  if (run.size() < kFewUpdates) threads = 1;
+  threads = threads_for(run.size(), threads);
   run_gates_.assign(run.size(), 0);
-  const int writers = run.size() < kFewUpdates ? 1 : threads;
   add_in_slices(
-      run, writers, puts_off, pass, [&] { bulk_.start(threads, writers, run.size()); },
+      run, threads, puts_off, pass, [&] { bulk_.start(threads, threads, run.size()); },
       [&](int slice, const Classified& one) {
         run_gates_[one.number] = one.gate;
         bulk_.add(slice, one.number, one.update.edge, one.to, one.from, one.update.inserts,
@@ -201,7 +200,7 @@ void Monitor::write_run(std::span<const Update> run, int threads, bool puts_off,
   run_start_ = graph_.now();
   graph_.advance(run.size() + 1);  // a number for each update, then one for writing them
   lifetimes_.start(threads);
-  for_each_partition(threads, writers, pass.watch, [&](int partition, Watch& watch) {
+  for_each_partition(threads, threads, pass.watch, [&](int partition, Watch& watch) {
     bulk_.forward(partition, [&] { return watch.keep_going(); });
   });
   for_each_partition(threads, threads, pass.watch, [&](int partition, Watch& watch) {

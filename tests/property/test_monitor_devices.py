@@ -13,6 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 import motiflux as mf
 from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import devices_like
+from motiflux.gpu.changing import memory
 from motiflux.stream.matching import auto
 from tests.property.test_monitor import MonitorMachine
 from tests.property.test_monitor_engines import compare, streams, told
@@ -133,3 +134,15 @@ class Present:
 
     def open(self) -> str:
         return self._device
+
+
+@settings(deadline=None, max_examples=20)
+@given(stream=streams(), mode=st.sampled_from(("sequence", "batch")), listed=st.booleans(), data=st.data())
+def test_large_runs_give_the_matches_of_the_cpu(
+    device: str, container: str, stream: Stream, mode: str, *, listed: bool, data: Any
+) -> None:
+    options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
+    options["tuning"] = {"container": container}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "_FEW", 0)  # all uploads are large: in parts, through memory pinned meanwhile
+        compare(stream, {**options, "matches": listed}, {"device": device}, 7, data)

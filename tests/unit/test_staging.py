@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
 
-from motiflux.gpu.changing.memory import Staging
+from motiflux.errors import DeviceError
+from motiflux.gpu.changing.memory import LargePinned, Staging
 
 
 class Pinned:
@@ -15,8 +17,27 @@ class Pinned:
 
 
 class Device:
+    """Refuses to pin more than `most` bytes at once."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def use(self) -> None: ...
+
     def allocate_host(self, nbytes: int, what: str) -> Any:
+        if nbytes > self.most:
+            raise DeviceError("refused")
         return Pinned(nbytes)
+
+
+def staging_of(most: int = 1 << 20) -> Staging:
+    return Staging(Device(most), LargePinned())  # type: ignore[arg-type]
+
+
+def wait_for_pinning() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "motiflux-pin":
+            thread.join()
 
 
 LARGE = 33 << 20
@@ -29,7 +50,7 @@ def owner(array: np.ndarray) -> Any:
 
 
 def test_large_memory_is_used_again_by_the_next_large_run() -> None:
-    staging = Staging(Device())  # type: ignore[arg-type]
+    staging = staging_of()
     first = staging.of(LARGE)
     staging.of(100)
     staging.sent()
@@ -39,7 +60,7 @@ def test_large_memory_is_used_again_by_the_next_large_run() -> None:
 
 
 def test_large_memory_is_freed_after_a_run_that_did_not_need_it() -> None:
-    staging = Staging(Device())  # type: ignore[arg-type]
+    staging = staging_of()
     first = staging.of(LARGE)
     staging.sent()
     staging.of(100)
@@ -48,6 +69,41 @@ def test_large_memory_is_freed_after_a_run_that_did_not_need_it() -> None:
 
 
 def test_larger_memory_replaces_smaller() -> None:
-    staging = Staging(Device())  # type: ignore[arg-type]
+    staging = staging_of()
     staging.of(LARGE)
     assert len(staging.of(2 * LARGE)) == 2 * LARGE
+
+
+def test_large_runs_go_through_pinned_memory_once_it_is_ready() -> None:
+    device, pinned = Device(1 << 30), LargePinned()
+    staging, other = (Staging(device, pinned) for _ in range(2))  # type: ignore[arg-type]
+    before = owner(staging.of(LARGE))
+    staging.sent()
+    wait_for_pinning()
+    first = owner(staging.of(LARGE))
+    assert first is not before
+    assert owner(other.of(LARGE)) is not first  # one engine has it
+    staging.sent()
+    other.sent()
+    assert owner(other.of(LARGE)) is first
+    other.release()
+    assert owner(staging.of(LARGE)) is first
+
+
+def test_a_larger_run_has_more_memory_pinned() -> None:
+    staging = staging_of(1 << 30)
+    for size in (LARGE, 2 * LARGE):
+        staging.of(size)
+        staging.sent()
+        wait_for_pinning()
+    again = staging.of(2 * LARGE)
+    staging.sent()
+    assert owner(staging.of(LARGE)) is owner(again)
+
+
+def test_runs_go_on_where_pinning_is_refused() -> None:
+    staging = staging_of()
+    first = staging.of(LARGE)
+    staging.sent()
+    wait_for_pinning()
+    assert owner(staging.of(LARGE)) is owner(first)

@@ -18,7 +18,7 @@ from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.changing.gpma_settings import packed_settings
-from motiflux.gpu.changing.memory import Parcel, Room, Staging
+from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
 from motiflux.gpu.changing.packed_rows import PackedRows
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
 from motiflux.gpu.changing.rows import EITHER, Rows, RunOfRows, SlackRows
@@ -69,7 +69,7 @@ class ChangingEngine:
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
         self._arrays = Room(device, "a run of updates", gpu_memory)
         self._tables = Room(device, "plans of a monitor", gpu_memory)
-        self._staging = Staging(device)
+        self._staging = Staging(device, large_pinned(device))
         self._rows: dict[RowsName, Rows] = {}
         self._versions: tuple[int, ...] = ()
         self._classes = -1
@@ -321,7 +321,7 @@ class ChangingEngine:
             table_of_rows,
             table.most_levels,
             table.most_spans,
-            max(longest, default=1),
+            _room_for(max(longest, default=1)),
             self._typical,
             native.num_vertices,
         )
@@ -394,6 +394,12 @@ class ChangingEngine:
 def _slots(run: _native.Run, table: PlanTable) -> int:
     """Return the number of totals: by plan and sign of one change, else by root."""
     return _SIGNS * len(table.levels) if run.one_change else run.num_roots
+
+
+def _room_for(longest: int) -> int:
+    """Return a size that stays the same for most runs, at most an eighth more."""
+    step = max(1, 1 << longest.bit_length() >> 4)
+    return -(-longest // step) * step
 
 
 def _wait_until_idle(stream: Stream) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from motiflux.codegen import layout
 from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingArgs, changing_source
 from motiflux.codegen.kernels import THREADS, Goal
-from motiflux.device import Buffer, HostBuffer, Mark
+from motiflux.device import Buffer, HostBuffer, Kernel, Mark, Stream
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.launch.prepare import grid_of
@@ -28,6 +28,8 @@ _FIRST_LEVEL = 2
 """The first level that is searched: an update matches the two before."""
 _FEW_TOTALS = 4096
 """As many totals come to the host without a further wait."""
+_FEW_ROOTS = 4096
+"""As many roots are searched by the next launch with the same argument, but for the roots."""
 _FIRST_ROWS, _MOST_ROWS = 1 << 20, 64 << 20
 """Bytes of rows that the first launch may store, and any launch."""
 
@@ -43,7 +45,7 @@ class Searched:
     most_levels, most_spans
         Most levels of a plan, and most sets that a step intersects.
     longest, typical
-        Longest row, in entries, and the row that an entry is in on average.
+        Room for the longest row, in entries, and the row that an entry is in on average.
     vertices
         Number of vertices.
     """
@@ -60,6 +62,32 @@ class Searched:
 def lanes_for(typical: float) -> int:
     """Return the lanes of a group, by the size of the row that an entry is in on average."""
     return 8 if typical < _SHORT_ROWS else 32
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A search of few roots that was set up, for the next one that differs in its roots alone.
+
+    Parameters
+    ----------
+    covered, groups
+        The most roots that it is for, and the groups of its launch.
+    lists, queue
+        Address and bytes of the memory that its argument names, which may have been freed since.
+    clear_queue
+        Clears the work queue before the launch.
+    """
+
+    job: SearchJob
+    stream: Stream
+    kernel: Kernel
+    searched: Searched
+    covered: int
+    groups: int
+    lists: tuple[int, int]
+    queue: tuple[int, int]
+    clear_queue: Callable[[], None] | None
+    argument: ChangingArgs
 
 
 class RunSearch:
@@ -81,13 +109,14 @@ class RunSearch:
         self._clear_queue: Callable[[], None] | None = None
         self._few_totals: HostBuffer | None = None
         self._end: Mark | None = None
+        self._prepared: _Prepared | None = None
         self._room = _FIRST_ROWS
 
     def release(self) -> None:
         """Free the memory."""
         for room in (self._lists, self._totals, self._found, self._queue):
             room.release()
-        self._few_totals = self._end = self._clear_queue = None
+        self._few_totals = self._end = self._clear_queue = self._prepared = None
 
     def count(
         self,
@@ -184,6 +213,14 @@ class RunSearch:
         address, count = roots
         lanes = lanes_for(searched.typical)
         kernel = self._accelerator.kernel(changing_source(goal, lanes, None))
+        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS
+        covered = _covered(count) if may_return else count
+        if may_return and (again := self._prepared_for(job, kernel, searched, covered)) is not None:
+            argument = again.argument
+            argument.plan.roots = address
+            argument.task.arcs = argument.task.all_arcs = count
+            argument.task.chunk = _chunk_for(count, again.groups)
+            return argument
         argument = ChangingArgs()
         plan, task = argument.plan, argument.task
         plan.plans, plan.rows, plan.roots = searched.plans, searched.rows, address
@@ -201,28 +238,49 @@ class RunSearch:
             task.buffer_at[_FIRST_LEVEL + level] = list_words * level
         groups_of_block = THREADS // lanes
         grid = grid_of(
-            self._accelerator.device, kernel, groups_of_block * task.shared_bytes, count, groups_of_block
+            self._accelerator.device, kernel, groups_of_block * task.shared_bytes, covered, groups_of_block
         )
         saved = layout.saved_bytes_of_group(searched.most_levels) if goal.lists else 0
         grid, lists = self._lists_for(job, grid, groups_of_block * (4 * task.group_words + saved))
         groups = grid * groups_of_block
         task.buffers, task.group_bytes = lists.address, saved
         task.saved = lists.address + 4 * task.group_words * groups
-        task.chunk = max(1, min(_MOST_CHUNK, count // (groups * _CHUNKS_PER_GROUP)))
-        self._add_queue(job, task, groups)
+        task.chunk = _chunk_for(count, groups)
+        queue = self._add_queue(job, task, groups)
         set_up_search(job, kernel, argument, grid, lanes, ArcPartition(count, lambda _: int(task.chunk)))
+        if may_return and queue is not None:
+            places = (lists.address, lists.nbytes), (queue.address, queue.nbytes)
+            self._prepared = _Prepared(
+                job, job.stream, kernel, searched, covered, groups, *places, self._clear_queue, argument
+            )
         return argument
 
-    def _add_queue(self, job: SearchJob, task: layout.Task, groups: int) -> None:
+    def _prepared_for(
+        self, job: SearchJob, kernel: Kernel, searched: Searched, covered: int
+    ) -> _Prepared | None:
+        """Return the search that the job has already, if it serves as many other roots."""
+        old, stream = self._prepared, job.stream
+        if old is None or old.job is not job or old.stream is not stream:
+            return None
+        if old.kernel is not kernel or old.covered != covered or old.searched != searched:
+            return None
+        for room, place in (self._lists, old.lists), (self._queue, old.queue):
+            if room.nbytes != place[1] or room.of(place[1], stream).address != place[0]:
+                return None
+        self._clear_queue = old.clear_queue
+        return old
+
+    def _add_queue(self, job: SearchJob, task: layout.Task, groups: int) -> Buffer | None:
         """Give a search a work queue, through which groups hand over work, if memory suffices."""
         slots = layout.wait_slots_for(groups)
         try:
             buffer = self._queue.of(layout.work_queue_bytes(slots), job.stream)
         except DeviceMemoryError:
             self._clear_queue = None
-            return
+            return None
         self._clear_queue = job.stream.clearing(buffer, 0, layout.work_queue_cleared_bytes(slots))
         task.work_queue = layout.work_queue_at(buffer.address, slots)
+        return buffer
 
     def _lists_for(self, job: SearchJob, grid: int, bytes_of_block: int) -> tuple[int, Buffer]:
         """Return the number of blocks that there is memory for, at most `grid`, and the memory."""
@@ -243,6 +301,16 @@ class RunSearch:
         if self._budget is not None:
             available = min(available, self._budget - device.used_memory())
         return max(0, available // 2)
+
+
+def _chunk_for(count: int, groups: int) -> int:
+    """Return the roots that a group takes at a time."""
+    return max(1, min(_MOST_CHUNK, count // (groups * _CHUNKS_PER_GROUP)))
+
+
+def _covered(count: int) -> int:
+    """Return the next power of two: launches of about as many roots are alike."""
+    return 1 << (count - 1).bit_length()
 
 
 def _waited(job: SearchJob, end: Mark | SearchJob, goes_on: Callable[[], bool]) -> bool:
