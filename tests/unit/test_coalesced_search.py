@@ -19,7 +19,7 @@ from motiflux.plan.bind import bind
 from motiflux.plan.passes.coalesce import coalesced
 from motiflux.plan.passes.places import orbits_of
 from motiflux.plan.passes.places import places as places_of_edges
-from motiflux.stream.matching import core
+from motiflux.stream.matching import watching
 
 PENDANT = "(a)--(b)--(c)--(a), (a)--(d:1), (a)--(e:2)"
 """A triangle without d and e; with one of them, it has no more automorphisms than with both."""
@@ -32,7 +32,7 @@ LABELLED_PATH = "(a:1)--(b)--(c)--(d)--(e:2)"
 def groups_of(monkeypatch: pytest.MonkeyPatch, pattern: Any, **options: Any) -> dict[int, list[Any]]:
     """Return the plans that share levels, by their group."""
     groups: dict[int, list[Any]] = {}
-    plans = core.delta_plans
+    plans = watching.delta_plans
 
     def keep(*args: Any, **given: Any) -> Any:
         made = plans(*args, **given)
@@ -41,7 +41,7 @@ def groups_of(monkeypatch: pytest.MonkeyPatch, pattern: Any, **options: Any) -> 
                 groups.setdefault(plan.shared.group, []).append(plan)
         return made
 
-    monkeypatch.setattr(core, "delta_plans", keep)
+    monkeypatch.setattr(watching, "delta_plans", keep)
     options = {"matches": True, "tuning": {"coalesce": "on"}} | options
     directed = options.pop("directed", False)
     pairs = list(itertools.combinations(range(8), 2))

@@ -142,7 +142,7 @@ def test_the_numbers_are_those_of_the_graph(directed: bool) -> None:
         counts = monitor._replanning._counts
         assert counts is not None
         counts.follow(monitor._native)
-        bound = next(iter(monitor._watched.values())).planning.bound
+        bound = next(iter(monitor._watched.values())).bound
         assert numbers_of(bound, counts) == numbers_of(
             bound, LabelCounts.of(monitor._native, directed=directed)
         )

@@ -182,6 +182,8 @@ def feed(stream: Any, many: int) -> None:
     stream.close()
 
 
+# An interrupt between the opening of a file and its assignment leaves it to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("size", [1, 3])
 def test_ctrl_c_anywhere_leaves_a_file_with_the_rows_of_the_updates_applied(
     tmp_path: Path, size: int
