@@ -40,6 +40,7 @@ NOT_DRAWN = {
     "gpma_index": "is about monitors",
     "gpma_groups": "is about monitors",
     "quotients": "is about monitors",
+    "replan": "is about monitors",
 }
 """Switches that are left as they are, and why."""
 
