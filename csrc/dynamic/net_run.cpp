@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,8 +20,9 @@
 namespace motiflux::dynamic {
 namespace {
 
-// Fewer ends are sorted by comparison.
-constexpr std::size_t kFew = 256;
+// Fewer ends are sorted by comparison; more than the other number, in a block, vertex by vertex: the rows of
+// hubs are often near each other, and one thread took 30 ms for the first block of a batch of R-MAT 20.
+constexpr std::size_t kFew = 256, kMany = 4096;
 
 using RunEnds = std::vector<RunEnd, UnclearedPages<RunEnd>>;
 
@@ -39,6 +42,21 @@ void order(std::span<RunEnd> ends, const Graph& graph, RunEnds& sorted, RunEnds&
   const auto [least, most] = std::ranges::minmax(ends, {}, &RunEnd::vertex);
   const Vertex first = least.vertex;
   sort_by(sorted, scratch, most.vertex - first, [&](const RunEnd& one) { return one.vertex - first; });
+  std::ranges::copy(sorted, ends.begin());
+}
+
+// Puts the ends of a block in the order of vertices, and adds those of each vertex to `parts`.
+void divide(std::span<RunEnd> ends, RunEnds& sorted, std::vector<std::span<RunEnd>>& parts) {
+  const auto [least, most] = std::ranges::minmax(ends, {}, &RunEnd::vertex);
+  const Vertex first = least.vertex;
+  std::vector<std::size_t> starts(most.vertex - first + std::size_t{2});
+  for (const RunEnd& one : ends) ++starts[one.vertex - first + 1];
+  for (std::size_t vertex = 1; vertex < starts.size(); ++vertex) starts[vertex] += starts[vertex - 1];
+  for (std::size_t vertex = 0; vertex + 1 < starts.size(); ++vertex)
+    if (const std::size_t size = starts[vertex + 1] - starts[vertex]; size > 1)
+      parts.push_back(ends.subspan(starts[vertex], size));
+  sorted.resize(ends.size());
+  for (const RunEnd& one : ends) sorted[starts[one.vertex - first]++] = one;
   std::ranges::copy(sorted, ends.begin());
 }
 
@@ -111,14 +129,30 @@ Unwritten<RunEnd> Monitor::ends_of_net(std::span<const Update> net, int threads,
           RunEnd{edge.target, class_of(edge, edge.source) | back, edge.source, first, last, inserts});
     }
   });
-  std::atomic<std::size_t> next{0};
-  with_others(threads, watch, [&](int, Watch& guarded) {
-    RunEnds sorted, scratch;
-    for (std::size_t block; (block = next.fetch_add(1, std::memory_order_relaxed)) < ends.blocks();) {
-      order(ends.of_block(block), graph_, sorted, scratch);
-      if (!guarded.keep_going()) throw Stopped();
-    }
-  });
+  std::vector<std::span<RunEnd>> parts;
+  std::mutex adding;
+  const auto order_all = [&](std::size_t count, auto&& part_of, bool divides) {
+    std::atomic<std::size_t> next{0};
+    with_others(threads, watch, [&](int, Watch& guarded) {
+      RunEnds sorted, scratch;
+      std::vector<std::span<RunEnd>> mine;
+      for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+        const std::span<RunEnd> part = part_of(at);
+        if (divides && part.size() > kMany)
+          divide(part, sorted, mine);
+        else
+          order(part, graph_, sorted, scratch);
+        if (!guarded.keep_going()) throw Stopped();
+      }
+      const std::lock_guard lock(adding);
+      parts.insert(parts.end(), mine.begin(), mine.end());
+    });
+  };
+  order_all(ends.blocks(), [&](std::size_t block) { return ends.of_block(block); }, true);
+  if (!parts.empty()) {
+    const auto divided = std::exchange(parts, {});
+    order_all(divided.size(), [&](std::size_t number) { return divided[number]; }, false);
+  }
   return ends.take();
 }
 

@@ -13,7 +13,7 @@ import motiflux as mf
 from motiflux import _native
 from motiflux.stream.matching.engine import ENGINES
 
-VERTICES, UPDATES = 3000, 20_000
+VERTICES, UPDATES = 3000, 60_000  # more at the first vertices than one block is sorted for
 FOREVER, INCOMING = 2**32 - 1, 1 << 31
 
 

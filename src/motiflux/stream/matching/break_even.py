@@ -38,9 +38,9 @@ class Costs:
     """
 
     call: float = 1e-3
-    update: float = 0.35e-6
-    host_update: float = 0.2e-6
-    search: float = 1 / 56
+    update: float = 0.06e-6
+    host_update: float = 0.1e-6
+    search: float = 1 / 50
     candidate: float = 2e-9
     entry: float = 30e-9
     open: float = H100.open
