@@ -367,12 +367,16 @@ class QuietFeed {
     const bool quiet = std::none_of(found.patterns.begin(), found.patterns.end(), changes);
     bool good = numbers.has_value();
     Matches matches;
-    if (good && !quiet) {
-      good = take_counts(found, matches);
-      if (good && turn.lines != nullptr)
-        good = write(*turn.lines, found, ids.ids, parser, *numbers, terms.how.batch);
-      else
-        good = good && turn.opens;
+    try {
+      if (good && !quiet) {
+        good = take_counts(found, matches);
+        if (good && turn.lines != nullptr)
+          good = write(*turn.lines, found, ids.ids, parser, *numbers, terms.how.batch);
+        else
+          good = good && turn.opens;
+      }
+    } catch (const std::bad_alloc&) {
+      good = false;
     }
     if (!good) {
       // An error is raised where Python applies the batch.

@@ -372,10 +372,9 @@ void Monitor::apply_one(const Update& update, std::uint64_t number, Pass& pass) 
     if (count_copies_) set_more_copies(edge, graph_.more_copies(edge) + 1);
   } else if (const std::uint64_t more = graph_.more_copies(edge); more > 0) {
     set_more_copies(edge, more - 1);
-  } else if (const auto where = graph_.find(edge)) {
+  } else if (graph_.find(edge)) {  // looks at both rows at once, so that they are in the cache afterwards
     match(edge, number, false, pass);
-    graph_.erase(edge, *where);
-    done_.push_back({Done::kErased, edge});
+    erase(edge);  // looked up again: a reader of the matches may have had updates written that were put off
   } else {
     ++pass.found.noops;
   }

@@ -145,7 +145,7 @@ def test_a_log_that_is_not_whole_is_told(text: str, fault: str) -> None:
         ("local_counts/triangles.cuh", "words[vertex / 32] = 0", "erase"),
         ("match/flattened_levels.hpp", "found -= sets::contains", "count_one"),  # in a lambda
         ("sample/choose.hpp", "state.take(level, choice.value)", "settle"),
-        ("match/tail_sets.hpp", "return other == level ?", "operator()"),
+        ("match/state.hpp", "return other == level ?", "operator()"),
         ("match/levels.hpp", "last_(last) {}", "Levels"),
     ],
 )

@@ -134,6 +134,9 @@ class ChangingEngine:
                 self._rows[target, way] = rows
             self._find_classes(native)
             self._upload_tables(native, table, session.main)
+        except BaseException:
+            _wait_until_idle(session.main)  # copies may still read what they are from
+            raise
         finally:
             self._accelerator.recycle(session)
         self._table, self._versions, self._native = table, versions, native
@@ -194,12 +197,12 @@ class ChangingEngine:
         stream = job.stream
         try:
             with job:
-                return self._found(job, run, native, table)
+                found = self._found(job, run, native, table)
         except BaseException:
             _wait_until_idle(stream)  # kernels may still write rows, which are freed then
             raise
-        finally:
-            self._staging.sent()
+        self._staging.sent()
+        return found
 
     def _open_job(self, *, may_resume: bool) -> SearchJob:
         """Return the job of the run before, opened again, or a new one; one that may resume is not kept."""

@@ -135,7 +135,11 @@ class LargePinned:
             if self._is_pinning or nbytes <= self._asked or nbytes > _MOST_PINNED:
                 return
             self._is_pinning, self._asked = True, int(_GROWTH * nbytes)
-        threading.Thread(target=self._pin, args=(device, self._asked), name="motiflux-pin").start()
+            thread = threading.Thread(target=self._pin, args=(device, self._asked), name="motiflux-pin")
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads: runs go through other memory
+            self._is_pinning = False
 
     def _pin(self, device: Device, nbytes: int) -> None:
         try:
@@ -197,9 +201,9 @@ class Staging:
         self._give_back()
 
     def _give_back(self) -> None:
-        if self._lent is not None:
-            self._pinned.give(self._lent)
-            self._lent = None
+        lent, self._lent = self._lent, None  # first: it has one owner, whatever interrupts this
+        if lent is not None:
+            self._pinned.give(lent)
 
     def release(self) -> None:
         """Free the memory."""

@@ -221,6 +221,7 @@ class RunSearch:
             argument.task.arcs = argument.task.all_arcs = count
             argument.task.chunk = _chunk_for(count, again.groups)
             return argument
+        self._prepared = None  # the job launches what it was set up with last
         argument = ChangingArgs()
         plan, task = argument.plan, argument.task
         plan.plans, plan.rows, plan.roots = searched.plans, searched.rows, address

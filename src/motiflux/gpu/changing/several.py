@@ -76,13 +76,26 @@ class SeveralDevices:
                 failed, working = [one for one in done if one.exception() is not None], bool(others)
                 goes_on = not working or run.keep_going()
         finally:
-            _stop(run, futures)  # kernels of other devices still read and write rows of this call
+            self._stop(run, futures)  # kernels of other devices still read and write rows of this call
         for one in failed:  # before what the others raised when they were stopped
             one.result()
         if not goes_on:
             return None
         found = [one.result() for one in futures]
         return _together([part for part in found if part is not None])
+
+    def _stop(self, run: _native.Run, futures: Sequence[Future[Any]]) -> None:
+        """Stop the devices that still work on a run, and wait until none does."""
+        while not all(future.done() for future in futures):
+            with suppress(KeyboardInterrupt):  # the first one is being raised
+                run.stop_shares()
+                wait(futures)
+        while len(futures) < len(self._engines):  # an interrupt may have come between a start and its note
+            with suppress(KeyboardInterrupt):
+                run.stop_shares()
+                self._threads.shutdown()
+                self._threads = ThreadPoolExecutor(len(self._engines), "motiflux-device")
+                break
 
     def abandon(self) -> None:
         """Forget the rows of all devices if a run changed them since `begin`: the host's were undone."""
@@ -114,14 +127,6 @@ def _named(engine: ChangingEngine) -> Iterator[None]:
 def _matched(engine: ChangingEngine, share: _native.Run) -> Found | None:
     with _named(engine):
         return engine.match(share)
-
-
-def _stop(run: _native.Run, futures: Sequence[Future[Any]]) -> None:
-    """Stop the devices that still work on a run, and wait until none does."""
-    while not all(future.done() for future in futures):
-        with suppress(KeyboardInterrupt):  # the first one is being raised
-            run.stop_shares()
-            wait(futures)
 
 
 def _together(parts: Sequence[Found]) -> Found:

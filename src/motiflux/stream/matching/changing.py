@@ -142,6 +142,7 @@ class Changing(Watching):
             changes, known = work(None if terms.timeout is None else start + terms.timeout)
             delta = self._delta_of(changes, known, time.perf_counter() - start)
             if terms.give is not None:
+                self._has_given = True
                 terms.give(changes.blocks(), True)
             if terms.ready is not None:
                 terms.ready()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from motiflux import _native
 from motiflux.graph import Graph
@@ -52,35 +52,33 @@ class Replanning:
         self.replaced = 0
         """How often the plans of a pattern were replaced."""
 
-    def numbers_now(self, native: _native.Monitor, bound: BoundPattern) -> Numbers:
-        """Return the numbers for a pattern that is added to a graph that has changed."""
+    def numbers_now(
+        self, native: _native.Monitor, bound: BoundPattern, planned: Iterable[Planned]
+    ) -> Numbers:
+        """Return the numbers for a pattern that is added to a graph that has changed.
+
+        `planned`: the patterns that are watched; those of the first graph are told its numbers.
+        """
+        if self._is_on:
+            self._tell_first(planned)
         self._counts = LabelCounts.of(native, directed=self._base.directed)
         self._is_on = self._is_on and len(self._counts) <= MOST_TRIPLES
         return numbers_of(bound, self._counts)
 
     def look(
-        self, native: _native.Monitor, planned: Callable[[], Iterable[One]], write: Callable[[One], list[Any]]
+        self, native: _native.Monitor, planned: Callable[[], Iterable[One]], replace: Callable[[One], None]
     ) -> None:
         """Replace the plans whose numbers have changed much, if it is time to look; between two calls.
 
-        `write` returns native plans by the present numbers of a pattern.
+        `replace` replaces the plans of a pattern by those for its present numbers.
         """
         if self._is_on and are_due(native):
-            self._replace(native, list(planned()), write)
+            self._replace(native, list(planned()), replace)
 
-    def _replace(
-        self, native: _native.Monitor, planned: list[One], write: Callable[[One], list[Any]]
-    ) -> None:
-        counts = self._counts
+    def _replace(self, native: _native.Monitor, planned: list[One], replace: Callable[[One], None]) -> None:
+        counts = self._tell_first(planned)
         if counts is None:
-            labels = self._base.label_frequencies()
-            if len(labels.of_triples) > MOST_TRIPLES:
-                self._is_on = False
-                return
-            counts = self._counts = LabelCounts.of_frequencies(labels, directed=self._base.directed)
-        for one in planned:
-            if one.numbers is None:
-                one.numbers = numbers_of(one.bound, counts)
+            return
         counts.follow(native)
         self._is_on = len(counts) <= MOST_TRIPLES
         for one in planned:
@@ -89,8 +87,21 @@ class Replanning:
                 continue
             one.numbers = now
             try:
-                native.replace_plans(one.slot, write(one))
+                replace(one)
             except BaseException:
                 one.numbers = before
                 raise
             self.replaced += 1
+
+    def _tell_first(self, planned: Iterable[Planned]) -> LabelCounts | None:
+        """Note the numbers of the first graph for patterns planned by it; None with too many labels."""
+        if self._counts is None:
+            labels = self._base.label_frequencies()
+            if len(labels.of_triples) > MOST_TRIPLES:
+                self._is_on = False
+                return None
+            self._counts = LabelCounts.of_frequencies(labels, directed=self._base.directed)
+        for one in planned:
+            if one.numbers is None:
+                one.numbers = numbers_of(one.bound, self._counts)
+        return self._counts

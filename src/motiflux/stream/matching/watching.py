@@ -8,7 +8,7 @@ from typing import Any
 
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern
-from motiflux.plan.passes.delta import Transversal, delta_plans, transversals
+from motiflux.plan.passes.delta import DeltaPlan, Transversal, delta_plans, transversals
 from motiflux.request.engine import CANNOT, Ran
 from motiflux.stream.matching.core import Core, Watched
 from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateEngine
@@ -70,14 +70,16 @@ class Watching(Core):
             assert self._engine is not None
             self._engine.outdate()
             self._native.match_elsewhere(None)
-            self._engine = None
             self._plan_for(None)
+            if self._auto is not None:
+                self._auto.use(on_gpu=False)
+            self._engine = None  # last: until then, the next call does all this again
         else:
+            self._engine = engine  # first: `_use(None)` undoes what follows
             self._plan_for(engine)
             self._native.match_elsewhere(engine.match)
-            self._engine = engine
-        if self._auto is not None:
-            self._auto.use(on_gpu=engine is not None)
+            if self._auto is not None:
+                self._auto.use(on_gpu=True)
 
     def _leave_gpu(self, error: Exception) -> None:
         """Leave the GPU of ``device="auto"``, which failed."""
@@ -93,12 +95,17 @@ class Watching(Core):
         for pattern, watched in self._watched.items():
             if watched.planned_for == name:
                 continue
-            plans, _ = self._written(pattern, watched, engine)
-            watched.planned_for = None
-            self._native.replace_plans(watched.slot, plans)
-            if engine is not None:
-                self._check_plans(pattern, watched.slot, engine)
-            watched.planned_for = name
+            self._replace(pattern, watched, engine)
+
+    def _replace(self, pattern: Pattern, watched: Watched, engine: UpdateEngine | None) -> None:
+        """Give the native monitor other plans of a pattern."""
+        plans, written, cost = self._written(pattern, watched, engine)
+        watched.planned_for = None
+        self._native.replace_plans(watched.slot, written)
+        watched.plans, watched.row_cost = plans, cost
+        if engine is not None:
+            self._check_plans(pattern, watched.slot, engine)
+        watched.planned_for = HOST if engine is None else engine.name
 
     def _follow_graph(self) -> None:
         """Make plans anew if the graph has changed much; between two calls."""
@@ -107,7 +114,7 @@ class Watching(Core):
             self._replanning.look(
                 self._native,
                 self._watched.values,
-                lambda watched: self._written(patterns[watched.slot], watched, None)[0],
+                lambda watched: self._replace(patterns[watched.slot], watched, None),
             )
 
     def _add(self, added: Pattern, matches: bool | None) -> Pattern:
@@ -140,11 +147,11 @@ class Watching(Core):
         writer = PlanWriter(native, added, bound, always_sums=always_sums)
         watched = Watched(slot, listed, writer, canonical)
         if self._snapshot is not self._base:
-            watched.numbers = self._replanning.numbers_now(native, bound)
+            watched.numbers = self._replanning.numbers_now(native, bound, self._watched.values())
         try:
             writer.find_vertices(self._numbering.vertex_of)
-            plans, watched.row_cost = self._written(added, watched, self._engine)
-            native.add_pattern(slot, plans, listed)
+            watched.plans, written, watched.row_cost = self._written(added, watched, self._engine)
+            native.add_pattern(slot, written, listed)
             if self._engine is not None:
                 self._check_plans(added, slot, self._engine)
             watched.planned_for = HOST if self._engine is None else self._engine.name
@@ -162,8 +169,8 @@ class Watching(Core):
 
     def _written(
         self, pattern: Pattern, watched: Watched, engine: UpdateEngine | None
-    ) -> tuple[list[Any], float]:
-        """Return a pattern's plans for an engine, or for the native monitor, and their expected cost."""
+    ) -> tuple[tuple[DeltaPlan, ...], list[Any], float]:
+        """Return a pattern's plans for an engine or the native monitor, their native form and their cost."""
         make = partial(
             delta_plans,
             self._base,
@@ -187,9 +194,8 @@ class Watching(Core):
             plans = self._base.memo.get(key, make)
         else:
             plans = make(numbers=watched.numbers)
-        watched.plans = plans
         cost = sum(plan.row_cost for plan in plans if not plan.replaces_last)
-        return [watched.writer.write(plan, watched.canonical) for plan in plans], cost
+        return plans, [watched.writer.write(plan, watched.canonical) for plan in plans], cost
 
     def _check_plans(self, added: Pattern, slot: int, engine: UpdateEngine) -> None:
         """Refuse a pattern that an engine cannot match."""
@@ -201,6 +207,8 @@ class Watching(Core):
     def _drop(self, removed: Pattern) -> None:
         self._slots = None
         watched = self._watched.pop(removed)
+        if self._auto is not None:
+            self._auto.forget_work()
         self._forget(watched.slot, watched.writer.lists)
 
     def _forget(self, slot: int, lists: Sequence[int]) -> None:
