@@ -578,10 +578,10 @@ void bind_dynamic(nb::module_& module) {
       .def("one_witness", &PyMonitor::one_witness, "target"_a)
       .def(
           "target_rows",
-          [](const PyMonitor& self, std::uint32_t target, int way, int threads) {
-            return rows_of_target(self.monitor(), target, way, threads);
+          [](const PyMonitor& self, std::uint32_t target, int way, int threads, bool with_room) {
+            return rows_of_target(self.monitor(), target, way, threads, with_room);
           },
-          "target"_a, "way"_a, "threads"_a)
+          "target"_a, "way"_a, "threads"_a, "with_room"_a = false)
       .def("begin", &PyMonitor::begin)
       .def("take_back", &PyMonitor::take_back)
       .def_prop_ro("directed", &PyMonitor::directed)

@@ -18,6 +18,7 @@
 #include "common/free_gil.hpp"
 #include "common/parallel.hpp"
 #include "common/watched.hpp"
+#include "dynamic/changed_rows.hpp"
 
 namespace motiflux {
 namespace {
@@ -118,16 +119,20 @@ nb::object classes_of(const dynamic::Monitor& monitor, std::uint32_t target) {
   return to_numpy(std::vector<dynamic::Class>(asked.classes));
 }
 
-nb::object rows_of_target(const dynamic::Monitor& monitor, std::uint32_t target, int way, int threads) {
+nb::object rows_of_target(const dynamic::Monitor& monitor, std::uint32_t target, int way, int threads,
+                          bool with_room) {
   const dynamic::Graph& graph = monitor.graph();
   require(target < graph.relations().targets(), "no such target");
   require(way >= 0 && way <= 2, "unknown way");
   require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
   const std::size_t vertices = graph.vertices();
-  Unwritten<std::uint64_t> offsets(vertices + 1);
+  Unwritten<std::uint64_t> places(vertices + 1), sizes(vertices);
   std::optional<Unwritten<Vertex>> neighbors;
+  const auto no_room = [](std::uint64_t size) { return size; };
+  std::uint64_t (*const room_of)(std::uint64_t) = with_room ? dynamic::room_of : +no_room;
   const auto work = [&](const Workers& workers) {
-    graph.rows_of_target(target, static_cast<Way>(way), {offsets.data(), offsets.size()}, neighbors, workers);
+    graph.rows_of_target(target, static_cast<Way>(way), room_of, {places.data(), places.size()},
+                         {sizes.data(), sizes.size()}, neighbors, workers);
   };
   if (graph.edges() < kBrief) {
     const FreeGil free_gil;
@@ -135,8 +140,9 @@ nb::object rows_of_target(const dynamic::Monitor& monitor, std::uint32_t target,
   } else {
     run_interruptible([&](const std::atomic<bool>& stop) { work({threads, &stop}); });
   }
-  const std::size_t arcs = neighbors->size();
-  return nb::make_tuple(to_numpy(std::move(offsets), vertices + 1), to_numpy(std::move(*neighbors), arcs));
+  const std::size_t entries = neighbors->size();
+  return nb::make_tuple(to_numpy(std::move(places), vertices + 1), to_numpy(std::move(sizes), vertices),
+                        to_numpy(std::move(*neighbors), entries));
 }
 
 void bind_runs(nb::module_& module) {

@@ -29,6 +29,7 @@ nanobind::object describe_plan(const dynamic::Monitor& monitor, std::uint32_t nu
 // The classes of a target; None: all.
 nanobind::object classes_of(const dynamic::Monitor& monitor, std::uint32_t target);
 // (offsets, neighbors): for each vertex all neighbours by a target, ascending, one for each edge.
-nanobind::object rows_of_target(const dynamic::Monitor& monitor, std::uint32_t target, int way, int threads);
+nanobind::object rows_of_target(const dynamic::Monitor& monitor, std::uint32_t target, int way, int threads,
+                                bool with_room);
 
 }  // namespace motiflux

@@ -32,8 +32,9 @@ class RowsAtMoments:
 
     def __init__(self, native: _native.Monitor, target: int, way: int, threads: int) -> None:
         self.target, self.way = target, way
-        offsets, neighbors = native.target_rows(target, way, threads)
-        assert (offsets.dtype, neighbors.dtype) == (np.uint64, np.uint32)
+        offsets, sizes, neighbors = native.target_rows(target, way, threads)
+        assert (offsets.dtype, sizes.dtype, neighbors.dtype) == (np.uint64, np.uint64, np.uint32)
+        assert (np.diff(offsets) == sizes).all()
         assert len(offsets) == native.num_vertices + 1
         self._stays: dict[int, Counter[int]] = defaultdict(Counter)
         for vertex in range(native.num_vertices):

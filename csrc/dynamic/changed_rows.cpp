@@ -25,11 +25,6 @@ std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + 15) / 16 * 16;
 }
 
-// The entries that a row gets room for.
-std::uint64_t room_of(std::uint64_t size) {
-  return size + size / 4 + 4;
-}
-
 template <class T>
 T* pointer(std::uint64_t address) {
   return reinterpret_cast<T*>(static_cast<std::uintptr_t>(address));

@@ -25,6 +25,11 @@ struct RowKind {
   bool packed = false;                    // a packed memory array, which needs net updates
 };
 
+// The entries that a row on a device gets room for.
+inline std::uint64_t room_of(std::uint64_t size) {
+  return size + size / 4 + 4;
+}
+
 // Where rows are, by vertex: addresses, entries held, and entries that there is room for.
 struct PlacesOfRows {
   std::span<std::uint64_t> address;

@@ -67,25 +67,27 @@ void Graph::for_each_run(Vertex vertex, Way way, const Target& target, Visit&& v
   if (directed_ && way == Way::kEither) of_rows(in_);
 }
 
-void Graph::rows_of_target(std::uint32_t target, Way way, std::span<std::uint64_t> offsets,
+void Graph::rows_of_target(std::uint32_t target, Way way, std::uint64_t (*room_of)(std::uint64_t),
+                           std::span<std::uint64_t> places, std::span<std::uint64_t> sizes,
                            std::optional<Unwritten<Vertex>>& neighbors, const Workers& workers) const {
   constexpr std::size_t kRowsTaken = 1024, kArcsTaken = std::size_t{1} << 16;
   const Target& asked = relations_.target(target);
-  offsets[0] = 0;
+  places[0] = 0;
   parallel_for(workers, vertices(), kRowsTaken, [&](std::size_t begin, std::size_t end) {
     for (std::size_t vertex = begin; vertex < end; ++vertex) {
       std::uint64_t size = 0;
       for_each_run(static_cast<Vertex>(vertex), way, asked, [&](sets::Span run) { size += run.size(); });
-      offsets[vertex + 1] = size;
+      sizes[vertex] = size;
+      places[vertex + 1] = room_of(size);
     }
   });
-  for (std::size_t vertex = 0; vertex < vertices(); ++vertex) offsets[vertex + 1] += offsets[vertex];
-  neighbors.emplace(offsets[vertices()]);
+  for (std::size_t vertex = 0; vertex < vertices(); ++vertex) places[vertex + 1] += places[vertex];
+  neighbors.emplace(places[vertices()]);
   Vertex* const all = neighbors->data();
-  parallel_rows(workers, offsets, kArcsTaken, [&](std::size_t begin, std::size_t end) {
+  parallel_rows(workers, places, kArcsTaken, [&](std::size_t begin, std::size_t end) {
     std::vector<std::size_t> starts;
     for (std::size_t vertex = begin; vertex < end; ++vertex) {
-      Vertex* const row = all + offsets[vertex];
+      Vertex* const row = all + places[vertex];
       std::size_t size = 0;
       starts.clear();
       for_each_run(static_cast<Vertex>(vertex), way, asked, [&](sets::Span run) {

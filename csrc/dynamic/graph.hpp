@@ -138,9 +138,10 @@ class Graph {
   sets::Span merged_neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch,
                               Thin&& thin) const;
 
-  // All neighbours by a target, ascending, one for each edge: those of vertex v from offsets[v] to before
-  // offsets[v + 1], which are written too.
-  void rows_of_target(std::uint32_t target, Way way, std::span<std::uint64_t> offsets,
+  // All neighbours by a target, ascending, one for each edge: sizes[v] of vertex v from places[v] on. Its
+  // room, room_of(sizes[v]), ends at places[v + 1]; what is not a neighbour is not written.
+  void rows_of_target(std::uint32_t target, Way way, std::uint64_t (*room_of)(std::uint64_t),
+                      std::span<std::uint64_t> places, std::span<std::uint64_t> sizes,
                       std::optional<Unwritten<Vertex>>& neighbors, const Workers& workers) const;
 
   std::size_t bytes() const;

@@ -401,7 +401,7 @@ class TestRowsOfTargets:
             for labels_asked in ([0, 1], None):
                 relation = native.relation(labels_asked, way == 2 and directed)
                 target = native.target(relation, None)
-                offsets, neighbors = native.target_rows(target, way, threads)
+                offsets, _, neighbors = native.target_rows(target, way, threads)
                 expected: list[list[int]] = [[] for _ in range(60)]
                 for u, v, kind in distinct:
                     if labels_asked is None or kind in labels_asked:
@@ -411,6 +411,10 @@ class TestRowsOfTargets:
                             expected[v].append(u)
                 found = np.split(neighbors, offsets[1:-1].astype(np.int64))
                 assert [row.tolist() for row in found] == [sorted(row) for row in expected]
+                places, sizes, roomy = native.target_rows(target, way, threads, with_room=True)
+                assert (np.diff(places) == sizes + sizes // 4 + 4).all()
+                rows_found = [roomy[at : at + size].tolist() for at, size in zip(places, sizes, strict=False)]
+                assert rows_found == [sorted(row) for row in expected]
                 assert not native.one_witness(target)
 
     def test_versions_follow_plans_and_lists(self) -> None:

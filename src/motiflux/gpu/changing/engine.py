@@ -130,7 +130,7 @@ class ChangingEngine:
         try:
             for target, way in [name for name in table.names if name not in self._rows]:
                 rows = self._new_rows(way, directed=native.directed)
-                rows.load(session.main, *native.target_rows(target, way, threads))
+                rows.load(session.main, native, target, threads)
                 self._rows[target, way] = rows
             self._find_classes(native)
             self._upload_tables(native, table, session.main)

@@ -7,7 +7,6 @@ the array takes what the run leaves, as one batch of insertions and deletions.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.codegen.changing import WriteArgs
@@ -48,10 +47,10 @@ class PackedRows(Rows):
         """Bytes held on the device."""
         return self.array.nbytes
 
-    def load(self, stream: Stream, offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32]) -> None:
-        """Copy the rows of the host to the device."""
-        first = offsets.astype(np.int64)
-        self._size = first[1:] - first[:-1]
+    def load(self, stream: Stream, native: _native.Monitor, target: int, threads: int) -> None:
+        """Copy the rows of a target from the host to the device, with threads of the host."""
+        offsets, sizes, neighbors = native.target_rows(target, self._way, threads)
+        self._size = sizes.view(np.int64)
         self._count(self._size)
         self._extend(len(self._size))
         self.array.load(stream, offsets, neighbors)

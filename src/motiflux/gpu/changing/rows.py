@@ -35,11 +35,6 @@ _WASTE = 2
 """Rows are loaded anew when their memory is this many times that of a fresh load."""
 
 
-def room_of(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the entries that rows of these sizes get room for."""
-    return sizes + sizes // 4 + 4
-
-
 class Rows(ABC):
     """The rows of all vertices in one direction, for one set of classes, in a container on the device.
 
@@ -100,8 +95,8 @@ class Rows(ABC):
         return False
 
     @abstractmethod
-    def load(self, stream: Stream, offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32]) -> None:
-        """Copy the rows of the host to the device."""
+    def load(self, stream: Stream, native: _native.Monitor, target: int, threads: int) -> None:
+        """Copy the rows of a target from the host to the device, with threads of the host."""
 
     @abstractmethod
     def cover(self, stream: Stream, vertices: int) -> None:
@@ -194,25 +189,22 @@ class SlackRows(Rows):
         fresh = self.entries + self.entries // 4 + 4 * len(self._size)
         return held > _WASTE * fresh + 4 * _LEAST_CHUNK
 
-    def load(self, stream: Stream, offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32]) -> None:
-        """Copy the rows of the host to the device."""
+    def load(self, stream: Stream, native: _native.Monitor, target: int, threads: int) -> None:
+        """Copy the rows of a target from the host to the device, with threads of the host."""
         self.release()
-        first = offsets.astype(np.int64)
-        size: NDArray[np.int64] = first[1:] - first[:-1]
-        capacity = room_of(size)
-        places = np.cumsum(capacity) - capacity
-        total = int(capacity.sum())
-        self._count(size)
+        places, sizes, entries = native.target_rows(target, self._way, threads, with_room=True)
+        total = len(entries)
         chunk = self._take_chunk(total + max(_LEAST_CHUNK, total // 8))
-        laid_out = np.zeros(total, np.uint32)
-        if len(neighbors):
-            laid_out[np.arange(len(neighbors)) + np.repeat(places - first[:-1], size)] = neighbors
-            stream.upload(chunk, laid_out)
+        if total:
+            stream.upload(chunk, entries)
         self._next += 4 * total
         self._left -= total
-        self._address = np.uint64(chunk.address) + np.uint64(4) * places.astype(np.uint64)
-        self._size, self._capacity = size, capacity
-        self._pad(stream, len(size))
+        self._address = np.uint64(chunk.address) + np.uint64(4) * places[:-1]
+        self._size = sizes.view(np.int64)
+        ends = places.view(np.int64)
+        self._capacity = ends[1:] - ends[:-1]
+        self._count(self._size)
+        self._pad(stream, len(sizes))
         stream.wait()  # the arrays above are not kept
 
     def _take_chunk(self, entries: int) -> Buffer:
@@ -223,7 +215,7 @@ class SlackRows(Rows):
 
     def _pad(self, stream: Stream, vertices: int) -> None:
         """Make headers for at least this number of vertices; rows beyond those that there are are empty."""
-        more = int(room_of(np.array([vertices]))[0]) - len(self._size)
+        more = vertices + vertices // 4 + 4 - len(self._size)
         self._address = np.concatenate([self._address, np.zeros(more, np.uint64)])
         self._size = np.concatenate([self._size, np.zeros(more, np.int64)])
         self._capacity = np.concatenate([self._capacity, np.zeros(more, np.int64)])

@@ -42,7 +42,7 @@ class Costs:
     host_update: float = 0.1e-6
     search: float = 1 / 50
     candidate: float = 2e-9
-    entry: float = 30e-9
+    entry: float = 4e-9
     open: float = H100.open
     compile: float = H100.compile
 
