@@ -156,8 +156,8 @@ Column<Update> Monitor::written(const NetChanges& net, std::span<const Update> u
 void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches switches, Found& found,
                           Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found, watch, {allowed_, watch, memory_, naming_.sets()},    most,
-            full,  true,  std::ranges::none_of(listed_, std::identity())};
+  Pass pass{found,   watch, {allowed_, watch, memory_, naming_.sets()},    most, full,
+            threads, true,  std::ranges::none_of(listed_, std::identity())};
   all_or_none([&] {
     bulk_.start(1);
     Column<Update> net = net_changes(updates, threads, switches.put_off, pass);

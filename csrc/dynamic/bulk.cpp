@@ -25,7 +25,6 @@ void append(Items& to, std::span<const typename Items::value_type> from) {
 }  // namespace
 
 void Bulk::start(int partitions, int slices, std::size_t watched) {
-  noops_of_ = nullptr;
   slices_.resize(static_cast<std::size_t>(slices));
   for (Slice& slice : slices_) {
     slice.entries.resize(static_cast<std::size_t>(partitions));
@@ -46,6 +45,7 @@ void Bulk::start(int partitions, int slices, std::size_t watched) {
     partition.done.clear();
     partition.copies.clear();
     partition.noops = 0;
+    partition.noops_of.clear();
     partition.edges = 0;
     partition.changed.clear();
     partition.gained = {};
@@ -53,9 +53,21 @@ void Bulk::start(int partitions, int slices, std::size_t watched) {
   effects_.assign(watched, Effect::kNone);
 }
 
-void Bulk::add(std::span<const Entry> updates, Class most) {
-  append(partitions_[0].forward, updates);
-  slices_[0].most = std::max(slices_[0].most, most);
+void Bulk::add(int slice, std::span<const Entry> updates, Class most) {
+  Slice& added = slices_[static_cast<std::size_t>(slice)];
+  added.most = std::max(added.most, most);
+  if (partitions() == 1) return append(added.entries[0], updates);
+  for (const Entry& one : updates) added.entries[owner(one.row, partitions())].push_back(one);
+}
+
+void Bulk::count_noops(std::size_t numbers) {
+  for (Partition& partition : partitions_) partition.noops_of.assign(numbers, 0);
+}
+
+void Bulk::sum_noops(std::vector<std::uint64_t>& counts) const {
+  for (const Partition& partition : partitions_)
+    for (std::size_t number = 0; number < partition.noops_of.size(); ++number)
+      counts[number] += partition.noops_of[number];
 }
 
 void Bulk::admit() {
@@ -136,7 +148,7 @@ void Bulk::replay(Partition& partition, const Entry* first, const Entry* last, s
         {edge.target, from() | way, edge.source, since, until});
   };
   const auto note_noop = [&](const Entry& one) {
-    ++(noops_of_ != nullptr && !watched ? noops_of_[one.number] : partition.noops);
+    ++(partition.noops_of.empty() || watched ? partition.noops : partition.noops_of[one.number]);
   };
   std::uint64_t more = more_before;
   bool now = there, changed = false;

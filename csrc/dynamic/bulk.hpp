@@ -43,11 +43,12 @@ class Bulk {
     std::vector<Partition>().swap(partitions_);
     std::vector<Slice>().swap(slices_);
   }
-  // Adds updates that are not watched, for one partition; `most`: the greatest class of an end of the
-  // inserted edges.
-  void add(std::span<const Entry> updates, Class most);
-  // Counts the no-ops among updates that are not watched in `counts`, by their numbers. For one partition.
-  void count_noops(std::vector<std::uint64_t>& counts) { noops_of_ = counts.data(); }
+  // Adds updates that are not watched; `most`: the greatest class of an end of the inserted edges.
+  void add(int slice, std::span<const Entry> updates, Class most);
+  // Counts the no-ops among updates that are not watched by their numbers, which are less than `numbers`.
+  void count_noops(std::size_t numbers);
+  // Adds these counts to `counts`.
+  void sum_noops(std::vector<std::uint64_t>& counts) const;
   // An edge of class `to`, seen from its source, and `from`. `number` ascends in each slice, and from slice
   // to slice; `watched`: the edge may be in matches.
   void add(int slice, Moment number, const Edge& edge, Class to, Class from, bool inserts, bool watched) {
@@ -101,6 +102,7 @@ class Bulk {
     std::vector<Done> done;
     std::vector<std::pair<Edge, std::uint64_t>> copies;  // beyond the first, after all updates
     std::uint64_t noops = 0;
+    std::vector<std::uint64_t> noops_of;  // by number, if they are counted so
     std::int64_t edges = 0;
     std::vector<std::uint8_t> changed;      // by class: whether edges of it change
     std::array<std::uint64_t, 2> gained{};  // out, in: classes of which rows got their first neighbour
@@ -123,7 +125,6 @@ class Bulk {
   std::vector<Partition> partitions_;
   std::vector<Slice> slices_;
   std::vector<Effect> effects_;
-  std::uint64_t* noops_of_ = nullptr;
 };
 
 }  // namespace motiflux::dynamic

@@ -353,7 +353,7 @@ void Monitor::one_by_one(std::span<const Update> updates, std::size_t first, std
       graph_.prefetch(edge);
       needed[count++] = static_cast<std::uint32_t>(number - begin);
     }
-    if (put_off_.is_full()) write_put_off([&] { return pass.watch.keep_going(); });
+    if (put_off_.is_full()) write_put_off(pass.threads, pass.watch);
     for (std::size_t at = 0; at < count; ++at) {
       if (at + kNear < count) graph_.prefetch_rows(updates[begin + needed[at + kNear]].edge);
       apply_one(updates[begin + needed[at]], pass.number(begin + needed[at]), pass);
@@ -383,7 +383,7 @@ void Monitor::apply_one(const Update& update, std::uint64_t number, Pass& pass) 
 // Keeps an update that no search needs for later.
 void Monitor::defer(const Edge& edge, bool inserts, Pass& pass) {
   note_for_later(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)), inserts);
-  if (put_off_.is_full()) write_put_off([&] { return pass.watch.keep_going(); });
+  if (put_off_.is_full()) write_put_off(pass.threads, pass.watch);
 }
 
 // `to`: the class of the edge.
@@ -392,8 +392,11 @@ void Monitor::note_for_later(const Edge& edge, Class to, bool inserts) {
   put_off_.add(edge, to, from, inserts);
 }
 
-void Monitor::write_put_off() {
-  write_put_off([] { return true; });
+void Monitor::write_put_off(int threads) {
+  struct : Watch {
+    bool keep_going() override { return true; }
+  } watch;
+  write_put_off(threads, watch);
 }
 
 bool Monitor::write_some_put_off() {
@@ -403,12 +406,12 @@ bool Monitor::write_some_put_off() {
   return any;
 }
 
-void Monitor::write_put_off(const Bulk::GoOn& go_on) {
+void Monitor::write_put_off(int threads, Watch& watch) {
   // Those of earlier calls stay written if this call is undone.
   const std::uint64_t before = graph_.edges();
-  put_off_.write_earlier(go_on);
+  put_off_.write_earlier(threads, watch);
   edges_before_ += graph_.edges() - before;
-  put_off_.write_current(go_on, done_);
+  put_off_.write_current(threads, watch, done_);
 }
 
 std::size_t Monitor::first_noop(std::span<const Update> updates) const {

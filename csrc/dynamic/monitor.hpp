@@ -81,7 +81,7 @@ class Monitor {
   // Without the updates that were put off; write_put_off() writes these.
   Graph& graph() { return graph_; }
   const Graph& graph() const { return graph_; }
-  void write_put_off();
+  void write_put_off(int threads = 1);
   // Writes a few of these updates, in some 20 us; the call before cannot be taken back any more. Returns
   // whether there were any.
   bool write_some_put_off();
@@ -161,6 +161,7 @@ class Monitor {
     Matcher<Now> matcher;
     std::size_t most;
     const std::function<void()>& full;
+    int threads;
     bool one_change = false;               // all updates are one change, which has number 0
     bool counts_only = false;              // no pattern is listed
     std::size_t words = 0, run_words = 0;  // words of rows since the last flush; in the last run
@@ -268,7 +269,7 @@ class Monitor {
   void apply_one(const Update& update, std::uint64_t number, Pass& pass);
   void defer(const Edge& edge, bool inserts, Pass& pass);
   void note_for_later(const Edge& edge, Class to, bool inserts);
-  void write_put_off(const Bulk::GoOn& go_on);
+  void write_put_off(int threads, Watch& watch);
   void apply_in_order(std::span<const Update> updates, int threads, Switches switches, Pass& pass);
   void forget_runs();
   void apply_runs(std::span<const Update> updates, int threads, bool puts_off, Pass& pass);

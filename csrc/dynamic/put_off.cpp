@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "dynamic/threads.hpp"
+
 namespace motiflux::dynamic {
 
 void PutOff::begin(const std::shared_ptr<PutOffNoops>& joined) {
@@ -63,28 +65,38 @@ bool PutOff::write_one(const Edge& edge, bool comes) {
   return true;
 }
 
-void PutOff::write_earlier(const Bulk::GoOn& go_on) {
-  if (written_ < earlier_) write(earlier_, go_on, nullptr);
+void PutOff::write_earlier(int threads, Watch& watch) {
+  if (written_ < earlier_) write(earlier_, threads, watch, nullptr);
 }
 
-void PutOff::write_current(const Bulk::GoOn& go_on, std::vector<Done>& done) {
-  if (written_ < updates_.size()) write(updates_.size(), go_on, &done);
+void PutOff::write_current(int threads, Watch& watch, std::vector<Done>& done) {
+  if (written_ < updates_.size()) write(updates_.size(), threads, watch, &done);
 }
 
 // Writes the updates before `end`, which are those of whole calls, and appends the changes to `done`.
-void PutOff::write(std::size_t end, const Bulk::GoOn& go_on, std::vector<Done>* done) {
+void PutOff::write(std::size_t end, int threads, Watch& watch, std::vector<Done>* done) {
   const std::uint64_t edges = graph_.edges();
   const std::span<const Entry> updates = std::span(updates_).subspan(written_, end - written_);
   const std::size_t calls = updates.back().number;
   std::vector<std::uint64_t> noops(calls + 1);  // by number of the call
-  writing_.start(1);
+  threads = threads_for(updates.size(), threads);
+  writing_.start(threads, threads);
   try {
-    writing_.add(updates, most_);
+    for_each_partition(threads, threads, watch, [&](int slice, Watch&) {
+      const std::size_t first = begin_of_slice(updates.size(), slice, threads);
+      const std::size_t last = begin_of_slice(updates.size(), slice + 1, threads);
+      writing_.add(slice, updates.subspan(first, last - first), most_);
+    });
     writing_.admit();
-    writing_.count_noops(noops);
+    writing_.count_noops(noops.size());
     graph_.advance(1);
-    writing_.forward(0, go_on);
-    writing_.backward(0, go_on);
+    for_each_partition(threads, threads, watch, [&](int partition, Watch& guarded) {
+      writing_.forward(partition, [&] { return guarded.keep_going(); });
+    });
+    for_each_partition(threads, threads, watch, [&](int partition, Watch& guarded) {
+      writing_.backward(partition, [&] { return guarded.keep_going(); });
+    });
+    writing_.sum_noops(noops);
     if (done != nullptr) done->reserve(done->size() + writing_.done());
     writing_.finish();
   } catch (...) {

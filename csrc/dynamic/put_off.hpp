@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dynamic/bulk.hpp"
+#include "dynamic/matcher.hpp"
 
 namespace motiflux::dynamic {
 
@@ -56,9 +57,9 @@ class PutOff {
   // any.
   bool write_few(std::size_t most);
   // Writes the updates of calls before the current one, then those of the current call; the changes of the
-  // latter are appended to `done`. Each part is written as a whole or not at all.
-  void write_earlier(const Bulk::GoOn& go_on);
-  void write_current(const Bulk::GoOn& go_on, std::vector<Done>& done);
+  // latter are appended to `done`. Each part is written as a whole or not at all, on up to `threads` threads.
+  void write_earlier(int threads, Watch& watch);
+  void write_current(int threads, Watch& watch, std::vector<Done>& done);
 
   std::size_t bytes() const { return updates_.capacity() * sizeof(Entry); }
 
@@ -69,7 +70,7 @@ class PutOff {
   }
   void open_call();
   std::uint32_t calls() const { return static_cast<std::uint32_t>(calls_.size()); }
-  void write(std::size_t end, const Bulk::GoOn& go_on, std::vector<Done>* done);
+  void write(std::size_t end, int threads, Watch& watch, std::vector<Done>* done);
   bool write_one(const Edge& edge, bool comes);
   void drop(std::size_t end);
 

@@ -41,8 +41,8 @@ constexpr std::size_t kLook = 4096;
 void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switches switches, Found& found,
                              Watch& watch, std::size_t most, const std::function<void()>& full) {
   found.patterns.resize(listed_.size());
-  Pass pass{found, watch, {allowed_, watch, memory_, naming_.sets()},    most,
-            full,  false, std::ranges::none_of(listed_, std::identity())};
+  Pass pass{found,   watch, {allowed_, watch, memory_, naming_.sets()},    most, full,
+            threads, false, std::ranges::none_of(listed_, std::identity())};
   all_or_none([&] {
     bulk_.start(1);
     apply_in_order(updates, threads, switches, pass);
