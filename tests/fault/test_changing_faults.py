@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.codegen.changing import changing_source
+from motiflux.codegen.kernels import Goal
 from motiflux.device import open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing import engine as engines
@@ -18,6 +21,7 @@ from motiflux.gpu.changing.gpma import PackedMemoryArray
 from motiflux.gpu.changing.packed_rows import PackedRows, RunOfPackedRows
 from motiflux.gpu.changing.rows import Rows, RunOfSlackRows, SlackRows
 from motiflux.gpu.changing.search import RunSearch
+from motiflux.jit import Source
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="its monitor has no copy on a device")
 
@@ -215,13 +219,13 @@ def test_the_child_of_a_fork_refuses_calls(device: str) -> None:
 def test_waiting_for_a_kernel_ends_when_the_time_is_up(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     here, there = monitors(device)
     with monkeypatch.context() as patch:
-        patch.setattr(engines.Accelerator, "begin", lambda self, source: False)
+        patch.setattr(engines.Accelerator, "hurry", lambda self, source: False)
         assert not there.apply(updates(1), timeout=0.05).complete
     assert there.num_edges == here.num_edges
     assert same(here.apply(updates(1)), there.apply(updates(1)))
 
 
-def test_groups_get_more_lanes_when_rows_have_grown(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_get_more_lanes_when_rows_have_grown_and_kernels_are_compiled(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[int] = []
     source = searches.changing_source
 
@@ -230,9 +234,16 @@ def test_groups_get_more_lanes_when_rows_have_grown(device: str, monkeypatch: py
         return source(goal, lanes, within)
 
     monkeypatch.setattr(searches, "changing_source", noted)
-    graph = mf.Graph.from_edges([(0, 1)], num_vertices=2)
-    here, there = mf.Monitor(graph, PATTERNS), mf.Monitor(graph, PATTERNS, device=device)
-    for first in range(2, 142, 20):
-        hub = [("+", 0, leaf) for leaf in range(first, first + 20)]
-        assert same(here.apply(hub), there.apply(hub))
-    assert (used[0], used[-1]) == (8, 32)
+    for compiled, last in ((True, 32), (False, 8)):
+        monkeypatch.setattr(engines.Accelerator, "is_compiled", partial(compiled_with_8, otherwise=compiled))
+        used.clear()
+        graph = mf.Graph.from_edges([(0, 1)], num_vertices=2)
+        here, there = mf.Monitor(graph, PATTERNS), mf.Monitor(graph, PATTERNS, device=device)
+        for first in range(2, 142, 20):
+            hub = [("+", 0, leaf) for leaf in range(first, first + 20)]
+            assert same(here.apply(hub), there.apply(hub))
+        assert (used[0], used[-1]) == (8, last)
+
+
+def compiled_with_8(source: Source, *, otherwise: bool) -> bool:
+    return otherwise or source == changing_source(Goal.COUNT, 8, None)

@@ -12,6 +12,7 @@ from motiflux.jit import BuildError, Built, Compiler, KernelCache, Source
 from motiflux.jit.base import QUICK
 from tests.unit.accelerator_cases import LoadingDevice
 from tests.unit.jit_cases import CopyingToolchain, Gate
+from tests.waiting import wait_until
 
 UNIT = Source("unit", "text")
 SPECIAL = Source("special", "special text")
@@ -156,3 +157,19 @@ def test_what_is_begun_is_compiled_in_the_background(include: tuple[Path, ...]) 
     assert accelerator.begin(UNIT)
     assert accelerator.kernel(UNIT, asks_again=True).image == b"text"
     assert toolchain.built == ["unit"]
+
+
+def test_what_a_call_waits_for_is_compiled_before_what_was_begun(include: tuple[Path, ...]) -> None:
+    toolchain = Gate(held="unit")
+    accelerator = accelerator_with(toolchain, include)
+    other = Source("other", "other text")
+    assert not accelerator.begin(UNIT)
+    assert not accelerator.begin(other)
+    assert not accelerator.is_compiled(other)
+    wait_until(lambda: accelerator.hurry(other), "the unit that is waited for")
+    assert toolchain.built == ["other"]
+    assert accelerator.is_compiled(other)
+    assert not accelerator.hurry(UNIT)  # another thread compiles it
+    toolchain.opened.set()
+    wait_until(lambda: accelerator.hurry(UNIT), "the unit of another thread")
+    assert toolchain.built == ["other", "unit"]

@@ -144,7 +144,7 @@ class Compiler:
         TimeoutError
             The compilation takes longer than `timeout`.
         """
-        future = self._start(source)
+        future = self.start(source)
         deadline = None if timeout is None else time.monotonic() + timeout
         while not future.done():
             left = _POLL_SECONDS if deadline is None else deadline - time.monotonic()
@@ -155,8 +155,14 @@ class Compiler:
             wait([future], min(_POLL_SECONDS, left))
         return future.result()
 
-    def _start(self, source: Source) -> Future[Code]:
-        """Compile `source` at once in a new thread, unless another thread already compiles it."""
+    def start(self, source: Source) -> Future[Code]:
+        """Have `source` compiled at once in a new thread, unless another thread already compiles it.
+
+        Returns
+        -------
+        Future
+            As of `submit`.
+        """
         with self._lock:
             job = self._jobs.get(source)
             if job is None:

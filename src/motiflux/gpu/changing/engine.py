@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -79,7 +79,7 @@ class ChangingEngine:
         self._has_matched = False
         self._lists_version = -1
         self._job: SearchJob | None = None
-        self._typical = 1.0
+        self._lanes = 0
         self._compiled_for = 0  # the lanes of the kernels that the plans need
         self._process = os.getpid()
         self.spent = {}
@@ -88,14 +88,9 @@ class ChangingEngine:
         """Accept all plans."""
 
     def is_ready(self) -> bool:
-        """Whether the kernels that count are compiled; compiled in the background if not."""
-        searches = [changing_source(Goal.COUNT, lanes, None) for lanes in LANES]
-        return self._are_compiled([*searches, self._writer()])
-
-    def _are_compiled(self, sources: Sequence[Source]) -> bool:
-        """Whether units are compiled; those that are not are compiled in the background from now on."""
-        begun = [self._accelerator.begin(source) for source in sources]
-        return all(begun)
+        """Whether kernels that count are compiled, for any lanes; compiled in the background if not."""
+        searches = [self._accelerator.begin(changing_source(Goal.COUNT, lanes, None)) for lanes in LANES]
+        return self._accelerator.begin(self._writer()) and any(searches)
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring the copy on the device up to date: plans, and rows that were not needed before.
@@ -265,19 +260,33 @@ class ChangingEngine:
         return answer
 
     def _await_kernels(self, table: PlanTable, goes_on: Callable[[], bool]) -> bool:
-        """Wait until the kernels are compiled, in the background; return False if the run was stopped."""
-        self._typical = max((rows.typical for rows in self._rows.values()), default=1.0)
-        lanes = lanes_for(self._typical)
-        if lanes == self._compiled_for:
+        """Wait until the kernels are compiled; return False if the run was stopped.
+
+        If they are compiled for another number of lanes only, that one is taken, and the better ones are
+        compiled in the background.
+        """
+        typical = max((rows.typical for rows in self._rows.values()), default=1.0)
+        best = lanes_for(typical)
+        if self._lanes == self._compiled_for == best:
             return True
         goals = [goal for goal, listed in _GOALS if (table.listed == listed).any()]
-        sources = [self._writer(), *(changing_source(goal, lanes, None) for goal in goals)]
+
+        def searches(lanes: int) -> list[Source]:
+            return [changing_source(goal, lanes, None) for goal in goals]
+
+        ready = [lanes for lanes in LANES if all(map(self._accelerator.is_compiled, searches(lanes)))]
+        self._lanes = best if best in ready or not ready else ready[0]
+        if self._lanes != best:
+            for source in searches(best):
+                self._accelerator.begin(source)
+        sources = [self._writer(), *searches(self._lanes)]
         for _ in moments():
-            if self._are_compiled(sources):
+            waits = [source for source in sources if not self._accelerator.hurry(source)]
+            if not waits:
                 break
             if not goes_on():
                 return False
-        self._compiled_for = lanes
+        self._compiled_for = self._lanes
         return True
 
     def _write(
@@ -325,7 +334,7 @@ class ChangingEngine:
             table.most_levels,
             table.most_spans,
             _room_for(max(longest, default=1)),
-            self._typical,
+            self._lanes,
             native.num_vertices,
         )
 

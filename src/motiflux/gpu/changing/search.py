@@ -44,8 +44,8 @@ class Searched:
         Addresses of the plans and of the table of rows.
     most_levels, most_spans
         Most levels of a plan, and most sets that a step intersects.
-    longest, typical
-        Room for the longest row, in entries, and the row that an entry is in on average.
+    longest, lanes
+        Room for the longest row, in entries, and lanes of a group.
     vertices
         Number of vertices.
     """
@@ -55,7 +55,7 @@ class Searched:
     most_levels: int
     most_spans: int
     longest: int
-    typical: float
+    lanes: int
     vertices: int
 
 
@@ -211,7 +211,7 @@ class RunSearch:
 
     def _set_up(self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int]) -> ChangingArgs:
         address, count = roots
-        lanes = lanes_for(searched.typical)
+        lanes = searched.lanes
         kernel = self._accelerator.kernel(changing_source(goal, lanes, None))
         may_return = goal is Goal.COUNT and count <= _FEW_ROOTS
         covered = _covered(count) if may_return else count

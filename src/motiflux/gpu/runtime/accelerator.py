@@ -55,6 +55,8 @@ class _Unit:
         The compilation in the background, running or done.
     begun
         The compilation ahead of the first call that needs the unit, running or done.
+    awaited
+        The compilation that a call waits for, running or done.
     full
         The compilation of the full version, running or done, while the quick version is in use.
     refused
@@ -67,6 +69,7 @@ class _Unit:
     asked: bool = False
     pending: Future[Code] | None = None
     begun: Future[Code] | None = None
+    awaited: Future[Code] | None = None
     full: Future[Code] | None = None
     refused: bool = False
 
@@ -161,6 +164,27 @@ class Accelerator:
                 return True
             unit.begun = self.compiler.submit(source)
         return unit.begun.done()
+
+    def hurry(self, source: Source) -> bool:
+        """Have a unit compiled at once, before those in the background; return whether compilation is over.
+
+        Raises
+        ------
+        DeviceError
+            There is no compiler on this machine.
+        """
+        unit = self._unit(source)
+        if unit.kernel is not None:
+            return True
+        if unit.awaited is None:
+            if self.compiler.known(source):
+                return True
+            unit.awaited = self.compiler.start(source)
+        return unit.awaited.done()
+
+    def is_compiled(self, source: Source) -> bool:
+        """Whether a unit is compiled; raises the errors of `begin`."""
+        return self._unit(source).kernel is not None or self.compiler.known(source)
 
     def has_loaded(self, source: Source) -> bool:
         """Whether a unit is loaded."""
