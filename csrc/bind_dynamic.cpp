@@ -588,6 +588,7 @@ void bind_dynamic(nb::module_& module) {
       .def_prop_ro("num_vertices", &PyMonitor::num_vertices)
       .def_prop_ro("num_edges", &PyMonitor::num_edges)
       .def_prop_ro("written_edges", &PyMonitor::written_edges)
+      .def_prop_ro("typical_row", [](const PyMonitor& self) { return self.monitor().graph().typical_row(); })
       .def_prop_ro("nbytes", &PyMonitor::nbytes);
 }
 

@@ -100,6 +100,20 @@ void Graph::rows_of_target(std::uint32_t target, Way way, std::uint64_t (*room_o
   });
 }
 
+double Graph::typical_row() const {
+  double all = 0, squares = 0;
+  const auto add = [&](const Rows& rows) {
+    for (Vertex vertex = 0; vertex < vertices(); ++vertex) {
+      const auto size = static_cast<double>(rows.all(vertex).size());
+      all += size;
+      squares += size * size;
+    }
+  };
+  add(out_);
+  if (directed_) add(in_);
+  return all > 0 ? squares / all : 0;
+}
+
 bool Graph::has(const Edge& edge) const {
   const auto of = relations_.known_class(edge.label, labels_[edge.target]);
   return of && out_.contains(edge.source, *of, edge.target);

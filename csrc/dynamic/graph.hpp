@@ -144,6 +144,9 @@ class Graph {
                       std::span<std::uint64_t> places, std::span<std::uint64_t> sizes,
                       std::optional<Unwritten<Vertex>>& neighbors, const Workers& workers) const;
 
+  // The size of the row that an edge is in, on average: more than the average row where there are hubs.
+  double typical_row() const;
+
   std::size_t bytes() const;
   template <class Visit>
   void for_each_edge(Visit&& visit) const;

@@ -582,8 +582,7 @@ void what_is_put_off_is_taken_back(bool directed, int threads) {
   world.monitor.write_put_off();
   const State before(world.monitor.graph());
   int stopped = 0, done = 0;
-  const int few = threads == 1 ? 12 : 4;  // of several threads only this one looks
-  for (int looks = 1; looks < 400; looks += looks < 5 * few ? few : 80) {
+  for (const int looks : {1, 13, 25, 37, 49, 61, 141, 221, 301, 381, 1 << 20}) {
     world.apply(100, 3, 1, true, always);
     world.monitor.take_back();
     Tired watch(looks);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -53,6 +53,7 @@ class AutoMatching:
         self._least = None if least == _ALWAYS else int(least)
         self._engine: UpdateEngine | None = None
         self._work: float | None = None
+        self._planned: float | None = None
         self._lost = 0.0
         self._facts: Facts | None = None
         self._on_gpu = False
@@ -70,24 +71,30 @@ class AutoMatching:
 
     def forget_work(self) -> None:
         """Forget how long searches take: there are other patterns."""
-        self._work = None
+        self._work = self._planned = None
 
-    def choose(self, updates: int, *, row_cost: float, arcs: int, vertices: int, lists: bool) -> Choice:
+    def choose(
+        self, updates: int, *, row_cost: float, typical_row: Callable[[], float], arcs: int, lists: bool
+    ) -> Choice:
         """Return the choice for a call.
 
         Parameters
         ----------
         row_cost
             Candidates that the plans are expected to visit, for each vertex of the row they begin with.
-        arcs, vertices
+        typical_row
+            Called for the size of the row that an edge is in, on average, if that matters.
+        arcs
             Of the graph.
         lists
             Whether matches are listed.
         """
-        planned = row_cost * arcs / max(1, vertices) * H200.candidate
+        if self._planned is None and self._work is None and updates >= self.least:
+            self._planned = row_cost * typical_row() * H200.candidate
+        work = self._planned if self._work is None else self._work
         facts = Facts(
             updates,
-            planned if self._work is None else self._work,
+            work or 0.0,
             self._threads,
             arcs,
             lists,

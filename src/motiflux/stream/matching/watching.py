@@ -37,8 +37,8 @@ class Watching(Core):
         choice = auto.choose(
             updates,
             row_cost=sum(watched.row_cost for watched in self._watched.values()),
+            typical_row=lambda: native.typical_row,
             arcs=2 * native.written_edges,
-            vertices=native.num_vertices,
             lists=self.lists_matches,
         )
         engine = None
