@@ -225,7 +225,9 @@ def test_waiting_for_a_kernel_ends_when_the_time_is_up(device: str, monkeypatch:
     assert same(here.apply(updates(1)), there.apply(updates(1)))
 
 
-def test_groups_get_more_lanes_when_rows_have_grown_and_kernels_are_compiled(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_get_more_lanes_when_rows_have_grown_and_kernels_are_compiled(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     used: list[int] = []
     source = searches.changing_source
 
