@@ -120,6 +120,14 @@ class PlainEngine:
         self._rows = {key: RowsAtMoments(native, *key, threads) for key in wanted}
         self._version = native.plans_version
 
+    def measured(self) -> dict[str, float]:
+        """Nothing is measured."""
+        return {}
+
+    def describe(self) -> str:
+        """Name the engine."""
+        return f"engine {self.name} on {self.device}"
+
     def is_ready(self) -> bool:
         """There is nothing to compile."""
         return True

@@ -42,6 +42,10 @@ class RecordingEngine:
             run.write_rows()
         return None, np.zeros((self._native.num_plans, 2, 2), np.uint64), None
 
+    def measured(self) -> dict[str, float]:
+        """Nothing is measured."""
+        return {}
+
     def abandon(self) -> None:
         """Do nothing."""
 

@@ -111,7 +111,12 @@ class ChangingPlans(ctypes.Structure):
         ("totals", _u64),
         ("most_levels", _u32),
         ("columns", _u32),
+        ("utilisation", _u64),
     ]
+
+
+UTILISATION = np.dtype([("busy", "<u8"), ("longest", "<u8"), ("groups", "<u8")])
+"""``match::Utilisation``."""
 
 
 class ChangingArgs(ctypes.Structure):
@@ -135,7 +140,14 @@ class WriteArgs(ctypes.Structure):
 
 
 @cache
-def changing_source(goal: Goal, lanes: int, within: str | None) -> Source:
+def changing_source(
+    goal: Goal,
+    lanes: int,
+    within: str | None = None,
+    *,
+    whole_updates: bool = False,
+    measures: bool = False,
+) -> Source:
     """Return the unit that searches from updates, by any plans; its entry point is `ENTRY`.
 
     Parameters
@@ -146,21 +158,32 @@ def changing_source(goal: Goal, lanes: int, within: str | None) -> Source:
         Number of lanes of a group.
     within
         The way in which groups get work of others in their block, a key of `WITHIN_BLOCK`; None: they do not.
+    whole_updates
+        Whether a group searches from all roots of an update, one after the other.
+    measures
+        Whether the kernel measures how long groups have work.
     """
-    sharing = "NoStealing"
+    space = "motiflux::match::"
+    sharing = f"{space}NoStealing"
     if within is not None:
-        sharing = f"{WITHIN_BLOCK[within]}<{CHECK_TURNS[0]}, {CHECK_TURNS[1]}>"
+        sharing = f"{space}{WITHIN_BLOCK[within]}<{CHECK_TURNS[0]}, {CHECK_TURNS[1]}>"
+    if whole_updates:
+        sharing = f"{space}WholeUpdates<{sharing}>"
+    if measures:
+        sharing = f"{space}Measured<{sharing}>"
     text = f"""\
 #include "motiflux/match/{goal}.cuh"
 
 using Plans = motiflux::match::ChangingPlans;
 extern "C" __global__ void __launch_bounds__({THREADS})
 {ENTRY}(const __grid_constant__ motiflux::match::SearchArgs<Plans> args) {{
-  motiflux::match::{goal}<Plans, {lanes}, motiflux::match::{sharing}>(args);
+  motiflux::match::{goal}<Plans, {lanes}, {sharing}>(args);
 }}
 """
-    suffix = "" if within is None else f"-{within}"
-    return Source(f"changing-{goal}-{lanes}{suffix}", text)
+    marks = ((whole_updates, "updates"), (measures, "measured"))
+    words = [] if within is None else [within]
+    words += [word for asked, word in marks if asked]
+    return Source("-".join(["changing", goal, str(lanes), *words]), text)
 
 
 @cache

@@ -154,8 +154,8 @@ TUNING = by_name(
         ("auto", "none", "passive", "active"),
         "auto",
         "GPU: lanes without work first get work of their block through shared memory. auto: "
-        "passive, if few root arcs lead deep; none: never; passive: other lanes give half of a walk; "
-        "active: take half of the work that others offer",
+        "passive, if few root arcs lead deep (Monitor: with engine=batch only); none: never; passive: other "
+        "lanes give half of a walk; active: take half of the work that others offer",
     ),
     TuningOption(
         "bitmaps",
@@ -178,6 +178,20 @@ TUNING = by_name(
         "slack",
         "GPU, Monitor: what holds rows that change. slack: rows with some room each; gpma: a packed memory "
         "array of all rows",
+    ),
+    TuningOption(
+        "roots",
+        ("place", "update"),
+        "place",
+        "GPU, Monitor: what lanes that search together take at a time. place: an update at one query edge; "
+        "update: an update at all its query edges, one after the other (GAMMA)",
+    ),
+    TuningOption(
+        "measure",
+        ("off", "utilisation"),
+        "off",
+        "GPU, Monitor. utilisation: measure the share of time in which lanes have work, by kernels of their "
+        "own; off: nothing",
     ),
     TuningOption(
         "coalesce",

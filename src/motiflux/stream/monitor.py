@@ -213,7 +213,9 @@ class Monitor(Changing, Kept):
         -------
         str
             A line for each search: the query vertices of the edge, and the others in matching order. Searches
-            that match levels together (``coalesce`` in `motiflux.config.TUNING`) are in one paragraph.
+            that match levels together (``coalesce`` in `motiflux.config.TUNING`) are in one paragraph. On a
+            GPU, the last lines describe how groups of lanes divide the work, and with ``measure=utilisation``
+            how long they had work in the last call.
 
         Raises
         ------
@@ -236,7 +238,8 @@ class Monitor(Changing, Kept):
           (d, a); then b, c
         """
         chosen = chosen_pattern(pattern, self.patterns)
-        return describe_searches(chosen, self._watched[chosen].plans)
+        told = describe_searches(chosen, self._watched[chosen].plans)
+        return told if self._engine is None else f"{told}\n{self._engine.describe()}"
 
     def apply(
         self,

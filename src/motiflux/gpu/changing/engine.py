@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import LANES, ROOT, ROWS, changing_source, write_source
+from motiflux.codegen.changing import LANES, ROOT, ROWS, write_source
 from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.changing.gpma_settings import packed_settings
+from motiflux.gpu.changing.manner import CHANGING, Manner, Preset
 from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
 from motiflux.gpu.changing.packed_rows import PackedRows
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
@@ -27,6 +28,7 @@ from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.jit import Source
 from motiflux.request.deadline import moments
+from motiflux.types import MAX_PATTERN_VERTICES
 
 _PLAN, _FIRST, _SECOND = range(3)
 """Columns of the roots of a run."""
@@ -53,19 +55,27 @@ class ChangingEngine:
         Maximum number of bytes that motiflux holds on the device.
     tuning
         The value of every switch; ``container`` chooses what holds the rows.
+    preset
+        The engine's name, and what ``auto`` stands for.
     """
 
-    name = "changing"
     counts_tails = True
     spent: dict[str, float]
     """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
 
-    def __init__(self, accelerator: Accelerator, gpu_memory: int | None, tuning: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        gpu_memory: int | None,
+        tuning: Mapping[str, str],
+        preset: Preset = CHANGING,
+    ) -> None:
+        self.name, self.manner = preset.name, Manner.of(tuning, preset)
         self._accelerator, self._budget = accelerator, gpu_memory
         self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
         device = accelerator.device
         self.device = device.name
-        self._search = RunSearch(accelerator, gpu_memory)
+        self.search = RunSearch(accelerator, gpu_memory, self.manner)
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
         self._arrays = Room(device, "a run of updates", gpu_memory)
         self._tables = Room(device, "plans of a monitor", gpu_memory)
@@ -87,9 +97,21 @@ class ChangingEngine:
     def check(self, plans: list[Any]) -> None:
         """Accept all plans."""
 
+    def measured(self) -> Mapping[str, float]:
+        """Return the figures of the last call, with ``measure=utilisation``; otherwise none."""
+        return {} if self.search.measured is None else self.search.measured.figures()
+
+    def describe(self) -> str:
+        """Return how updates are searched, and how busy the device was in the last call, if measured."""
+        rows = "rows with some room each" if self._packed is None else "a packed memory array"
+        lines = [f"engine {self.name} on {self.device}: {self.manner.describe()}; {rows}"]
+        if self.search.measured is not None:
+            lines.append(self.search.measured.describe())
+        return "\n".join(lines)
+
     def is_ready(self) -> bool:
         """Whether the kernels that count are compiled; compiled in the background if not."""
-        searches = [changing_source(Goal.COUNT, lanes, None) for lanes in LANES]
+        searches = [self.manner.source(Goal.COUNT, lanes, MAX_PATTERN_VERTICES) for lanes in LANES]
         return self._are_compiled([*searches, self._writer()])
 
     def _are_compiled(self, sources: Sequence[Source]) -> bool:
@@ -116,6 +138,7 @@ class ChangingEngine:
                 " a fork; make a monitor in the child, or use device='cpu'"
             )
         self._has_matched = False
+        self.search.measure_anew()
         versions = (native.plans_version, native.lists_version)
         if self._native is native and versions == self._versions and not self._has_waste():
             return
@@ -245,7 +268,7 @@ class ChangingEngine:
                     settle()
                 run.write_rows()
 
-            counted = self._search.count(job, searched, some, slots, run.keep_going, meanwhile)
+            counted = self.search.count(job, searched, some, slots, run.keep_going, meanwhile)
             if counted is None:
                 return None
             totals = counted
@@ -271,7 +294,8 @@ class ChangingEngine:
         if lanes == self._compiled_for:
             return True
         goals = [goal for goal, listed in _GOALS if (table.listed == listed).any()]
-        sources = [self._writer(), *(changing_source(goal, lanes, None) for goal in goals)]
+        searches = (self.manner.source(goal, lanes, table.most_levels) for goal in goals)
+        sources = [self._writer(), *searches]
         for _ in moments():
             if self._are_compiled(sources):
                 break
@@ -336,7 +360,7 @@ class ChangingEngine:
         address, listed = roots
         if not len(listed):
             return np.empty((0, 1 + searched.most_levels), np.uint32)
-        found = self._search.list(job, searched, (address, len(listed)), run.keep_going)
+        found = self.search.list(job, searched, (address, len(listed)), run.keep_going)
         if found is not None:
             found[:, 0] = listed[found[:, 0]]
         return found
@@ -373,7 +397,7 @@ class ChangingEngine:
         """Forget the rows on the device if a run changed them since `begin`: the host's were undone."""
         if self._has_matched:
             self._forget()
-            self._search.release()
+            self.search.release()
 
     def outdate(self) -> None:
         """Forget the rows on the device: the host applies updates alone from now on."""
@@ -387,7 +411,7 @@ class ChangingEngine:
     def close(self) -> None:
         """Free all memory."""
         self._forget()
-        self._search.release()
+        self.search.release()
         for room in (self._memory, self._arrays, self._tables):
             room.release()
         self._staging.release()

@@ -41,6 +41,14 @@ struct UpdateRoot {
   std::uint32_t slot;  // of the total that its matches are added to
 };
 
+// How long the groups of a launch had work (match/busy_clock.hpp). Zero before a launch; all in cycles, but
+// for `groups`.
+struct Utilisation {
+  std::uint64_t busy;     // of all groups together
+  std::uint64_t longest;  // from the begin of a group to its end
+  std::uint64_t groups;
+};
+
 class SelectedPlan;
 
 struct ChangingPlans {
@@ -53,6 +61,7 @@ struct ChangingPlans {
   std::uint64_t* totals;      // 128 bits each, by slot
   std::uint32_t most_levels;  // of any plan
   std::uint32_t columns;      // of a row that is listed: the root's number, then vertices by level
+  Utilisation* utilisation;   // of kernels that measure it
 
   MOTIFLUX_DEVICE std::uint32_t levels() const { return most_levels; }
 };
@@ -89,6 +98,7 @@ class SelectedPlan {
 
   MOTIFLUX_DEVICE const UpdateRoot& root(std::uint32_t number) const { return all_.roots[number]; }
   MOTIFLUX_DEVICE std::uint32_t columns() const { return all_.columns; }
+  MOTIFLUX_DEVICE Utilisation& utilisation() const { return *all_.utilisation; }
   MOTIFLUX_DEVICE std::uint32_t levels() const { return plan_->level_count; }
   // The levels from here on are counted in closed form.
   MOTIFLUX_DEVICE std::uint32_t tail_start() const { return plan_->tail_start; }

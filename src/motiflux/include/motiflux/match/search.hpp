@@ -195,7 +195,11 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   template <class Goal>
   MOTIFLUX_DEVICE bool next_slice(Goal& goal) {
     for (;;) {
-      if (place_.arc == place_.arc_end && !take_chunk(goal)) return false;
+      if (place_.arc == place_.arc_end) {
+        if (!take_chunk(goal)) return false;
+        if constexpr (Within::kWholeUpdates)
+          if (!to_whole_updates()) continue;
+      }
       if constexpr (Plan::kChanging) {
         if (open_update(goal, static_cast<std::uint32_t>(place_.arc++))) return true;
         continue;
@@ -282,6 +286,27 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     place_.arc = place_.arc_end - place_.chunk;
     if constexpr (!Plan::kChanging) find_row();
     return true;
+  }
+
+  // Moves both ends of the chunk to the next begin of an update: the roots of an update are consecutive.
+  // False if the chunk is empty then.
+  MOTIFLUX_DEVICE bool to_whole_updates() {
+    place_.arc = next_update(place_.arc);
+    place_.arc_end = next_update(place_.arc_end);
+    return place_.arc < place_.arc_end;
+  }
+
+  // The first root from `arc` on that begins an update, or the number of roots.
+  MOTIFLUX_DEVICE std::uint64_t next_update(std::uint64_t arc) const {
+    for (;; arc += Lanes::kLanes) {
+      const std::uint64_t mine = arc + lanes_.lane();
+      const auto moment = [this](std::uint64_t root) {
+        return plan_.root(static_cast<std::uint32_t>(root)).moment;
+      };
+      const bool begins = mine == 0 || mine >= task_.all_arcs || moment(mine) != moment(mine - 1);
+      if (const std::uint32_t beginning = lanes_.ballot(begins); beginning != 0)
+        return arc + lowest_bit(beginning);
+    }
   }
 
   // The same as find_row when the arc begins a row: mostly one of the next few.
