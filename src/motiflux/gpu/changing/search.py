@@ -130,7 +130,8 @@ class RunSearch:
         self.measured = Measured() if self._manner.measures else None
 
     def _note_launch(self, job: SearchJob) -> None:
-        """Add the clocks of a launch that has ended, if they are measured."""
+        """Add the time and the clocks of a launch that has ended, if they are measured."""
+        job.tell_time()
         if self.measured is None:
             return
         clocks = np.empty(UTILISATION.itemsize, np.uint8)
