@@ -170,7 +170,7 @@ def changing_source(
     if whole_updates:
         sharing = f"{space}WholeUpdates<{sharing}>"
     if measures:
-        sharing = f"{space}Measured<{sharing}>"
+        sharing = f"{space}Clocked<{sharing}>"
     text = f"""\
 #include "motiflux/match/{goal}.cuh"
 

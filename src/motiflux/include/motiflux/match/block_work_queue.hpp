@@ -82,7 +82,7 @@ struct ActiveStealing : NoStealing {
 
 // The same, and the kernel measures how long its groups have work (match/busy_clock.hpp).
 template <class Within>
-struct Measured : Within {
+struct Clocked : Within {
   static constexpr bool kMeasures = true;
 };
 
