@@ -77,6 +77,31 @@ def queries(graph: mf.Graph, kind: str, vertices: int, number: int) -> list[mf.P
     return found
 
 
+def prefixes(pattern: mf.Pattern) -> list[mf.Pattern]:
+    """Return the parts that the first vertices of a matching order make: two of them, and so on, but not all.
+
+    The order is breadth-first from the first edge, so each part is connected.
+    """
+    joined: dict[int, set[int]] = {}
+    for edge in pattern.edges:
+        joined.setdefault(edge.source, set()).add(edge.target)
+        joined.setdefault(edge.target, set()).add(edge.source)
+    order = [pattern.edges[0].source]
+    for vertex in order:
+        order += sorted(joined[vertex] - set(order))
+    found = []
+    for size in range(2, len(order)):
+        number = {vertex: place for place, vertex in enumerate(order[:size])}
+        edges = [
+            (number[edge.source], number[edge.target])
+            for edge in pattern.edges
+            if edge.source in number and edge.target in number
+        ]
+        labels = [next(iter(pattern.vertices[vertex].labels or (None,))) for vertex in order[:size]]
+        found.append(mf.Pattern.from_edges(edges, num_vertices=size, vertex_labels=labels))
+    return found
+
+
 def split(graph: mf.Graph, rate: float, core: int = 0) -> tuple[mf.Graph, Edges]:
     """Return the graph without a share of its edges, and these; ids are the numbers of the graph.
 
@@ -115,9 +140,7 @@ def _edges(graph: mf.Graph) -> Edges:
     return src[src < dst], dst[src < dst]
 
 
-def _in_core(
-    src: NDArray[np.int64], dst: NDArray[np.int64], vertices: int, core: int
-) -> NDArray[np.bool_]:
+def _in_core(src: NDArray[np.int64], dst: NDArray[np.int64], vertices: int, core: int) -> NDArray[np.bool_]:
     """Return which edges are in the core: the largest part whose vertices have so many neighbours in it."""
     stays = np.ones(len(src), bool)
     while core > 0:

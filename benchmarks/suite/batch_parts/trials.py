@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 import motiflux as mf
 from motiflux.config import private_tuning
+from motiflux.gpu.runtime.kernel_times import taking_times
 
 DEVICE = os.environ.get("MOTIFLUX_DEVICE", "cuda")
 LIMIT = float(os.environ.get("MOTIFLUX_LIMIT", "1.0"))
@@ -133,12 +133,13 @@ class Side:
 
     def _once(self, batch: Batch) -> Outcome:
         updates, undone = batch.updates(), batch.undone()
-        begun = time.perf_counter()
-        delta = self._monitor.apply(updates, timeout=LIMIT)
-        seconds = time.perf_counter() - begun
+        with taking_times() as times:
+            begun = time.perf_counter()
+            delta = self._monitor.apply(updates, timeout=LIMIT)
+            seconds = time.perf_counter() - begun
         if not delta.complete:
             return Outcome(None, LIMIT, LIMIT)
-        figures = {**self._spent(), **delta.measured}
+        figures = {**self._spent(), **delta.measured, "kernel_seconds": times.searches}
         begun = time.perf_counter()
         back = self._monitor.apply(undone)
         undo_seconds = time.perf_counter() - begun
@@ -149,10 +150,10 @@ class Side:
         engine = self._monitor._engine
         return {} if engine is None else dict(getattr(engine, "spent", {}))
 
-    def device_bytes(self) -> dict[str, float]:
-        """Return the bytes that the engine holds on the device: of all, and of lists and work queues."""
+    def search_bytes(self) -> float:
+        """Return the bytes that searches hold on the device: lists of candidates, totals, the work queue."""
         engine: Any = self._monitor._engine
-        return {"search_bytes": float(engine.search.nbytes), "bytes": float(engine.nbytes)}
+        return float(engine.search.nbytes)
 
 
 @dataclass
@@ -174,15 +175,27 @@ class SetOutcome:
             for outcomes in zip(*self.sides.values(), strict=True)
         )
 
-    def over(self, side: str, other: str, *, undo: bool = False) -> float | None:
+    def over(self, side: str, other: str, *, undo: bool = False, figure: str = "") -> float | None:
         """Return the geometric mean of another side's times over a side's, over the queries that it solved.
 
         A query that the other side did not solve counts with the limit.
+
+        Parameters
+        ----------
+        undo
+            Compare the times of undoing.
+        figure
+            Compare a figure, over the queries that both sides solved.
         """
+
+        def value(one: Outcome) -> float:
+            return one.figures.get(figure, 0.0) if figure else one.undo_seconds if undo else one.seconds
+
+        pairs = zip(self.sides[side], self.sides[other], strict=True)
         ratios = [
-            (theirs.undo_seconds if undo else theirs.seconds) / (mine.undo_seconds if undo else mine.seconds)
-            for mine, theirs in zip(self.sides[side], self.sides[other], strict=True)
-            if mine.solved
+            value(theirs) / value(mine)
+            for mine, theirs in pairs
+            if mine.solved and (theirs.solved or not figure) and value(mine) and value(theirs)
         ]
         return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
 
@@ -207,8 +220,3 @@ def solve_all(sides: Mapping[str, Side], patterns: Sequence[mf.Pattern], batch: 
         for name, side in sides.items():
             found[name].append(side.solve(pattern, batch))
     return SetOutcome(found)
-
-
-def opened(stack: ExitStack, sides: Iterator[tuple[str, Side]]) -> dict[str, Side]:
-    """Return monitors that are closed with the stack."""
-    return {name: stack.enter_context(side) for name, side in sides}

@@ -119,9 +119,18 @@ class RunSearch:
         self._prepared: _Prepared | None = None
         self._room = _FIRST_ROWS
 
+    @property
+    def _rooms(self) -> tuple[Room, ...]:
+        return self._lists, self._totals, self._found, self._queue, self._clocks
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held on the device."""
+        return sum(room.nbytes for room in self._rooms)
+
     def release(self) -> None:
         """Free the memory."""
-        for room in (self._lists, self._totals, self._found, self._queue, self._clocks):
+        for room in self._rooms:
             room.release()
         self._few_totals = self._end = self._clear_queue = self._prepared = None
 
