@@ -48,7 +48,7 @@ def test_every_experiment_agrees_and_has_its_figures(
     assert all(one.count is not None for one in results)
     assert all(bar.value is not None for bar in suite.bars(results))
     by_name = {one.case: one.figures for one in results}
-    assert 0 < by_name["stealing rmat, tree"]["utilisation"] <= 1
+    assert 0 < by_name["stealing rmat, tree, auto"]["utilisation"] <= 1
     assert by_name["table rmat, tree"]["over_one_thread"] > 0
     assert by_name["memory rmat, tree 0"]["depth_first_bytes"] > 0
 

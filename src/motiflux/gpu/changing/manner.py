@@ -34,7 +34,7 @@ class Preset:
 
 
 CHANGING = Preset("changing", None)
-BATCH = Preset("batch", "passive")
+BATCH = Preset("batch", None)
 
 
 @dataclass(frozen=True)
