@@ -176,9 +176,9 @@ class SetOutcome:
         )
 
     def over(self, side: str, other: str, *, undo: bool = False, figure: str = "") -> float | None:
-        """Return the geometric mean of another side's times over a side's, over the queries that it solved.
+        """Return the geometric mean of another side's times over a side's.
 
-        A query that the other side did not solve counts with the limit.
+        A query that one of the two did not solve counts with the limit there; one that neither did is left out.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class SetOutcome:
         ratios = [
             value(theirs) / value(mine)
             for mine, theirs in pairs
-            if mine.solved and (theirs.solved or not figure) and value(mine) and value(theirs)
+            if (mine.solved or theirs.solved) and value(mine) and value(theirs)
         ]
         return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
 
