@@ -81,6 +81,7 @@ class PlainEngine:
     """
 
     name = "plain"
+    coalesces = False
     counts_tails = False
     opened: ClassVar[list[PlainEngine]] = []
     """All that were opened by monitors since `registered`."""

@@ -21,6 +21,7 @@ class RecordingEngine:
     """Keeps the ends of each run, and finds no matches."""
 
     name = "recording"
+    coalesces = False
     counts_tails = True
     reason = ""
     device = "none"

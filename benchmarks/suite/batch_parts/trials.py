@@ -178,7 +178,8 @@ class SetOutcome:
     def over(self, side: str, other: str, *, undo: bool = False, figure: str = "") -> float | None:
         """Return the geometric mean of another side's times over a side's.
 
-        A query that one of the two did not solve counts with the limit there; one that neither did is left out.
+        A query that one of the two did not solve counts with the limit there. One that neither solved is left
+        out.
 
         Parameters
         ----------

@@ -91,6 +91,8 @@ class ChangingPlan(ctypes.Structure):
         ("level_count", _u32),
         ("tail_start", _u32),
         ("part_count", _u32),
+        ("fork", _u16),
+        ("is_shared", _u16),
         ("parts", TailPart * MAX_PATTERN_VERTICES),
         ("chains", _u8 * MAX_PATTERN_VERTICES),
         ("shapes", StepShape * MAX_PATTERN_VERTICES),
@@ -112,9 +114,13 @@ class ChangingPlans(ctypes.Structure):
         ("most_levels", _u32),
         ("columns", _u32),
         ("utilisation", _u64),
+        ("sharing", _u64),
+        ("numbers", _u64),
     ]
 
 
+SHARING = np.dtype([("first", "<u4"), ("count", "<u4")])
+"""``match::SharingRoots``."""
 UTILISATION = np.dtype([("busy", "<u8"), ("longest", "<u8"), ("groups", "<u8")])
 """``match::Utilisation``."""
 
@@ -147,6 +153,7 @@ def changing_source(
     *,
     whole_updates: bool = False,
     measures: bool = False,
+    coalesced: bool = False,
 ) -> Source:
     """Return the unit that searches from updates, by any plans; its entry point is `ENTRY`.
 
@@ -162,6 +169,8 @@ def changing_source(
         Whether a group searches from all roots of an update, one after the other.
     measures
         Whether the kernel measures how long groups have work.
+    coalesced
+        Whether plans may share levels.
     """
     space = "motiflux::match::"
     sharing = f"{space}NoStealing"
@@ -174,13 +183,13 @@ def changing_source(
     text = f"""\
 #include "motiflux/match/{goal}.cuh"
 
-using Plans = motiflux::match::ChangingPlans;
+using Plans = motiflux::match::{"CoalescedPlans" if coalesced else "ChangingPlans"};
 extern "C" __global__ void __launch_bounds__({THREADS})
 {ENTRY}(const __grid_constant__ motiflux::match::SearchArgs<Plans> args) {{
   motiflux::match::{goal}<Plans, {lanes}, {sharing}>(args);
 }}
 """
-    marks = ((whole_updates, "updates"), (measures, "measured"))
+    marks = ((whole_updates, "updates"), (measures, "measured"), (coalesced, "coalesced"))
     words = [] if within is None else [within]
     words += [word for asked, word in marks if asked]
     return Source("-".join(["changing", goal, str(lanes), *words]), text)

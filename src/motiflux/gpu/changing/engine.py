@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
+from motiflux.gpu.changing.coalesced import CoalescedRoots, coalesced_roots
 from motiflux.gpu.changing.gpma_settings import packed_settings
 from motiflux.gpu.changing.manner import CHANGING, Manner, Preset
 from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
@@ -71,6 +73,7 @@ class ChangingEngine:
         preset: Preset = CHANGING,
     ) -> None:
         self.name, self.manner = preset.name, Manner.of(tuning, preset)
+        self.coalesces = self.manner.coalesces
         self._accelerator, self._budget = accelerator, gpu_memory
         self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
         device = accelerator.device
@@ -147,7 +150,7 @@ class ChangingEngine:
         # call begins here again.
         if self._native is not native or versions[:1] != self._versions[:1] or self._has_waste():
             self._forget()
-        table = table_of(native)
+        table = table_of(native, coalesces=self.manner.coalesces)
         self._classes = -1
         session = self._accelerator.session()
         try:
@@ -247,7 +250,10 @@ class ChangingEngine:
         if not self._await_kernels(table, run.keep_going):
             return None
         roots = _native.DividedRoots(run, table.manners)
-        addresses, runs, starts = self._write(job, run, table, roots)
+        together = None
+        if table.shared is not None and len(roots.listed):
+            together = coalesced_roots(table.shared, run.roots[roots.listed])
+        addresses, runs, starts = self._write(job, run, table, roots, together)
         searched = self._searched(native, table, runs)
         written_at = time.perf_counter()
 
@@ -272,7 +278,7 @@ class ChangingEngine:
             if counted is None:
                 return None
             totals = counted
-        rows = self._listed(job, run, searched, (addresses[1], roots.listed))
+        rows = self._listed(job, run, searched, addresses[1:], roots.listed, together)
         if rows is None:
             return None
         found_at = time.perf_counter()
@@ -294,7 +300,12 @@ class ChangingEngine:
         if lanes == self._compiled_for:
             return True
         goals = [goal for goal, listed in _GOALS if (table.listed == listed).any()]
-        searches = (self.manner.source(goal, lanes, table.most_levels) for goal in goals)
+        searches = (
+            self.manner.source(
+                goal, lanes, table.most_levels, coalesced=goal.lists and table.shared is not None
+            )
+            for goal in goals
+        )
         sources = [self._writer(), *searches]
         for _ in moments():
             if self._are_compiled(sources):
@@ -310,8 +321,12 @@ class ChangingEngine:
         run: _native.Run,
         table: PlanTable,
         roots: _native.DividedRoots,
+        together: CoalescedRoots | None,
     ) -> tuple[list[int], list[RunOfRows], list[int]]:
-        """Upload a run and write its changes into rows; return places of roots, changes, and their places."""
+        """Upload a run and write its changes into rows; return places of roots, changes, and their places.
+
+        The places are those of counted roots, of listed ones, and of the arrays of `together`.
+        """
         stream, native = job.stream, self._native
         assert native is not None
         before = [(rows.headers, rows.repeats) for rows in self._rows.values()]
@@ -327,7 +342,16 @@ class ChangingEngine:
         memory = self._memory.of(max(1, sum(changes.nbytes for changes in changed)), stream)
         parcel = Parcel()
         sizes = [ROOT.itemsize * number for number in (roots.num_counted, len(roots.listed))]
-        at_roots = parcel.reserve(sum(sizes), lambda to, _: roots.write(to[: sizes[0]], to[sizes[0] :]))
+
+        def write_roots(to: NDArray[np.uint8], _: int) -> None:
+            listed = to[sizes[0] :]
+            roots.write(to[: sizes[0]], listed)
+            if together is not None:
+                together.rewrite(listed.view(ROOT))
+
+        at_roots = parcel.reserve(sum(sizes), write_roots)
+        arrays_of_roots = [] if together is None else [together.sharing, together.numbers]
+        at_arrays = [parcel.add(array) for array in arrays_of_roots]
         places, at = [], memory.address
         for changes in changed:
             places.append(changes.pack(parcel, at))
@@ -338,7 +362,8 @@ class ChangingEngine:
         for changes, start in zip(changed, starts, strict=True):
             changes.merge(stream, start)
         first = arrays.address + at_roots
-        return [first, first + sizes[0]], changed, starts
+        more = [arrays.address + at for at in at_arrays]
+        return [first, first + sizes[0], *more], changed, starts
 
     def _searched(self, native: _native.Monitor, table: PlanTable, runs: list[RunOfRows]) -> Searched:
         longest = [rows.longest for rows in self._rows.values()] + [run.longest for run in runs]
@@ -354,15 +379,28 @@ class ChangingEngine:
         )
 
     def _listed(
-        self, job: SearchJob, run: _native.Run, searched: Searched, roots: tuple[int, NDArray[np.uint32]]
+        self,
+        job: SearchJob,
+        run: _native.Run,
+        searched: Searched,
+        addresses: Sequence[int],
+        listed: NDArray[np.uint32],
+        together: CoalescedRoots | None,
     ) -> NDArray[np.uint32] | None:
         """Return the rows of a run, with the numbers of their roots in the run; None if it was stopped."""
-        address, listed = roots
         if not len(listed):
             return np.empty((0, 1 + searched.most_levels), np.uint32)
-        found = self.search.list(job, searched, (address, len(listed)), run.keep_going)
+        address, *sharing = addresses
+        if together is None:
+            found = self.search.list(job, searched, (address, len(listed)), run.keep_going)
+        else:
+            searched = replace(searched, sharing=(sharing[0], sharing[1]))
+            listed = listed[together.order]
+            found = self.search.list(job, searched, (address, together.searched), run.keep_going)
         if found is not None:
             found[:, 0] = listed[found[:, 0]]
+            if together is not None:
+                found = found[np.argsort(found[:, 0], kind="stable")]
         return found
 
     def _answer(

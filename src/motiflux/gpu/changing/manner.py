@@ -51,12 +51,16 @@ class Manner:
         Whether a group takes an update with all its query edges (GAMMA, algorithm 1), or one of them.
     measures
         Whether kernels measure how long groups have work.
+    coalesces
+        Whether plans that list matches share levels. Not with active stealing: a group that offers work of
+        shared levels is at the roots of one plan after the other meanwhile.
     """
 
     stealing: str | None
     queue: bool
     whole_updates: bool
     measures: bool
+    coalesces: bool
 
     @classmethod
     def of(cls, tuning: Mapping[str, str], preset: Preset) -> Manner:
@@ -64,12 +68,20 @@ class Manner:
         asked = tuning["stealing"]
         stealing = preset.stealing if asked == "auto" else None if asked == "none" else asked
         whole_updates, measures = tuning["roots"] == "update", tuning["measure"] == "utilisation"
-        return cls(stealing, tuning["handover"] == "on", whole_updates, measures)
+        coalesces = tuning["coalesce"] == "on" and stealing != "active" and not whole_updates
+        return cls(stealing, tuning["handover"] == "on", whole_updates, measures, coalesces)
 
-    def source(self, goal: Goal, lanes: int, levels: int) -> Source:
-        """Return the unit that searches plans of at most so many levels."""
+    def source(self, goal: Goal, lanes: int, levels: int, *, coalesced: bool = False) -> Source:
+        """Return the unit that searches plans of at most so many levels, which may share some."""
         within = self.stealing if levels >= _LEAST_LEVELS else None
-        return changing_source(goal, lanes, within, whole_updates=self.whole_updates, measures=self.measures)
+        return changing_source(
+            goal,
+            lanes,
+            within,
+            whole_updates=self.whole_updates,
+            measures=self.measures,
+            coalesced=coalesced,
+        )
 
     def describe(self) -> str:
         """Return it in words."""

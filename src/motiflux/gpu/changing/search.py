@@ -49,6 +49,8 @@ class Searched:
         Room for the longest row, in entries, and the row that an entry is in on average.
     vertices
         Number of vertices.
+    sharing
+        Addresses of the roots that share levels with each root, and of their numbers; None: no plan shares.
     """
 
     plans: int
@@ -58,6 +60,7 @@ class Searched:
     longest: int
     typical: float
     vertices: int
+    sharing: tuple[int, int] | None = None
 
 
 def lanes_for(typical: float) -> int:
@@ -249,7 +252,9 @@ class RunSearch:
     def _set_up(self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int]) -> ChangingArgs:
         address, count = roots
         lanes = lanes_for(searched.typical)
-        kernel = self._accelerator.kernel(self._manner.source(goal, lanes, searched.most_levels))
+        kernel = self._accelerator.kernel(
+            self._manner.source(goal, lanes, searched.most_levels, coalesced=searched.sharing is not None)
+        )
         may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and self.measured is None
         covered = _covered(count) if may_return else count
         if may_return and (again := self._prepared_for(job, kernel, searched, covered)) is not None:
@@ -263,6 +268,8 @@ class RunSearch:
         plan, task = argument.plan, argument.task
         plan.plans, plan.rows, plan.roots = searched.plans, searched.rows, address
         plan.most_levels, plan.columns = searched.most_levels, 1 + searched.most_levels
+        if searched.sharing is not None:
+            plan.sharing, plan.numbers = searched.sharing
         if self.measured is not None:
             plan.utilisation = self._clocks.of(UTILISATION.itemsize, job.stream).address
         task.arcs = task.all_arcs = count

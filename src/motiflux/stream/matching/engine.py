@@ -34,6 +34,8 @@ class UpdateEngine(Protocol):
     """As in ``engine=``."""
     device: str
     """As in ``device=``; several devices with a comma between them."""
+    coalesces: bool
+    """Whether plans that list matches may share levels."""
     counts_tails: bool
     """Whether it counts levels in closed form, of components that have one set each."""
 

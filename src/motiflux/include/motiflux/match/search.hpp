@@ -101,6 +101,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     lanes_.sync();
     if constexpr (Plan::kChanging) {
       if (place_.level > 0) this->select_root();
+      if constexpr (Plan::kForks)
+        if (place_.level > 0 && plan_.is_beyond_fork(place_.level)) this->select_own(this->root());
     } else {
       if (place_.arc < place_.arc_end) find_row();
     }
@@ -144,6 +146,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
       assign(place_.level, cursor_.base[cursor_.next - Lanes::kLanes + chosen]);
     }
     descend(goal);
+    if constexpr (Plan::kForks) return_to_shared_levels();
     if (follows && place_.level == place_.floor) resume_split();
     return !goal.stopped();
   }
@@ -168,16 +171,28 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   template <class Goal>
   MOTIFLUX_DEVICE void descend(Goal& goal) {
     const std::uint32_t level = place_.level + 1;
+    if constexpr (Plan::kForks)
+      if (plan_.forks_at(place_.level)) this->select_own(shared_.levels[place_.level].vertex);
     if constexpr (Plan::kChanging && Goal::kCountsTails)
       if (level == plan_.tail_start()) return goal.count_tail(*this);
     if (!goal.enter(*this, level - 1)) return;
     if (level == last_ && goal.skip_last(*this)) return;
-    const sets::Span walked =
-        plan_.at(level, [&](const auto& step) { return this->candidates(level, step); });
+    const sets::Span walked = candidates_of(level);
     if (walked.size() == 0 || (level == last_ && goal.take_last(*this, walked))) return;
     if (lanes_.leads()) shared_.levels[place_.level].cursor = cursor_;
     cursor_ = {walked.first, 0, static_cast<std::uint32_t>(walked.size()), 0};
     place_.level = level;
+  }
+
+  MOTIFLUX_DEVICE sets::Span candidates_of(std::uint32_t level) {
+    if constexpr (Plan::kForks)
+      if (plan_.forks_at(level)) return plan_.sharing(this->root());
+    return plan_.at(level, [&](const auto& step) { return this->candidates(level, step); });
+  }
+
+  // At a level that plans share, after levels of one of them.
+  MOTIFLUX_DEVICE void return_to_shared_levels() {
+    if (place_.level > 0 && plan_.left_fork(place_.level)) this->select_root();
   }
 
   MOTIFLUX_DEVICE void leave() {
@@ -189,6 +204,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     --place_.level;
     lanes_.sync();
     cursor_ = shared_.levels[place_.level].cursor;
+    if constexpr (Plan::kForks) return_to_shared_levels();
   }
 
   // Starts the next slice of a row that has candidates for level 1; false when no work is left.
