@@ -116,6 +116,18 @@ def test_nothing_is_shared_unless_asked(device: str) -> None:
     assert (measured["stolen"], measured["given"]) == (0, 0)
 
 
+@takes_turns
+def test_the_engine_of_batches_steals_within_blocks_if_there_are_few_searches(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuning = private_tuning({"handover": "off", "measure": "utilisation"})
+    monkeypatch.setattr("motiflux.gpu.changing.manner._FEW_ROOTS", 1000)
+    assert changes(device, tuning, engine="batch")[1].measured["stolen"] > 0
+    assert changes(device, tuning, engine="changing")[1].measured["stolen"] == 0
+    monkeypatch.setattr("motiflux.gpu.changing.manner._FEW_ROOTS", 0)
+    assert changes(device, tuning, engine="batch")[1].measured["stolen"] == 0
+
+
 def test_utilisation_is_the_share_of_busy_cycles(device: str) -> None:
     delta = changes(device, switches("active", "on"))[1]
     measured = delta.measured

@@ -34,8 +34,8 @@ from motiflux.types import MAX_PATTERN_VERTICES
 
 _PLAN, _FIRST, _SECOND = range(3)
 """Columns of the roots of a run."""
-_GOALS = ((Goal.COUNT, False), (Goal.STORE, True))
-"""Goals of searches, and whether their plans list matches."""
+_GOALS = (Goal.COUNT, Goal.STORE)
+"""Goals of searches: of plans that count matches, and of plans that list them."""
 _SIGNS = 2
 """Matches vanish or appear."""
 
@@ -72,7 +72,7 @@ class ChangingEngine:
         tuning: Mapping[str, str],
         preset: Preset = CHANGING,
     ) -> None:
-        self.name, self.manner = preset.name, Manner.of(tuning, preset)
+        self.name, self.manner = preset.name, Manner.of(tuning, preset, accelerator.device.multiprocessors)
         self.coalesces = self.manner.coalesces
         self._accelerator, self._budget = accelerator, gpu_memory
         self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
@@ -93,7 +93,7 @@ class ChangingEngine:
         self._lists_version = -1
         self._job: SearchJob | None = None
         self._typical = 1.0
-        self._compiled_for = 0  # the lanes of the kernels that the plans need
+        self._compiled: set[Source] = set()
         self._process = os.getpid()
         self.spent = {}
 
@@ -114,7 +114,8 @@ class ChangingEngine:
 
     def is_ready(self) -> bool:
         """Whether the kernels that count are compiled; compiled in the background if not."""
-        searches = [self.manner.source(Goal.COUNT, lanes, MAX_PATTERN_VERTICES) for lanes in LANES]
+        many = (1 << 32) - 1
+        searches = [self.manner.source(Goal.COUNT, lanes, MAX_PATTERN_VERTICES, many) for lanes in LANES]
         return self._are_compiled([*searches, self._writer()])
 
     def _are_compiled(self, sources: Sequence[Source]) -> bool:
@@ -166,7 +167,6 @@ class ChangingEngine:
         finally:
             self._accelerator.recycle(session)
         self._table, self._versions, self._native = table, versions, native
-        self._compiled_for = 0
         self._lists_version = native.lists_version
 
     def _writer(self) -> Source:
@@ -247,9 +247,9 @@ class ChangingEngine:
         self, job: SearchJob, run: _native.Run, native: _native.Monitor, table: PlanTable
     ) -> Found | None:
         begun = time.perf_counter()
-        if not self._await_kernels(table, run.keep_going):
-            return None
         roots = _native.DividedRoots(run, table.manners)
+        if not self._await_kernels(table, (roots.num_counted, len(roots.listed)), run.keep_going):
+            return None
         together = None
         if table.shared is not None and len(roots.listed):
             together = coalesced_roots(table.shared, run.roots[roots.listed])
@@ -293,26 +293,32 @@ class ChangingEngine:
         }
         return answer
 
-    def _await_kernels(self, table: PlanTable, goes_on: Callable[[], bool]) -> bool:
-        """Wait until the kernels are compiled, in the background; return False if the run was stopped."""
+    def _await_kernels(self, table: PlanTable, roots: Sequence[int], goes_on: Callable[[], bool]) -> bool:
+        """Wait until the kernels are compiled, in the background; return False if the run was stopped.
+
+        Parameters
+        ----------
+        roots
+            How many are counted, and how many are listed.
+        """
         self._typical = max((rows.typical for rows in self._rows.values()), default=1.0)
         lanes = lanes_for(self._typical)
-        if lanes == self._compiled_for:
-            return True
-        goals = [goal for goal, listed in _GOALS if (table.listed == listed).any()]
-        searches = (
+        searches = [
             self.manner.source(
-                goal, lanes, table.most_levels, coalesced=goal.lists and table.shared is not None
+                goal, lanes, table.most_levels, many, coalesced=goal.lists and table.shared is not None
             )
-            for goal in goals
-        )
-        sources = [self._writer(), *searches]
+            for goal, many in zip(_GOALS, roots, strict=True)
+            if many > 0
+        ]
+        sources = [source for source in (self._writer(), *searches) if source not in self._compiled]
+        if not sources:
+            return True
         for _ in moments():
             if self._are_compiled(sources):
                 break
             if not goes_on():
                 return False
-        self._compiled_for = lanes
+        self._compiled.update(sources)
         return True
 
     def _write(

@@ -13,6 +13,8 @@ from motiflux.codegen.kernels import Goal
 from motiflux.jit import Source
 from motiflux.units import grouped
 
+_FEW_ROOTS = 8
+"""Roots for each multiprocessor below which most groups have none: those of a block then share work."""
 _LEAST_LEVELS = 4
 """Levels of a plan from which on a search has walks that can be shared: the last one is not worth it."""
 
@@ -26,7 +28,7 @@ class Preset:
     name
         As in ``engine=``.
     stealing
-        How groups get work of others in their block; None: they do not.
+        How groups get work of others in their block if there are few roots; None: they do not.
     """
 
     name: str
@@ -34,7 +36,7 @@ class Preset:
 
 
 CHANGING = Preset("changing", None)
-BATCH = Preset("batch", None)
+BATCH = Preset("batch", "active")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Manner:
     ----------
     stealing
         How groups get work of others in their block; None: they do not.
+    most_roots
+        With fewer roots they do so; None: with any number.
     queue
         Whether groups get work of other blocks.
     whole_updates
@@ -57,23 +61,35 @@ class Manner:
     """
 
     stealing: str | None
+    most_roots: int | None
     queue: bool
     whole_updates: bool
     measures: bool
     coalesces: bool
 
     @classmethod
-    def of(cls, tuning: Mapping[str, str], preset: Preset) -> Manner:
-        """Return what the value of every switch says."""
-        asked = tuning["stealing"]
-        stealing = preset.stealing if asked == "auto" else None if asked == "none" else asked
+    def of(cls, tuning: Mapping[str, str], preset: Preset, multiprocessors: int) -> Manner:
+        """Return what the value of every switch says, on a device with so many multiprocessors."""
+        asked, most_roots = tuning["stealing"], None
+        stealing = None if asked == "none" else asked
         whole_updates, measures = tuning["roots"] == "update", tuning["measure"] == "utilisation"
-        coalesces = tuning["coalesce"] == "on" and stealing != "active" and not whole_updates
-        return cls(stealing, tuning["handover"] == "on", whole_updates, measures, coalesces)
+        coalesces = tuning["coalesce"] == "on" and asked != "active" and not whole_updates
+        if asked == "auto":
+            stealing, most_roots = preset.stealing, _FEW_ROOTS * multiprocessors
+            if coalesces and stealing == "active":
+                stealing = "passive"
+        return cls(stealing, most_roots, tuning["handover"] == "on", whole_updates, measures, coalesces)
 
-    def source(self, goal: Goal, lanes: int, levels: int, *, coalesced: bool = False) -> Source:
-        """Return the unit that searches plans of at most so many levels, which may share some."""
-        within = self.stealing if levels >= _LEAST_LEVELS else None
+    def source(self, goal: Goal, lanes: int, levels: int, roots: int, *, coalesced: bool = False) -> Source:
+        """Return the unit that searches from so many roots, by plans of at most so many levels.
+
+        Parameters
+        ----------
+        coalesced
+            Whether plans may share levels.
+        """
+        are_few = self.most_roots is None or roots < self.most_roots
+        within = self.stealing if levels >= _LEAST_LEVELS and are_few else None
         return changing_source(
             goal,
             lanes,
@@ -86,7 +102,8 @@ class Manner:
     def describe(self) -> str:
         """Return it in words."""
         unit = "each update" if self.whole_updates else "each update and query edge"
-        ways = [f"{self.stealing} stealing within blocks"] if self.stealing is not None else []
+        limit = "" if self.most_roots is None else f", for fewer than {grouped(self.most_roots)} searches"
+        ways = [f"{self.stealing} stealing within blocks{limit}"] if self.stealing is not None else []
         ways += ["a work queue of all blocks"] if self.queue else []
         return f"a group of lanes for {unit}; {' and '.join(ways) or 'no work is shared'}"
 

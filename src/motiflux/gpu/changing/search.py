@@ -253,7 +253,9 @@ class RunSearch:
         address, count = roots
         lanes = lanes_for(searched.typical)
         kernel = self._accelerator.kernel(
-            self._manner.source(goal, lanes, searched.most_levels, coalesced=searched.sharing is not None)
+            self._manner.source(
+                goal, lanes, searched.most_levels, count, coalesced=searched.sharing is not None
+            )
         )
         may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and self.measured is None
         covered = _covered(count) if may_return else count

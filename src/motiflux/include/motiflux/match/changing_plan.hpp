@@ -2,8 +2,8 @@
 // and places of a run. The policy reads the plan of the root that a group is at.
 //
 // Plans that share their first levels (coalesced search, GAMMA V-B) are searched together: by a plan of the
-// shared levels, then by a fork, a level whose candidates are the numbers of roots, one for each plan, and then
-// by the later levels of the root's own plan.
+// shared levels, then by a fork, a level whose candidates are the numbers of roots, one for each plan, and
+// then by the later levels of the root's own plan.
 //
 //   level            0  1  2  3 | fork     | 5  6
 //   shared plan      v  v  v  v | a root   |

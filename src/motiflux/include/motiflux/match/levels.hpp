@@ -64,7 +64,8 @@ class Levels {
       return level == 1 ? accepts_first(step, candidate) : accepts(step, candidate);
   }
 
-  // Whether the vertices of the shared levels pass what the own plan of a root requires beyond the shared one.
+  // Whether the vertices of the shared levels pass what the own plan of a root requires beyond the shared
+  // one.
   MOTIFLUX_DEVICE bool accepts_own(std::uint32_t number) const {
     const ChangingPlan& own = plan_.own(number);
     bool passes = true;
