@@ -203,5 +203,23 @@ def write_source() -> Source:
 
 def changing_sources() -> list[Source]:
     """Return all units of changing graphs that calls with the default tuning can use."""
-    searches = [changing_source(goal, lanes, None) for goal in (Goal.COUNT, Goal.STORE) for lanes in LANES]
+    goals = (Goal.COUNT, Goal.STORE)
+    searches = [
+        changing_source(goal, lanes, within)
+        for within in (None, "active")
+        for goal in goals
+        for lanes in LANES
+    ]
     return [*searches, write_source()]
+
+
+def changing_sources_of_switches() -> list[Source]:
+    """Return units that switches lead to, one for each."""
+    warp = LANES[-1]
+    return [
+        changing_source(Goal.COUNT, warp, "passive"),
+        changing_source(Goal.STORE, warp, "passive"),
+        changing_source(Goal.COUNT, warp, whole_updates=True),
+        changing_source(Goal.COUNT, warp, measures=True),
+        changing_source(Goal.STORE, warp, coalesced=True),
+    ]

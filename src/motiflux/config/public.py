@@ -197,9 +197,9 @@ TUNING = by_name(
         "coalesce",
         ("auto", "on", "off"),
         "auto",
-        "Monitor, CPU, with orbits=on: match the first levels of searches together that begin at query edges "
-        "which are equivalent without some vertices. auto: if expected to save work; on: wherever possible; "
-        "off: never",
+        "Monitor, with orbits=on: match the first levels of searches together that begin at query edges "
+        "which are equivalent without some vertices. auto: on a CPU, if expected to save work; on: wherever "
+        "possible (on a GPU: where matches are listed); off: never",
     ),
 )
 """The public switches by name."""
