@@ -566,6 +566,10 @@ void bind_dynamic(nb::module_& module) {
           "plan",
           [](const PyMonitor& self, std::uint32_t number) { return describe_plan(self.monitor(), number); },
           "number"_a)
+      .def(
+          "shared_levels",
+          [](const PyMonitor& self, std::uint32_t number) { return shared_levels(self.monitor(), number); },
+          "number"_a)
       .def_prop_ro("num_plans", &PyMonitor::num_plans)
       .def_prop_ro("plans_version", [](const PyMonitor& self) { return self.monitor().plans_version(); })
       .def("list", &PyMonitor::list, "number"_a)

@@ -111,6 +111,16 @@ nb::object describe_plan(const dynamic::Monitor& monitor, std::uint32_t number) 
   return nb::make_tuple(plan.pattern, monitor.listed(plan), plan.levels(), steps, tail);
 }
 
+nb::object shared_levels(const dynamic::Monitor& monitor, std::uint32_t number) {
+  require(number < monitor.plans().size(), "no such plan");
+  const dynamic::Plan& plan = monitor.plans()[number];
+  if (plan.group == dynamic::kNoNumber) return nb::none();
+  nb::list steps;
+  for (const dynamic::Loop& loop : plan.shared)
+    steps.append(nb::make_tuple(loop.after, loop.before, loop.distinct));
+  return nb::make_tuple(plan.group, steps);
+}
+
 nb::object classes_of(const dynamic::Monitor& monitor, std::uint32_t target) {
   const auto& relations = monitor.graph().relations();
   require(target < relations.targets(), "no such target");

@@ -26,6 +26,8 @@ class PythonMatcher : public dynamic::RunMatcher {
 
 // (pattern, listed, levels, steps) of a plan.
 nanobind::object describe_plan(const dynamic::Monitor& monitor, std::uint32_t number);
+// The number of a plan's group, and the restrictions of each level that the group shares; None without one.
+nanobind::object shared_levels(const dynamic::Monitor& monitor, std::uint32_t number);
 // The classes of a target; None: all.
 nanobind::object classes_of(const dynamic::Monitor& monitor, std::uint32_t target);
 // (offsets, neighbors): for each vertex all neighbours by a target, ascending, one for each edge.

@@ -82,6 +82,7 @@ class PlainEngine:
     """
 
     name = "plain"
+    coalesces = False
     counts_tails = False
     opened: ClassVar[list[PlainEngine]] = []
     """All that were opened by monitors since `registered`."""
@@ -120,6 +121,14 @@ class PlainEngine:
         }
         self._rows = {key: RowsAtMoments(native, *key, threads) for key in wanted}
         self._version = native.plans_version
+
+    def measured(self) -> dict[str, float]:
+        """Nothing is measured."""
+        return {}
+
+    def describe(self) -> str:
+        """Name the engine."""
+        return f"engine {self.name} on {self.device}"
 
     def is_ready(self) -> bool:
         """There is nothing to compile."""

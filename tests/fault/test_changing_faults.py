@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.codegen.changing import changing_source
 from motiflux.codegen.kernels import Goal
 from motiflux.device import open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing import engine as engines
+from motiflux.gpu.changing import manner as manners
 from motiflux.gpu.changing import search as searches
 from motiflux.gpu.changing.gpma import PackedMemoryArray
 from motiflux.gpu.changing.packed_rows import PackedRows, RunOfPackedRows
@@ -229,23 +228,25 @@ def test_groups_get_more_lanes_when_rows_have_grown_and_kernels_are_compiled(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used: list[int] = []
-    source = searches.changing_source
+    with_8: set[Source] = set()
+    source = manners.changing_source
 
-    def noted(goal: Any, lanes: int, within: str | None) -> Any:
+    def noted(goal: Goal, lanes: int, within: str | None, **options: Any) -> Source:
         used.append(lanes)
-        return source(goal, lanes, within)
+        found = source(goal, lanes, within, **options)
+        if lanes == 8:
+            with_8.add(found)
+        return found
 
-    monkeypatch.setattr(searches, "changing_source", noted)
+    monkeypatch.setattr(manners, "changing_source", noted)
     for compiled, last in ((True, 32), (False, 8)):
-        monkeypatch.setattr(engines.Accelerator, "is_compiled", partial(compiled_with_8, otherwise=compiled))
-        used.clear()
+        monkeypatch.setattr(
+            engines.Accelerator, "is_compiled", lambda self, source, every=compiled: every or source in with_8
+        )
         graph = mf.Graph.from_edges([(0, 1)], num_vertices=2)
         here, there = mf.Monitor(graph, PATTERNS), mf.Monitor(graph, PATTERNS, device=device)
+        used.clear()
         for first in range(2, 142, 20):
             hub = [("+", 0, leaf) for leaf in range(first, first + 20)]
             assert same(here.apply(hub), there.apply(hub))
         assert (used[0], used[-1]) == (8, last)
-
-
-def compiled_with_8(source: Source, *, otherwise: bool) -> bool:
-    return otherwise or source == changing_source(Goal.COUNT, 8, None)

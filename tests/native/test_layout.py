@@ -88,6 +88,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "motiflux::view::ChangingRow": changing.ROW,
     "motiflux::view::ChangingRows": changing.ROWS,
     "motiflux::match::UpdateRoot": changing.ROOT,
+    "motiflux::match::Utilisation": changing.UTILISATION,
     "motiflux::changing::Change": changing.CHANGE,
     "motiflux::changing::TouchedRow": changing.TOUCHED,
     "motiflux::changing::Piece": changing.PIECE,

@@ -21,6 +21,7 @@ class RecordingEngine:
     """Keeps the ends of each run, and finds no matches."""
 
     name = "recording"
+    coalesces = False
     counts_tails = True
     reason = ""
     device = "none"
@@ -41,6 +42,10 @@ class RecordingEngine:
             run.write_rows()
             run.write_rows()
         return None, np.zeros((self._native.num_plans, 2, 2), np.uint64), None
+
+    def measured(self) -> dict[str, float]:
+        """Nothing is measured."""
+        return {}
 
     def abandon(self) -> None:
         """Do nothing."""

@@ -110,7 +110,7 @@ class TestChoice:
             ),
             ({"devices": 2, "device": "cpu"}, mf.ArgumentError, "devices: expected None beside device='cpu'"),
             ({"devices": 0}, mf.ArgumentError, "devices: expected at least 1"),
-            ({"engine": "dfs"}, mf.ArgumentError, "engine: expected one of auto, cpu, changing"),
+            ({"engine": "dfs"}, mf.ArgumentError, "engine: expected one of auto, cpu, changing, batch"),
             ({"device": "quantum"}, mf.ArgumentError, "device: expected one of auto, cpu"),
             ({"gpu_memory": "much"}, mf.ArgumentError, "gpu_memory: expected a number of bytes"),
         ],

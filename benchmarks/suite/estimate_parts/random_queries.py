@@ -35,6 +35,19 @@ def sparse_query(graph: mf.Graph, vertices: int, randomness: random.Random) -> m
     """Return the subgraph of a random walk, with edges left out until the mean degree is below 3."""
     edges = _walked(graph, vertices, randomness)
     randomness.shuffle(edges)
+    tree, rest = _tree_first(edges)
+    return _pattern_of(graph, tree + rest[: max(0, 3 * vertices // 2 - 1 - len(tree))])
+
+
+def tree_query(graph: mf.Graph, vertices: int, randomness: random.Random) -> mf.Pattern:
+    """Return a spanning tree of the subgraph of a random walk."""
+    edges = _walked(graph, vertices, randomness)
+    randomness.shuffle(edges)
+    return _pattern_of(graph, _tree_first(edges)[0])
+
+
+def _tree_first(edges: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the edges that join parts when they are added one by one, and the others."""
     tree, rest, parts = [], [], {v: {v} for edge in edges for v in edge}
     for v, w in edges:
         if w in parts[v]:
@@ -43,7 +56,7 @@ def sparse_query(graph: mf.Graph, vertices: int, randomness: random.Random) -> m
         tree.append((v, w))
         joined = parts[v] | parts[w]
         parts.update(dict.fromkeys(joined, joined))
-    return _pattern_of(graph, tree + rest[: max(0, 3 * vertices // 2 - 1 - len(tree))])
+    return tree, rest
 
 
 def _walked(graph: mf.Graph, vertices: int, randomness: random.Random) -> list[tuple[int, int]]:
@@ -65,8 +78,13 @@ def _walked(graph: mf.Graph, vertices: int, randomness: random.Random) -> list[t
 
 def _edges_between(graph: mf.Graph, vertices: list[int]) -> list[tuple[int, int]]:
     rows = graph.forward
-    ends = {v: set(rows.neighbors[rows.offsets[v] : rows.offsets[v + 1]].tolist()) for v in vertices}
-    return [(v, w) for i, v in enumerate(vertices) for w in vertices[i + 1 :] if w in ends[v]]
+
+    def joined(v: int, w: int) -> bool:
+        row = rows.neighbors[rows.offsets[v] : rows.offsets[v + 1]]
+        place = int(np.searchsorted(row, w))
+        return place < len(row) and int(row[place]) == w
+
+    return [(v, w) for i, v in enumerate(vertices) for w in vertices[i + 1 :] if joined(v, w)]
 
 
 def _pattern_of(graph: mf.Graph, edges: list[tuple[int, int]]) -> mf.Pattern:

@@ -57,6 +57,7 @@ class Engine(StrEnum):
     AUTO = "auto"
     CPU = "cpu"
     CHANGING = "changing"
+    BATCH = "batch"
 
 
 GraphArgument = Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from motiflux.codegen.changing import changing_source, changing_sources
+from motiflux.codegen.changing import changing_sources, changing_sources_of_switches
 from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import (
     DEFAULT_LANES,
@@ -88,7 +88,7 @@ def all_sources() -> list[Source]:
         space_source(),
         *draw_sources(),
         *changing_sources(),
-        *(changing_source(Goal.COUNT, LANES[2], within) for within in WITHIN_BLOCK),
+        *changing_sources_of_switches(),
         gpma_source(),
     ]
     return [*searches, *cliques, *diamonds, *stealing, *others]

@@ -91,6 +91,8 @@ class ChangingPlan(ctypes.Structure):
         ("level_count", _u32),
         ("tail_start", _u32),
         ("part_count", _u32),
+        ("fork", _u16),
+        ("is_shared", _u16),
         ("parts", TailPart * MAX_PATTERN_VERTICES),
         ("chains", _u8 * MAX_PATTERN_VERTICES),
         ("shapes", StepShape * MAX_PATTERN_VERTICES),
@@ -111,7 +113,16 @@ class ChangingPlans(ctypes.Structure):
         ("totals", _u64),
         ("most_levels", _u32),
         ("columns", _u32),
+        ("utilisation", _u64),
+        ("sharing", _u64),
+        ("numbers", _u64),
     ]
+
+
+SHARING = np.dtype([("first", "<u4"), ("count", "<u4")])
+"""``match::SharingRoots``."""
+UTILISATION = np.dtype([("busy", "<u8"), ("longest", "<u8"), ("groups", "<u8")])
+"""``match::Utilisation``."""
 
 
 class ChangingArgs(ctypes.Structure):
@@ -135,7 +146,15 @@ class WriteArgs(ctypes.Structure):
 
 
 @cache
-def changing_source(goal: Goal, lanes: int, within: str | None) -> Source:
+def changing_source(
+    goal: Goal,
+    lanes: int,
+    within: str | None = None,
+    *,
+    whole_updates: bool = False,
+    measures: bool = False,
+    coalesced: bool = False,
+) -> Source:
     """Return the unit that searches from updates, by any plans; its entry point is `ENTRY`.
 
     Parameters
@@ -146,21 +165,34 @@ def changing_source(goal: Goal, lanes: int, within: str | None) -> Source:
         Number of lanes of a group.
     within
         The way in which groups get work of others in their block, a key of `WITHIN_BLOCK`; None: they do not.
+    whole_updates
+        Whether a group searches from all roots of an update, one after the other.
+    measures
+        Whether the kernel measures how long groups have work.
+    coalesced
+        Whether plans may share levels.
     """
-    sharing = "NoStealing"
+    space = "motiflux::match::"
+    sharing = f"{space}NoStealing"
     if within is not None:
-        sharing = f"{WITHIN_BLOCK[within]}<{CHECK_TURNS[0]}, {CHECK_TURNS[1]}>"
+        sharing = f"{space}{WITHIN_BLOCK[within]}<{CHECK_TURNS[0]}, {CHECK_TURNS[1]}>"
+    if whole_updates:
+        sharing = f"{space}WholeUpdates<{sharing}>"
+    if measures:
+        sharing = f"{space}Clocked<{sharing}>"
     text = f"""\
 #include "motiflux/match/{goal}.cuh"
 
-using Plans = motiflux::match::ChangingPlans;
+using Plans = motiflux::match::{"CoalescedPlans" if coalesced else "ChangingPlans"};
 extern "C" __global__ void __launch_bounds__({THREADS})
 {ENTRY}(const __grid_constant__ motiflux::match::SearchArgs<Plans> args) {{
-  motiflux::match::{goal}<Plans, {lanes}, motiflux::match::{sharing}>(args);
+  motiflux::match::{goal}<Plans, {lanes}, {sharing}>(args);
 }}
 """
-    suffix = "" if within is None else f"-{within}"
-    return Source(f"changing-{goal}-{lanes}{suffix}", text)
+    marks = ((whole_updates, "updates"), (measures, "measured"), (coalesced, "coalesced"))
+    words = [] if within is None else [within]
+    words += [word for asked, word in marks if asked]
+    return Source("-".join(["changing", goal, str(lanes), *words]), text)
 
 
 @cache
@@ -171,5 +203,23 @@ def write_source() -> Source:
 
 def changing_sources() -> list[Source]:
     """Return all units of changing graphs that calls with the default tuning can use."""
-    searches = [changing_source(goal, lanes, None) for goal in (Goal.COUNT, Goal.STORE) for lanes in LANES]
+    goals = (Goal.COUNT, Goal.STORE)
+    searches = [
+        changing_source(goal, lanes, within)
+        for within in (None, "active")
+        for goal in goals
+        for lanes in LANES
+    ]
     return [*searches, write_source()]
+
+
+def changing_sources_of_switches() -> list[Source]:
+    """Return units that switches lead to, one for each."""
+    warp = LANES[-1]
+    return [
+        changing_source(Goal.COUNT, warp, "passive"),
+        changing_source(Goal.STORE, warp, "passive"),
+        changing_source(Goal.COUNT, warp, whole_updates=True),
+        changing_source(Goal.COUNT, warp, measures=True),
+        changing_source(Goal.STORE, warp, coalesced=True),
+    ]

@@ -488,6 +488,8 @@ def tail_bytes_of_group(levels: int) -> int:
 
 
 _LINE = 128
+WORK_QUEUE_COUNTS = 3
+"""Words of ``match::WorkQueueCounts``: the last one is the number of walks that were given."""
 CLOSED_COPIES, CLOSED_STRIDE = 32, 32
 """``match::kClosedCopies``, ``match::kClosedStride``."""
 

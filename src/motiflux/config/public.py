@@ -154,8 +154,8 @@ TUNING = by_name(
         ("auto", "none", "passive", "active"),
         "auto",
         "GPU: lanes without work first get work of their block through shared memory. auto: "
-        "passive, if few root arcs lead deep; none: never; passive: other lanes give half of a walk; "
-        "active: take half of the work that others offer",
+        "passive, if few root arcs lead deep (Monitor: with engine=batch only); none: never; passive: other "
+        "lanes give half of a walk; active: take half of the work that others offer",
     ),
     TuningOption(
         "bitmaps",
@@ -180,12 +180,26 @@ TUNING = by_name(
         "array of all rows",
     ),
     TuningOption(
+        "roots",
+        ("place", "update"),
+        "place",
+        "GPU, Monitor: what lanes that search together take at a time. place: an update at one query edge; "
+        "update: an update at all its query edges, one after the other (GAMMA)",
+    ),
+    TuningOption(
+        "measure",
+        ("off", "utilisation"),
+        "off",
+        "GPU, Monitor. utilisation: measure the share of time in which lanes have work, by kernels of their "
+        "own; off: nothing",
+    ),
+    TuningOption(
         "coalesce",
         ("auto", "on", "off"),
         "auto",
-        "Monitor, CPU, with orbits=on: match the first levels of searches together that begin at query edges "
-        "which are equivalent without some vertices. auto: if expected to save work; on: wherever possible; "
-        "off: never",
+        "Monitor, with orbits=on: match the first levels of searches together that begin at query edges "
+        "which are equivalent without some vertices. auto: on a CPU, if expected to save work; on: wherever "
+        "possible (on a GPU: where matches are listed); off: never",
     ),
 )
 """The public switches by name."""

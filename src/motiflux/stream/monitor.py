@@ -84,8 +84,8 @@ class Monitor(Changing, Kept):
         Several GPUs of this machine that match together, each with a copy of the graph: ``"all"``, a number,
         or their ordinals such as ``[0, 1]``. Default: one device.
     engine
-        ``"cpu"``, or ``"changing"`` on a GPU; ``"auto"``: the engine of the device. Results are equal, but
-        the order of the matches of one update is free.
+        ``"cpu"``, or on a GPU ``"changing"`` or ``"batch"``, its preset for GAMMA; ``"auto"``: the engine of
+        the device. Results are equal, but the order of the matches of one update is free.
     gpu_memory
         Maximum memory on each GPU: bytes, or text such as ``"8GiB"``.
     tuning
@@ -213,7 +213,9 @@ class Monitor(Changing, Kept):
         -------
         str
             A line for each search: the query vertices of the edge, and the others in matching order. Searches
-            that match levels together (``coalesce`` in `motiflux.config.TUNING`) are in one paragraph.
+            that match levels together (``coalesce`` in `motiflux.config.TUNING`) are in one paragraph. On a
+            GPU, the last lines describe how groups of lanes divide the work, and with ``measure=utilisation``
+            how long they had work in the last call.
 
         Raises
         ------
@@ -236,7 +238,8 @@ class Monitor(Changing, Kept):
           (d, a); then b, c
         """
         chosen = chosen_pattern(pattern, self.patterns)
-        return describe_searches(chosen, self._watched[chosen].plans)
+        told = describe_searches(chosen, self._watched[chosen].plans)
+        return told if self._engine is None else f"{told}\n{self._engine.describe()}"
 
     def apply(
         self,

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import LANES, ROOT, ROWS, changing_source, write_source
+from motiflux.codegen.changing import LANES, ROOT, ROWS, write_source
 from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
+from motiflux.gpu.changing.coalesced import CoalescedRoots, coalesced_roots
 from motiflux.gpu.changing.gpma_settings import packed_settings
+from motiflux.gpu.changing.manner import CHANGING, Manner, Preset
 from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
 from motiflux.gpu.changing.packed_rows import PackedRows
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
@@ -27,11 +30,12 @@ from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.jit import Source
 from motiflux.request.deadline import moments
+from motiflux.types import MAX_PATTERN_VERTICES
 
 _PLAN, _FIRST, _SECOND = range(3)
 """Columns of the roots of a run."""
-_GOALS = ((Goal.COUNT, False), (Goal.STORE, True))
-"""Goals of searches, and whether their plans list matches."""
+_GOALS = (Goal.COUNT, Goal.STORE)
+"""Goals of searches: of plans that count matches, and of plans that list them."""
 _SIGNS = 2
 """Matches vanish or appear."""
 
@@ -53,19 +57,28 @@ class ChangingEngine:
         Maximum number of bytes that motiflux holds on the device.
     tuning
         The value of every switch; ``container`` chooses what holds the rows.
+    preset
+        The engine's name, and what ``auto`` stands for.
     """
 
-    name = "changing"
     counts_tails = True
     spent: dict[str, float]
     """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
 
-    def __init__(self, accelerator: Accelerator, gpu_memory: int | None, tuning: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        gpu_memory: int | None,
+        tuning: Mapping[str, str],
+        preset: Preset = CHANGING,
+    ) -> None:
+        self.name, self.manner = preset.name, Manner.of(tuning, preset, accelerator.device.multiprocessors)
+        self.coalesces = self.manner.coalesces
         self._accelerator, self._budget = accelerator, gpu_memory
         self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
         device = accelerator.device
         self.device = device.name
-        self._search = RunSearch(accelerator, gpu_memory)
+        self.search = RunSearch(accelerator, gpu_memory, self.manner)
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
         self._arrays = Room(device, "a run of updates", gpu_memory)
         self._tables = Room(device, "plans of a monitor", gpu_memory)
@@ -80,17 +93,31 @@ class ChangingEngine:
         self._lists_version = -1
         self._job: SearchJob | None = None
         self._lanes = 0
-        self._compiled_for = 0  # the lanes of the kernels that the plans need
+        self._compiled: set[Source] = set()
         self._process = os.getpid()
         self.spent = {}
 
     def check(self, plans: list[Any]) -> None:
         """Accept all plans."""
 
+    def measured(self) -> Mapping[str, float]:
+        """Return the figures of the last call, with ``measure=utilisation``; otherwise none."""
+        return {} if self.search.measured is None else self.search.measured.figures()
+
+    def describe(self) -> str:
+        """Return how updates are searched, and how busy the device was in the last call, if measured."""
+        rows = "rows with some room each" if self._packed is None else "a packed memory array"
+        lines = [f"engine {self.name} on {self.device}: {self.manner.describe()}; {rows}"]
+        if self.search.measured is not None:
+            lines.append(self.search.measured.describe())
+        return "\n".join(lines)
+
     def is_ready(self) -> bool:
         """Whether kernels that count are compiled, for any lanes; compiled in the background if not."""
-        searches = [self._accelerator.begin(changing_source(Goal.COUNT, lanes, None)) for lanes in LANES]
-        return self._accelerator.begin(self._writer()) and any(searches)
+        many = (1 << 32) - 1
+        searches = [self.manner.source(Goal.COUNT, lanes, MAX_PATTERN_VERTICES, many) for lanes in LANES]
+        begun = [self._accelerator.begin(source) for source in searches]
+        return self._accelerator.begin(self._writer()) and any(begun)
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring the copy on the device up to date: plans, and rows that were not needed before.
@@ -111,6 +138,7 @@ class ChangingEngine:
                 " a fork; make a monitor in the child, or use device='cpu'"
             )
         self._has_matched = False
+        self.search.measure_anew()
         versions = (native.plans_version, native.lists_version)
         if self._native is native and versions == self._versions and not self._has_waste():
             return
@@ -119,7 +147,7 @@ class ChangingEngine:
         # call begins here again.
         if self._native is not native or versions[:1] != self._versions[:1] or self._has_waste():
             self._forget()
-        table = table_of(native)
+        table = table_of(native, coalesces=self.manner.coalesces)
         self._classes = -1
         session = self._accelerator.session()
         try:
@@ -135,7 +163,6 @@ class ChangingEngine:
         finally:
             self._accelerator.recycle(session)
         self._table, self._versions, self._native = table, versions, native
-        self._compiled_for = 0
         self._lists_version = native.lists_version
 
     def _writer(self) -> Source:
@@ -216,10 +243,13 @@ class ChangingEngine:
         self, job: SearchJob, run: _native.Run, native: _native.Monitor, table: PlanTable
     ) -> Found | None:
         begun = time.perf_counter()
-        if not self._await_kernels(table, run.keep_going):
-            return None
         roots = _native.DividedRoots(run, table.manners)
-        addresses, runs, starts = self._write(job, run, table, roots)
+        if not self._await_kernels(table, (roots.num_counted, len(roots.listed)), run.keep_going):
+            return None
+        together = None
+        if table.shared is not None and len(roots.listed):
+            together = coalesced_roots(table.shared, run.roots[roots.listed])
+        addresses, runs, starts = self._write(job, run, table, roots, together)
         searched = self._searched(native, table, runs)
         written_at = time.perf_counter()
 
@@ -240,11 +270,11 @@ class ChangingEngine:
                     settle()
                 run.write_rows()
 
-            counted = self._search.count(job, searched, some, slots, run.keep_going, meanwhile)
+            counted = self.search.count(job, searched, some, slots, run.keep_going, meanwhile)
             if counted is None:
                 return None
             totals = counted
-        rows = self._listed(job, run, searched, (addresses[1], roots.listed))
+        rows = self._listed(job, run, searched, addresses[1:], roots.listed, together)
         if rows is None:
             return None
         found_at = time.perf_counter()
@@ -259,34 +289,43 @@ class ChangingEngine:
         }
         return answer
 
-    def _await_kernels(self, table: PlanTable, goes_on: Callable[[], bool]) -> bool:
+    def _await_kernels(self, table: PlanTable, roots: Sequence[int], goes_on: Callable[[], bool]) -> bool:
         """Wait until the kernels are compiled; return False if the run was stopped.
 
         If they are compiled for another number of lanes only, that one is taken, and the better ones are
         compiled in the background.
+
+        Parameters
+        ----------
+        roots
+            How many are counted, and how many are listed.
         """
-        typical = max((rows.typical for rows in self._rows.values()), default=1.0)
-        best = lanes_for(typical)
-        if self._lanes == self._compiled_for == best:
-            return True
-        goals = [goal for goal, listed in _GOALS if (table.listed == listed).any()]
 
         def searches(lanes: int) -> list[Source]:
-            return [changing_source(goal, lanes, None) for goal in goals]
+            return [
+                self.manner.source(
+                    goal, lanes, table.most_levels, many, coalesced=goal.lists and table.shared is not None
+                )
+                for goal, many in zip(_GOALS, roots, strict=True)
+                if many > 0
+            ]
 
+        best = lanes_for(max((rows.typical for rows in self._rows.values()), default=1.0))
+        self._lanes, sources = best, [self._writer(), *searches(best)]
+        if self._compiled.issuperset(sources):
+            return True
         ready = [lanes for lanes in LANES if all(map(self._accelerator.is_compiled, searches(lanes)))]
-        self._lanes = best if best in ready or not ready else ready[0]
-        if self._lanes != best:
+        if ready and best not in ready:
             for source in searches(best):
                 self._accelerator.begin(source)
-        sources = [self._writer(), *searches(self._lanes)]
+            self._lanes, sources = ready[0], [self._writer(), *searches(ready[0])]
         for _ in moments():
             waits = [source for source in sources if not self._accelerator.hurry(source)]
             if not waits:
                 break
             if not goes_on():
                 return False
-        self._compiled_for = self._lanes
+        self._compiled.update(sources)
         return True
 
     def _write(
@@ -295,8 +334,12 @@ class ChangingEngine:
         run: _native.Run,
         table: PlanTable,
         roots: _native.DividedRoots,
+        together: CoalescedRoots | None,
     ) -> tuple[list[int], list[RunOfRows], list[int]]:
-        """Upload a run and write its changes into rows; return places of roots, changes, and their places."""
+        """Upload a run and write its changes into rows; return places of roots, changes, and their places.
+
+        The places are those of counted roots, of listed ones, and of the arrays of `together`.
+        """
         stream, native = job.stream, self._native
         assert native is not None
         before = [(rows.headers, rows.repeats) for rows in self._rows.values()]
@@ -312,7 +355,16 @@ class ChangingEngine:
         memory = self._memory.of(max(1, sum(changes.nbytes for changes in changed)), stream)
         parcel = Parcel()
         sizes = [ROOT.itemsize * number for number in (roots.num_counted, len(roots.listed))]
-        at_roots = parcel.reserve(sum(sizes), lambda to, _: roots.write(to[: sizes[0]], to[sizes[0] :]))
+
+        def write_roots(to: NDArray[np.uint8], _: int) -> None:
+            listed = to[sizes[0] :]
+            roots.write(to[: sizes[0]], listed)
+            if together is not None:
+                together.rewrite(listed.view(ROOT))
+
+        at_roots = parcel.reserve(sum(sizes), write_roots)
+        arrays_of_roots = [] if together is None else [together.sharing, together.numbers]
+        at_arrays = [parcel.add(array) for array in arrays_of_roots]
         places, at = [], memory.address
         for changes in changed:
             places.append(changes.pack(parcel, at))
@@ -323,7 +375,8 @@ class ChangingEngine:
         for changes, start in zip(changed, starts, strict=True):
             changes.merge(stream, start)
         first = arrays.address + at_roots
-        return [first, first + sizes[0]], changed, starts
+        more = [arrays.address + at for at in at_arrays]
+        return [first, first + sizes[0], *more], changed, starts
 
     def _searched(self, native: _native.Monitor, table: PlanTable, runs: list[RunOfRows]) -> Searched:
         longest = [rows.longest for rows in self._rows.values()] + [run.longest for run in runs]
@@ -339,15 +392,28 @@ class ChangingEngine:
         )
 
     def _listed(
-        self, job: SearchJob, run: _native.Run, searched: Searched, roots: tuple[int, NDArray[np.uint32]]
+        self,
+        job: SearchJob,
+        run: _native.Run,
+        searched: Searched,
+        addresses: Sequence[int],
+        listed: NDArray[np.uint32],
+        together: CoalescedRoots | None,
     ) -> NDArray[np.uint32] | None:
         """Return the rows of a run, with the numbers of their roots in the run; None if it was stopped."""
-        address, listed = roots
         if not len(listed):
             return np.empty((0, 1 + searched.most_levels), np.uint32)
-        found = self._search.list(job, searched, (address, len(listed)), run.keep_going)
+        address, *sharing = addresses
+        if together is None:
+            found = self.search.list(job, searched, (address, len(listed)), run.keep_going)
+        else:
+            searched = replace(searched, sharing=(sharing[0], sharing[1]))
+            listed = listed[together.order]
+            found = self.search.list(job, searched, (address, together.searched), run.keep_going)
         if found is not None:
             found[:, 0] = listed[found[:, 0]]
+            if together is not None:
+                found = found[np.argsort(found[:, 0], kind="stable")]
         return found
 
     def _answer(
@@ -382,7 +448,7 @@ class ChangingEngine:
         """Forget the rows on the device if a run changed them since `begin`: the host's were undone."""
         if self._has_matched:
             self._forget()
-            self._search.release()
+            self.search.release()
 
     def outdate(self) -> None:
         """Forget the rows on the device: the host applies updates alone from now on."""
@@ -396,7 +462,7 @@ class ChangingEngine:
     def close(self) -> None:
         """Free all memory."""
         self._forget()
-        self._search.release()
+        self.search.release()
         for room in (self._memory, self._arrays, self._tables):
             room.release()
         self._staging.release()

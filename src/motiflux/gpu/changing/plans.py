@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.codegen.changing import ChangingPlan, ChangingSource, TailPart
 from motiflux.codegen.layout import Span, StepShape
+from motiflux.gpu.changing.coalesced import SharedPlans, shared_plans
 
 _NONE = -1
 COUNTED, LISTED, IS_MATCH = range(3)
@@ -37,6 +38,8 @@ class PlanTable:
         Most sets that a step intersects.
     steps, tails
         The steps of each plan, and the levels counted in closed form, as the native monitor tells them.
+    shared
+        The plans that share levels.
     """
 
     listed: NDArray[np.bool_]
@@ -45,6 +48,7 @@ class PlanTable:
     most_spans: int
     steps: Sequence[Any]
     tails: Sequence[Any]
+    shared: SharedPlans | None = None
 
     @cached_property
     def manners(self) -> NDArray[np.uint8]:
@@ -59,8 +63,8 @@ class PlanTable:
 
     @cached_property
     def most_levels(self) -> int:
-        """The most levels of a plan, at least those of a search."""
-        return int(self.levels.max(initial=_PAIR + 1))
+        """The most levels of a plan, at least those of a search; a fork is a level, too."""
+        return int(self.levels.max(initial=_PAIR + 1)) + (self.shared is not None)
 
     @property
     def lists(self) -> set[int]:
@@ -76,19 +80,28 @@ class PlanTable:
             The addresses of the first id, and behind the last id, of each list.
         """
         numbers = {name: number for number, name in enumerate(self.names)}
-        plans = (ChangingPlan * max(1, len(self.steps)))()
+        forked = () if self.shared is None else self.shared.plans
+        plans = (ChangingPlan * max(1, len(self.steps) + len(forked)))()
         for packed, steps, tail in zip(plans, self.steps, self.tails, strict=False):
             _pack(packed, steps, numbers, lists)
             _pack_tail(packed, tail)
+        for number, plan in enumerate(forked, len(self.steps)):
+            _pack(plans[number], plan.steps, numbers, lists)
+            _pack_tail(plans[number], (len(plan.steps), ()))
+            plans[number].fork, plans[number].is_shared = plan.fork, plan.is_shared
+            # What is kept at later levels belongs to one plan.
+            plans[number].renewed[plan.fork] = ~((2 << plan.fork) - 1) & 0xFFFFFFFF
         return np.frombuffer(bytes(plans), np.uint8).copy()
 
 
-def table_of(native: _native.Monitor) -> PlanTable:
-    """Return the plans of a native monitor."""
+def table_of(native: _native.Monitor, *, coalesces: bool = False) -> PlanTable:
+    """Return the plans of a native monitor; those of a group share levels if the engine coalesces."""
     plans = [native.plan(number) for number in range(native.num_plans)]
+    shared = shared_plans(native, plans) if coalesces else None
     names: dict[RowsName, None] = {}
     spans = 1
-    for *_, steps, _ in plans:
+    forked = [] if shared is None else [plan.steps for plan in shared.plans]
+    for steps in [*(steps for *_, steps, _ in plans), *forked]:
         for step in steps[2:]:
             sources, reuse, allowed = step[0], step[1], step[6]
             names.update(dict.fromkeys((target, way) for _, way, target, _ in sources))
@@ -100,6 +113,7 @@ def table_of(native: _native.Monitor) -> PlanTable:
         spans,
         [steps for *_, steps, _ in plans],
         [tail for *_, tail in plans],
+        shared,
     )
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.codegen import layout
-from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingArgs, changing_source
+from motiflux.codegen.changing import SPANS_OF_TIMED, UTILISATION, ChangingArgs
 from motiflux.codegen.kernels import THREADS, Goal
 from motiflux.device import Buffer, HostBuffer, Kernel, Mark, Stream
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.changing.manner import Manner, Measured
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.launch.prepare import grid_of
 from motiflux.gpu.runtime.accelerator import Accelerator
@@ -48,6 +49,8 @@ class Searched:
         Room for the longest row, in entries, and lanes of a group.
     vertices
         Number of vertices.
+    sharing
+        Addresses of the roots that share levels with each root, and of their numbers; None: no plan shares.
     """
 
     plans: int
@@ -57,6 +60,7 @@ class Searched:
     longest: int
     lanes: int
     vertices: int
+    sharing: tuple[int, int] | None = None
 
 
 def lanes_for(typical: float) -> int:
@@ -97,11 +101,17 @@ class RunSearch:
     ----------
     budget
         Maximum number of bytes that motiflux holds on the device.
+    manner
+        How updates are searched.
     """
 
-    def __init__(self, accelerator: Accelerator, budget: int | None) -> None:
-        self._accelerator, self._budget = accelerator, budget
+    def __init__(self, accelerator: Accelerator, budget: int | None, manner: Manner) -> None:
+        self._accelerator, self._budget, self._manner = accelerator, budget, manner
         device = accelerator.device
+        self._clocks = Room(device, "clocks of a search", budget)
+        self.measured: Measured | None = None
+        """How busy the launches were since `measure_anew`, if that is measured."""
+        self.measure_anew()
         self._lists = Room(device, "candidate lists of the search", budget)
         self._totals = Room(device, "totals of updates", budget)
         self._found = Room(device, "rows that were found", budget)
@@ -112,11 +122,37 @@ class RunSearch:
         self._prepared: _Prepared | None = None
         self._room = _FIRST_ROWS
 
+    @property
+    def _rooms(self) -> tuple[Room, ...]:
+        return self._lists, self._totals, self._found, self._queue, self._clocks
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held on the device."""
+        return sum(room.nbytes for room in self._rooms)
+
     def release(self) -> None:
         """Free the memory."""
-        for room in (self._lists, self._totals, self._found, self._queue):
+        for room in self._rooms:
             room.release()
         self._few_totals = self._end = self._clear_queue = self._prepared = None
+
+    def measure_anew(self) -> None:
+        """Forget the launches that were measured."""
+        self.measured = Measured() if self._manner.measures else None
+
+    def _note_launch(self, job: SearchJob) -> None:
+        """Add the time and the clocks of a launch that has ended, if they are measured."""
+        job.tell_time()
+        if self.measured is None:
+            return
+        clocks = np.empty(UTILISATION.itemsize, np.uint8)
+        job.stream.download(self._clocks.of(UTILISATION.itemsize, job.stream), clocks)
+        counts = np.zeros(layout.WORK_QUEUE_COUNTS, np.uint64)
+        if self._clear_queue is not None:
+            job.stream.download(self._queue.of(1, job.stream), counts)
+        job.stream.wait()
+        self.measured.add_launch(clocks, int(job.control.final.stolen), int(counts[-1]))
 
     def count(
         self,
@@ -150,6 +186,7 @@ class RunSearch:
         self._end = job.stream.mark(self._end)
         if not _waited(job, self._end, goes_on):
             return None
+        self._note_launch(job)
         if slots <= _FEW_TOTALS:
             return found.copy()  # its memory is used again
         job.stream.download(totals, found)
@@ -168,6 +205,8 @@ class RunSearch:
     def _launch(self, job: SearchJob, *, resume: bool = False) -> None:
         if self._clear_queue is not None:
             self._clear_queue()
+        if self.measured is not None:
+            job.stream.clear(self._clocks.of(UTILISATION.itemsize, job.stream), 0, UTILISATION.itemsize)
         job.launch(resume=resume)
 
     def list(
@@ -186,6 +225,7 @@ class RunSearch:
             self._launch(job, resume=resumes)
             if not _waited(job, job, goes_on):
                 return None
+            self._note_launch(job)
             stored = job.reader.rows_stored()
             if stored:
                 piece = np.empty((stored, columns), np.uint32)
@@ -212,8 +252,12 @@ class RunSearch:
     def _set_up(self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int]) -> ChangingArgs:
         address, count = roots
         lanes = searched.lanes
-        kernel = self._accelerator.kernel(changing_source(goal, lanes, None))
-        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS
+        kernel = self._accelerator.kernel(
+            self._manner.source(
+                goal, lanes, searched.most_levels, count, coalesced=searched.sharing is not None
+            )
+        )
+        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and self.measured is None
         covered = _covered(count) if may_return else count
         if may_return and (again := self._prepared_for(job, kernel, searched, covered)) is not None:
             argument = again.argument
@@ -226,6 +270,10 @@ class RunSearch:
         plan, task = argument.plan, argument.task
         plan.plans, plan.rows, plan.roots = searched.plans, searched.rows, address
         plan.most_levels, plan.columns = searched.most_levels, 1 + searched.most_levels
+        if searched.sharing is not None:
+            plan.sharing, plan.numbers = searched.sharing
+        if self.measured is not None:
+            plan.utilisation = self._clocks.of(UTILISATION.itemsize, job.stream).address
         task.arcs = task.all_arcs = count
         task.stride, task.vertices, task.limit = 1, searched.vertices, layout.NO_LIMIT
         task.max_spans = SPANS_OF_TIMED * searched.most_spans
@@ -273,11 +321,13 @@ class RunSearch:
 
     def _add_queue(self, job: SearchJob, task: layout.Task, groups: int) -> Buffer | None:
         """Give a search a work queue, through which groups hand over work, if memory suffices."""
+        self._clear_queue = None
+        if not self._manner.queue:
+            return None
         slots = layout.wait_slots_for(groups)
         try:
             buffer = self._queue.of(layout.work_queue_bytes(slots), job.stream)
         except DeviceMemoryError:
-            self._clear_queue = None
             return None
         self._clear_queue = job.stream.clearing(buffer, 0, layout.work_queue_cleared_bytes(slots))
         task.work_queue = layout.work_queue_at(buffer.address, slots)

@@ -18,6 +18,7 @@ from motiflux import _native
 from motiflux.config import resolve_tuning
 from motiflux.errors import MotifluxError
 from motiflux.gpu.changing.engine import ChangingEngine, Found
+from motiflux.gpu.changing.manner import CHANGING, Measured, Preset
 from motiflux.gpu.runtime.accelerator import open_accelerator
 
 _SECONDS_BETWEEN_LOOKS = 1e-3
@@ -34,11 +35,11 @@ class SeveralDevices:
         An engine on each device.
     """
 
-    name = ChangingEngine.name
     counts_tails = ChangingEngine.counts_tails
 
     def __init__(self, engines: Sequence[ChangingEngine]) -> None:
         self._engines = tuple(engines)
+        self.name, self.coalesces = engines[0].name, engines[0].coalesces
         self._threads = ThreadPoolExecutor(len(engines), "motiflux-device")
         self.device = ", ".join(engine.device for engine in engines)
 
@@ -56,6 +57,19 @@ class SeveralDevices:
         for engine in self._engines:
             with _named(engine):
                 engine.begin(native, threads)
+
+    def measured(self) -> Mapping[str, float]:
+        """Return the figures of all devices together, as one engine does."""
+        total = Measured()
+        for engine in self._engines:
+            if engine.search.measured is None:
+                return {}
+            total.add(engine.search.measured)
+        return total.figures()
+
+    def describe(self) -> str:
+        """Return how updates are searched, device by device."""
+        return "\n".join(engine.describe() for engine in self._engines)
 
     def is_ready(self) -> bool:
         """Whether the kernels that count are compiled; compiled in the background if not."""
@@ -180,6 +194,13 @@ def open_update_engine(
     tuning
         Switches; those that are missing have their defaults.
     """
+    return open_with(CHANGING, devices, gpu_memory, tuning)
+
+
+def open_with(
+    preset: Preset, devices: Sequence[str], gpu_memory: int | None, tuning: Mapping[str, str] | None
+) -> ChangingEngine | SeveralDevices:
+    """Return an engine with its defaults."""
     switches = resolve_tuning(tuning)
-    engines = [ChangingEngine(open_accelerator(device), gpu_memory, switches) for device in devices]
+    engines = [ChangingEngine(open_accelerator(device), gpu_memory, switches, preset) for device in devices]
     return engines[0] if len(engines) == 1 else SeveralDevices(engines)

@@ -178,6 +178,8 @@ class Changing(Watching):
 
     def _delta_of(self, changes: Changes, known: dict[str, Any], seconds: float) -> Delta:
         ran = self._ran
+        if self._engine is not None:
+            known["measured"] = self._engine.measured()
         return Delta(changes, seconds=seconds, engine=ran.engine, device=ran.device, reason=ran.why, **known)
 
     def _no_delta(self, seconds: float) -> Delta:

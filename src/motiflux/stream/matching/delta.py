@@ -206,6 +206,11 @@ class Delta:
         Counts `noops`.
     engine, device, reason
         What matched the updates, where, and why there, in words.
+    measured
+        With ``measure=utilisation`` in `motiflux.config.TUNING` on a GPU, figures of its searches:
+        ``utilisation`` is the share of the time in which groups of lanes had work, ``busy_cycles`` and
+        ``cycles`` are those of ``groups`` groups, ``stolen`` and ``given`` the pieces of work that groups got
+        from others within and beyond their block. Empty otherwise.
     """
 
     patterns: Mapping[Pattern, PatternDelta]
@@ -219,6 +224,7 @@ class Delta:
     engine: str = "cpu"
     device: str = "cpu"
     reason: str = ""
+    measured: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def noops(self) -> int:

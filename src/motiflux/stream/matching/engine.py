@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HOST = "cpu"
 """The engine, and its device, that needs no other: the native monitor itself."""
 
-ENGINES = {"changing": "motiflux.gpu.changing"}
+ENGINES = {"changing": "motiflux.gpu.changing", "batch": "motiflux.gpu.changing.batch"}
 """Engines on GPUs: modules with ``open_update_engine(devices, *, gpu_memory, tuning)``, imported on use."""
 
 _GPU_ENGINE, _GPU_DEVICE = "changing", "cuda"
@@ -34,6 +34,8 @@ class UpdateEngine(Protocol):
     """As in ``engine=``."""
     device: str
     """As in ``device=``; several devices with a comma between them."""
+    coalesces: bool
+    """Whether plans that list matches may share levels."""
     counts_tails: bool
     """Whether it counts levels in closed form, of components that have one set each."""
 
@@ -55,6 +57,12 @@ class UpdateEngine(Protocol):
 
     def is_ready(self) -> bool:
         """Whether the kernels that count are compiled; compiled in the background if not."""
+
+    def measured(self) -> Mapping[str, float]:
+        """Return figures of the last call by name, if any are measured."""
+
+    def describe(self) -> str:
+        """Return how updates are matched, in lines of text."""
 
     def match(self, run: _native.Run) -> _native.RunMatches | None:
         """Return the matches of a run; None if `Run.keep_going` was False."""

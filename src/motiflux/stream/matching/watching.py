@@ -184,7 +184,7 @@ class Watching(Core):
             mixed_tails=engine is None,
             either_end=engine is None,
             reuse=self._options.switches["reuse"] == "on",
-            coalesce=self._options.switches["coalesce"] if engine is None else "off",
+            coalesce=self._coalesce(watched, engine),
             remove=self._options.switches["coalesce_without"],
             quotients=engine is None and self._options.switches["quotients"] != "off",
         )
@@ -196,6 +196,13 @@ class Watching(Core):
             plans = make(numbers=watched.numbers)
         cost = sum(plan.row_cost for plan in plans if not plan.replaces_last)
         return plans, [watched.writer.write(plan, watched.canonical) for plan in plans], cost
+
+    def _coalesce(self, watched: Watched, engine: UpdateEngine | None) -> str:
+        """Return whether plans share levels, as `delta_plans` takes it."""
+        asked = self._options.switches["coalesce"]
+        if engine is None:
+            return asked
+        return "on" if asked == "on" and engine.coalesces and watched.listed else "off"
 
     def _check_plans(self, added: Pattern, slot: int, engine: UpdateEngine) -> None:
         """Refuse a pattern that an engine cannot match."""

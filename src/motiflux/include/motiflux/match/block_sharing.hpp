@@ -3,6 +3,7 @@
 #pragma once
 
 #include "motiflux/match/block_work_queue.hpp"
+#include "motiflux/match/busy_clock.hpp"
 #include "motiflux/match/sharing.hpp"
 
 namespace motiflux::match {
@@ -32,6 +33,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
       __syncthreads();
       turns_to_check_ = Within::kTurns;
     }
+    clock_.begin();
   }
 
   // Checks whether a group waits for work.
@@ -57,26 +59,23 @@ class BlockSharing : public Sharing<Plan, Lanes> {
   // Gets work of another group, in this block if one of its groups has work; false if no work will come.
   template <class Goal>
   MOTIFLUX_DEVICE bool find_work() {
-    if constexpr (kSteals) {
-      const bool over = stop_seen_ || done_ == task_.arcs;
-      if (lanes_.broadcast(static_cast<std::uint32_t>(over)) != 0) {
-        if (lanes_.leads()) end_work(shared_by_block().activity);
-      } else if (take_in_block<Goal>()) {
-        return true;
-      }
+    clock_.pause();
+    if (find_work_of_others<Goal>()) {
+      clock_.resume();
+      return true;
     }
-    if (!uses_work_queue() || !this->take_split()) return false;
-    if constexpr (kSteals)
-      if (lanes_.leads()) begin_work(shared_by_block().activity);
-    return true;
+    end_clock();
+    return false;
   }
 
   // Called when the group stops: takes back its offer and ends its work.
   MOTIFLUX_DEVICE void break_off() {
+    clock_.pause();
     withdraw();
     if constexpr (kSteals)
       if (lanes_.leads()) end_work(shared_by_block().activity);
     if (uses_work_queue()) close_queue(lanes_, task_.work_queue);
+    end_clock();
   }
 
   // At the end of a walk, takes the next strip of the group's own offer; false if there is none.
@@ -99,6 +98,27 @@ class BlockSharing : public Sharing<Plan, Lanes> {
   }
 
  private:
+  template <class Goal>
+  MOTIFLUX_DEVICE bool find_work_of_others() {
+    if constexpr (kSteals) {
+      const bool over = stop_seen_ || done_ == task_.arcs;
+      if (lanes_.broadcast(static_cast<std::uint32_t>(over)) != 0) {
+        if (lanes_.leads()) end_work(shared_by_block().activity);
+      } else if (take_in_block<Goal>()) {
+        return true;
+      }
+    }
+    if (!uses_work_queue() || !this->take_split()) return false;
+    if constexpr (kSteals)
+      if (lanes_.leads()) begin_work(shared_by_block().activity);
+    return true;
+  }
+
+  MOTIFLUX_DEVICE void end_clock() const {
+    if constexpr (Within::kMeasures)
+      if (lanes_.leads()) clock_.end(this->plan_.utilisation());
+  }
+
   // One per block.
   static MOTIFLUX_DEVICE auto& shared_by_block() {
     __shared__ typename Within::Shared shared;
@@ -250,6 +270,7 @@ class BlockSharing : public Sharing<Plan, Lanes> {
     }
   }
 
+  [[no_unique_address]] BusyClock<Within::kMeasures> clock_;
   std::uint32_t offered_ = 0;               // the level of the walk that others may take from; 0: none
   std::int32_t checks_to_queue_check_ = 1;  // until a check outside the block
 };

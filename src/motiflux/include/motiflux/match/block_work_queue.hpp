@@ -59,10 +59,12 @@ struct Offers {
 // of the block, and the turns between checks of the global queue (`outside`).
 struct NoStealing {
   static constexpr Stealing kStealing = Stealing::kNone;
+  static constexpr bool kMeasures = false;
+  static constexpr bool kWholeUpdates = false;
 };
 
 template <std::int32_t turns, std::int32_t outside = kCheckTurns>
-struct PassiveStealing {
+struct PassiveStealing : NoStealing {
   static constexpr Stealing kStealing = Stealing::kPassive;
   static constexpr std::int32_t kTurns = turns;
   static constexpr std::int32_t kChecksPerQueueCheck =
@@ -71,11 +73,23 @@ struct PassiveStealing {
 };
 
 template <std::int32_t turns, std::int32_t outside = kCheckTurns>
-struct ActiveStealing {
+struct ActiveStealing : NoStealing {
   static constexpr Stealing kStealing = Stealing::kActive;
   static constexpr std::int32_t kTurns = turns;
   static constexpr std::int32_t kChecksPerQueueCheck = outside < turns ? 1 : outside / turns;
   using Shared = Offers;
+};
+
+// The same, and the kernel measures how long its groups have work (match/busy_clock.hpp).
+template <class Within>
+struct Clocked : Within {
+  static constexpr bool kMeasures = true;
+};
+
+// The same, and a group searches from all roots of an update, one after the other.
+template <class Within>
+struct WholeUpdates : Within {
+  static constexpr bool kWholeUpdates = true;
 };
 
 // Called by one lane of a block, before the other lanes begin.

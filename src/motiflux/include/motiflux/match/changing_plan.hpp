@@ -1,5 +1,13 @@
 // Plans of searches that start from updates: a table in device memory, so that one launch serves all patterns
 // and places of a run. The policy reads the plan of the root that a group is at.
+//
+// Plans that share their first levels (coalesced search, GAMMA V-B) are searched together: by a plan of the
+// shared levels, then by a fork, a level whose candidates are the numbers of roots, one for each plan, and
+// then by the later levels of the root's own plan.
+//
+//   level            0  1  2  3 | fork     | 5  6
+//   shared plan      v  v  v  v | a root   |
+//   its own plan                |          | v  v        one number higher than without a fork
 #pragma once
 
 #include "motiflux/match/plan_policy.hpp"
@@ -25,6 +33,8 @@ struct ChangingPlan {
   std::uint32_t level_count;
   std::uint32_t tail_start;  // the first level of the tail, or level_count
   std::uint32_t part_count;
+  std::uint16_t fork;       // the level at which plans that share levels go apart; 0: none
+  std::uint16_t is_shared;  // whether this is a plan of shared levels, or the own plan of a root
   TailPart parts[view::kMaxLevels];
   std::uint8_t chains[view::kMaxLevels];
   view::StepShape shapes[view::kMaxLevels];
@@ -38,13 +48,27 @@ struct UpdateRoot {
   std::uint32_t plan;
   std::uint32_t vertices[2];  // of levels 0 and 1
   std::uint32_t moment;
-  std::uint32_t slot;  // of the total that its matches are added to
+  std::uint32_t slot;  // of the total that its matches are added to; if it shares levels, its own plan
+};
+
+// The roots that share levels with a root, itself included: numbers[first .. first + count).
+struct SharingRoots {
+  std::uint32_t first, count;
+};
+
+// How long the groups of a launch had work (match/busy_clock.hpp). Zero before a launch; all in cycles, but
+// for `groups`.
+struct Utilisation {
+  std::uint64_t busy;     // of all groups together
+  std::uint64_t longest;  // from the begin of a group to its end
+  std::uint64_t groups;
 };
 
 class SelectedPlan;
 
 struct ChangingPlans {
   static constexpr bool kChanging = true;
+  static constexpr bool kForks = false;
   using Held = SelectedPlan;
 
   const ChangingPlan* plans;
@@ -53,8 +77,17 @@ struct ChangingPlans {
   std::uint64_t* totals;      // 128 bits each, by slot
   std::uint32_t most_levels;  // of any plan
   std::uint32_t columns;      // of a row that is listed: the root's number, then vertices by level
+  Utilisation* utilisation;   // of kernels that measure it
+  // Of kernels that share levels:
+  const SharingRoots* sharing;   // by root
+  const std::uint32_t* numbers;  // of roots
 
   MOTIFLUX_DEVICE std::uint32_t levels() const { return most_levels; }
+};
+
+// The same, and plans may share levels.
+struct CoalescedPlans : ChangingPlans {
+  static constexpr bool kForks = true;
 };
 
 struct ChangingSourceRows {
@@ -89,6 +122,7 @@ class SelectedPlan {
 
   MOTIFLUX_DEVICE const UpdateRoot& root(std::uint32_t number) const { return all_.roots[number]; }
   MOTIFLUX_DEVICE std::uint32_t columns() const { return all_.columns; }
+  MOTIFLUX_DEVICE Utilisation& utilisation() const { return *all_.utilisation; }
   MOTIFLUX_DEVICE std::uint32_t levels() const { return plan_->level_count; }
   // The levels from here on are counted in closed form.
   MOTIFLUX_DEVICE std::uint32_t tail_start() const { return plan_->tail_start; }
@@ -110,6 +144,33 @@ class SelectedPlan {
     plan_ = all_.plans + root.plan;
     moment_ = root.moment;
     slot_ = root.slot;
+  }
+
+  // Whether this level's candidates are roots.
+  MOTIFLUX_DEVICE bool forks_at(std::uint32_t level) const {
+    return plan_->is_shared != 0 && level == plan_->fork;
+  }
+  // Whether a level is one that is shared, or the fork, although a root's own plan is selected.
+  MOTIFLUX_DEVICE bool left_fork(std::uint32_t level) const {
+    return plan_->is_shared == 0 && level <= plan_->fork;
+  }
+  // Whether a level is searched by the root's own plan.
+  MOTIFLUX_DEVICE bool is_beyond_fork(std::uint32_t level) const {
+    return plan_->fork != 0 && level > plan_->fork;
+  }
+  MOTIFLUX_DEVICE std::uint32_t fork() const { return plan_->fork; }
+  MOTIFLUX_DEVICE sets::Span sharing(std::uint32_t number) const {
+    const SharingRoots roots = all_.sharing[number];
+    return {all_.numbers + roots.first, all_.numbers + roots.first + roots.count};
+  }
+  // The own plan of a root that shares levels.
+  MOTIFLUX_DEVICE const ChangingPlan& own(std::uint32_t number) const {
+    return all_.plans[all_.roots[number].slot];
+  }
+  MOTIFLUX_DEVICE void select_own(std::uint32_t number) { plan_ = &own(number); }
+  // The level of a query vertex that has this level in a plan without a fork.
+  MOTIFLUX_DEVICE std::uint32_t with_fork(std::uint32_t level) const {
+    return plan_->fork != 0 && level >= plan_->fork ? level + 1 : level;
   }
 
  private:

@@ -17,6 +17,7 @@ class Levels {
  public:
   using Group = Lanes;
   static constexpr bool kChanging = Plan::kChanging;
+  static constexpr bool kForks = Plan::kForks;
 
   MOTIFLUX_DEVICE Levels(const Plan& plan, const Task& task, unsigned char* shared_memory, std::uint32_t last)
       : plan_(plan),
@@ -63,9 +64,25 @@ class Levels {
       return level == 1 ? accepts_first(step, candidate) : accepts(step, candidate);
   }
 
+  // Whether the vertices of the shared levels pass what the own plan of a root requires beyond the shared
+  // one.
+  MOTIFLUX_DEVICE bool accepts_own(std::uint32_t number) const {
+    const ChangingPlan& own = plan_.own(number);
+    bool passes = true;
+    for (std::uint32_t level = 2; level < own.fork; ++level) {
+      const view::StepShape& shape = own.shapes[level];
+      const rules::Bounds allowed = bounds(shape.after, shape.before);
+      const std::uint32_t mine = vertex(level);
+      passes = passes && mine >= allowed.first && mine < allowed.end;
+    }
+    return passes;
+  }
+
   // A bit for each lane whose candidate of the strip that starts at `first` passes all rules of a level.
   MOTIFLUX_DEVICE std::uint32_t judge(std::uint32_t level, const Cursor& walk, std::uint32_t first) const {
     const std::uint32_t mine = first + lanes_.lane();
+    if constexpr (Plan::kForks)
+      if (plan_.forks_at(level)) return lanes_.ballot(mine < walk.end && accepts_own(walk.base[mine]));
     return lanes_.ballot(plan_.at(level, [&](const auto& step) {
       return mine < walk.end && accepts_at(level, step, walk.base[mine]);
     }));
@@ -150,6 +167,15 @@ class Levels {
       plan_.select(root());
       last_ = plan_.levels() - 1;
     }
+  }
+
+  // Has the own plan of a root, a candidate of the fork.
+  MOTIFLUX_DEVICE void select_own(std::uint32_t number) {
+    lanes_.sync();  // no lane reads the old root any more
+    if (lanes_.leads()) shared_.levels[0].base_size = number;
+    lanes_.sync();
+    plan_.select_own(number);
+    last_ = plan_.levels() - 1;
   }
 
   typename Plan::Held plan_;

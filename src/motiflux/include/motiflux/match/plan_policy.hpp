@@ -10,7 +10,7 @@
 //   step.source(i)   the rows of the step's i-th source and the level whose vertex picks the row
 //
 // `Held` is what a group of lanes keeps of the policy; `kChanging` says that searches start from updates and
-// read rows of a changing graph (match/changing_plan.hpp).
+// read rows of a changing graph (match/changing_plan.hpp); `kForks`, that several plans may share levels.
 #pragma once
 
 #include "motiflux/view/adjacency.hpp"
@@ -28,6 +28,7 @@ struct SourceRows {
 // Any plan, as a kernel argument: 22 KB of constant memory. Compiled once; for cold queries.
 struct RuntimePlan {
   static constexpr bool kChanging = false;
+  static constexpr bool kForks = false;
   using Held = const RuntimePlan&;
 
   std::uint32_t level_count;
@@ -71,6 +72,7 @@ struct RuntimePlan {
 template <class Shape>
 struct StaticPlan {
   static constexpr bool kChanging = false;
+  static constexpr bool kForks = false;
   using Held = const StaticPlan&;
 
   view::StepArgs args[Shape::kLevels];

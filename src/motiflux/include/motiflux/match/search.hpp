@@ -101,6 +101,8 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     lanes_.sync();
     if constexpr (Plan::kChanging) {
       if (place_.level > 0) this->select_root();
+      if constexpr (Plan::kForks)
+        if (place_.level > 0 && plan_.is_beyond_fork(place_.level)) this->select_own(this->root());
     } else {
       if (place_.arc < place_.arc_end) find_row();
     }
@@ -144,6 +146,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
       assign(place_.level, cursor_.base[cursor_.next - Lanes::kLanes + chosen]);
     }
     descend(goal);
+    if constexpr (Plan::kForks) return_to_shared_levels();
     if (follows && place_.level == place_.floor) resume_split();
     return !goal.stopped();
   }
@@ -168,16 +171,28 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   template <class Goal>
   MOTIFLUX_DEVICE void descend(Goal& goal) {
     const std::uint32_t level = place_.level + 1;
+    if constexpr (Plan::kForks)
+      if (plan_.forks_at(place_.level)) this->select_own(shared_.levels[place_.level].vertex);
     if constexpr (Plan::kChanging && Goal::kCountsTails)
       if (level == plan_.tail_start()) return goal.count_tail(*this);
     if (!goal.enter(*this, level - 1)) return;
     if (level == last_ && goal.skip_last(*this)) return;
-    const sets::Span walked =
-        plan_.at(level, [&](const auto& step) { return this->candidates(level, step); });
+    const sets::Span walked = candidates_of(level);
     if (walked.size() == 0 || (level == last_ && goal.take_last(*this, walked))) return;
     if (lanes_.leads()) shared_.levels[place_.level].cursor = cursor_;
     cursor_ = {walked.first, 0, static_cast<std::uint32_t>(walked.size()), 0};
     place_.level = level;
+  }
+
+  MOTIFLUX_DEVICE sets::Span candidates_of(std::uint32_t level) {
+    if constexpr (Plan::kForks)
+      if (plan_.forks_at(level)) return plan_.sharing(this->root());
+    return plan_.at(level, [&](const auto& step) { return this->candidates(level, step); });
+  }
+
+  // At a level that plans share, after levels of one of them.
+  MOTIFLUX_DEVICE void return_to_shared_levels() {
+    if (place_.level > 0 && plan_.left_fork(place_.level)) this->select_root();
   }
 
   MOTIFLUX_DEVICE void leave() {
@@ -189,13 +204,18 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     --place_.level;
     lanes_.sync();
     cursor_ = shared_.levels[place_.level].cursor;
+    if constexpr (Plan::kForks) return_to_shared_levels();
   }
 
   // Starts the next slice of a row that has candidates for level 1; false when no work is left.
   template <class Goal>
   MOTIFLUX_DEVICE bool next_slice(Goal& goal) {
     for (;;) {
-      if (place_.arc == place_.arc_end && !take_chunk(goal)) return false;
+      if (place_.arc == place_.arc_end) {
+        if (!take_chunk(goal)) return false;
+        if constexpr (Within::kWholeUpdates)
+          if (!to_whole_updates()) continue;
+      }
       if constexpr (Plan::kChanging) {
         if (open_update(goal, static_cast<std::uint32_t>(place_.arc++))) return true;
         continue;
@@ -282,6 +302,27 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     place_.arc = place_.arc_end - place_.chunk;
     if constexpr (!Plan::kChanging) find_row();
     return true;
+  }
+
+  // Moves both ends of the chunk to the next begin of an update: the roots of an update are consecutive.
+  // False if the chunk is empty then.
+  MOTIFLUX_DEVICE bool to_whole_updates() {
+    place_.arc = next_update(place_.arc);
+    place_.arc_end = next_update(place_.arc_end);
+    return place_.arc < place_.arc_end;
+  }
+
+  // The first root from `arc` on that begins an update, or the number of roots.
+  MOTIFLUX_DEVICE std::uint64_t next_update(std::uint64_t arc) const {
+    for (;; arc += Lanes::kLanes) {
+      const std::uint64_t mine = arc + lanes_.lane();
+      const auto moment = [this](std::uint64_t root) {
+        return plan_.root(static_cast<std::uint32_t>(root)).moment;
+      };
+      const bool begins = mine == 0 || mine >= task_.all_arcs || moment(mine) != moment(mine - 1);
+      if (const std::uint32_t beginning = lanes_.ballot(begins); beginning != 0)
+        return arc + lowest_bit(beginning);
+    }
   }
 
   // The same as find_row when the arc begins a row: mostly one of the next few.

@@ -103,7 +103,8 @@ class Listing : public EveryLevel {
     for (std::uint32_t word = lanes.lane(); word < words; word += Lanes::kLanes) {
       const std::uint32_t column = word % columns;
       if constexpr (Search::kChanging) {
-        const std::uint32_t level = column - 1;
+        std::uint32_t level = column - 1;
+        if constexpr (Search::kForks) level = search.plan().with_fork(level);
         out[word] = column == 0              ? search.root()
                     : level == search.last() ? staged[word / columns]
                     : level < search.last()  ? search.vertex(level)

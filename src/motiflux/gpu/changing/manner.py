@@ -1,0 +1,170 @@
+"""How updates are searched: the engines by name, the switches of GAMMA, and how busy a launch was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen.changing import UTILISATION, changing_source
+from motiflux.codegen.kernels import Goal
+from motiflux.jit import Source
+from motiflux.units import grouped
+
+_FEW_ROOTS = 8
+"""Roots for each multiprocessor below which most groups have none: those of a block then share work."""
+_LEAST_LEVELS = 4
+"""Levels of a plan from which on a search has walks that can be shared: the last one is not worth it."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """An engine: its name, and what its ``auto`` stands for.
+
+    Parameters
+    ----------
+    name
+        As in ``engine=``.
+    stealing
+        How groups get work of others in their block if there are few roots; None: they do not.
+    """
+
+    name: str
+    stealing: str | None
+
+
+CHANGING = Preset("changing", None)
+BATCH = Preset("batch", "active")
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How updates are searched.
+
+    Parameters
+    ----------
+    stealing
+        How groups get work of others in their block; None: they do not.
+    most_roots
+        With fewer roots they do so; None: with any number.
+    queue
+        Whether groups get work of other blocks.
+    whole_updates
+        Whether a group takes an update with all its query edges (GAMMA, algorithm 1), or one of them.
+    measures
+        Whether kernels measure how long groups have work.
+    coalesces
+        Whether plans that list matches share levels. Not with active stealing: a group that offers work of
+        shared levels is at the roots of one plan after the other meanwhile.
+    """
+
+    stealing: str | None
+    most_roots: int | None
+    queue: bool
+    whole_updates: bool
+    measures: bool
+    coalesces: bool
+
+    @classmethod
+    def of(cls, tuning: Mapping[str, str], preset: Preset, multiprocessors: int) -> Manner:
+        """Return what the value of every switch says, on a device with so many multiprocessors."""
+        asked, most_roots = tuning["stealing"], None
+        stealing = None if asked == "none" else asked
+        whole_updates, measures = tuning["roots"] == "update", tuning["measure"] == "utilisation"
+        coalesces = tuning["coalesce"] == "on" and asked != "active" and not whole_updates
+        if asked == "auto":
+            stealing, most_roots = preset.stealing, _FEW_ROOTS * multiprocessors
+            if coalesces and stealing == "active":
+                stealing = "passive"
+        return cls(stealing, most_roots, tuning["handover"] == "on", whole_updates, measures, coalesces)
+
+    def source(self, goal: Goal, lanes: int, levels: int, roots: int, *, coalesced: bool = False) -> Source:
+        """Return the unit that searches from so many roots, by plans of at most so many levels.
+
+        Parameters
+        ----------
+        coalesced
+            Whether plans may share levels.
+        """
+        are_few = self.most_roots is None or roots < self.most_roots
+        within = self.stealing if levels >= _LEAST_LEVELS and are_few else None
+        return changing_source(
+            goal,
+            lanes,
+            within,
+            whole_updates=self.whole_updates,
+            measures=self.measures,
+            coalesced=coalesced,
+        )
+
+    def describe(self) -> str:
+        """Return it in words."""
+        unit = "each update" if self.whole_updates else "each update and query edge"
+        limit = "" if self.most_roots is None else f", for fewer than {grouped(self.most_roots)} searches"
+        ways = [f"{self.stealing} stealing within blocks{limit}"] if self.stealing is not None else []
+        ways += ["a work queue of all blocks"] if self.queue else []
+        return f"a group of lanes for {unit}; {' and '.join(ways) or 'no work is shared'}"
+
+
+@dataclass
+class Measured:
+    """How busy the groups of launches were, added up.
+
+    Parameters
+    ----------
+    busy_cycles, cycles
+        Cycles in which groups had work, and cycles of all groups from the begin of the launch to its end.
+    groups
+        Most groups of a launch.
+    stolen, given
+        Walks that groups got from others of their block, and from groups of other blocks.
+    """
+
+    busy_cycles: int = 0
+    cycles: int = 0
+    groups: int = 0
+    stolen: int = 0
+    given: int = 0
+
+    def add_launch(self, clocks: NDArray[np.uint8], stolen: int, given: int) -> None:
+        """Add a launch: its `UTILISATION`, and the walks that changed hands."""
+        (one,) = clocks.view(UTILISATION)
+        groups = int(one["groups"])
+        self.busy_cycles += int(one["busy"])
+        self.cycles += groups * int(one["longest"])
+        self.groups = max(self.groups, groups)
+        self.stolen += stolen
+        self.given += given
+
+    def add(self, other: Measured) -> None:
+        """Add the launches of another device."""
+        self.busy_cycles += other.busy_cycles
+        self.cycles += other.cycles
+        self.groups += other.groups
+        self.stolen += other.stolen
+        self.given += other.given
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the time in which groups had work; 0 if nothing was searched."""
+        return self.busy_cycles / self.cycles if self.cycles else 0.0
+
+    def figures(self) -> dict[str, float]:
+        """Return the numbers by name."""
+        return {
+            "utilisation": self.utilisation,
+            "busy_cycles": float(self.busy_cycles),
+            "cycles": float(self.cycles),
+            "groups": float(self.groups),
+            "stolen": float(self.stolen),
+            "given": float(self.given),
+        }
+
+    def describe(self) -> str:
+        """Return it in words."""
+        return (
+            f"last call: {grouped(self.groups)} groups had work in {self.utilisation:.1%} of the time; walks"
+            f" shared: {grouped(self.stolen)} within blocks, {grouped(self.given)} through the queue"
+        )
