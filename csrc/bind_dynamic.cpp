@@ -48,7 +48,8 @@ using PyComponent = std::tuple<Levels, Levels, Levels>;  // levels, sets, chains
 using PyTail = std::tuple<int, std::vector<PyComponent>>;
 using PyImage = std::tuple<std::uint8_t, std::vector<std::uint8_t>>;  // vertex, moves
 using PyOrbit = std::tuple<std::uint8_t, std::vector<PyImage>>;       // point, images
-using PyChoice = std::tuple<double, bool, std::uint64_t, bool>;       // row cost, replaces, symmetries, sums
+// row cost, replaces, symmetries, sums, injective
+using PyChoice = std::tuple<double, bool, std::uint64_t, bool, bool>;
 using PySharedStep = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // after, before, distinct
 using PyShared = std::optional<std::tuple<std::uint32_t, std::vector<PySharedStep>>>;  // group, from level 2
 using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>, PyTail,
@@ -131,7 +132,7 @@ Plan plan_of(const PyPlan& given) {
   }
   plan.images = images;
   plan.multiplier = multiplier;
-  std::tie(plan.row_cost, plan.replaces_last, plan.symmetries, plan.always_sums) = choice;
+  std::tie(plan.row_cost, plan.replaces_last, plan.symmetries, plan.always_sums, plan.injective) = choice;
   for (const auto& [point, reached] : orbits) {
     require(point < levels && !reached.empty(), "an orbit names an unknown query vertex");
     dynamic::Orbit orbit{point, {}};
@@ -262,6 +263,19 @@ class PyMonitor {
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
   void prepare() { monitor_.prepare(); }
+  void filter_by(int kind, std::uint32_t bits) {
+    require(kind >= 0 && kind <= 2, "unknown filter");
+    require(bits >= 1 && bits <= dynamic::CandidateTable::kMostBits, "1 to 8 bits expected");
+    monitor_.filter_by(static_cast<dynamic::Filter>(kind), bits);
+  }
+  // (version, words): a row of the candidate table for each vertex.
+  nb::object candidates() {
+    monitor_.prepare();
+    monitor_.graph().take_changed_candidates();
+    const dynamic::CandidateTable& table = graph().candidates();
+    return nb::make_tuple(table.version(), table.width(),
+                          to_numpy(std::vector<std::uint64_t>(table.words().begin(), table.words().end())));
+  }
 
   // Returns None after `timeout` seconds; nothing is applied then. `origins`: the positions of the updates
   // among those that the caller was given. `moments`: of each update, for a window of time. The deletions by
@@ -548,6 +562,8 @@ void bind_dynamic(nb::module_& module) {
       .def("label_counts", &PyMonitor::label_counts)
       .def("vertex_counts", &PyMonitor::vertex_counts)
       .def("prepare", &PyMonitor::prepare)
+      .def("filter_by", &PyMonitor::filter_by, "kind"_a, "bits"_a)
+      .def("candidates", &PyMonitor::candidates)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
            "origins"_a.none(), "moments"_a.none(), "expanded"_a, "terms"_a, "full"_a.none(),
            "timeout"_a.none())

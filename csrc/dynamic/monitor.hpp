@@ -11,6 +11,7 @@
 #include "common/column.hpp"
 #include "common/total.hpp"
 #include "dynamic/bulk.hpp"
+#include "dynamic/candidate_columns.hpp"
 #include "dynamic/gate.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/label_changes.hpp"
@@ -89,6 +90,9 @@ class Monitor {
   bool may_write_put_off(std::size_t updates) const { return put_off_.is_full(updates); }
   bool noops_awaited() const { return put_off_.awaited(); }
   std::size_t put_off_bytes() const { return put_off_.bytes(); }
+
+  // By what vertices are filtered; `bits`: of the candidate table, for the neighbours of a kind.
+  void filter_by(Filter filter, std::uint32_t bits);
 
   std::uint32_t add_list(std::vector<Vertex> ascending);
   void extend_list(std::uint32_t number, Vertex vertex);
@@ -337,6 +341,8 @@ class Monitor {
   Allowed allowed_;
   Memory memory_;
   Naming naming_{graph_};
+  Filter filter_ = Filter::kMask;
+  std::uint32_t filter_bits_ = 2;
   std::vector<std::uint32_t> free_lists_;
   // The gate of an edge, by the label of its source and its class. Most of these are in no plan: they all
   // have row 0, or column 0, of the table, and so gate 0, which has no plans.

@@ -180,6 +180,14 @@ TUNING = by_name(
         "array of all rows",
     ),
     TuningOption(
+        "filter",
+        ("mask", "nlf", "none"),
+        "mask",
+        "Monitor: vertices that searches skip. mask: those without a neighbour of a label that later levels "
+        "need; nlf: those with fewer neighbours by label than the query vertex (up to two are counted); "
+        "none: no vertex",
+    ),
+    TuningOption(
         "coalesce",
         ("auto", "on", "off"),
         "auto",
