@@ -268,13 +268,20 @@ class PyMonitor {
     require(bits >= 1 && bits <= dynamic::CandidateTable::kMostBits, "1 to 8 bits expected");
     monitor_.filter_by(static_cast<dynamic::Filter>(kind), bits);
   }
-  // (version, words): a row of the candidate table for each vertex.
-  nb::object candidates() {
-    monitor_.prepare();
-    monitor_.graph().take_changed_candidates();
+  // (version, taken, columns, words): a row of the candidate table for each vertex.
+  nb::object candidates() const {
     const dynamic::CandidateTable& table = graph().candidates();
-    return nb::make_tuple(table.version(), table.width(),
+    return nb::make_tuple(table.version(), table.taken(), table.columns().size(),
                           to_numpy(std::vector<std::uint64_t>(table.words().begin(), table.words().end())));
+  }
+  // The column of each level in the candidate table; -1: none.
+  std::vector<std::int64_t> plan_columns(std::uint32_t number) const {
+    require(number < monitor_.plans().size(), "no such plan");
+    const Plan& plan = monitor_.plans()[number];
+    std::vector<std::int64_t> columns(plan.steps.size(), -1);
+    for (std::size_t level = 0; level < plan.columns.size(); ++level)
+      if (plan.columns[level] != dynamic::kNoNumber) columns[level] = plan.columns[level];
+    return columns;
   }
 
   // Returns None after `timeout` seconds; nothing is applied then. `origins`: the positions of the updates
@@ -564,6 +571,7 @@ void bind_dynamic(nb::module_& module) {
       .def("prepare", &PyMonitor::prepare)
       .def("filter_by", &PyMonitor::filter_by, "kind"_a, "bits"_a)
       .def("candidates", &PyMonitor::candidates)
+      .def("plan_columns", &PyMonitor::plan_columns, "number"_a)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
            "origins"_a.none(), "moments"_a.none(), "expanded"_a, "terms"_a, "full"_a.none(),
            "timeout"_a.none())

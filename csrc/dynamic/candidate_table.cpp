@@ -98,6 +98,7 @@ void CandidateTable::encode(const Graph& graph, Vertex vertex, std::uint64_t* ga
 }
 
 std::vector<Vertex> CandidateTable::take_changed() {
+  ++taken_;
   std::vector<Vertex> found;
   for (std::size_t at = 0; at < changed_.size(); ++at)
     for (std::uint64_t left = std::exchange(changed_[at], 0); left != 0; left &= left - 1)

@@ -77,8 +77,9 @@ class CandidateTable {
   // Whether a change of one neighbour, after which there are `size` in its class, leaves the code as it was.
   bool is_saturated(std::size_t size) const { return size > bits_; }
 
-  // The vertices whose words have changed since the last call, ascending.
+  // The vertices whose words have changed since the last call, ascending; the calls so far.
   std::vector<Vertex> take_changed();
+  std::uint64_t taken() const { return taken_; }
   std::size_t bytes() const { return (words_.capacity() + changed_.capacity()) * sizeof(std::uint64_t); }
 
  private:
@@ -105,7 +106,7 @@ class CandidateTable {
 
   std::vector<CandidateColumn> columns_;
   std::uint32_t bits_ = 0, width_ = 0;
-  std::uint64_t version_ = 0;
+  std::uint64_t version_ = 0, taken_ = 0;
   std::vector<OfLabel> of_label_;       // the last one: of all greater labels
   std::vector<std::uint64_t> words_;    // by vertex
   std::vector<std::uint64_t> changed_;  // a bit for each vertex

@@ -116,7 +116,7 @@ class Graph {
     candidates_.set(*this, std::move(columns), bits);
     gained_columns_.assign(candidates_.columns().size(), now_);
   }
-  std::vector<Vertex> take_changed_candidates() { return candidates_.take_changed(); }
+  CandidateTable& candidates() { return candidates_; }
   // The last change by which a vertex became a candidate for one of these columns of a word.
   std::uint64_t gained_columns(std::uint32_t word, std::uint64_t columns) const;
 

@@ -105,7 +105,7 @@ class Monitor {
   void replace_plans(std::uint32_t pattern, std::vector<Plan> plans);
   // Does now what the next call would do first: a tenth of a millisecond for a pattern of seven vertices.
   void prepare() {
-    if (classes_seen_ != graph_.relations().classes().size()) see_classes();
+    if (classes_seen_ == 0 || classes_seen_ != graph_.relations().classes().size()) see_classes();
   }
   // Removes the last vertices, which have no edges, so that `count` remain.
   void keep_vertices(std::uint32_t count);
@@ -282,6 +282,7 @@ class Monitor {
   void set_workers(int threads);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_elsewhere(std::span<const Update> run, int threads, Pass& pass);
+  CandidateChanges candidate_changes();
   bool match_before_writing(std::span<const Update> net, int threads, Pass& pass);
   bool reads_rows_for_roots() const;
   Unwritten<RunEnd> ends_of_net(std::span<const Update> net, int threads, Watch& watch) const;

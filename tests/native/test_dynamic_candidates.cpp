@@ -110,13 +110,13 @@ void tables_follow_single_changes(bool directed, std::uint32_t bits, unsigned se
   counted.check(bits);
   // Whose words have changed, whatever came between.
   known.resize(graph.candidates().words().size());
-  const std::vector<Vertex> changed = graph.take_changed_candidates();
+  const std::vector<Vertex> changed = graph.candidates().take_changed();
   const std::uint32_t width = graph.candidates().width();
   CHECK(std::ranges::is_sorted(changed));
   for (std::size_t at = 0; at < known.size(); ++at)
     CHECK(known[at] == graph.candidates().words()[at] ||
           std::ranges::binary_search(changed, static_cast<Vertex>(at / width)));
-  CHECK(graph.take_changed_candidates().empty());
+  CHECK(graph.candidates().take_changed().empty());
 }
 
 // A star with two leaves of one label, in whose middle the search begins or ends.

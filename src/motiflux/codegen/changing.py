@@ -20,6 +20,9 @@ FOREVER = 2**32 - 1
 SPANS_OF_TIMED = 3
 """``match::kSpansOfTimed``."""
 MERGE_ENTRY, SETTLE_ENTRY = "motiflux_merge", "motiflux_settle"
+CANDIDATES_ENTRY = "motiflux_candidates"
+NO_COLUMN = 2**32 - 1
+"""``match::kNoColumn``."""
 LANES = (8, 32)
 """Numbers of lanes of a group, for short rows and for others."""
 
@@ -95,6 +98,7 @@ class ChangingPlan(ctypes.Structure):
         ("chains", _u8 * MAX_PATTERN_VERTICES),
         ("shapes", StepShape * MAX_PATTERN_VERTICES),
         ("renewed", _u32 * MAX_PATTERN_VERTICES),
+        ("candidate_columns", _u32 * MAX_PATTERN_VERTICES),
         ("allowed", Span * MAX_PATTERN_VERTICES),
         ("sources", ChangingSource * MAX_PATTERN_EDGES),
     ]
@@ -111,6 +115,9 @@ class ChangingPlans(ctypes.Structure):
         ("totals", _u64),
         ("most_levels", _u32),
         ("columns", _u32),
+        ("candidates", _u64),
+        ("candidate_bytes", _u32),
+        ("unused", _u32),
     ]
 
 
@@ -119,6 +126,19 @@ class ChangingArgs(ctypes.Structure):
 
     __slots__ = ()
     _fields_ = [("plan", ChangingPlans), ("task", Task)]
+
+
+class CandidateArgs(ctypes.Structure):
+    """``changing::CandidateArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("table", _u64),
+        ("vertices", _u64),
+        ("rows", _u64),
+        ("count", _u32),
+        ("row_bytes", _u32),
+    ]
 
 
 class WriteArgs(ctypes.Structure):
@@ -135,7 +155,7 @@ class WriteArgs(ctypes.Structure):
 
 
 @cache
-def changing_source(goal: Goal, lanes: int, within: str | None) -> Source:
+def changing_source(goal: Goal, lanes: int, within: str | None, *, filtered: bool = False) -> Source:
     """Return the unit that searches from updates, by any plans; its entry point is `ENTRY`.
 
     Parameters
@@ -146,20 +166,26 @@ def changing_source(goal: Goal, lanes: int, within: str | None) -> Source:
         Number of lanes of a group.
     within
         The way in which groups get work of others in their block, a key of `WITHIN_BLOCK`; None: they do not.
+    filtered
+        Whether candidates are tested by a table.
     """
+    header = '#include "motiflux/match/filtered_plans.hpp"\n' if filtered else ""
+    plans = "FilteredPlans" if filtered else "ChangingPlans"
     sharing = "NoStealing"
     if within is not None:
         sharing = f"{WITHIN_BLOCK[within]}<{CHECK_TURNS[0]}, {CHECK_TURNS[1]}>"
     text = f"""\
 #include "motiflux/match/{goal}.cuh"
-
-using Plans = motiflux::match::ChangingPlans;
+{header}
+using Plans = motiflux::match::{plans};
 extern "C" __global__ void __launch_bounds__({THREADS})
 {ENTRY}(const __grid_constant__ motiflux::match::SearchArgs<Plans> args) {{
   motiflux::match::{goal}<Plans, {lanes}, motiflux::match::{sharing}>(args);
 }}
 """
     suffix = "" if within is None else f"-{within}"
+    if filtered:
+        suffix += "-filtered"
     return Source(f"changing-{goal}-{lanes}{suffix}", text)
 
 
@@ -167,6 +193,19 @@ extern "C" __global__ void __launch_bounds__({THREADS})
 def write_source() -> Source:
     """Return the unit that writes changed rows; its entry points are `MERGE_ENTRY` and `SETTLE_ENTRY`."""
     return Source("changing-rows", '#include "motiflux/changing/write_rows.cuh"\n')
+
+
+@cache
+def candidates_source() -> Source:
+    """Return the unit that writes rows of the candidate table; its entry point is `CANDIDATES_ENTRY`."""
+    return Source("changing-candidates", '#include "motiflux/changing/write_candidates.cuh"\n')
+
+
+def filtered_sources() -> list[Source]:
+    """Return the units of changing graphs that a filter by candidates needs beside those that write rows."""
+    goals = (Goal.COUNT, Goal.STORE)
+    searches = [changing_source(goal, lanes, None, filtered=True) for goal in goals for lanes in LANES]
+    return [*searches, candidates_source()]
 
 
 def changing_sources() -> list[Source]:

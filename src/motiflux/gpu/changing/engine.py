@@ -12,11 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import LANES, ROOT, ROWS, changing_source, write_source
+from motiflux.codegen.changing import (
+    LANES,
+    ROOT,
+    ROWS,
+    candidates_source,
+    changing_source,
+    write_source,
+)
 from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
+from motiflux.gpu.changing.candidates import Candidates
 from motiflux.gpu.changing.gpma_settings import packed_settings
 from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
 from motiflux.gpu.changing.packed_rows import PackedRows
@@ -52,7 +60,8 @@ class ChangingEngine:
     gpu_memory
         Maximum number of bytes that motiflux holds on the device.
     tuning
-        The value of every switch; ``container`` chooses what holds the rows.
+        The value of every switch; ``container`` chooses what holds the rows, ``filter`` whether candidates
+        are tested by a table.
     """
 
     name = "changing"
@@ -64,6 +73,7 @@ class ChangingEngine:
         self._accelerator, self._budget = accelerator, gpu_memory
         self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
         device = accelerator.device
+        self._candidates = Candidates(accelerator, gpu_memory) if tuning["filter"] == "nlf" else None
         self.device = device.name
         self._search = RunSearch(accelerator, gpu_memory)
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
@@ -89,8 +99,9 @@ class ChangingEngine:
 
     def is_ready(self) -> bool:
         """Whether the kernels that count are compiled; compiled in the background if not."""
-        searches = [changing_source(Goal.COUNT, lanes, None) for lanes in LANES]
-        return self._are_compiled([*searches, self._writer()])
+        return self._are_compiled(
+            [*(self._search_source(Goal.COUNT, lanes) for lanes in LANES), *self._writers()]
+        )
 
     def _are_compiled(self, sources: Sequence[Source]) -> bool:
         """Whether units are compiled; those that are not are compiled in the background from now on."""
@@ -124,6 +135,7 @@ class ChangingEngine:
         # call begins here again.
         if self._native is not native or versions[:1] != self._versions[:1] or self._has_waste():
             self._forget()
+        native.prepare()  # finds the columns of the candidate table
         table = table_of(native)
         self._classes = -1
         session = self._accelerator.session()
@@ -146,6 +158,13 @@ class ChangingEngine:
     def _writer(self) -> Source:
         """Return the unit that writes rows."""
         return write_source() if self._packed is None else gpma_source()
+
+    def _writers(self) -> list[Source]:
+        """Return the units that write rows and candidates."""
+        return [self._writer()] if self._candidates is None else [self._writer(), candidates_source()]
+
+    def _search_source(self, goal: Goal, lanes: int) -> Source:
+        return changing_source(goal, lanes, None, filtered=self._candidates is not None)
 
     def _new_rows(self, way: int, *, directed: bool) -> Rows:
         if self._packed is None:
@@ -271,7 +290,7 @@ class ChangingEngine:
         if lanes == self._compiled_for:
             return True
         goals = [goal for goal, listed in _GOALS if (table.listed == listed).any()]
-        sources = [self._writer(), *(changing_source(goal, lanes, None) for goal in goals)]
+        sources = [*self._writers(), *(self._search_source(goal, lanes) for goal in goals)]
         for _ in moments():
             if self._are_compiled(sources):
                 break
@@ -308,8 +327,13 @@ class ChangingEngine:
         for changes in changed:
             places.append(changes.pack(parcel, at))
             at += changes.nbytes
+        write_candidates = None
+        if self._candidates is not None:
+            write_candidates = self._candidates.follow(stream, native, run, parcel)
         arrays: Buffer = self._arrays.of(max(1, parcel.nbytes), stream)
         parcel.send(stream, arrays, self._staging)
+        if write_candidates is not None:
+            write_candidates(arrays.address)
         starts = [arrays.address + place for place in places]
         for changes, start in zip(changed, starts, strict=True):
             changes.merge(stream, start)
@@ -327,6 +351,7 @@ class ChangingEngine:
             _room_for(max(longest, default=1)),
             self._typical,
             native.num_vertices,
+            *((0, 0) if self._candidates is None else (self._candidates.address, self._candidates.row_bytes)),
         )
 
     def _listed(
@@ -382,6 +407,8 @@ class ChangingEngine:
     def _forget(self) -> None:
         for rows in self._rows.values():
             rows.release()
+        if self._candidates is not None:
+            self._candidates.release()
         self._rows, self._versions, self._table = {}, (), None
 
     def close(self) -> None:

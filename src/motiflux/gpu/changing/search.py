@@ -48,6 +48,8 @@ class Searched:
         Room for the longest row, in entries, and the row that an entry is in on average.
     vertices
         Number of vertices.
+    candidates, candidate_bytes
+        Address of the candidate table, 0 if candidates are not filtered, and bytes of a vertex in it.
     """
 
     plans: int
@@ -57,6 +59,8 @@ class Searched:
     longest: int
     typical: float
     vertices: int
+    candidates: int = 0
+    candidate_bytes: int = 0
 
 
 def lanes_for(typical: float) -> int:
@@ -212,7 +216,8 @@ class RunSearch:
     def _set_up(self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int]) -> ChangingArgs:
         address, count = roots
         lanes = lanes_for(searched.typical)
-        kernel = self._accelerator.kernel(changing_source(goal, lanes, None))
+        filtered = searched.candidates != 0
+        kernel = self._accelerator.kernel(changing_source(goal, lanes, None, filtered=filtered))
         may_return = goal is Goal.COUNT and count <= _FEW_ROOTS
         covered = _covered(count) if may_return else count
         if may_return and (again := self._prepared_for(job, kernel, searched, covered)) is not None:
@@ -226,6 +231,7 @@ class RunSearch:
         plan, task = argument.plan, argument.task
         plan.plans, plan.rows, plan.roots = searched.plans, searched.rows, address
         plan.most_levels, plan.columns = searched.most_levels, 1 + searched.most_levels
+        plan.candidates, plan.candidate_bytes = searched.candidates, searched.candidate_bytes
         task.arcs = task.all_arcs = count
         task.stride, task.vertices, task.limit = 1, searched.vertices, layout.NO_LIMIT
         task.max_spans = SPANS_OF_TIMED * searched.most_spans

@@ -21,6 +21,8 @@ struct TailPart {
   std::uint8_t first_chain, chains;  // sizes of groups of mutually ordered levels
 };
 
+inline constexpr std::uint32_t kNoColumn = ~std::uint32_t{0};
+
 struct ChangingPlan {
   std::uint32_t level_count;
   std::uint32_t tail_start;  // the first level of the tail, or level_count
@@ -29,7 +31,8 @@ struct ChangingPlan {
   std::uint8_t chains[view::kMaxLevels];
   view::StepShape shapes[view::kMaxLevels];
   std::uint32_t renewed[view::kMaxLevels];
-  sets::Span allowed[view::kMaxLevels];  // the ids of a level's candidates; null: all
+  std::uint32_t candidate_columns[view::kMaxLevels];  // of the candidate table; kNoColumn: no test
+  sets::Span allowed[view::kMaxLevels];               // the ids of a level's candidates; null: all
   ChangingSource sources[kMaxSources];
 };
 
@@ -45,6 +48,7 @@ class SelectedPlan;
 
 struct ChangingPlans {
   static constexpr bool kChanging = true;
+  static constexpr bool kFiltered = false;  // match/filtered_plans.hpp
   using Held = SelectedPlan;
 
   const ChangingPlan* plans;
@@ -53,6 +57,10 @@ struct ChangingPlans {
   std::uint64_t* totals;      // 128 bits each, by slot
   std::uint32_t most_levels;  // of any plan
   std::uint32_t columns;      // of a row that is listed: the root's number, then vertices by level
+  // A bit for each vertex and column: candidate_bytes for each vertex. Null if plans are not filtered.
+  const std::uint8_t* candidates;
+  std::uint32_t candidate_bytes;
+  std::uint32_t unused;
 
   MOTIFLUX_DEVICE std::uint32_t levels() const { return most_levels; }
 };
@@ -112,9 +120,11 @@ class SelectedPlan {
     slot_ = root.slot;
   }
 
- private:
+ protected:
   const ChangingPlans& all_;
   const ChangingPlan* plan_ = nullptr;
+
+ private:
   std::uint32_t moment_ = 0;
   std::uint32_t slot_ = ~std::uint32_t{0};
 };
