@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -273,6 +274,29 @@ class PyMonitor {
     const dynamic::CandidateTable& table = graph().candidates();
     return nb::make_tuple(table.version(), table.taken(), table.columns().size(),
                           to_numpy(std::vector<std::uint64_t>(table.words().begin(), table.words().end())));
+  }
+  // The items of each column: (way, target, neighbours that a vertex must have).
+  nb::object candidate_columns() const {
+    const dynamic::CandidateTable& table = graph().candidates();
+    nb::list columns;
+    for (const dynamic::CandidateColumn& column : table.columns()) {
+      nb::list items;
+      for (const auto& [kind, least] : column.items)
+        items.append(nb::make_tuple(static_cast<int>(kind.way), kind.target, std::min(least, table.bits())));
+      columns.append(items);
+    }
+    return columns;
+  }
+  // A row for each vertex, as in candidates(), with the columns that accept its label.
+  nb::object labelled_candidates() const {
+    const dynamic::CandidateTable& table = graph().candidates();
+    std::vector<std::uint64_t> words(table.words().size());
+    for (std::uint32_t number = 0; number < table.columns().size(); ++number)
+      for (Vertex vertex = 0; vertex < graph().vertices(); ++vertex)
+        if (table.columns()[number].labels.has(graph().label(vertex)))
+          words[std::size_t{vertex} * table.width() + number / dynamic::CandidateTable::kWordBits] |=
+              std::uint64_t{1} << number % dynamic::CandidateTable::kWordBits;
+    return to_numpy(std::move(words));
   }
   // The column of each level in the candidate table; -1: none.
   std::vector<std::int64_t> plan_columns(std::uint32_t number) const {
@@ -571,6 +595,8 @@ void bind_dynamic(nb::module_& module) {
       .def("prepare", &PyMonitor::prepare)
       .def("filter_by", &PyMonitor::filter_by, "kind"_a, "bits"_a)
       .def("candidates", &PyMonitor::candidates)
+      .def("candidate_columns", &PyMonitor::candidate_columns)
+      .def("labelled_candidates", &PyMonitor::labelled_candidates)
       .def("plan_columns", &PyMonitor::plan_columns, "number"_a)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
            "origins"_a.none(), "moments"_a.none(), "expanded"_a, "terms"_a, "full"_a.none(),

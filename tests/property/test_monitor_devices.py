@@ -25,7 +25,10 @@ pytestmark = [
 ]
 
 
-FILTERS = {"filter": ("nlf", "nlf", "mask", "none"), "filter_bits": PRIVATE["filter_bits"].values}
+FILTERS = {
+    "filter": ("nlf", "nlf", "mask", "none"),
+    **{name: PRIVATE[name].values for name in ("filter_bits", "encode")},
+}
 
 
 def test_monitors_on_a_device_agree_with_recounting(device: str, container: str) -> None:

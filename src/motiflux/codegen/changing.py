@@ -20,7 +20,7 @@ FOREVER = 2**32 - 1
 SPANS_OF_TIMED = 3
 """``match::kSpansOfTimed``."""
 MERGE_ENTRY, SETTLE_ENTRY = "motiflux_merge", "motiflux_settle"
-CANDIDATES_ENTRY = "motiflux_candidates"
+CANDIDATES_ENTRY, ENCODE_ENTRY = "motiflux_candidates", "motiflux_encode"
 NO_COLUMN = 2**32 - 1
 """``match::kNoColumn``."""
 LANES = (8, 32)
@@ -141,6 +141,29 @@ class CandidateArgs(ctypes.Structure):
     ]
 
 
+ENCODE_ITEM = np.dtype([("rows", "<u8"), ("least", "<u4"), ("unused", "<u4")])
+"""``changing::EncodeItem``."""
+ENCODE_COLUMN = np.dtype([("first_item", "<u4"), ("items", "<u4")])
+"""``changing::EncodeColumn``."""
+
+
+class EncodeArgs(ctypes.Structure):
+    """``changing::EncodeArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("table", _u64),
+        ("labelled", _u64),
+        ("columns", _u64),
+        ("items", _u64),
+        ("vertices", _u64),
+        ("stride", _u32),
+        ("count", _u32),
+        ("column_count", _u32),
+        ("row_bytes", _u32),
+    ]
+
+
 class WriteArgs(ctypes.Structure):
     """``changing::WriteArgs``."""
 
@@ -201,11 +224,17 @@ def candidates_source() -> Source:
     return Source("changing-candidates", '#include "motiflux/changing/write_candidates.cuh"\n')
 
 
+@cache
+def encode_source() -> Source:
+    """Return the unit that encodes vertices for the candidate table; its entry point is `ENCODE_ENTRY`."""
+    return Source("changing-encode", '#include "motiflux/changing/encode_candidates.cuh"\n')
+
+
 def filtered_sources() -> list[Source]:
     """Return the units of changing graphs that a filter by candidates needs beside those that write rows."""
     goals = (Goal.COUNT, Goal.STORE)
     searches = [changing_source(goal, lanes, None, filtered=True) for goal in goals for lanes in LANES]
-    return [*searches, candidates_source()]
+    return [*searches, candidates_source(), encode_source()]
 
 
 def changing_sources() -> list[Source]:

@@ -16,7 +16,6 @@ from motiflux.codegen.changing import (
     LANES,
     ROOT,
     ROWS,
-    candidates_source,
     changing_source,
     write_source,
 )
@@ -24,7 +23,8 @@ from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
-from motiflux.gpu.changing.candidates import Candidates
+from motiflux.gpu.changing.candidates import CandidateTable, UploadedCandidates
+from motiflux.gpu.changing.encoded_candidates import EncodedCandidates
 from motiflux.gpu.changing.gpma_settings import packed_settings
 from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
 from motiflux.gpu.changing.packed_rows import PackedRows
@@ -73,7 +73,10 @@ class ChangingEngine:
         self._accelerator, self._budget = accelerator, gpu_memory
         self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
         device = accelerator.device
-        self._candidates = Candidates(accelerator, gpu_memory) if tuning["filter"] == "nlf" else None
+        self._candidates: CandidateTable | None = None
+        if tuning["filter"] == "nlf":
+            there = tuning["encode"] == "device"
+            self._candidates = (EncodedCandidates if there else UploadedCandidates)(accelerator, gpu_memory)
         self.device = device.name
         self._search = RunSearch(accelerator, gpu_memory)
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
@@ -140,7 +143,8 @@ class ChangingEngine:
         self._classes = -1
         session = self._accelerator.session()
         try:
-            for target, way in [name for name in table.names if name not in self._rows]:
+            names = [*table.names, *([] if self._candidates is None else self._candidates.rows(native))]
+            for target, way in [name for name in dict.fromkeys(names) if name not in self._rows]:
                 rows = self._new_rows(way, directed=native.directed)
                 rows.load(session.main, *native.target_rows(target, way, threads))
                 self._rows[target, way] = rows
@@ -161,7 +165,7 @@ class ChangingEngine:
 
     def _writers(self) -> list[Source]:
         """Return the units that write rows and candidates."""
-        return [self._writer()] if self._candidates is None else [self._writer(), candidates_source()]
+        return [self._writer(), *(() if self._candidates is None else self._candidates.sources)]
 
     def _search_source(self, goal: Goal, lanes: int) -> Source:
         return changing_source(goal, lanes, None, filtered=self._candidates is not None)
@@ -250,9 +254,13 @@ class ChangingEngine:
         settling = list(zip(runs, starts, strict=True))
 
         def settle() -> None:
+            if not settling:
+                return
             while settling:
                 changes, start = settling.pop()
                 changes.settle(job.stream, start)
+            if self._candidates is not None:
+                self._candidates.settled(job.stream, runs, starts)
 
         slots = _slots(run, table)
         totals = np.zeros((slots, 2), np.uint64)
@@ -329,14 +337,14 @@ class ChangingEngine:
             at += changes.nbytes
         write_candidates = None
         if self._candidates is not None:
-            write_candidates = self._candidates.follow(stream, native, run, parcel)
+            write_candidates = self._candidates.follow(stream, native, run, self._rows, parcel)
         arrays: Buffer = self._arrays.of(max(1, parcel.nbytes), stream)
         parcel.send(stream, arrays, self._staging)
-        if write_candidates is not None:
-            write_candidates(arrays.address)
         starts = [arrays.address + place for place in places]
         for changes, start in zip(changed, starts, strict=True):
             changes.merge(stream, start)
+        if write_candidates is not None:
+            write_candidates(arrays.address, changed, starts)
         first = arrays.address + at_roots
         return [first, first + sizes[0]], changed, starts
 
