@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -48,7 +49,8 @@ using PyComponent = std::tuple<Levels, Levels, Levels>;  // levels, sets, chains
 using PyTail = std::tuple<int, std::vector<PyComponent>>;
 using PyImage = std::tuple<std::uint8_t, std::vector<std::uint8_t>>;  // vertex, moves
 using PyOrbit = std::tuple<std::uint8_t, std::vector<PyImage>>;       // point, images
-using PyChoice = std::tuple<double, bool, std::uint64_t, bool>;       // row cost, replaces, symmetries, sums
+// row cost, replaces, symmetries, sums, injective
+using PyChoice = std::tuple<double, bool, std::uint64_t, bool, bool>;
 using PySharedStep = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // after, before, distinct
 using PyShared = std::optional<std::tuple<std::uint32_t, std::vector<PySharedStep>>>;  // group, from level 2
 using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>, PyTail,
@@ -131,7 +133,7 @@ Plan plan_of(const PyPlan& given) {
   }
   plan.images = images;
   plan.multiplier = multiplier;
-  std::tie(plan.row_cost, plan.replaces_last, plan.symmetries, plan.always_sums) = choice;
+  std::tie(plan.row_cost, plan.replaces_last, plan.symmetries, plan.always_sums, plan.injective) = choice;
   for (const auto& [point, reached] : orbits) {
     require(point < levels && !reached.empty(), "an orbit names an unknown query vertex");
     dynamic::Orbit orbit{point, {}};
@@ -262,6 +264,49 @@ class PyMonitor {
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
   void prepare() { monitor_.prepare(); }
+  void filter_by(int kind, std::uint32_t bits) {
+    require(kind >= 0 && kind <= 2, "unknown filter");
+    require(bits >= 1 && bits <= dynamic::CandidateTable::kMostBits, "1 to 8 bits expected");
+    monitor_.filter_by(static_cast<dynamic::Filter>(kind), bits);
+  }
+  // (version, taken, columns, words): a row of the candidate table for each vertex.
+  nb::object candidates() const {
+    const dynamic::CandidateTable& table = graph().candidates();
+    return nb::make_tuple(table.version(), table.taken(), table.columns().size(),
+                          to_numpy(std::vector<std::uint64_t>(table.words().begin(), table.words().end())));
+  }
+  // The items of each column: (way, target, neighbours that a vertex must have).
+  nb::object candidate_columns() const {
+    const dynamic::CandidateTable& table = graph().candidates();
+    nb::list columns;
+    for (const dynamic::CandidateColumn& column : table.columns()) {
+      nb::list items;
+      for (const auto& [kind, least] : column.items)
+        items.append(nb::make_tuple(static_cast<int>(kind.way), kind.target, std::min(least, table.bits())));
+      columns.append(items);
+    }
+    return columns;
+  }
+  // A row for each vertex, as in candidates(), with the columns that accept its label.
+  nb::object labelled_candidates() const {
+    const dynamic::CandidateTable& table = graph().candidates();
+    std::vector<std::uint64_t> words(table.words().size());
+    for (std::uint32_t number = 0; number < table.columns().size(); ++number)
+      for (Vertex vertex = 0; vertex < graph().vertices(); ++vertex)
+        if (table.columns()[number].labels.has(graph().label(vertex)))
+          words[std::size_t{vertex} * table.width() + number / dynamic::CandidateTable::kWordBits] |=
+              std::uint64_t{1} << number % dynamic::CandidateTable::kWordBits;
+    return to_numpy(std::move(words));
+  }
+  // The column of each level in the candidate table; -1: none.
+  std::vector<std::int64_t> plan_columns(std::uint32_t number) const {
+    require(number < monitor_.plans().size(), "no such plan");
+    const Plan& plan = monitor_.plans()[number];
+    std::vector<std::int64_t> columns(plan.steps.size(), -1);
+    for (std::size_t level = 0; level < plan.columns.size(); ++level)
+      if (plan.columns[level] != dynamic::kNoNumber) columns[level] = plan.columns[level];
+    return columns;
+  }
 
   // Returns None after `timeout` seconds; nothing is applied then. `origins`: the positions of the updates
   // among those that the caller was given. `moments`: of each update, for a window of time. The deletions by
@@ -548,6 +593,11 @@ void bind_dynamic(nb::module_& module) {
       .def("label_counts", &PyMonitor::label_counts)
       .def("vertex_counts", &PyMonitor::vertex_counts)
       .def("prepare", &PyMonitor::prepare)
+      .def("filter_by", &PyMonitor::filter_by, "kind"_a, "bits"_a)
+      .def("candidates", &PyMonitor::candidates)
+      .def("candidate_columns", &PyMonitor::candidate_columns)
+      .def("labelled_candidates", &PyMonitor::labelled_candidates)
+      .def("plan_columns", &PyMonitor::plan_columns, "number"_a)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
            "origins"_a.none(), "moments"_a.none(), "expanded"_a, "terms"_a, "full"_a.none(),
            "timeout"_a.none())

@@ -99,6 +99,15 @@ nb::object positive_of(const PyRun& run) {
   return nb::cast(nb::ndarray<nb::numpy, const std::uint8_t>(positive.data(), {positive.size()}, owner));
 }
 
+// (version, taken, vertices, words); None if there is no candidate table.
+nb::object candidate_changes_of(const PyRun& run) {
+  const dynamic::CandidateChanges& changes = run.run()->candidates;
+  if (!changes.is_used) return nb::none();
+  return nb::make_tuple(changes.version, changes.taken,
+                        to_numpy(std::vector<dynamic::Vertex>(changes.vertices)),
+                        to_numpy(std::vector<std::uint64_t>(changes.words)));
+}
+
 // What a run changes in the rows of a device (dynamic/changed_rows.hpp).
 class PyChangedRows {
  public:
@@ -185,6 +194,7 @@ void bind_run(nb::module_& module) {
       .def_prop_ro("positive", &positive_of)
       .def_prop_ro("one_change", [](const PyRun& run) { return run.run()->one_change; })
       .def_prop_ro("updates", [](const PyRun& run) { return run.run()->updates; })
+      .def_prop_ro("candidate_changes", &candidate_changes_of)
       .def_prop_ro("num_ends", [](const PyRun& run) { return run.run()->ends.size(); })
       .def_prop_ro("num_roots", [](const PyRun& run) { return run.run()->roots.size(); })
       .def("keep_going", &PyRun::keep_going)

@@ -49,6 +49,7 @@ void Bulk::start(int partitions, int slices, std::size_t watched) {
     partition.edges = 0;
     partition.changed.clear();
     partition.gained = {};
+    partition.gained_columns.assign(graph_.candidates().width(), 0);
   }
   effects_.assign(watched, Effect::kNone);
 }
@@ -203,6 +204,7 @@ void Bulk::write_row(Partition& partition, Way way, Vertex row) {
   for (const Rows::Change& one : partition.changes) note_class(partition, one.of);
   rows.change(row, partition.changes);
   partition.gained[way == Way::kIn ? 1 : 0] |= rows.present(row) & ~before;
+  graph_.encode(row, partition.gained_columns.data());
 }
 
 void Bulk::write_rows(Partition& partition, Way way, const Entries& entries, const GoOn* go_on) {
@@ -263,6 +265,8 @@ void Bulk::finish() {
       if (std::exchange(partition.changed[of], 0) != 0) graph_.note_class(of);
     graph_.note_gained(Way::kOut, std::exchange(partition.gained[0], 0));
     graph_.note_gained(Way::kIn, std::exchange(partition.gained[1], 0));
+    graph_.note_gained_columns(partition.gained_columns);
+    std::ranges::fill(partition.gained_columns, 0);
     graph_.count_edges(graph_.edges() + static_cast<std::uint64_t>(partition.edges));
     partition.edges = 0;
     for (const auto& [edge, more] : partition.copies) {

@@ -104,8 +104,9 @@ class Bulk {
     std::uint64_t noops = 0;
     std::vector<std::uint64_t> noops_of;  // by number, if they are counted so
     std::int64_t edges = 0;
-    std::vector<std::uint8_t> changed;      // by class: whether edges of it change
-    std::array<std::uint64_t, 2> gained{};  // out, in: classes of which rows got their first neighbour
+    std::vector<std::uint8_t> changed;          // by class: whether edges of it change
+    std::array<std::uint64_t, 2> gained{};      // out, in: classes of which rows got their first neighbour
+    std::vector<std::uint64_t> gained_columns;  // of the candidate table
   };
 
   struct Slice {

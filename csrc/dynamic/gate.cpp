@@ -147,8 +147,11 @@ Forest forest_of(std::uint32_t first, std::span<const Member> members, std::span
 void Required::add(const Needs& needs, PlanBits plan) {
   all_.out |= needs.out;
   all_.in |= needs.in;
+  is_split_ = is_split_ || (all_.columns != 0 && needs.columns != 0 && all_.word != needs.word);
+  if (needs.columns != 0) all_.word = needs.word;
+  all_.columns |= needs.columns;
   for (Part& part : parts_)
-    if (part.needs.out == needs.out && part.needs.in == needs.in) {
+    if (part.needs == needs) {
       part.plans |= plan;
       return;
     }

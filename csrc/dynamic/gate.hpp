@@ -39,7 +39,7 @@ void for_each_plan(PlanBits plans, Visit&& visit) {
   for (; plans != 0; plans &= plans - 1) visit(static_cast<std::size_t>(std::countr_zero(plans)));
 }
 
-// The classes that plans require of the vertex of a level.
+// What plans require of the vertex of a level.
 class Required {
  public:
   void add(const Needs& needs, PlanBits plan);
@@ -47,7 +47,7 @@ class Required {
   // The plans of `plans` whose requirements the vertex meets.
   template <class View>
   PlanBits met(const View& view, Vertex vertex, PlanBits plans) const {
-    if (view.serves(vertex, all_)) return plans;
+    if (!is_split_ && view.serves(vertex, all_)) return plans;
     for (const auto& [needs, those] : parts_)
       if ((plans & those) != 0 && !view.serves(vertex, needs)) plans &= ~those;
     return plans;
@@ -59,6 +59,7 @@ class Required {
     PlanBits plans;
   };
   Needs all_;
+  bool is_split_ = false;    // columns are in several words, so all_ lacks some
   std::vector<Part> parts_;  // by needs
 };
 

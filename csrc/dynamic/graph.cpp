@@ -23,6 +23,7 @@ void Graph::keep_vertices(std::uint32_t count) {
   changed_.resize(count);
   out_.keep_vertices(count);
   if (directed_) in_.keep_vertices(count);
+  candidates_.cover(count);
 }
 
 void Graph::add_vertex(Label label) {
@@ -30,6 +31,7 @@ void Graph::add_vertex(Label label) {
   changed_.push_back(now_);
   out_.add_vertices(1);
   if (directed_) in_.add_vertices(1);
+  candidates_.cover(vertices());
 }
 
 void Graph::note_change(const Edge& edge, Class to, Class from, std::uint64_t source_bits,
@@ -38,6 +40,31 @@ void Graph::note_change(const Edge& edge, Class to, Class from, std::uint64_t so
   class_changed_[to] = class_changed_[from] = now_;
   note_gained(Way::kOut, out_.present(edge.source) & ~source_bits);
   note_gained(Way::kIn, rows(Way::kIn).present(edge.target) & ~target_bits);
+  if (!candidates_.is_used()) return;
+  encode_end(edge.source, out_, to);
+  encode_end(edge.target, rows(Way::kIn), from);
+}
+
+void Graph::encode(Vertex vertex) {
+  if (!candidates_.is_used()) return;
+  gaining_.assign(candidates_.width(), 0);
+  encode(vertex, gaining_.data());
+  note_gained_columns(gaining_);
+}
+
+void Graph::note_gained_columns(std::span<const std::uint64_t> gained) {
+  for (std::size_t word = 0; word < gained.size(); ++word)
+    for (std::uint64_t left = gained[word]; left != 0; left &= left - 1)
+      gained_columns_[word * CandidateTable::kWordBits + static_cast<std::size_t>(std::countr_zero(left))] =
+          now_;
+}
+
+std::uint64_t Graph::gained_columns(std::uint32_t word, std::uint64_t columns) const {
+  std::uint64_t last = all_changed_;
+  for (; columns != 0; columns &= columns - 1)
+    last = std::max(last, gained_columns_[std::size_t{word} * CandidateTable::kWordBits +
+                                          static_cast<std::size_t>(std::countr_zero(columns))]);
+  return last;
 }
 
 void Graph::note_gained(Way way, std::uint64_t bits) {
@@ -182,6 +209,7 @@ void Graph::put(const Edge& edge) {
     rows.admit(of);
     const std::size_t at = rows.place(from, of, to);
     if (!rows.is_at(from, at, of, to)) rows.insert(from, at, of, to);
+    encode(from);
   };
   change_all();
   into(out_, edge.source, edge.target);
@@ -192,6 +220,8 @@ void Graph::take(const Edge& edge) {
   change_all();
   out_.erase(edge.source, relations_.class_of(edge.label, labels_[edge.target]), edge.target);
   rows(Way::kIn).erase(edge.target, relations_.class_of(edge.label, labels_[edge.source]), edge.source);
+  encode(edge.source);
+  encode(edge.target);
 }
 
 sets::Span Graph::neighbors(Vertex vertex, Way way, std::uint32_t target,
@@ -205,7 +235,7 @@ sets::Span Graph::neighbors(Vertex vertex, Way way, std::uint32_t target,
 
 std::size_t Graph::bytes() const {
   return labels_.capacity() * sizeof(Label) + changed_.capacity() * sizeof(std::uint64_t) + out_.bytes() +
-         in_.bytes() + more_copies_.bytes();
+         in_.bytes() + more_copies_.bytes() + candidates_.bytes();
 }
 
 }  // namespace motiflux::dynamic

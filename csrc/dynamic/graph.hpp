@@ -10,6 +10,7 @@
 
 #include "common/large_pages.hpp"
 #include "common/parallel.hpp"
+#include "dynamic/candidate_table.hpp"
 #include "dynamic/flat_map.hpp"
 #include "dynamic/relations.hpp"
 #include "dynamic/rows.hpp"
@@ -103,6 +104,22 @@ class Graph {
   }
   void note_gained(Way way, std::uint64_t bits);
 
+  // Kept in step with the rows by all functions that change them but load(); whoever changes rows itself
+  // calls the first two, as a vertex and the columns that it gained (CandidateTable::encode) are noted.
+  void encode(Vertex vertex, std::uint64_t* gained) {
+    if (candidates_.is_used()) candidates_.encode(*this, vertex, gained);
+  }
+  void note_gained_columns(std::span<const std::uint64_t> gained);
+  void encode(Vertex vertex);
+  const CandidateTable& candidates() const { return candidates_; }
+  void set_candidates(std::vector<CandidateColumn> columns, std::uint32_t bits) {
+    candidates_.set(*this, std::move(columns), bits);
+    gained_columns_.assign(candidates_.columns().size(), now_);
+  }
+  CandidateTable& candidates() { return candidates_; }
+  // The last change by which a vertex became a candidate for one of these columns of a word.
+  std::uint64_t gained_columns(std::uint32_t word, std::uint64_t columns) const;
+
   // Whether two vertices are joined by an edge that satisfies a query edge, seen from the first vertex, and
   // for which counts(edge) is true.
   template <class Counts>
@@ -162,6 +179,10 @@ class Graph {
   // Calls visit(neighbours) for each class of a target, in the rows of the way.
   template <class Visit>
   void for_each_run(Vertex vertex, Way way, const Target& target, Visit&& visit) const;
+  // Encodes a vertex after one neighbour of a class came or went.
+  void encode_end(Vertex vertex, const Rows& rows, Class of) {
+    if (!candidates_.is_saturated(rows.of_class(vertex, of).size())) encode(vertex);
+  }
   // Notes a change of the edge, for which rows had these bits before.
   void note_change(const Edge& edge, Class to, Class from, std::uint64_t source_bits,
                    std::uint64_t target_bits);
@@ -169,6 +190,9 @@ class Graph {
   std::vector<std::uint64_t> changed_;                     // by vertex
   std::vector<std::uint64_t> class_changed_;               // by class
   std::array<std::array<std::uint64_t, 64>, 2> gained_{};  // out, in; by bit
+  std::vector<std::uint64_t> gained_columns_;              // by column
+  std::vector<std::uint64_t> gaining_;                     // scratch, for one vertex
+  CandidateTable candidates_;
 };
 
 // Merges ascending runs, which begin at `starts` and end at `size`, into one ascending list.

@@ -6,6 +6,7 @@
 // lifetimes, so rows are read as they are; neighbours that are absent at the moment are the *holes* of a row.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -39,6 +40,7 @@ struct Now {
   bool may_have_holes(Vertex) const { return false; }
   void add_holes(Vertex, Way, std::uint32_t, sets::Span, std::vector<Vertex>&) const {}
   bool serves(Vertex vertex, const Needs& needs) const {
+    if (needs.columns != 0) return graph.candidates().has(vertex, needs.word, needs.columns);
     return (needs.out & ~graph.rows(Way::kOut).present(vertex)) == 0 &&
            (needs.in == 0 || (needs.in & ~graph.rows(Way::kIn).present(vertex)) == 0);
   }
@@ -47,7 +49,10 @@ struct Now {
     return graph.changed(vertex);
   }
   std::uint64_t class_changed(Class of) const { return graph.class_changed(of); }
-  std::uint64_t gained(Way way, std::uint64_t bits) const { return graph.gained(way, bits); }
+  std::uint64_t gained(const Needs& needs) const {
+    if (needs.columns != 0) return graph.gained_columns(needs.word, needs.columns);
+    return std::max(graph.gained(Way::kOut, needs.out), graph.gained(Way::kIn, needs.in));
+  }
 };
 
 // A lifetime of an edge, in the row of one of its ends.
@@ -170,7 +175,7 @@ struct WithHoles {
   std::uint64_t now() const { return graph.now(); }
   std::uint64_t changed(Vertex, Way, std::uint32_t, std::vector<Vertex>&) const { return graph.now(); }
   std::uint64_t class_changed(Class) const { return graph.now(); }
-  std::uint64_t gained(Way, std::uint64_t) const { return graph.now(); }
+  std::uint64_t gained(const Needs&) const { return graph.now(); }
 };
 
 }  // namespace motiflux::dynamic

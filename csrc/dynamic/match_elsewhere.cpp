@@ -43,6 +43,7 @@ void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pa
   const auto given = std::make_shared<Run>();
   given->ends = ends_of_run(run, threads, pass);
   if (given->ends.size() == 0) return;
+  given->candidates = candidate_changes();
   given->one_change = pass.one_change;
   given->updates = run.size();
   given->threads = threads_for(run.size(), threads);
@@ -51,6 +52,19 @@ void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pa
   run_matcher_->match(given, pass.watch, written, [&](const RunMatches& matches) {
     take_matches(given->all_roots(), matches, given->threads, pass);
   });
+}
+
+CandidateChanges Monitor::candidate_changes() {
+  CandidateTable& table = graph_.candidates();
+  CandidateChanges found{table.is_used(), table.version(), table.taken(), {}, {}};
+  if (!found.is_used) return found;
+  found.vertices = table.take_changed();
+  found.words.reserve(found.vertices.size() * table.width());
+  for (const Vertex vertex : found.vertices) {
+    const auto words = table.words().subspan(std::size_t{vertex} * table.width(), table.width());
+    found.words.insert(found.words.end(), words.begin(), words.end());
+  }
+  return found;
 }
 
 // The lifetimes of the run, by vertex: those of each partition are sorted already, and a block of vertices is

@@ -62,7 +62,7 @@ using Allowed = std::vector<std::vector<Vertex>>;
 //   bool may_have_holes(Vertex)         whether a row of the vertex may; if kHoles
 //   const Graph& graph
 //   std::uint64_t now(), changed(Vertex, Way, std::uint32_t target, std::vector<Vertex>& scratch),
-//       class_changed(Class), gained(Way, std::uint64_t bits)
+//       class_changed(Class), gained(const Needs&)
 //                                       the time, and times of changes (Graph::now)
 //   kKeepsRows                          whether a row is where it was until its vertex changes
 template <class View>

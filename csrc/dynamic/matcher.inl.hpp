@@ -239,8 +239,7 @@ sets::Span Matcher<View>::filtered_row(const Step& step, const LevelSet& of, Can
   const Memory::FilteredRow& known = memory_.row(of.row, vertex);
   if (known.view == of.row && known.vertex == vertex && known.time <= view_->now() &&
       known.time >= view_->changed(vertex, from.way, from.target, set.buffer) &&
-      known.time >= view_->gained(Way::kOut, of.needs.out) &&
-      known.time >= view_->gained(Way::kIn, of.needs.in))
+      known.time >= view_->gained(of.needs))
     return memory_.span(known);
   const sets::Span row = row_of(from, set.buffer);
   Vertex* room = row.size() < kWorthFiltering ? nullptr : memory_.room(row.size());
@@ -300,10 +299,12 @@ Total Matcher<View>::leaf_sum(int level) {
                   [&](const auto& leaves) { return known->time >= view_->class_changed(leaves.of); });
   const sets::Span row = valid && View::kKeepsRows ? known->row : row_of(from, buffers_[at]);
   if (!valid) {
+    // Not by the candidate table: the sum serves other plans, and those who are used are subtracted from it.
+    const Needs classes{plan_->needs[at].out, plan_->needs[at].in};
     Total sum = 0;
     spend(1 + row.size());
     for (Vertex neighbor : row)
-      if (view_->serves(neighbor, plan_->needs[at])) add_checked(sum, leaves_of(neighbor, remembered));
+      if (view_->serves(neighbor, classes)) add_checked(sum, leaves_of(neighbor, remembered));
     Memory::LeafSum& made = memory_.new_sum(remembered.sum, vertex);
     made = {view_->now(), remembered.sum, vertex, row, sum};
     known = &made;

@@ -33,6 +33,15 @@ void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
   add_checked(changes.back().matches, matches);
 }
 
+void Monitor::filter_by(Filter filter, std::uint32_t bits) {
+  if (filter == filter_ && bits == filter_bits_) return;
+  filter_ = filter;
+  filter_bits_ = bits;
+  naming_.require_classes(filter != Filter::kNone);
+  ++plans_version_;
+  classes_seen_ = 0;
+}
+
 std::uint32_t Monitor::add_list(std::vector<Vertex> ascending) {
   ++lists_version_;
   if (free_lists_.empty()) {
@@ -135,6 +144,12 @@ bool Monitor::concerns_plans(Class of) const {
 
 // Writes what searches need to know of plans, which depends on all plans and on the classes.
 void Monitor::prepare_plans() {
+  std::vector<CandidateColumn> columns;
+  if (filter_ == Filter::kTable)
+    columns = candidate_columns(plans_, graph_.relations(), graph_.directed());
+  else
+    for (Plan& plan : plans_) plan.columns.clear();
+  graph_.set_candidates(std::move(columns), filter_bits_);
   naming_.name(plans_);
   memory_.forget();
   for (Worker& worker : workers_) worker.memory.forget();

@@ -11,6 +11,7 @@
 #include "common/column.hpp"
 #include "common/total.hpp"
 #include "dynamic/bulk.hpp"
+#include "dynamic/candidate_columns.hpp"
 #include "dynamic/gate.hpp"
 #include "dynamic/graph.hpp"
 #include "dynamic/label_changes.hpp"
@@ -90,6 +91,9 @@ class Monitor {
   bool noops_awaited() const { return put_off_.awaited(); }
   std::size_t put_off_bytes() const { return put_off_.bytes(); }
 
+  // By what vertices are filtered; `bits`: of the candidate table, for the neighbours of a kind.
+  void filter_by(Filter filter, std::uint32_t bits);
+
   std::uint32_t add_list(std::vector<Vertex> ascending);
   void extend_list(std::uint32_t number, Vertex vertex);
   // Frees a list that no plan refers to any more; its number is reused.
@@ -101,7 +105,7 @@ class Monitor {
   void replace_plans(std::uint32_t pattern, std::vector<Plan> plans);
   // Does now what the next call would do first: a tenth of a millisecond for a pattern of seven vertices.
   void prepare() {
-    if (classes_seen_ != graph_.relations().classes().size()) see_classes();
+    if (classes_seen_ == 0 || classes_seen_ != graph_.relations().classes().size()) see_classes();
   }
   // Removes the last vertices, which have no edges, so that `count` remain.
   void keep_vertices(std::uint32_t count);
@@ -279,6 +283,7 @@ class Monitor {
   void set_workers(int threads);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_elsewhere(std::span<const Update> run, int threads, Pass& pass);
+  CandidateChanges candidate_changes();
   bool match_before_writing(std::span<const Update> net, int threads, Pass& pass);
   bool reads_rows_for_roots() const;
   Unwritten<RunEnd> ends_of_net(std::span<const Update> net, int threads, Watch& watch) const;
@@ -338,6 +343,8 @@ class Monitor {
   Allowed allowed_;
   Memory memory_;
   Naming naming_{graph_};
+  Filter filter_ = Filter::kMask;
+  std::uint32_t filter_bits_ = 2;
   std::vector<std::uint32_t> free_lists_;
   // The gate of an edge, by the label of its source and its class. Most of these are in no plan: they all
   // have row 0, or column 0, of the table, and so gate 0, which has no plans.

@@ -97,15 +97,21 @@ void Naming::name(std::span<Plan> plans) {
   name_loops(plans);
 }
 
-// The classes of required neighbours, where these are of one class.
+// The classes of required neighbours, where these are of one class, and columns of the candidate table.
 void Naming::find_needs(Plan& plan) const {
   plan.needs.assign(plan.steps.size(), {});
+  for (std::size_t level = 0; level < plan.columns.size(); ++level)
+    if (const std::uint32_t column = plan.columns[level]; column != kNoNumber) {
+      plan.needs[level].columns = std::uint64_t{1} << column % CandidateTable::kWordBits;
+      plan.needs[level].word = column / CandidateTable::kWordBits;
+    }
   for (Step& step : plan.steps)
     for (Source& source : step.sources) {
       const auto& classes = graph_.relations().target(source.target).classes;
       source.of = kNoNumber;
       if (classes.size() != 1 || (graph_.directed() && source.way == Way::kEither)) continue;
       source.of = classes[0];
+      if (!requires_classes_) continue;
       Needs& needs = plan.needs[static_cast<std::size_t>(source.level)];
       (graph_.directed() && source.way == Way::kIn ? needs.in : needs.out) |= Rows::bit(classes[0]);
     }
@@ -174,11 +180,16 @@ void Naming::name_loops(std::span<Plan> plans) {
 // of them have.
 LevelSet Naming::common_set(std::span<const Plan> plans, std::span<const std::size_t> members, int level) {
   const auto at = static_cast<std::size_t>(level);
-  Needs needs{~std::uint64_t{0}, ~std::uint64_t{0}};
+  const Needs& first_needs = plans[members[0]].needs[at];
+  Needs needs{~std::uint64_t{0}, ~std::uint64_t{0}, first_needs.columns, first_needs.word};
   bool reused = false;
   for (std::size_t number : members) {
     needs.out &= plans[number].needs[at].out;
     needs.in &= plans[number].needs[at].in;
+    if (plans[number].needs[at].word == needs.word)
+      needs.columns &= plans[number].needs[at].columns;
+    else
+      needs.columns = 0;
     reused = reused || is_reused(plans[number], level);
   }
   const Plan& first = plans[members[0]];
@@ -188,11 +199,13 @@ LevelSet Naming::common_set(std::span<const Plan> plans, std::span<const std::si
 
 // The set of a step without vertices that do not serve `needs`, if leaving them out pays.
 LevelSet Naming::filtered(const Step& step, const LevelSet& whole, const Needs& needs) {
-  if (!is_row(step) || (needs.out | needs.in) == 0) return whole;
+  if (!is_row(step) || !needs.any()) return whole;
   LevelSet found = whole;
   Name name = row_of(step.sources[0]);
   add(name, needs.out);
   add(name, needs.in);
+  add(name, needs.columns);
+  name.push_back(needs.word);
   found.needs = needs;
   found.row = number_of(row_numbers_, std::move(name));
   found.number = number_of(set_numbers_, {whole.number, found.row});

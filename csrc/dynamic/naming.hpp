@@ -24,6 +24,10 @@ class Naming {
  public:
   explicit Naming(const Graph& graph) : graph_(graph) {}
 
+  // Whether vertices are filtered by the classes that they have neighbours of; from the next call of name()
+  // on.
+  void require_classes(bool require) { requires_classes_ = require; }
+
   // Writes Plan::needs, sets and remembered of all plans.
   void name(std::span<Plan> plans);
   // The number of different sets.
@@ -55,6 +59,7 @@ class Naming {
   Name row_of(const Source& source) const;
 
   const Graph& graph_;
+  bool requires_classes_ = true;
   Numbers set_numbers_, row_numbers_, sum_numbers_, mark_numbers_, closing_numbers_, rest_numbers_;
   std::size_t sets_ = 0;
   std::vector<std::uint32_t> rests_;  // the number of levels of each rest

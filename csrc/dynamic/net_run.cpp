@@ -100,9 +100,10 @@ bool Monitor::match_before_writing(std::span<const Update> net, int threads, Pas
 
 // Whether rows tell which updates can have matches of a plan (Matcher::fits).
 bool Monitor::reads_rows_for_roots() const {
-  const bool classed = graph_.rows(Way::kOut).classed() || graph_.rows(Way::kIn).classed();
+  const bool classed =
+      graph_.rows(Way::kOut).classed() || graph_.rows(Way::kIn).classed() || graph_.candidates().is_used();
   return std::ranges::any_of(plans_, [&](const Plan& plan) {
-    const auto asks = [&](std::size_t level) { return (plan.needs[level].out | plan.needs[level].in) != 0; };
+    const auto asks = [&](std::size_t level) { return plan.needs[level].any(); };
     return plan.pair.size() != 1 || !graph_.relations().one_witness(plan.pair[0].relation) ||
            (classed && (asks(0) || asks(1)));
   });

@@ -51,9 +51,16 @@ struct Orbit {
   std::vector<Image> images;
 };
 
-// The classes of which the vertex of a level must have neighbours for later levels, as bits (Rows::bit).
+// What the vertex of a level must have for later levels: neighbours of classes, as bits (Rows::bit).
 struct Needs {
   std::uint64_t out = 0, in = 0;
+  // Columns of the candidate table, all in one word, that it must be a candidate for. They ask for no less
+  // than the classes, which are not looked at then.
+  std::uint64_t columns = 0;
+  std::uint32_t word = 0;
+
+  bool any() const { return (out | in | columns) != 0; }
+  bool operator==(const Needs&) const = default;
 };
 
 // The set of a level. Numbers name the same set, made in the same way, in all plans (dynamic/naming.hpp).
@@ -115,6 +122,7 @@ struct Plan {
   LabelSet first, second;  // labels of the vertices at levels 0 and 1
   std::vector<Step> steps;
   std::vector<Needs> needs;            // by level; they change when classes are added
+  std::vector<std::uint32_t> columns;  // by level: of the candidate table; kNoNumber: none
   std::vector<LevelSet> sets;          // by level, likewise
   std::vector<Loop> loops;             // by level, likewise: as it is matched with other plans
   std::vector<Remembered> remembered;  // by level, likewise
@@ -125,6 +133,7 @@ struct Plan {
   // The number of automorphisms that fix the pair, of whose matches the search finds one, if all vertices
   // must differ; else 0.
   std::uint64_t symmetries = 0;
+  bool injective = false;    // whether all vertices of a match differ
   bool always_sums = false;  // whether its matches are counted as sums even if few plans share these
   // Where paths join the ends of the pair, there are two plans for it, one after another: the first is
   // replaced by the second if that one's search is shorter for an update. `row_cost`: the expected cost of a

@@ -134,9 +134,7 @@ struct AtMoment {
     return last > start ? now() : last;  // some update of the run changes it
   }
   // Rows have all neighbours of the run, so no vertex gains one after its start.
-  std::uint64_t gained(Way way, std::uint64_t bits) const {
-    return std::min(graph.gained(way, bits), start + 1);
-  }
+  std::uint64_t gained(const Needs& needs) const { return std::min(Now{graph}.gained(needs), start + 1); }
 
  private:
   bool is_forward(Way way) const { return !graph.directed() || way != Way::kIn; }

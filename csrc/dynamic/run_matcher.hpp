@@ -37,11 +37,21 @@ struct Root {
 };
 static_assert(sizeof(Root) == 4 * sizeof(std::uint32_t));
 
+// The rows of the candidate table that changed since those of the run before. At its moments all of them
+// hold.
+struct CandidateChanges {
+  bool is_used = false;
+  std::uint64_t version = 0, taken = 0;  // CandidateTable: taken() before the run
+  std::vector<Vertex> vertices;          // ascending
+  std::vector<std::uint64_t> words;      // of each vertex
+};
+
 struct Run {
   Unwritten<RunEnd> ends{0};            // sorted by vertex, class, neighbour and time
   Unwritten<Root> roots{0};             // by moment, then in the order of the plans of its gate
   Unwritten<std::uint8_t> positive{0};  // by root: whether the effect is that matches appear
-  bool one_change = false;              // all updates are one change
+  CandidateChanges candidates;
+  bool one_change = false;  // all updates are one change
   std::size_t updates = 0;
   int threads = 1;  // that may work on it at once
 

@@ -29,7 +29,8 @@ void one_by_one(Graph& graph, std::vector<Done>& done) {
 }
 
 // Gives rows the neighbours of these entries that come, and takes the others away.
-void restore(Rows& rows, const Entries& entries) {
+void restore(Graph& graph, Way way, const Entries& entries) {
+  Rows& rows = graph.rows(way);
   std::vector<Rows::Change> changes;
   Places places(rows, entries);
   for (std::size_t at = 0; at < entries.size();) {
@@ -41,7 +42,9 @@ void restore(Rows& rows, const Entries& entries) {
       if (rows.is_at(row, place, one.to(), one.neighbor) != one.comes())
         changes.push_back({one.to(), one.neighbor, one.comes(), place});
     }
-    if (!changes.empty()) rows.change(row, changes);
+    if (changes.empty()) continue;
+    rows.change(row, changes);
+    graph.encode(row);
   }
 }
 
@@ -57,14 +60,14 @@ void row_by_row(Graph& graph, const std::vector<Done>& done) {
   const auto end = std::unique(entries.begin(), entries.end(),
                                [](const Entry& a, const Entry& b) { return a.has_edge_of(b); });
   entries.erase(end, entries.end());
-  restore(graph.rows(Way::kOut), entries);
+  restore(graph, Way::kOut, entries);
   for (Entry& one : entries) {
     const Label label = graph.relations().classes()[one.to()].edge;
     const Class from = graph.relations().class_of(label, graph.label(one.row));
     one = {one.neighbor, one.row, from | (one.of & Entry::kComes), 0};
   }
   sort_entries(graph, entries, scratch, true);
-  restore(graph.rows(Way::kIn), entries);
+  restore(graph, Way::kIn, entries);
   for (auto one = done.rbegin(); one != done.rend(); ++one)
     if (one->kind == Done::kCopies) graph.set_more_copies(one->edge, one->more);
 }

@@ -159,16 +159,18 @@ std::vector<dynamic::Plan> plans_of(dynamic::Graph& graph, const Ring& ring, dyn
 }
 
 Found matched(int threads, const std::vector<Ring>& rings, dynamic::Label labels, bool batch, bool listed,
-              bool sums = false) {
+              bool sums = false, dynamic::Filter filter = dynamic::Filter::kMask) {
   constexpr std::uint32_t kVertices = 90;
   dynamic::Monitor monitor(false, true);
   for (Vertex vertex = 0; vertex < kVertices; ++vertex) monitor.graph().add_vertex(vertex % (labels + 1));
+  monitor.filter_by(filter, 2);
   std::uint32_t number = 0;
   for (const Ring& ring : rings) {
     std::vector<dynamic::Plan> plans = plans_of(monitor.graph(), ring, labels);
     for (dynamic::Plan& plan : plans) {
       plan.symmetries = sums ? 1 : 0;
       plan.always_sums = sums;
+      plan.injective = true;
     }
     monitor.add_pattern(number++, std::move(plans), listed);
   }
@@ -208,6 +210,13 @@ const std::vector<Ring> kRings{{4, true}, {4, false}, {5, true}, {5, false}};
 void threads_find_what_one_finds(dynamic::Label labels, bool batch, bool listed) {
   const Found alone = matched(1, kRings, labels, batch, listed);
   for (const int threads : {2, 4}) check_equal(alone, matched(threads, kRings, labels, batch, listed));
+}
+
+void filters_lose_no_match(dynamic::Label labels, bool batch, bool listed) {
+  const Found masked = matched(1, kRings, labels, batch, listed);
+  for (const auto filter : {dynamic::Filter::kTable, dynamic::Filter::kNone})
+    for (const int threads : {1, 3})
+      check_equal(masked, matched(threads, kRings, labels, batch, listed, false, filter));
 }
 
 void sums_are_what_searches_find(dynamic::Label labels, bool batch) {
@@ -273,6 +282,8 @@ int main() {
     for (const bool batch : {false, true})
       for (const bool listed : {false, true})
         if (!listed || labels > 1) threads_find_what_one_finds(labels, batch, listed);
+  for (const bool batch : {false, true})
+    for (const bool listed : {false, true}) filters_lose_no_match(3, batch, listed);
   for (const dynamic::Label labels : {1u, 2u, 3u})
     for (const bool batch : {false, true}) sums_are_what_searches_find(labels, batch);
   for (const unsigned seed : {1u, 2u, 3u}) tables_hold_what_was_added(seed);

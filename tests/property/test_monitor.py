@@ -164,6 +164,7 @@ def worlds(draw: st.DrawFn) -> tuple[strategies.Case, dict[str, Any]]:
                 name: draw(st.sampled_from(("on", "off")))
                 for name in ("orbits", "tail", "reuse", "at_once", "put_off", "coalesce", "quotients")
             }
+            | {"filter": draw(st.sampled_from(("mask", "nlf", "nlf", "none")))}
         ),
         "threads": draw(st.sampled_from((1, 3))),
     }

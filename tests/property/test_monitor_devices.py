@@ -25,6 +25,12 @@ pytestmark = [
 ]
 
 
+FILTERS = {
+    "filter": ("nlf", "nlf", "mask", "none"),
+    **{name: PRIVATE[name].values for name in ("filter_bits", "encode")},
+}
+
+
 def test_monitors_on_a_device_agree_with_recounting(device: str, container: str) -> None:
     class Machine(MonitorMachine):
         placement = {"device": device}
@@ -60,6 +66,7 @@ def test_a_device_gives_the_matches_of_the_cpu(
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
     names = [name for name in PRIVATE if name.startswith(container)]
     drawn = {name: data.draw(st.sampled_from(PRIVATE[name].values)) for name in names}
+    drawn |= {name: data.draw(st.sampled_from(given), label=name) for name, given in FILTERS.items()}
     options["tuning"] = private_tuning({"container": container, **drawn})
     compare(stream, {**options, "matches": listed}, {"device": device, "devices": devices}, size, data)
 
@@ -106,6 +113,7 @@ def test_calls_that_go_to_the_cpu_and_to_the_device_in_turn_agree_with_the_cpu(
 ) -> None:
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
     tuning = {**options.get("tuning", {}), "auto_updates": "8", "container": container}
+    tuning["filter"] = data.draw(st.sampled_from(FILTERS["filter"]))
     graph = stream.graph(stream.first)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(auto, "GPU", Present(device))

@@ -51,6 +51,8 @@ def ways(draw: st.DrawFn) -> dict[str, Any]:
         for name in ("put_off", "orbits", "tail", "reuse", "coalesce")
     }
     switches |= {name: draw(st.sampled_from(("auto", "on", "off"))) for name in ("at_once", "quotients")}
+    switches["filter"] = draw(st.sampled_from(("mask", "nlf", "nlf", "none")))
+    switches["filter_bits"] = draw(st.sampled_from(("1", "2", "3")))
     return {"threads": draw(st.sampled_from((1, 2))), "tuning": private_tuning(switches)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from motiflux.codegen.changing import changing_sources, changing_sources_of_switches
+from motiflux.codegen.changing import changing_sources, changing_sources_of_switches, filtered_sources
 from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import (
     DEFAULT_LANES,
@@ -89,6 +89,7 @@ def all_sources() -> list[Source]:
         *draw_sources(),
         *changing_sources(),
         *changing_sources_of_switches(),
+        *filtered_sources(),
         gpma_source(),
     ]
     return [*searches, *cliques, *diamonds, *stealing, *others]

@@ -20,6 +20,9 @@ FOREVER = 2**32 - 1
 SPANS_OF_TIMED = 3
 """``match::kSpansOfTimed``."""
 MERGE_ENTRY, SETTLE_ENTRY = "motiflux_merge", "motiflux_settle"
+CANDIDATES_ENTRY, ENCODE_ENTRY = "motiflux_candidates", "motiflux_encode"
+NO_COLUMN = 2**32 - 1
+"""``match::kNoColumn``."""
 LANES = (8, 32)
 """Numbers of lanes of a group, for short rows and for others."""
 
@@ -97,6 +100,7 @@ class ChangingPlan(ctypes.Structure):
         ("chains", _u8 * MAX_PATTERN_VERTICES),
         ("shapes", StepShape * MAX_PATTERN_VERTICES),
         ("renewed", _u32 * MAX_PATTERN_VERTICES),
+        ("candidate_columns", _u32 * MAX_PATTERN_VERTICES),
         ("allowed", Span * MAX_PATTERN_VERTICES),
         ("sources", ChangingSource * MAX_PATTERN_EDGES),
     ]
@@ -116,6 +120,9 @@ class ChangingPlans(ctypes.Structure):
         ("utilisation", _u64),
         ("sharing", _u64),
         ("numbers", _u64),
+        ("candidates", _u64),
+        ("candidate_bytes", _u32),
+        ("unused", _u32),
     ]
 
 
@@ -130,6 +137,42 @@ class ChangingArgs(ctypes.Structure):
 
     __slots__ = ()
     _fields_ = [("plan", ChangingPlans), ("task", Task)]
+
+
+class CandidateArgs(ctypes.Structure):
+    """``changing::CandidateArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("table", _u64),
+        ("vertices", _u64),
+        ("rows", _u64),
+        ("count", _u32),
+        ("row_bytes", _u32),
+    ]
+
+
+ENCODE_ITEM = np.dtype([("rows", "<u8"), ("least", "<u4"), ("unused", "<u4")])
+"""``changing::EncodeItem``."""
+ENCODE_COLUMN = np.dtype([("first_item", "<u4"), ("items", "<u4")])
+"""``changing::EncodeColumn``."""
+
+
+class EncodeArgs(ctypes.Structure):
+    """``changing::EncodeArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("table", _u64),
+        ("labelled", _u64),
+        ("columns", _u64),
+        ("items", _u64),
+        ("vertices", _u64),
+        ("stride", _u32),
+        ("count", _u32),
+        ("column_count", _u32),
+        ("row_bytes", _u32),
+    ]
 
 
 class WriteArgs(ctypes.Structure):
@@ -154,6 +197,7 @@ def changing_source(
     whole_updates: bool = False,
     measures: bool = False,
     coalesced: bool = False,
+    filtered: bool = False,
 ) -> Source:
     """Return the unit that searches from updates, by any plans; its entry point is `ENTRY`.
 
@@ -171,8 +215,13 @@ def changing_source(
         Whether the kernel measures how long groups have work.
     coalesced
         Whether plans may share levels.
+    filtered
+        Whether candidates are tested by a table; for plans that share no levels.
     """
+    assert not (coalesced and filtered)
     space = "motiflux::match::"
+    header = '#include "motiflux/match/filtered_plans.hpp"\n' if filtered else ""
+    plans = "FilteredPlans" if filtered else "CoalescedPlans" if coalesced else "ChangingPlans"
     sharing = f"{space}NoStealing"
     if within is not None:
         sharing = f"{space}{WITHIN_BLOCK[within]}<{CHECK_TURNS[0]}, {CHECK_TURNS[1]}>"
@@ -182,14 +231,19 @@ def changing_source(
         sharing = f"{space}Clocked<{sharing}>"
     text = f"""\
 #include "motiflux/match/{goal}.cuh"
-
-using Plans = motiflux::match::{"CoalescedPlans" if coalesced else "ChangingPlans"};
+{header}
+using Plans = {space}{plans};
 extern "C" __global__ void __launch_bounds__({THREADS})
 {ENTRY}(const __grid_constant__ motiflux::match::SearchArgs<Plans> args) {{
   motiflux::match::{goal}<Plans, {lanes}, {sharing}>(args);
 }}
 """
-    marks = ((whole_updates, "updates"), (measures, "measured"), (coalesced, "coalesced"))
+    marks = (
+        (whole_updates, "updates"),
+        (measures, "measured"),
+        (coalesced, "coalesced"),
+        (filtered, "filtered"),
+    )
     words = [] if within is None else [within]
     words += [word for asked, word in marks if asked]
     return Source("-".join(["changing", goal, str(lanes), *words]), text)
@@ -199,6 +253,25 @@ extern "C" __global__ void __launch_bounds__({THREADS})
 def write_source() -> Source:
     """Return the unit that writes changed rows; its entry points are `MERGE_ENTRY` and `SETTLE_ENTRY`."""
     return Source("changing-rows", '#include "motiflux/changing/write_rows.cuh"\n')
+
+
+@cache
+def candidates_source() -> Source:
+    """Return the unit that writes rows of the candidate table; its entry point is `CANDIDATES_ENTRY`."""
+    return Source("changing-candidates", '#include "motiflux/changing/write_candidates.cuh"\n')
+
+
+@cache
+def encode_source() -> Source:
+    """Return the unit that encodes vertices for the candidate table; its entry point is `ENCODE_ENTRY`."""
+    return Source("changing-encode", '#include "motiflux/changing/encode_candidates.cuh"\n')
+
+
+def filtered_sources() -> list[Source]:
+    """Return the units of changing graphs that a filter by candidates needs beside those that write rows."""
+    goals = (Goal.COUNT, Goal.STORE)
+    searches = [changing_source(goal, lanes, None, filtered=True) for goal in goals for lanes in LANES]
+    return [*searches, candidates_source(), encode_source()]
 
 
 def changing_sources() -> list[Source]:

@@ -139,6 +139,19 @@ PRIVATE = by_name(
         "times",
     ),
     TuningOption(
+        "filter_bits",
+        ("1", "2", "3", "4"),
+        "2",
+        "Monitor, filter=nlf: number up to which neighbours by a label are counted",
+    ),
+    TuningOption(
+        "encode",
+        ("host", "device"),
+        "host",
+        "GPU, Monitor, filter=nlf: where vertices are encoded. host: from its rows, and what changed is "
+        "uploaded; device: by a kernel, from rows there for both directions of each query edge",
+    ),
+    TuningOption(
         "coalesce_without",
         ("leaves", "any"),
         "leaves",
@@ -188,6 +201,8 @@ REMOVED = MappingProxyType(
         "gpma_leaf": "leaves of a packed memory array always have 32 slots",
         "gpma_index": "the top 8 levels of the index are always in shared memory",
         "gpma_groups": "lanes are always divided by the entries that are left",
+        "filter_bits": "filter=nlf always counts neighbours up to two",
+        "encode": "vertices are always encoded on the host, where searches begin",
         "coalesce_without": "equivalent query edges are sought without vertices that have one neighbour",
         "put_off": "updates that concern no pattern are always written together",
         "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",

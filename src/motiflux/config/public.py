@@ -194,6 +194,14 @@ TUNING = by_name(
         "own; off: nothing",
     ),
     TuningOption(
+        "filter",
+        ("mask", "nlf", "none"),
+        "mask",
+        "Monitor: vertices that searches skip. mask: those without a neighbour of a label that later levels "
+        "need; nlf: those with fewer neighbours by label than the query vertex (up to two are counted); "
+        "none: no vertex",
+    ),
+    TuningOption(
         "coalesce",
         ("auto", "on", "off"),
         "auto",

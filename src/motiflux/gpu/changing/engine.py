@@ -18,7 +18,9 @@ from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
+from motiflux.gpu.changing.candidates import CandidateTable, UploadedCandidates
 from motiflux.gpu.changing.coalesced import CoalescedRoots, coalesced_roots
+from motiflux.gpu.changing.encoded_candidates import EncodedCandidates
 from motiflux.gpu.changing.gpma_settings import packed_settings
 from motiflux.gpu.changing.manner import CHANGING, Manner, Preset
 from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
@@ -56,7 +58,8 @@ class ChangingEngine:
     gpu_memory
         Maximum number of bytes that motiflux holds on the device.
     tuning
-        The value of every switch; ``container`` chooses what holds the rows.
+        The value of every switch; ``container`` chooses what holds the rows, ``filter`` whether candidates
+        are tested by a table.
     preset
         The engine's name, and what ``auto`` stands for.
     """
@@ -77,6 +80,10 @@ class ChangingEngine:
         self._accelerator, self._budget = accelerator, gpu_memory
         self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
         device = accelerator.device
+        self._candidates: CandidateTable | None = None
+        if tuning["filter"] == "nlf":
+            there = tuning["encode"] == "device"
+            self._candidates = (EncodedCandidates if there else UploadedCandidates)(accelerator, gpu_memory)
         self.device = device.name
         self.search = RunSearch(accelerator, gpu_memory, self.manner)
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
@@ -117,7 +124,8 @@ class ChangingEngine:
         many = (1 << 32) - 1
         searches = [self.manner.source(Goal.COUNT, lanes, MAX_PATTERN_VERTICES, many) for lanes in LANES]
         begun = [self._accelerator.begin(source) for source in searches]
-        return self._accelerator.begin(self._writer()) and any(begun)
+        written = [self._accelerator.begin(source) for source in self._writers()]
+        return all(written) and any(begun)
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring the copy on the device up to date: plans, and rows that were not needed before.
@@ -147,11 +155,13 @@ class ChangingEngine:
         # call begins here again.
         if self._native is not native or versions[:1] != self._versions[:1] or self._has_waste():
             self._forget()
+        native.prepare()  # finds the columns of the candidate table
         table = table_of(native, coalesces=self.manner.coalesces)
         self._classes = -1
         session = self._accelerator.session()
         try:
-            for target, way in [name for name in table.names if name not in self._rows]:
+            names = [*table.names, *([] if self._candidates is None else self._candidates.rows(native))]
+            for target, way in [name for name in dict.fromkeys(names) if name not in self._rows]:
                 rows = self._new_rows(way, directed=native.directed)
                 rows.load(session.main, native, target, threads)
                 self._rows[target, way] = rows
@@ -165,9 +175,10 @@ class ChangingEngine:
         self._table, self._versions, self._native = table, versions, native
         self._lists_version = native.lists_version
 
-    def _writer(self) -> Source:
-        """Return the unit that writes rows."""
-        return write_source() if self._packed is None else gpma_source()
+    def _writers(self) -> list[Source]:
+        """Return the units that write rows and candidates."""
+        rows = write_source() if self._packed is None else gpma_source()
+        return [rows, *(() if self._candidates is None else self._candidates.sources)]
 
     def _new_rows(self, way: int, *, directed: bool) -> Rows:
         if self._packed is None:
@@ -256,9 +267,13 @@ class ChangingEngine:
         settling = list(zip(runs, starts, strict=True))
 
         def settle() -> None:
+            if not settling:
+                return
             while settling:
                 changes, start = settling.pop()
                 changes.settle(job.stream, start)
+            if self._candidates is not None:
+                self._candidates.settled(job.stream, runs, starts)
 
         slots = _slots(run, table)
         totals = np.zeros((slots, 2), np.uint64)
@@ -311,14 +326,14 @@ class ChangingEngine:
             ]
 
         best = lanes_for(max((rows.typical for rows in self._rows.values()), default=1.0))
-        self._lanes, sources = best, [self._writer(), *searches(best)]
+        self._lanes, sources = best, [*self._writers(), *searches(best)]
         if self._compiled.issuperset(sources):
             return True
         ready = [lanes for lanes in LANES if all(map(self._accelerator.is_compiled, searches(lanes)))]
         if ready and best not in ready:
             for source in searches(best):
                 self._accelerator.begin(source)
-            self._lanes, sources = ready[0], [self._writer(), *searches(ready[0])]
+            self._lanes, sources = ready[0], [*self._writers(), *searches(ready[0])]
         for _ in moments():
             waits = [source for source in sources if not self._accelerator.hurry(source)]
             if not waits:
@@ -369,11 +384,16 @@ class ChangingEngine:
         for changes in changed:
             places.append(changes.pack(parcel, at))
             at += changes.nbytes
+        write_candidates = None
+        if self._candidates is not None:
+            write_candidates = self._candidates.follow(stream, native, run, self._rows, parcel)
         arrays: Buffer = self._arrays.of(max(1, parcel.nbytes), stream)
         parcel.send(stream, arrays, self._staging)
         starts = [arrays.address + place for place in places]
         for changes, start in zip(changed, starts, strict=True):
             changes.merge(stream, start)
+        if write_candidates is not None:
+            write_candidates(arrays.address, changed, starts)
         first = arrays.address + at_roots
         more = [arrays.address + at for at in at_arrays]
         return [first, first + sizes[0], *more], changed, starts
@@ -389,6 +409,7 @@ class ChangingEngine:
             _room_for(max(longest, default=1)),
             self._lanes,
             native.num_vertices,
+            *((0, 0) if self._candidates is None else (self._candidates.address, self._candidates.row_bytes)),
         )
 
     def _listed(
@@ -457,6 +478,8 @@ class ChangingEngine:
     def _forget(self) -> None:
         for rows in self._rows.values():
             rows.release()
+        if self._candidates is not None:
+            self._candidates.release()
         self._rows, self._versions, self._table = {}, (), None
 
     def close(self) -> None:

@@ -57,7 +57,9 @@ class Manner:
         Whether kernels measure how long groups have work.
     coalesces
         Whether plans that list matches share levels. Not with active stealing: a group that offers work of
-        shared levels is at the roots of one plan after the other meanwhile.
+        shared levels is at the roots of one plan after the other meanwhile. Not with `filters`.
+    filters
+        Whether candidates are tested by a table.
     """
 
     stealing: str | None
@@ -66,6 +68,7 @@ class Manner:
     whole_updates: bool
     measures: bool
     coalesces: bool
+    filters: bool = False
 
     @classmethod
     def of(cls, tuning: Mapping[str, str], preset: Preset, multiprocessors: int) -> Manner:
@@ -73,12 +76,15 @@ class Manner:
         asked, most_roots = tuning["stealing"], None
         stealing = None if asked == "none" else asked
         whole_updates, measures = tuning["roots"] == "update", tuning["measure"] == "utilisation"
-        coalesces = tuning["coalesce"] == "on" and asked != "active" and not whole_updates
+        filters = tuning["filter"] == "nlf"
+        coalesces = tuning["coalesce"] == "on" and asked != "active" and not (whole_updates or filters)
         if asked == "auto":
             stealing, most_roots = preset.stealing, _FEW_ROOTS * multiprocessors
             if coalesces and stealing == "active":
                 stealing = "passive"
-        return cls(stealing, most_roots, tuning["handover"] == "on", whole_updates, measures, coalesces)
+        return cls(
+            stealing, most_roots, tuning["handover"] == "on", whole_updates, measures, coalesces, filters
+        )
 
     def source(self, goal: Goal, lanes: int, levels: int, roots: int, *, coalesced: bool = False) -> Source:
         """Return the unit that searches from so many roots, by plans of at most so many levels.
@@ -97,6 +103,7 @@ class Manner:
             whole_updates=self.whole_updates,
             measures=self.measures,
             coalesced=coalesced,
+            filtered=self.filters,
         )
 
     def describe(self) -> str:

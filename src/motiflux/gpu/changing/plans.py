@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import ChangingPlan, ChangingSource, TailPart
+from motiflux.codegen.changing import NO_COLUMN, ChangingPlan, ChangingSource, TailPart
 from motiflux.codegen.layout import Span, StepShape
 from motiflux.gpu.changing.coalesced import SharedPlans, shared_plans
 
@@ -38,6 +38,8 @@ class PlanTable:
         Most sets that a step intersects.
     steps, tails
         The steps of each plan, and the levels counted in closed form, as the native monitor tells them.
+    columns
+        The columns of each plan in the candidate table, by level; `_NONE`: none.
     shared
         The plans that share levels.
     """
@@ -48,6 +50,7 @@ class PlanTable:
     most_spans: int
     steps: Sequence[Any]
     tails: Sequence[Any]
+    columns: Sequence[Sequence[int]]
     shared: SharedPlans | None = None
 
     @cached_property
@@ -82,8 +85,10 @@ class PlanTable:
         numbers = {name: number for number, name in enumerate(self.names)}
         forked = () if self.shared is None else self.shared.plans
         plans = (ChangingPlan * max(1, len(self.steps) + len(forked)))()
-        for packed, steps, tail in zip(plans, self.steps, self.tails, strict=False):
+        for packed, steps, tail, columns in zip(plans, self.steps, self.tails, self.columns, strict=False):
             _pack(packed, steps, numbers, lists)
+            for level, column in enumerate(columns):
+                packed.candidate_columns[level] = NO_COLUMN if column == _NONE else column
             _pack_tail(packed, tail)
         for number, plan in enumerate(forked, len(self.steps)):
             _pack(plans[number], plan.steps, numbers, lists)
@@ -113,6 +118,7 @@ def table_of(native: _native.Monitor, *, coalesces: bool = False) -> PlanTable:
         spans,
         [steps for *_, steps, _ in plans],
         [tail for *_, tail in plans],
+        [native.plan_columns(number) for number in range(native.num_plans)],
         shared,
     )
 

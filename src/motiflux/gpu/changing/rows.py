@@ -278,6 +278,16 @@ class RunOfRows(ABC):
         return self._changed.longest
 
     @property
+    def touched_at(self) -> int:
+        """Place of the touched rows behind the address that `merge` is given."""
+        return self._changed.touched_at
+
+    @property
+    def num_touched(self) -> int:
+        """Number of touched rows."""
+        return self._changed.num_rows
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the memory of the run that `merge` fills."""
         return self._changed.memory_nbytes
@@ -348,6 +358,10 @@ class RunOfSlackRows(RunOfRows):
         touched = address + self._changed.touched_at
         args = WriteArgs(self._rows.headers, touched, address + pieces, count, PIECE_ENTRIES)
         stream.launch(self._rows.kernels[entry], blocks_for(count), THREADS, 0, args)
+
+
+RowsByName = Mapping[tuple[int, int], Rows]
+"""Rows by the number of their target in the native monitor, and the direction."""
 
 
 def blocks_for(pieces: int) -> int:

@@ -51,6 +51,8 @@ class Searched:
         Number of vertices.
     sharing
         Addresses of the roots that share levels with each root, and of their numbers; None: no plan shares.
+    candidates, candidate_bytes
+        Address of the candidate table, 0 if candidates are not filtered, and bytes of a vertex in it.
     """
 
     plans: int
@@ -61,6 +63,8 @@ class Searched:
     lanes: int
     vertices: int
     sharing: tuple[int, int] | None = None
+    candidates: int = 0
+    candidate_bytes: int = 0
 
 
 def lanes_for(typical: float) -> int:
@@ -254,7 +258,11 @@ class RunSearch:
         lanes = searched.lanes
         kernel = self._accelerator.kernel(
             self._manner.source(
-                goal, lanes, searched.most_levels, count, coalesced=searched.sharing is not None
+                goal,
+                lanes,
+                searched.most_levels,
+                count,
+                coalesced=searched.sharing is not None,
             )
         )
         may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and self.measured is None
@@ -274,6 +282,7 @@ class RunSearch:
             plan.sharing, plan.numbers = searched.sharing
         if self.measured is not None:
             plan.utilisation = self._clocks.of(UTILISATION.itemsize, job.stream).address
+        plan.candidates, plan.candidate_bytes = searched.candidates, searched.candidate_bytes
         task.arcs = task.all_arcs = count
         task.stride, task.vertices, task.limit = 1, searched.vertices, layout.NO_LIMIT
         task.max_spans = SPANS_OF_TIMED * searched.most_spans

@@ -20,7 +20,7 @@ from motiflux.plan.passes.delta import DeltaPlan, Numbers, Transversal
 from motiflux.request.engine import Ran
 from motiflux.stream.matching.auto import AutoMatching, auto_matching
 from motiflux.stream.matching.engine import HOST, Placement
-from motiflux.stream.matching.native import PlanWriter, loaded
+from motiflux.stream.matching.native import PlanWriter, filter_of, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
 from motiflux.stream.matching.replanning import Replanning
 from motiflux.stream.options import Options
@@ -121,6 +121,7 @@ class Core:
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
         self._native = loaded(graph, count_copies=options.count_copies, threads=threads)
+        self._native.filter_by(*filter_of(options.switches))
         is_on = options.switches["replan"] == "on" and self._engine is None
         self._replanning = Replanning(graph, is_on=is_on)
         self._native_terms: _native.Terms | None = None

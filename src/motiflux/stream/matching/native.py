@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from motiflux.types import VertexId
 
 _WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 _NONE = -1
+_FILTERS = {"mask": 0, "nlf": 1, "none": 2}
+"""Switch values as ``dynamic::Filter``."""
 
 
 def bind_growing(
@@ -63,6 +65,11 @@ def loaded(graph: Graph, *, count_copies: bool, threads: int) -> _native.Monitor
     return native
 
 
+def filter_of(switches: Mapping[str, str]) -> tuple[int, int]:
+    """Return how a native monitor filters vertices: the filter, and the bits of neighbour counts."""
+    return _FILTERS[switches["filter"]], int(switches["filter_bits"])
+
+
 class PlanWriter:
     """Turns delta plans of one pattern into arguments of the native monitor.
 
@@ -74,12 +81,20 @@ class PlanWriter:
         The pattern.
     always_sums
         Whether plans that can be are counted as sums even if few plans share these.
+    injective
+        Whether all vertices of a match differ.
     """
 
     def __init__(
-        self, monitor: _native.Monitor, pattern: Pattern, bound: BoundPattern, *, always_sums: bool = False
+        self,
+        monitor: _native.Monitor,
+        pattern: Pattern,
+        bound: BoundPattern,
+        *,
+        injective: bool,
+        always_sums: bool = False,
     ) -> None:
-        self._always_sums = always_sums
+        self._always_sums, self._injective = always_sums, injective
         self._monitor = monitor
         self._pattern = pattern
         self.bound = bound
@@ -129,7 +144,7 @@ class PlanWriter:
             _tail(plan.tail, len(plan.order)),
             [list(image) for image in plan.images],
             plan.multiplier,
-            (plan.row_cost, plan.replaces_last, plan.symmetries, self._always_sums),
+            (plan.row_cost, plan.replaces_last, plan.symmetries, self._always_sums, self._injective),
             [(point, [(image, list(moves)) for image, moves in images]) for point, images in canonical],
             _shared(plan.shared),
         )

@@ -13,7 +13,7 @@ from motiflux.request.engine import CANNOT, Ran
 from motiflux.stream.matching.core import Core, Watched
 from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateEngine
 from motiflux.stream.matching.native import PlanWriter, bind_growing
-from motiflux.types import Symmetry
+from motiflux.types import Semantics, Symmetry
 
 
 class Watching(Core):
@@ -144,7 +144,8 @@ class Watching(Core):
         slot = next(number for number in range(len(taken) + 1) if number not in taken)
         native.drop_pattern(slot)  # an interrupted call may have left a pattern there
         always_sums = self._options.switches["quotients"] == "on"
-        writer = PlanWriter(native, added, bound, always_sums=always_sums)
+        injective = self._options.semantics is Semantics.ISOMORPHISM and not added.may_coincide
+        writer = PlanWriter(native, added, bound, injective=injective, always_sums=always_sums)
         watched = Watched(slot, listed, writer, canonical)
         if self._snapshot is not self._base:
             watched.numbers = self._replanning.numbers_now(native, bound, self._watched.values())

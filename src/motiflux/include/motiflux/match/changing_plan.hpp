@@ -29,6 +29,8 @@ struct TailPart {
   std::uint8_t first_chain, chains;  // sizes of groups of mutually ordered levels
 };
 
+inline constexpr std::uint32_t kNoColumn = ~std::uint32_t{0};
+
 struct ChangingPlan {
   std::uint32_t level_count;
   std::uint32_t tail_start;  // the first level of the tail, or level_count
@@ -39,7 +41,8 @@ struct ChangingPlan {
   std::uint8_t chains[view::kMaxLevels];
   view::StepShape shapes[view::kMaxLevels];
   std::uint32_t renewed[view::kMaxLevels];
-  sets::Span allowed[view::kMaxLevels];  // the ids of a level's candidates; null: all
+  std::uint32_t candidate_columns[view::kMaxLevels];  // of the candidate table; kNoColumn: no test
+  sets::Span allowed[view::kMaxLevels];               // the ids of a level's candidates; null: all
   ChangingSource sources[kMaxSources];
 };
 
@@ -69,6 +72,7 @@ class SelectedPlan;
 struct ChangingPlans {
   static constexpr bool kChanging = true;
   static constexpr bool kForks = false;
+  static constexpr bool kFiltered = false;  // match/filtered_plans.hpp
   using Held = SelectedPlan;
 
   const ChangingPlan* plans;
@@ -81,6 +85,10 @@ struct ChangingPlans {
   // Of kernels that share levels:
   const SharingRoots* sharing;   // by root
   const std::uint32_t* numbers;  // of roots
+  // A bit for each vertex and column: candidate_bytes for each vertex. Null if plans are not filtered.
+  const std::uint8_t* candidates;
+  std::uint32_t candidate_bytes;
+  std::uint32_t unused;
 
   MOTIFLUX_DEVICE std::uint32_t levels() const { return most_levels; }
 };
@@ -173,9 +181,11 @@ class SelectedPlan {
     return plan_->fork != 0 && level >= plan_->fork ? level + 1 : level;
   }
 
- private:
+ protected:
   const ChangingPlans& all_;
   const ChangingPlan* plan_ = nullptr;
+
+ private:
   std::uint32_t moment_ = 0;
   std::uint32_t slot_ = ~std::uint32_t{0};
 };

@@ -39,10 +39,13 @@ class Levels {
   // Whether a candidate passes all rules of a level.
   template <class Step>
   MOTIFLUX_DEVICE bool accepts(const Step& step, std::uint32_t candidate) const {
-    if constexpr (Plan::kChanging)  // plans of updates bound no degrees and are not induced
-      return rules::is_distinct(step.shape().distinct, candidate, vertices());
-    else
+    if constexpr (Plan::kChanging) {  // plans of updates bound no degrees and are not induced
+      if (!rules::is_distinct(step.shape().distinct, candidate, vertices())) return false;
+      if constexpr (Plan::kFiltered) return step.has_candidate(candidate);
+      return true;
+    } else {
       return rules::accepts(step.shape(), step.bounds(), task_.out, task_.in, candidate, vertices());
+    }
   }
 
   // The same for level 1, whose candidates come only from the row of its first source.
