@@ -390,6 +390,10 @@ class PyMonitor {
   }
 
   void begin() {
+    if (monitor_.is_writing()) {
+      const FreeGil free_gil;
+      monitor_.finish_writing();
+    }
     monitor_.begin();
     if (window_) window_->begin();
   }

@@ -161,6 +161,8 @@ void bind_runs(nb::module_& module) {
       std::rethrow_exception(thrown);
     } catch (const dynamic::WrongMatches& error) {
       PyErr_SetString(nb::module_::import_("motiflux.errors").attr("InternalError").ptr(), error.what());
+    } catch (const dynamic::RowsLost& error) {
+      PyErr_SetString(nb::module_::import_("motiflux.errors").attr("InternalError").ptr(), error.what());
     }
   });
   bind_run(module);

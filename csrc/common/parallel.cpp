@@ -5,12 +5,35 @@
 #include <thread>
 #include <vector>
 
+#include "common/thread_pool.hpp"
+
 namespace motiflux {
 
+namespace {
+
+// Threads of this call alone.
+void on_new_threads(int threads, const std::function<void(int)>& body) {
+  std::vector<std::thread> others;
+  others.reserve(static_cast<std::size_t>(threads - 1));
+  try {
+    for (int index = 1; index < threads; ++index) others.emplace_back(body, index);
+  } catch (...) {
+    // Fewer threads than requested: the work is shared dynamically, so the started threads do all of it.
+  }
+  body(0);
+  for (std::thread& other : others) other.join();
+}
+
+}  // namespace
+
 void on_threads(int threads, const std::function<void(int)>& body) {
+  if (threads <= 1) {
+    body(0);
+    return;
+  }
   std::exception_ptr first_error;
   std::mutex error_mutex;
-  auto guarded = [&](int index) {
+  const std::function<void(int)> guarded = [&](int index) {
     try {
       body(index);
     } catch (...) {
@@ -18,15 +41,7 @@ void on_threads(int threads, const std::function<void(int)>& body) {
       if (!first_error) first_error = std::current_exception();
     }
   };
-  std::vector<std::thread> others;
-  others.reserve(static_cast<std::size_t>(std::max(threads - 1, 0)));
-  try {
-    for (int index = 1; index < threads; ++index) others.emplace_back(guarded, index);
-  } catch (...) {
-    // Fewer threads than requested: the work is shared dynamically, so the started threads do all of it.
-  }
-  guarded(0);
-  for (std::thread& other : others) other.join();
+  if (!ThreadPool::shared().run(threads, guarded)) on_new_threads(threads, guarded);
   if (first_error) std::rethrow_exception(first_error);
 }
 

@@ -40,8 +40,9 @@ void parallel_stages(const Workers& workers, std::span<const std::size_t> counts
 void parallel_rows(const Workers& workers, std::span<const std::uint64_t> offsets, std::size_t arcs,
                    const std::function<void(std::size_t, std::size_t)>& body);
 
-// Calls body(index) for index 0..threads-1, each on its own thread (index 0 on this one). Rethrows the first
-// exception after all have returned.
+// Calls body(0) on this thread and body(index), for other indices below `threads`, each on its own thread.
+// Rethrows the first exception after all have returned. Threads share the work dynamically: calls that have
+// not begun when body(0) returns may be left out.
 void on_threads(int threads, const std::function<void(int)>& body);
 
 }  // namespace motiflux

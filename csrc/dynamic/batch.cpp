@@ -1,7 +1,6 @@
 // Batches: the multithreaded sequence of the net changes. Another engine may have them before they are
 // written (dynamic/net_run.cpp).
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <utility>
 
@@ -104,8 +103,8 @@ std::vector<Edge> Monitor::stand_ins(std::span<const Update> net) const {
   return needed;
 }
 
-// The edges that vanish, then those that appear; numbers of copies are set already. Updates that no plan can
-// match are put off.
+// The edges that vanish, then those that appear, each by source; numbers of copies are set already. Updates
+// that no plan can match are put off.
 Column<Update> Monitor::net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass) {
   NetChanges net(graph_, count_copies_);
   const int workers = threads_for(updates.size(), threads);
@@ -124,33 +123,7 @@ Column<Update> Monitor::net_changes(std::span<const Update> updates, int threads
     if (++looked % kLook == 0 && !pass.watch.keep_going()) throw Stopped();
     set_more_copies(edge, more);
   });
-  return written(net, updates, workers, pass.watch);
-}
-
-// The edges that vanish, then those that appear.
-Column<Update> Monitor::written(const NetChanges& net, std::span<const Update> updates, int threads,
-                                Watch& watch) {
-  const std::size_t parts = (updates.size() + kLook - 1) / kLook;
-  std::vector<std::array<std::size_t, 2>> places(parts + 1);  // of each part, among either
-  const auto for_each_part = [&](auto&& body) {
-    for_each_partition(static_cast<int>(parts), threads, watch, [&](int part, Watch& guarded) {
-      if (!guarded.keep_going()) throw Stopped();
-      const std::size_t at = static_cast<std::size_t>(part), first = at * kLook;
-      body(at, first, std::min(first + kLook, updates.size()));
-    });
-  };
-  for_each_part([&](std::size_t part, std::size_t first, std::size_t last) {
-    places[part + 1] = net.count(first, last);
-  });
-  for (std::size_t part = 0; part < parts; ++part)
-    for (const std::size_t either : {0, 1}) places[part + 1][either] += places[part][either];
-  const auto [vanish, appear] = places.back();
-  Column<Update> changes;
-  Update* const begin = changes.extend(vanish + appear);
-  for_each_part([&, vanish = vanish](std::size_t part, std::size_t first, std::size_t last) {
-    net.write(updates, first, last, begin + places[part][0], begin + vanish + places[part][1]);
-  });
-  return changes;
+  return net.changes(workers, pass.watch);
 }
 
 void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches switches, Found& found,
@@ -162,7 +135,7 @@ void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches
     bulk_.start(1);
     Column<Update> net = net_changes(updates, threads, switches.put_off, pass);
     const std::vector<Edge> standing = stand_ins(net.all());
-    if (run_matcher_ != nullptr && standing.empty() && match_before_writing(net.all(), threads, pass)) return;
+    if (run_matcher_ != nullptr && standing.empty() && match_before_writing(net, threads, pass)) return;
     // Another engine learns of these edges from the run.
     if (run_matcher_ != nullptr)
       enclose(net, standing);

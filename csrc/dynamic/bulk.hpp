@@ -72,9 +72,18 @@ class Bulk {
   // The most changes that for_each_done() visits after finish().
   std::size_t done() const;
 
-  // Sets the effect of an update that is written as one that is not watched.
-  void foresee(Moment number, bool inserts) {
+  // Sets the effect of an update that is not added but written by write(): its effect, and the classes that
+  // rows need room for.
+  void foresee(int slice, Moment number, Class to, Class from, bool inserts) {
     effects_[number] = inserts ? Effect::kAppear : Effect::kVanish;
+    Slice& added = slices_[static_cast<std::size_t>(slice)];
+    if (inserts) added.most = std::max({added.most, to, from});
+  }
+  // Makes changes that are sorted as rows are, whose classes were admitted: insertions of new entries and
+  // deletions of present ones. The number of edges stays. Threads, each with a number below partitions(), may
+  // write different rows at once; then call finish().
+  void write(int thread, Way way, const Entries& entries, const GoOn& go_on) {
+    write_rows(partitions_[static_cast<std::size_t>(thread)], way, entries, &go_on);
   }
   // Of a watched update, after forward().
   Effect effect(Moment number) const { return effects_[number]; }

@@ -68,6 +68,7 @@ void Monitor::extend_list(std::uint32_t number, Vertex vertex) {
 }
 
 void Monitor::keep_vertices(std::uint32_t count) {
+  finish_writing();
   graph_.keep_vertices(count);
   ++lists_version_;
   for (std::vector<Vertex>& list : allowed_)
@@ -317,8 +318,11 @@ void Monitor::set_more_copies(const Edge& edge, std::uint64_t more) {
 }
 
 void Monitor::undo() {
+  writing_.stop();
   bulk_.take_back();
   bulk_.start(1);
+  take_back_changes(graph_, written_.all());
+  written_ = Column<Update>();
   take_back_changes(graph_, done_);
   for (; !done_before_.empty(); done_before_.pop_back()) take_back_changes(graph_, done_before_.back());
   graph_.change_all();
@@ -422,6 +426,7 @@ bool Monitor::write_some_put_off() {
 }
 
 void Monitor::write_put_off(int threads, Watch& watch) {
+  finish_writing();
   // Those of earlier calls stay written if this call is undone.
   const std::uint64_t before = graph_.edges();
   put_off_.write_earlier(threads, watch);
@@ -430,6 +435,7 @@ void Monitor::write_put_off(int threads, Watch& watch) {
 }
 
 std::size_t Monitor::first_noop(std::span<const Update> updates) const {
+  finish_writing();
   FlatMap<Edge, std::uint64_t> copies;
   for (std::size_t number = 0; number < updates.size(); ++number) {
     const auto& [edge, inserts] = updates[number];

@@ -21,6 +21,7 @@
 #include "dynamic/plan.hpp"
 #include "dynamic/put_off.hpp"
 #include "dynamic/rows_at_moment.hpp"
+#include "dynamic/rows_writing.hpp"
 #include "dynamic/run_matcher.hpp"
 #include "dynamic/update.hpp"
 
@@ -80,8 +81,18 @@ class Monitor {
   Monitor(bool directed, bool count_copies) : graph_(directed), count_copies_(count_copies) {}
 
   // Without the updates that were put off; write_put_off() writes these.
-  Graph& graph() { return graph_; }
-  const Graph& graph() const { return graph_; }
+  Graph& graph() {
+    finish_writing();
+    return graph_;
+  }
+  const Graph& graph() const {
+    finish_writing();
+    return graph_;
+  }
+  // Whether rows of the last batch may still be written, by other threads. All that reads or changes the
+  // graph waits for them.
+  bool is_writing() const { return writing_.is_begun(); }
+  void finish_writing() const { writing_.finish(); }
   void write_put_off(int threads = 1);
   // Writes a few of these updates, in some 20 us; the call before cannot be taken back any more. Returns
   // whether there were any.
@@ -105,6 +116,7 @@ class Monitor {
   void replace_plans(std::uint32_t pattern, std::vector<Plan> plans);
   // Does now what the next call would do first: a tenth of a millisecond for a pattern of seven vertices.
   void prepare() {
+    finish_writing();
     if (classes_seen_ == 0 || classes_seen_ != graph_.relations().classes().size()) see_classes();
   }
   // Removes the last vertices, which have no edges, so that `count` remain.
@@ -145,6 +157,11 @@ class Monitor {
   // no-ops of `joined`, those put off by the call before, may count those of this call too.
   void begin(std::shared_ptr<PutOffNoops> joined = nullptr) {
     // The changes of the call before are final now.
+    finish_writing();
+    if (!written_.empty()) {
+      label_changes_.add(graph_, written_.all());
+      written_ = Column<Update>();
+    }
     for (const std::vector<Done>& done : done_before_) label_changes_.add(graph_, done);
     label_changes_.add(graph_, done_);
     done_.clear();
@@ -284,10 +301,14 @@ class Monitor {
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_elsewhere(std::span<const Update> run, int threads, Pass& pass);
   CandidateChanges candidate_changes();
-  bool match_before_writing(std::span<const Update> net, int threads, Pass& pass);
+  bool match_before_writing(Column<Update>& net, int threads, Pass& pass);
+  bool find_gates(std::span<const Update> net, int threads, Pass& pass);
   bool reads_rows_for_roots() const;
-  Unwritten<RunEnd> ends_of_net(std::span<const Update> net, int threads, Watch& watch) const;
-  void write_net(std::span<const Update> net, int threads, Pass& pass);
+  bool may_match(const Plan& plan, const Edge& edge) const;
+  void find_net_roots(std::span<const Update> net, Run& given, Pass& pass) const;
+  Unwritten<RunEnd> ends_of_net(std::span<const Update> net, int threads, bool only_watched,
+                                Watch& watch) const;
+  void write_net(std::span<const RunEnd> ends, std::uint64_t more, int threads, Watch& watch);
   Unwritten<RunEnd> ends_of_run(std::span<const Update> run, int threads, Pass& pass) const;
   void find_roots(std::span<const Update> run, Run& given, Pass& pass);
   void add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& matcher,
@@ -330,8 +351,6 @@ class Monitor {
   void all_or_none(const std::function<void()>& work);
   Column<Update> net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass);
   bool may_replace(std::span<const Update> net) const;
-  static Column<Update> written(const NetChanges& net, std::span<const Update> updates, int threads,
-                                Watch& watch);
   std::vector<Edge> stand_ins(std::span<const Update> net) const;
   std::vector<Edge> between(Vertex a, Vertex b) const;
 
@@ -366,9 +385,13 @@ class Monitor {
   Lifetimes lifetimes_{graph_};
   std::unique_ptr<RunMatcher> run_matcher_;
   // Of a run: the gate of each update, and the number of changes of the graph before it.
-  std::vector<std::uint32_t> run_gates_;
+  std::vector<std::uint32_t, UnclearedPages<std::uint32_t>> run_gates_;
   std::uint64_t run_start_ = 0;
   std::vector<Worker> workers_;
+  // The net changes of the call that another engine matched, and the threads that write them. Declared last:
+  // they end before the rest is destroyed.
+  Column<Update> written_;
+  mutable RowsWriting writing_;
 };
 
 }  // namespace motiflux::dynamic

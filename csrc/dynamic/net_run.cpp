@@ -1,12 +1,12 @@
 // The net changes of a batch, matched by another engine before they are written.
 //
 // An edge changes at most once in them, so its lifetime is known without its rows. If the same is true of the
-// searches that there are to do, the engine gets the run at once, and rows are written while a device
-// searches.
+// searches that there are to do, the engine gets the run at once. Rows are written by other threads, while a
+// device searches and, if this takes longer, after the matches were returned.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -14,94 +14,138 @@
 
 #include "dynamic/by_vertex.hpp"
 #include "dynamic/monitor.hpp"
-#include "dynamic/sort_by.hpp"
 #include "dynamic/threads.hpp"
 
 namespace motiflux::dynamic {
 namespace {
 
-// Fewer ends are sorted by comparison; more than the other number, in a block, vertex by vertex: the rows of
-// hubs are often near each other, and one thread took 30 ms for the first block of a batch of R-MAT 20.
-constexpr std::size_t kFew = 256, kMany = 4096;
+// Ends whose rows a thread writes at a time.
+constexpr std::size_t kTaken = 2048;
 
-using RunEnds = std::vector<RunEnd, UnclearedPages<RunEnd>>;
+// The rows of fewer changes are written by the calling thread, which takes less time than to start another.
+constexpr std::size_t kFew = 4096;
 
-// Sorts ends of a block of vertices by vertex, class and neighbour.
-void order(std::span<RunEnd> ends, const Graph& graph, RunEnds& sorted, RunEnds& scratch) {
-  if (ends.size() < kFew) {
-    std::ranges::sort(ends, {},
-                      [](const RunEnd& one) { return std::tuple(one.vertex, one.of, one.neighbor); });
-    return;
-  }
-  sorted.assign(ends.begin(), ends.end());
-  const auto classes = static_cast<std::uint32_t>(graph.relations().classes().size());
-  sort_by(sorted, scratch, graph.vertices() - 1, [](const RunEnd& one) { return one.neighbor; });
-  if (classes > 1)
-    sort_by(sorted, scratch, classes - 1, [](const RunEnd& one) { return one.of & ~End::kBack; });
-  if (graph.directed()) sort_by(sorted, scratch, 1, [](const RunEnd& one) { return one.of / End::kBack; });
-  const auto [least, most] = std::ranges::minmax(ends, {}, &RunEnd::vertex);
-  const Vertex first = least.vertex;
-  sort_by(sorted, scratch, most.vertex - first, [&](const RunEnd& one) { return one.vertex - first; });
-  std::ranges::copy(sorted, ends.begin());
+// Of ends that are fewer than the vertices between the first and the last one by this factor, vertices are
+// not counted.
+constexpr std::size_t kSparse = 8;
+
+// In Entry::of, of a row of incoming edges.
+constexpr std::uint32_t kBack = Entry::kWatched;
+
+RunEnd end_of(const Entry& one) {
+  const std::uint32_t of = one.to() | ((one.of & kBack) != 0 ? End::kBack : 0);
+  const bool comes = one.comes();
+  return {one.row, of, one.neighbor, comes ? one.number : 0, comes ? Lifetimes::kForever : one.number, comes};
 }
 
-// Puts the ends of a block in the order of vertices, and adds those of each vertex to `parts`.
-void divide(std::span<RunEnd> ends, RunEnds& sorted, std::vector<std::span<RunEnd>>& parts) {
-  const auto [least, most] = std::ranges::minmax(ends, {}, &RunEnd::vertex);
-  const Vertex first = least.vertex;
-  std::vector<std::size_t> starts(most.vertex - first + std::size_t{2});
-  for (const RunEnd& one : ends) ++starts[one.vertex - first + 1];
-  for (std::size_t vertex = 1; vertex < starts.size(); ++vertex) starts[vertex] += starts[vertex - 1];
-  for (std::size_t vertex = 0; vertex + 1 < starts.size(); ++vertex)
-    if (const std::size_t size = starts[vertex + 1] - starts[vertex]; size > 1)
-      parts.push_back(ends.subspan(starts[vertex], size));
-  sorted.resize(ends.size());
-  for (const RunEnd& one : ends) sorted[starts[one.vertex - first]++] = one;
-  std::ranges::copy(sorted, ends.begin());
+// Puts the ends of a vertex in the order of classes and neighbours. Those of edges that vanish are in this
+// order mostly, and so are those of edges that appear, which follow.
+void order(std::span<RunEnd> ends) {
+  const auto less = [](const RunEnd& a, const RunEnd& b) {
+    return std::tie(a.of, a.neighbor) < std::tie(b.of, b.neighbor);
+  };
+  const auto middle = std::is_sorted_until(ends.begin(), ends.end(), less);
+  if (middle == ends.end()) return;
+  if (std::is_sorted(middle, ends.end(), less))
+    std::inplace_merge(ends.begin(), middle, ends.end(), less);
+  else
+    std::sort(ends.begin(), ends.end(), less);
+}
+
+// Writes the ends of some vertices, by vertex, class and neighbour.
+void write_ends(Entries& items, RunEnd* ends, std::vector<std::size_t>& starts) {
+  if (items.empty()) return;
+  const auto [least, most] = std::ranges::minmax(items, {}, &Entry::row);
+  const Vertex first = least.row;
+  const std::size_t vertices = most.row - first + std::size_t{1};
+  if (vertices / kSparse > items.size()) {
+    std::ranges::stable_sort(items, {}, &Entry::row);
+    std::ranges::transform(items, ends, end_of);
+  } else {
+    starts.assign(vertices + 1, 0);
+    for (const Entry& one : items) ++starts[one.row - first + 1];
+    for (std::size_t vertex = 1; vertex <= vertices; ++vertex) starts[vertex] += starts[vertex - 1];
+    for (const Entry& one : items) ends[starts[one.row - first]++] = end_of(one);
+  }
+  for (std::size_t begin = 0, end; begin < items.size(); begin = end) {
+    for (end = begin + 1; end < items.size() && ends[end].vertex == ends[begin].vertex;) ++end;
+    order({ends + begin, end - begin});
+  }
+}
+
+// The number of edges that vanish, which come first.
+std::size_t vanishing(std::span<const Update> net) {
+  return static_cast<std::size_t>(
+      std::ranges::partition_point(net, [](const Update& one) { return !one.inserts; }) - net.begin());
 }
 
 }  // namespace
 
-// Matches net changes and writes them; or does nothing and returns false, if rows have to be written first.
-bool Monitor::match_before_writing(std::span<const Update> net, int threads, Pass& pass) {
+// Matches net changes, which it takes over, and writes them; or does nothing and returns false, if rows have
+// to be written first.
+bool Monitor::match_before_writing(Column<Update>& net, int threads, Pass& pass) {
   if (!pass.watch.keep_going()) throw Stopped();
-  if (net.empty()) return true;
-  const int writers = threads_for(net.size(), threads);
-  run_gates_.assign(net.size(), 0);
-  add_in_slices(
-      net, writers, false, pass, [&] { bulk_.start(1, 1, net.size()); },
-      [&](int, const Classified& one) {
-        run_gates_[one.number] = one.gate;
-        bulk_.foresee(one.number, one.update.inserts);
-      });
-  if (classes_seen_ != graph_.relations().classes().size()) see_classes();
-  if (reads_rows_for_roots()) return false;
+  const std::span<const Update> changes = net.all();
+  if (changes.empty()) return true;
+  const int writers = threads_for(changes.size(), threads);
+  const bool all_watched = find_gates(changes, writers, pass);
+  if (graph_.candidates().is_used() || reads_rows_for_roots()) return false;
   set_workers(1);
   const auto given = std::make_shared<Run>();
   given->one_change = true;
-  given->updates = net.size();
+  given->updates = changes.size();
   given->threads = writers;
-  given->ends = ends_of_net(net, writers, pass.watch);
-  bool is_written = false;
+  given->ends = ends_of_net(changes, writers, true, pass.watch);
+  if (given->ends.size() > 0) find_net_roots(changes, *given, pass);
+  const auto all = std::make_shared<Unwritten<RunEnd>>(0);  // if there are further ones
+  if (!all_watched) *all = ends_of_net(changes, writers, false, pass.watch);
+  const std::size_t vanish = vanishing(changes), more = changes.size() - 2 * vanish;
+  const bool few = changes.size() < kFew;
+  written_ = std::move(net);  // to be taken back, if the call fails
+  bool begun = false;
   const auto write = [&] {
-    if (!std::exchange(is_written, true)) write_net(net, writers, pass);
+    if (std::exchange(begun, true)) return;
+    const auto work = [this, given, all, writers, more](Watch& watch) {
+      write_net(all->size() > 0 ? std::span<const RunEnd>(all->data(), all->size()) : given->all_ends(), more,
+                writers, watch);
+    };
+    if (few)
+      work(pass.watch);
+    else
+      writing_.start(work);
   };
-  if (given->ends.size() > 0) {
-    find_roots(net, *given, pass);
+  if (given->ends.size() > 0)
     run_matcher_->match(given, pass.watch, write, [&](const RunMatches& matches) {
       take_matches(given->all_roots(), matches, given->threads, pass);
     });
-  }
   write();
   gather(0, threads, pass);
-  note_bulk();
+  writing_.check();
   return true;
+}
+
+// Finds the gate and the effect of each change; returns whether all concern a plan.
+bool Monitor::find_gates(std::span<const Update> net, int threads, Pass& pass) {
+  run_gates_.resize(net.size());
+  std::atomic<bool> all{true};
+  add_in_slices(
+      net, threads, false, pass,
+      [&] {
+        bulk_.start(threads, threads, net.size());
+        all = true;
+      },
+      [&](int slice, const Classified& one) {
+        run_gates_[one.number] = one.gate;
+        bulk_.foresee(slice, one.number, one.to, one.from, one.update.inserts);
+        if (!watched(one.gate)) all.store(false, std::memory_order_relaxed);
+      });
+  if (classes_seen_ != graph_.relations().classes().size()) see_classes();
+  return all;
 }
 
 // Whether rows tell which updates can have matches of a plan (Matcher::fits).
 bool Monitor::reads_rows_for_roots() const {
-  const bool classed =
-      graph_.rows(Way::kOut).classed() || graph_.rows(Way::kIn).classed() || graph_.candidates().is_used();
+  const bool classed = graph_.rows(Way::kOut).classed() || graph_.rows(Way::kIn).classed();
   return std::ranges::any_of(plans_, [&](const Plan& plan) {
     const auto asks = [&](std::size_t level) { return plan.needs[level].any(); };
     return plan.pair.size() != 1 || !graph_.relations().one_witness(plan.pair[0].relation) ||
@@ -109,71 +153,120 @@ bool Monitor::reads_rows_for_roots() const {
   });
 }
 
-// The lifetimes of the edges that change, in both rows of each.
-Unwritten<RunEnd> Monitor::ends_of_net(std::span<const Update> net, int threads, Watch& watch) const {
-  const Relations& relations = graph_.relations();
-  const bool one_class = relations.classes().size() == 1;
-  const auto class_of = [&](const Edge& edge, Vertex vertex) {
-    return one_class ? 0 : *relations.known_class(edge.label, graph_.label(vertex));
+// Whether a plan may have matches with the edge, if rows do not tell.
+bool Monitor::may_match(const Plan& plan, const Edge& edge) const {
+  const auto allows = [&](std::size_t level, Vertex vertex) {
+    const int list = plan.steps[level].allowed;
+    return list == kNone || std::ranges::binary_search(allowed_[static_cast<std::size_t>(list)], vertex);
   };
-  const std::uint32_t back = graph_.directed() ? End::kBack : 0;
-  ByVertex<RunEnd> ends;
-  ends.distribute(2 * net.size(), graph_.vertices(), threads, threads, watch, [&](int slice, auto&& put) {
-    const std::size_t end = begin_of_slice(net.size(), slice + 1, threads);
-    for (std::size_t number = begin_of_slice(net.size(), slice, threads); number < end; ++number) {
-      if (!watched(run_gates_[number])) continue;
-      const auto& [edge, inserts] = net[number];
-      const auto moment = static_cast<Moment>(number);
-      const Moment first = inserts ? moment : 0, last = inserts ? Lifetimes::kForever : moment;
-      put(edge.source, RunEnd{edge.source, class_of(edge, edge.target), edge.target, first, last, inserts});
-      put(edge.target,
-          RunEnd{edge.target, class_of(edge, edge.source) | back, edge.source, first, last, inserts});
-    }
-  });
-  std::vector<std::span<RunEnd>> parts;
-  std::mutex adding;
-  const auto order_all = [&](std::size_t count, auto&& part_of, bool divides) {
-    std::atomic<std::size_t> next{0};
-    with_others(threads, watch, [&](int, Watch& guarded) {
-      RunEnds sorted, scratch;
-      std::vector<std::span<RunEnd>> mine;
-      for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
-        const std::span<RunEnd> part = part_of(at);
-        if (divides && part.size() > kMany)
-          divide(part, sorted, mine);
-        else
-          order(part, graph_, sorted, scratch);
-        if (!guarded.keep_going()) throw Stopped();
-      }
-      const std::lock_guard lock(adding);
-      parts.insert(parts.end(), mine.begin(), mine.end());
-    });
-  };
-  order_all(ends.blocks(), [&](std::size_t block) { return ends.of_block(block); }, true);
-  if (!parts.empty()) {
-    const auto divided = std::exchange(parts, {});
-    order_all(divided.size(), [&](std::size_t number) { return divided[number]; }, false);
-  }
-  return ends.take();
+  return allows(0, edge.source) && allows(1, edge.target);
 }
 
-// Writes net changes into rows; lifetimes are not needed here.
-void Monitor::write_net(std::span<const Update> net, int threads, Pass& pass) {
-  add_in_slices(
-      net, threads, false, pass, [&] { bulk_.start(threads, threads, net.size()); },
-      [&](int slice, const Classified& one) {
-        bulk_.foresee(one.number, one.update.inserts);
-        bulk_.add(slice, one.number, one.update.edge, one.to, one.from, one.update.inserts, false);
-      });
+// Writes the roots of all changes: the threads count those of their slices first.
+void Monitor::find_net_roots(std::span<const Update> net, Run& given, Pass& pass) const {
+  const auto for_each_root = [&](int slice, auto&& visit) {
+    const std::size_t end = begin_of_slice(net.size(), slice + 1, given.threads);
+    for (std::size_t number = begin_of_slice(net.size(), slice, given.threads); number < end; ++number) {
+      if (!watched(run_gates_[number])) continue;
+      const Edge& edge = net[number].edge;
+      for (const std::uint32_t plan : gated_[run_gates_[number]].plans)
+        if (may_match(plans_[plan], edge)) visit(plan, edge, number);
+    }
+  };
+  std::vector<std::size_t> before(static_cast<std::size_t>(given.threads) + 1);
+  for_each_partition(given.threads, given.threads, pass.watch, [&](int slice, Watch&) {
+    std::size_t count = 0;
+    for_each_root(slice, [&](std::uint32_t, const Edge&, std::size_t) { ++count; });
+    before[static_cast<std::size_t>(slice) + 1] = count;
+  });
+  for (std::size_t slice = 1; slice < before.size(); ++slice) before[slice] += before[slice - 1];
+  given.roots = Unwritten<Root>(before.back());
+  given.positive = Unwritten<std::uint8_t>(before.back());
+  for_each_partition(given.threads, given.threads, pass.watch, [&](int slice, Watch&) {
+    std::size_t at = before[static_cast<std::size_t>(slice)];
+    for_each_root(slice, [&](std::uint32_t plan, const Edge& edge, std::size_t number) {
+      given.roots.data()[at] = {plan, edge.source, edge.target, static_cast<Moment>(number)};
+      given.positive.data()[at++] = net[number].inserts;
+    });
+  });
+}
+
+// The lifetimes of the edges that change, of all or of those that concern a plan, in both rows of each.
+Unwritten<RunEnd> Monitor::ends_of_net(std::span<const Update> net, int threads, bool only_watched,
+                                       Watch& watch) const {
+  const Relations& relations = graph_.relations();
+  const bool one_class = relations.classes().size() == 1;
+  const std::uint32_t back = graph_.directed() ? kBack : 0;
+  // visit(vertex, end) for either end; end() makes it.
+  const auto for_each_end = [&](int slice, auto&& visit) {
+    const std::size_t last = begin_of_slice(net.size(), slice + 1, threads);
+    for (std::size_t number = begin_of_slice(net.size(), slice, threads); number < last; ++number) {
+      if (only_watched && !watched(run_gates_[number])) continue;
+      const auto& [edge, inserts] = net[number];
+      const auto end = [&](Vertex vertex, Vertex other, std::uint32_t way) {
+        const Class of = one_class ? 0 : *relations.known_class(edge.label, graph_.label(other));
+        return Entry{vertex, other, of | way | (inserts ? Entry::kComes : 0), static_cast<Moment>(number)};
+      };
+      visit(edge.source, [&] { return end(edge.source, edge.target, 0); });
+      visit(edge.target, [&] { return end(edge.target, edge.source, back); });
+    }
+  };
+  ByVertex<Entry> items;
+  items.start(2 * net.size(), graph_.vertices(), threads);
+  for_each_partition(threads, threads, watch, [&](int slice, Watch&) {
+    for_each_end(slice, [&](Vertex vertex, auto&&) { items.count(slice, vertex); });
+  });
+  items.place();
+  for_each_partition(threads, threads, watch, [&](int slice, Watch&) {
+    for_each_end(slice, [&](Vertex vertex, auto&& end) { items.put(slice, vertex, end()); });
+  });
+  Unwritten<RunEnd> ends(items.size());
+  const auto pieces = items.pieces();
+  std::atomic<std::size_t> next{0};
+  with_others(threads, watch, [&](int, Watch& guarded) {
+    std::vector<std::size_t> starts;
+    Entries own;
+    for (std::size_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) < pieces.size();) {
+      const std::size_t first = items.take(pieces[number], own);
+      write_ends(own, ends.data() + first, starts);
+      if (!guarded.keep_going()) throw Stopped();
+    }
+  });
+  return ends;
+}
+
+// Writes net changes into rows, each of which is written once; the graph then has `more` more edges, modulo
+// 2^64.
+void Monitor::write_net(std::span<const RunEnd> ends, std::uint64_t more, int threads, Watch& watch) {
   bulk_.admit();
   graph_.advance(1);
-  for_each_partition(threads, threads, pass.watch, [&](int partition, Watch& watch) {
-    bulk_.forward(partition, [&] { return watch.keep_going(); });
-  });
-  for_each_partition(threads, threads, pass.watch, [&](int partition, Watch& watch) {
-    bulk_.backward(partition, [&] { return watch.keep_going(); });
+  const auto first_of = [&](std::size_t part) {
+    std::size_t first = std::min(part * kTaken, ends.size());
+    while (first > 0 && first < ends.size() && ends[first].vertex == ends[first - 1].vertex) ++first;
+    return first;
+  };
+  const bool in_order = graph_.relations().classes().size() <= Rows::kRuns;
+  std::atomic<std::size_t> next{0};
+  with_others(threads, watch, [&](int thread, Watch& guarded) {
+    std::array<Entries, 2> entries;  // of outgoing edges, or all; of incoming ones
+    Entries scratch;
+    for (std::size_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) * kTaken < ends.size();) {
+      for (Entries& some : entries) some.clear();
+      const std::size_t last = first_of(part + 1);
+      for (std::size_t at = first_of(part); at < last; ++at) {
+        const auto& [vertex, of, neighbor, begins, goes, fresh] = ends[at];
+        const std::uint32_t comes = fresh != 0 ? Entry::kComes : 0;
+        entries[of / End::kBack].push_back({vertex, neighbor, (of & ~End::kBack) | comes, 0});
+      }
+      for (const Way way : {Way::kOut, Way::kIn}) {
+        Entries& some = entries[way == Way::kIn ? 1 : 0];
+        if (!in_order) sort_entries(graph_, some, scratch, false);
+        bulk_.write(thread, way, some, [&] { return guarded.keep_going(); });
+      }
+    }
   });
   bulk_.finish();
+  graph_.count_edges(graph_.edges() + more);
 }
 
 }  // namespace motiflux::dynamic

@@ -32,6 +32,9 @@ constexpr std::size_t kMostBatchRun = std::size_t{1} << 17;
 // The most updates of a call whose memory of lifetimes is kept.
 constexpr std::size_t kFewUpdates = 1024;
 
+// The first updates, whose classes and gates are made at once: mostly there are no others.
+constexpr std::size_t kFewMade = 16;
+
 // Updates whose labels are prefetched; and updates between checks for a stop.
 constexpr std::size_t kAhead = 8;
 constexpr std::size_t kLook = 4096;
@@ -167,6 +170,13 @@ void Monitor::add_in_slices(std::span<const Update> updates, int slices, bool pu
       add(slice, one);
   };
   if (classes_seen_ != graph_.relations().classes().size()) see_classes();
+  const auto make = [&](std::span<const Update> some) {  // threads cannot make classes and gates
+    for (const Update& one : some) {
+      graph_.relations().class_of(one.edge.label, graph_.label(one.edge.source));
+      gate_of(one.edge);
+    }
+  };
+  make(updates.first(std::min(updates.size(), kFewMade)));
   for (std::atomic<bool> all{false}; !all;) {
     all = true;
     start();
@@ -174,11 +184,7 @@ void Monitor::add_in_slices(std::span<const Update> updates, int slices, bool pu
     for_each_partition(slices, slices, pass.watch, [&](int slice, Watch& watch) {
       if (!add_slice(updates, slice, slices, add_or_put_off, watch)) all = false;
     });
-    if (all) break;
-    for (const Update& one : updates) {  // threads cannot make classes and gates
-      graph_.relations().class_of(one.edge.label, graph_.label(one.edge.source));
-      gate_of(one.edge);
-    }
+    if (!all) make(updates);
   }
   for (const std::vector<Moment>& numbers : later)
     for (const Moment number : numbers) defer(updates[number].edge, updates[number].inserts, pass);

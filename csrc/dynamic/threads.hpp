@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "common/parallel.hpp"
 #include "dynamic/matcher.hpp"
@@ -14,6 +15,9 @@ namespace motiflux::dynamic {
 
 // The time between two checks of the thread that handles signals while it waits for the others.
 inline constexpr std::chrono::milliseconds kWaitLook{20};
+
+// How often it looks for the end of the others before it sleeps: they often end within microseconds.
+inline constexpr int kBriefLooks = 100;
 
 class ThreadWatch : public Watch {
  public:
@@ -35,13 +39,14 @@ void with_others(int threads, Watch& watch, Body&& body) {
   std::atomic<bool> stop{false};
   std::mutex counting;
   std::condition_variable left;
-  int others = 0;  // other threads at work
-  const auto count = [&](int change) {
+  std::atomic<int> others{0};  // other threads at work
+  const auto leave = [&] {
+    if (others.fetch_sub(1) > 1) return;
     const std::lock_guard lock(counting);
-    others += change;
-    if (others == 0) left.notify_one();
+    left.notify_one();
   };
   const auto wait = [&] {
+    for (int look = 0; look < kBriefLooks && others != 0; ++look) std::this_thread::yield();
     std::unique_lock lock(counting);
     while (!left.wait_for(lock, kWaitLook, [&] { return others == 0; })) {
       lock.unlock();
@@ -51,21 +56,21 @@ void with_others(int threads, Watch& watch, Body&& body) {
   };
   on_threads(threads, [&](int index) {
     ThreadWatch guarded(index == 0 ? &watch : nullptr, stop);
-    if (index > 0) count(1);
+    if (index > 0) ++others;
     try {
       body(index, guarded);
       if (index == 0) wait();
     } catch (...) {
       stop.store(true);
-      if (index > 0) count(-1);
+      if (index > 0) leave();
       throw;
     }
-    if (index > 0) count(-1);
+    if (index > 0) leave();
   });
 }
 
-// The threads, of `threads`, that work on this number of updates. To start one takes some 35 us, and each
-// stage of a batch starts them anew.
+// The threads, of `threads`, that work on this number of updates: a stage of a batch has some 20 us of work
+// for each.
 inline int threads_for(std::size_t updates, int threads) {
   constexpr std::size_t kOfThread = 1024;
   const std::size_t most = updates / kOfThread + 1;

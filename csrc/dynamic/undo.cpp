@@ -86,4 +86,21 @@ void take_back_changes(Graph& graph, std::vector<Done>& done) {
   one_by_one(graph, done);
 }
 
+void take_back_changes(Graph& graph, std::span<const Update> done) {
+  if (done.empty()) return;
+  try {
+    std::vector<Done> changes;
+    changes.reserve(done.size());
+    for (const auto& [edge, inserts] : done)
+      changes.push_back({inserts ? Done::kInserted : Done::kErased, edge});
+    take_back_changes(graph, changes);
+  } catch (const std::bad_alloc&) {
+    for (const auto& [edge, inserts] : done)
+      if (inserts)
+        graph.take(edge);
+      else
+        graph.put(edge);
+  }
+}
+
 }  // namespace motiflux::dynamic

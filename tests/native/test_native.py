@@ -51,14 +51,16 @@ FLAGS = (
     "-fno-sanitize-recover=all",
     "-D_GLIBCXX_ASSERTIONS",
 )
-SEARCH = ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/common/parallel.cpp", "csrc/common/team.cpp")
-DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", "csrc/common/parallel.cpp")
+THREADS = ("csrc/common/parallel.cpp", "csrc/common/thread_pool.cpp")
+SEARCH = ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/common/team.cpp", *THREADS)
+DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", *THREADS)
 UPDATES = ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp")
 PARTS = {
     "test_dynamic": DYNAMIC,
     "test_dynamic_candidates": DYNAMIC,
     "test_dynamic_runs": DYNAMIC,
-    "test_parallel": ("csrc/common/parallel.cpp",),
+    "test_dynamic_writing": DYNAMIC,
+    "test_parallel": THREADS,
     "test_sets": ("csrc/sets/*.cpp",),
     "test_sharing": SEARCH,
     "test_sharing_nested_tails": SEARCH,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "check.hpp"
@@ -72,6 +73,28 @@ void a_stop_ends_all_stages(int threads, std::size_t stopping) {
   CHECK(last.load() <= stopping);
 }
 
+// One loop after another, some of them inside another one, on the threads that wait for them.
+void loops_are_done_whole_one_after_another(int threads) {
+  for (std::size_t turn = 0; turn < 500; ++turn) {
+    std::vector<std::uint32_t> seen(turn, 0);
+    parallel_for({threads, nullptr}, turn, 3, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t at = begin; at < end; ++at) ++seen[at];
+      if (begin == 30)
+        parallel_for({threads, nullptr}, 10, 2, [&](std::size_t first, std::size_t last) {
+          if (first >= last) CHECK(false);
+        });
+    });
+    for (const std::uint32_t one : seen) CHECK(one == 1);
+  }
+}
+
+void loops_of_several_threads_do_not_meet() {
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller)
+    callers.emplace_back([] { loops_are_done_whole_one_after_another(4); });
+  for (std::thread& caller : callers) caller.join();
+}
+
 }  // namespace
 }  // namespace motiflux
 
@@ -81,6 +104,7 @@ int main() {
     later_stages_see_what_earlier_ones_wrote(threads, {}, 4);
     later_stages_see_what_earlier_ones_wrote(threads, {5, 3, 7, 2}, 1);
     later_stages_see_what_earlier_ones_wrote(threads, {100, 9, 17}, 8);
+    loops_are_done_whole_one_after_another(threads);
     for (std::size_t stage : {0, 1, 3}) {
       a_failure_ends_all_stages(threads, stage);
       a_stop_ends_all_stages(threads, stage);
@@ -88,4 +112,5 @@ int main() {
   }
   parallel_stages({4, nullptr}, Counts{0, 0, 0}, 4,
                   [](std::size_t, std::size_t, std::size_t) { CHECK(false); });
+  loops_of_several_threads_do_not_meet();
 }
