@@ -13,6 +13,7 @@ import motiflux as mf
 from motiflux.device import open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing import engine as engines
+from motiflux.gpu.changing import manner
 from motiflux.gpu.changing import search as searches
 from motiflux.gpu.changing.gpma import PackedMemoryArray
 from motiflux.gpu.changing.packed_rows import PackedRows, RunOfPackedRows
@@ -223,13 +224,13 @@ def test_waiting_for_a_kernel_ends_when_the_time_is_up(device: str, monkeypatch:
 
 def test_groups_get_more_lanes_when_rows_have_grown(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[int] = []
-    source = searches.changing_source
+    source = manner.changing_source
 
-    def noted(goal: Any, lanes: int, within: str | None) -> Any:
+    def noted(goal: Any, lanes: int, *more: Any, **options: Any) -> Any:
         used.append(lanes)
-        return source(goal, lanes, within)
+        return source(goal, lanes, *more, **options)
 
-    monkeypatch.setattr(searches, "changing_source", noted)
+    monkeypatch.setattr(manner, "changing_source", noted)
     graph = mf.Graph.from_edges([(0, 1)], num_vertices=2)
     here, there = mf.Monitor(graph, PATTERNS), mf.Monitor(graph, PATTERNS, device=device)
     for first in range(2, 142, 20):
