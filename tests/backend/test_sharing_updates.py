@@ -13,6 +13,7 @@ import motiflux as mf
 from motiflux.codegen.changing import changing_source
 from motiflux.codegen.kernels import WITHIN_BLOCK
 from motiflux.config import PRIVATE, private_tuning
+from motiflux.device import devices_like
 from tests.property.test_monitor_engines import told
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the CPU has no groups of lanes")
@@ -135,6 +136,15 @@ def test_utilisation_is_the_share_of_busy_cycles(device: str) -> None:
     assert 0 < measured["busy_cycles"] <= measured["cycles"]
     assert measured["utilisation"] == measured["busy_cycles"] / measured["cycles"]
     assert measured["groups"] >= 1
+
+
+def test_several_devices_are_measured_together(device: str) -> None:
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"one {device} is no several")
+    found, delta = changes(device, MEASURED, devices=2)
+    assert found == changes("cpu")[0]
+    assert 0 < delta.measured["busy_cycles"] <= delta.measured["cycles"]
+    assert delta.measured["groups"] > changes(device, MEASURED)[1].measured["groups"]
 
 
 def test_nothing_is_measured_unless_asked(device: str) -> None:
