@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.config import private_tuning
+from motiflux.config import TUNING, private_tuning
+from motiflux.device import devices_like
 from motiflux.gpu.changing import search
 from tests.property.test_monitor_engines import compare, streams, told
 from tests.update_streams import Stream
@@ -87,11 +88,23 @@ def test_several_patterns_of_which_some_are_counted_share_levels(device: str) ->
     mode=st.sampled_from(("sequence", "batch")),
     size=st.sampled_from((1, 7, 150)),
     stealing=st.sampled_from(("none", "passive")),
+    container=st.sampled_from(TUNING["container"].values),
+    devices=st.sampled_from((None, 2)),
     data=st.data(),
 )
 def test_a_device_lists_the_matches_of_the_cpu(
-    device: str, stream: Stream, mode: str, size: int, stealing: str, data: Any
+    device: str,
+    stream: Stream,
+    mode: str,
+    size: int,
+    stealing: str,
+    container: str,
+    devices: int | None,
+    data: Any,
 ) -> None:
+    if devices is not None and len(devices_like(device)) < devices:
+        devices = None
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
-    options["tuning"] = private_tuning({**SHARED, "stealing": stealing})
-    compare(stream, {**options, "matches": True}, {"device": device}, size, data)
+    options["tuning"] = private_tuning({**SHARED, "stealing": stealing, "container": container})
+    placement = {"device": device, "devices": devices}
+    compare(stream, {**options, "matches": True}, placement, size, data)

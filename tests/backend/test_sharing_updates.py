@@ -12,7 +12,8 @@ import pytest
 import motiflux as mf
 from motiflux.codegen.changing import changing_source
 from motiflux.codegen.kernels import WITHIN_BLOCK
-from motiflux.config import TUNING, private_tuning
+from motiflux.config import PRIVATE, private_tuning
+from motiflux.device import devices_like
 from tests.property.test_monitor_engines import told
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the CPU has no groups of lanes")
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.devices("emulated", "cuda", reason="the CPU has no grou
 HUB = 0
 MIDDLE, LEAVES, MORE_LEAVES = range(1, 7), range(7, 31), range(31, 51)
 PATTERNS = ["(a:0)--(b:1)--(c:2)--(d:1)--(e:2)", "(a:0)--(b:1)--(c:2), (b)--(d:2), (b)--(e:2)"]
+MEASURED = private_tuning({"measure": "utilisation"})
 LONG = "(a:0)--(b:1)--(c:2)--(d:1)--(e:2)--(f:1)--(g:2)"
 """Long enough for checks of the queue, which groups make every 64 turns."""
 STEALING = [None, *WITHIN_BLOCK]
@@ -76,7 +78,7 @@ def test_changes_are_those_of_the_cpu(
         assert found == changes("cpu", **options)[0]
 
 
-@pytest.mark.parametrize("roots", TUNING["roots"].values)
+@pytest.mark.parametrize("roots", PRIVATE["roots"].values)
 @pytest.mark.parametrize("stealing", STEALING)
 def test_a_group_may_take_whole_updates(device: str, roots: str, stealing: str | None) -> None:
     for mode in ("batch", "sequence"):
@@ -136,14 +138,23 @@ def test_utilisation_is_the_share_of_busy_cycles(device: str) -> None:
     assert measured["groups"] >= 1
 
 
+def test_several_devices_are_measured_together(device: str) -> None:
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"one {device} is no several")
+    found, delta = changes(device, MEASURED, devices=2)
+    assert found == changes("cpu")[0]
+    assert 0 < delta.measured["busy_cycles"] <= delta.measured["cycles"]
+    assert delta.measured["groups"] > changes(device, MEASURED)[1].measured["groups"]
+
+
 def test_nothing_is_measured_unless_asked(device: str) -> None:
     assert changes(device)[1].measured == {}
-    assert changes("cpu", {"measure": "utilisation"})[1].measured == {}
+    assert changes("cpu", private_tuning({"measure": "utilisation"}))[1].measured == {}
 
 
 def test_a_call_is_measured_anew(device: str) -> None:
     graph, updates = skewed()
-    with mf.Monitor(graph, PATTERNS, device=device, tuning={"measure": "utilisation"}) as monitor:
+    with mf.Monitor(graph, PATTERNS, device=device, tuning=MEASURED) as monitor:
         assert monitor.apply(updates).measured["busy_cycles"] > 0
         assert monitor.apply([]).measured["busy_cycles"] == 0
 

@@ -36,6 +36,8 @@ NOT_DRAWN = {
     "put_off": "is about monitors",
     "auto_updates": "is about monitors",
     "container": "is about monitors",
+    "roots": "is about monitors",
+    "measure": "is about monitors",
     "gpma_leaf": "is about monitors",
     "gpma_index": "is about monitors",
     "gpma_groups": "is about monitors",

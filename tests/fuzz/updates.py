@@ -21,6 +21,8 @@ from tests.update_streams import Edge, Stream
 
 UPDATES = 1_000_000
 OF_A_STREAM = 20_000
+SHARING = ("stealing", "roots", "coalesce", "coalesce_without")
+"""Switches of how searches share work and levels."""
 LARGEST_CALL = 2_000
 RECOUNTED = 250
 """Updates after which all patterns are counted again, at the end of a call."""
@@ -199,7 +201,7 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                 "at_once": str(random.choice(["auto", "on", "off"])),
                 **{
                     name: str(random.choice({**TUNING, **PRIVATE}[name].values))
-                    for name in ("container", "gpma_leaf", "gpma_index", "gpma_groups")
+                    for name in ("container", "gpma_leaf", "gpma_index", "gpma_groups", *SHARING)
                 },
                 "quotients": str(random.choice(["auto", "on", "off"])),
             }

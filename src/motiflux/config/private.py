@@ -132,6 +132,20 @@ PRIVATE = by_name(
         "left; fixed: as many as it has entries; warp: 32",
     ),
     TuningOption(
+        "roots",
+        ("place", "update"),
+        "place",
+        "GPU, Monitor: what lanes that search together take at a time. place: an update at one query edge; "
+        "update: an update at all its query edges, one after the other (GAMMA)",
+    ),
+    TuningOption(
+        "measure",
+        ("off", "utilisation"),
+        "off",
+        "GPU, Monitor. utilisation: measure the share of time in which lanes have work, by kernels of their "
+        "own; off: nothing",
+    ),
+    TuningOption(
         "auto_updates",
         ("expected", "1", "8", "64", "1024"),
         "expected",
@@ -203,6 +217,8 @@ REMOVED = MappingProxyType(
         "gpma_groups": "lanes are always divided by the entries that are left",
         "filter_bits": "filter=nlf always counts neighbours up to two",
         "encode": "vertices are always encoded on the host, where searches begin",
+        "roots": "lanes that search together always take an update at one query edge at a time",
+        "measure": "motiflux bench batch measures how long groups of lanes have work",
         "coalesce_without": "equivalent query edges are sought without vertices that have one neighbour",
         "put_off": "updates that concern no pattern are always written together",
         "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",

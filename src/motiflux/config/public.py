@@ -180,20 +180,6 @@ TUNING = by_name(
         "array of all rows",
     ),
     TuningOption(
-        "roots",
-        ("place", "update"),
-        "place",
-        "GPU, Monitor: what lanes that search together take at a time. place: an update at one query edge; "
-        "update: an update at all its query edges, one after the other (GAMMA)",
-    ),
-    TuningOption(
-        "measure",
-        ("off", "utilisation"),
-        "off",
-        "GPU, Monitor. utilisation: measure the share of time in which lanes have work, by kernels of their "
-        "own; off: nothing",
-    ),
-    TuningOption(
         "filter",
         ("mask", "nlf", "none"),
         "mask",

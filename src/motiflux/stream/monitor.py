@@ -214,8 +214,7 @@ class Monitor(Changing, Kept):
         str
             A line for each search: the query vertices of the edge, and the others in matching order. Searches
             that match levels together (``coalesce`` in `motiflux.config.TUNING`) are in one paragraph. On a
-            GPU, the last lines describe how groups of lanes divide the work, and with ``measure=utilisation``
-            how long they had work in the last call.
+            GPU, the last lines describe how groups of lanes divide the work.
 
         Raises
         ------

@@ -207,7 +207,7 @@ class Delta:
     engine, device, reason
         What matched the updates, where, and why there, in words.
     measured
-        With ``measure=utilisation`` in `motiflux.config.TUNING` on a GPU, figures of its searches:
+        On a GPU, figures of its searches if they are measured, as ``motiflux bench batch`` does:
         ``utilisation`` is the share of the time in which groups of lanes had work, ``busy_cycles`` and
         ``cycles`` are those of ``groups`` groups, ``stolen`` and ``given`` the pieces of work that groups got
         from others within and beyond their block. Empty otherwise.
