@@ -60,6 +60,7 @@ def test_a_device_gives_the_matches_of_the_cpu(
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
     names = [name for name in PRIVATE if name.startswith(container)]
     drawn = {name: data.draw(st.sampled_from(PRIVATE[name].values)) for name in names}
+    drawn["bitmaps"] = data.draw(st.sampled_from(("on", "off")))
     options["tuning"] = private_tuning({"container": container, **drawn})
     compare(stream, {**options, "matches": listed}, {"device": device, "devices": devices}, size, data)
 

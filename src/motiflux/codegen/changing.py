@@ -20,6 +20,14 @@ FOREVER = 2**32 - 1
 SPANS_OF_TIMED = 3
 """``match::kSpansOfTimed``."""
 MERGE_ENTRY, SETTLE_ENTRY = "motiflux_merge", "motiflux_settle"
+BITMAP_ENTRIES = "motiflux_bitmaps_count", "motiflux_bitmaps_choose", "motiflux_bitmaps_write"
+"""Kernels that write bitmaps of rows, in their order."""
+BITMAP_THREADS = 256
+"""Threads of a block of these."""
+SIZE_CLASSES = 256
+"""``changing::kSizeClasses``."""
+BLOCK_BYTES, IDS_OF_BLOCK = 32, 112
+"""Bytes of a block of ``view::RowBitmaps``, and ids that it has bits for."""
 LANES = (8, 32)
 """Numbers of lanes of a group, for short rows and for others."""
 
@@ -109,6 +117,7 @@ class ChangingPlans(ctypes.Structure):
         ("rows", _u64),
         ("roots", _u64),
         ("totals", _u64),
+        ("bitmaps", _u64),
         ("most_levels", _u32),
         ("columns", _u32),
     ]
@@ -131,6 +140,30 @@ class WriteArgs(ctypes.Structure):
         ("pieces", _u64),
         ("piece_count", _u32),
         ("piece_size", _u32),
+    ]
+
+
+class RowBitmaps(ctypes.Structure):
+    """``view::RowBitmaps``."""
+
+    __slots__ = ()
+    _fields_ = [("numbers", _u64), ("words", _u64), ("least", _u32), ("blocks", _u32)]
+
+
+class RowBitmapsArgs(ctypes.Structure):
+    """``changing::RowBitmapsArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("rows", _u64),
+        ("bitmaps", RowBitmaps),
+        ("told", _u64),
+        ("numbers", _u64),
+        ("classes", _u64),
+        ("chosen", _u64),
+        ("vertices", _u64),
+        ("row_count", _u32),
+        ("capacity", _u32),
     ]
 
 
@@ -169,7 +202,13 @@ def write_source() -> Source:
     return Source("changing-rows", '#include "motiflux/changing/write_rows.cuh"\n')
 
 
+@cache
+def bitmaps_source() -> Source:
+    """Return the unit that writes bitmaps of rows; its entry points are `BITMAP_ENTRIES`."""
+    return Source("changing-bitmaps", '#include "motiflux/changing/row_bitmaps.cuh"\n')
+
+
 def changing_sources() -> list[Source]:
     """Return all units of changing graphs that calls with the default tuning can use."""
     searches = [changing_source(goal, lanes, None) for goal in (Goal.COUNT, Goal.STORE) for lanes in LANES]
-    return [*searches, write_source()]
+    return [*searches, write_source(), bitmaps_source()]

@@ -13,6 +13,7 @@ from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingArgs, changing_sou
 from motiflux.codegen.kernels import THREADS, Goal
 from motiflux.device import Buffer, HostBuffer, Kernel, Mark, Stream
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.changing.bitmaps import LongRowBitmaps, SearchedRows
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.launch.prepare import grid_of
 from motiflux.gpu.runtime.accelerator import Accelerator
@@ -48,6 +49,8 @@ class Searched:
         Room for the longest row, in entries, and the row that an entry is in on average.
     vertices
         Number of vertices.
+    row_sets
+        The rows of the table, in its order.
     """
 
     plans: int
@@ -57,6 +60,7 @@ class Searched:
     longest: int
     typical: float
     vertices: int
+    row_sets: tuple[SearchedRows, ...]
 
 
 def lanes_for(typical: float) -> int:
@@ -97,15 +101,18 @@ class RunSearch:
     ----------
     budget
         Maximum number of bytes that motiflux holds on the device.
+    bitmaps
+        The switch of `LongRowBitmaps`.
     """
 
-    def __init__(self, accelerator: Accelerator, budget: int | None) -> None:
+    def __init__(self, accelerator: Accelerator, budget: int | None, bitmaps: str = "auto") -> None:
         self._accelerator, self._budget = accelerator, budget
         device = accelerator.device
         self._lists = Room(device, "candidate lists of the search", budget)
         self._totals = Room(device, "totals of updates", budget)
         self._found = Room(device, "rows that were found", budget)
         self._queue = Room(device, "work that changes hands", budget)
+        self._bitmaps = LongRowBitmaps(accelerator, budget, bitmaps)
         self._clear_queue: Callable[[], None] | None = None
         self._few_totals: HostBuffer | None = None
         self._end: Mark | None = None
@@ -116,6 +123,7 @@ class RunSearch:
         """Free the memory."""
         for room in (self._lists, self._totals, self._found, self._queue):
             room.release()
+        self._bitmaps.release()
         self._few_totals = self._end = self._clear_queue = self._prepared = None
 
     def count(
@@ -150,6 +158,7 @@ class RunSearch:
         self._end = job.stream.mark(self._end)
         if not _waited(job, self._end, goes_on):
             return None
+        self._bitmaps.were_read()
         if slots <= _FEW_TOTALS:
             return found.copy()  # its memory is used again
         job.stream.download(totals, found)
@@ -196,6 +205,7 @@ class RunSearch:
                 break
             resumes = True
             self._room = min(_MOST_ROWS, 4 * self._room)
+        self._bitmaps.were_read()
         rows = np.concatenate(pieces) if pieces else np.empty((0, columns), np.uint32)
         return rows[np.argsort(rows[:, 0], kind="stable")]
 
@@ -248,13 +258,22 @@ class RunSearch:
         task.saved = lists.address + 4 * task.group_words * groups
         task.chunk = _chunk_for(count, groups)
         queue = self._add_queue(job, task, groups)
+        plan.bitmaps = self._write_bitmaps(job.stream, searched, count)
         set_up_search(job, kernel, argument, grid, lanes, ArcPartition(count, lambda _: int(task.chunk)))
-        if may_return and queue is not None:
+        if may_return and queue is not None and not plan.bitmaps:
             places = (lists.address, lists.nbytes), (queue.address, queue.nbytes)
             self._prepared = _Prepared(
                 job, job.stream, kernel, searched, covered, groups, *places, self._clear_queue, argument
             )
         return argument
+
+    def _write_bitmaps(self, stream: Stream, searched: Searched, roots: int) -> int:
+        """Return the address of bitmaps of long rows, written for this search; 0 for none."""
+        wanted = self._bitmaps.wanted(roots)
+        if not wanted:
+            return 0
+        nbytes = min(wanted, self._bitmaps.nbytes + self._room_left() // 2)
+        return self._bitmaps.write(stream, searched.row_sets, searched.vertices, nbytes)
 
     def _prepared_for(
         self, job: SearchJob, kernel: Kernel, searched: Searched, covered: int

@@ -50,15 +50,17 @@ struct ChangingPlans {
   const ChangingPlan* plans;
   const view::ChangingRows* rows;
   const UpdateRoot* roots;
-  std::uint64_t* totals;      // 128 bits each, by slot
-  std::uint32_t most_levels;  // of any plan
-  std::uint32_t columns;      // of a row that is listed: the root's number, then vertices by level
+  std::uint64_t* totals;            // 128 bits each, by slot
+  const view::RowBitmaps* bitmaps;  // of each of `rows`; null: none
+  std::uint32_t most_levels;        // of any plan
+  std::uint32_t columns;            // of a row that is listed: the root's number, then vertices by level
 
   MOTIFLUX_DEVICE std::uint32_t levels() const { return most_levels; }
 };
 
 struct ChangingSourceRows {
   view::ChangingRows rows;
+  const view::RowBitmaps* bitmaps;  // null: none
   std::uint32_t level;
   bool hidden;
 };
@@ -78,7 +80,9 @@ class SelectedPlan {
     MOTIFLUX_DEVICE std::uint32_t moment() const { return selected.moment_; }
     MOTIFLUX_DEVICE ChangingSourceRows source(std::uint32_t i) const {
       const ChangingSource& source = selected.plan_->sources[shape().first_source + i];
-      return {selected.all_.rows[source.rows], source.level, source.hidden != 0};
+      const view::RowBitmaps* bitmaps = selected.all_.bitmaps;
+      return {selected.all_.rows[source.rows], bitmaps == nullptr ? nullptr : bitmaps + source.rows,
+              source.level, source.hidden != 0};
     }
   };
 

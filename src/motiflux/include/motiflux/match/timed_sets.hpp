@@ -17,9 +17,11 @@ struct TimedSpan {
   const view::Life* lives;  // of each id; null: all live
   // Of a whole row that repeats ids in gaps only and whose changed edge is seen; else null.
   const std::uint32_t* moments;
+  const std::uint32_t* bits;  // of the row: a bitmap of view::RowBitmaps; null: it has none
   std::uint32_t changes;
   bool repeats;  // whether ids may be equal although all live
   bool hidden;
+  bool begins;  // whether the first id is that of the row
 
   MOTIFLUX_DEVICE bool is_clean() const { return lives == nullptr && !repeats; }
   // Whether size_at() tells how many ids live.
@@ -44,6 +46,19 @@ struct TimedSpan {
   MOTIFLUX_DEVICE bool contains(std::uint32_t vertex, std::uint32_t moment) const {
     for (const std::uint32_t* id = sets::lower_bound(ids.first, ids.last, vertex);
          id != ids.last && *id == vertex; ++id)
+      if (lives_at(id, moment)) return true;
+    return false;
+  }
+
+  // The same for a vertex within the bounds that the span was clipped to.
+  MOTIFLUX_DEVICE bool has(std::uint32_t vertex, std::uint32_t moment) const {
+    using Bitmaps = view::RowBitmaps;
+    if (bits == nullptr) return contains(vertex, moment);
+    const std::uint32_t found = bits[Bitmaps::word_of(vertex)] >> Bitmaps::shift_of(vertex);
+    if ((found & Bitmaps::kHasLifetime) == 0) return (found & Bitmaps::kHasEntry) != 0;
+    if (!begins) return contains(vertex, moment);
+    const std::uint32_t* id = ids.first + bits[Bitmaps::block_of(vertex) * Bitmaps::kWordsOfBlock];
+    for (id = sets::gallop(id, ids.last, vertex); id != ids.last && *id == vertex; ++id)
       if (lives_at(id, moment)) return true;
     return false;
   }
@@ -77,7 +92,7 @@ struct TimedSets {
   MOTIFLUX_DEVICE bool have(std::uint64_t entry, std::uint32_t candidate) const {
     if (!spans[driver].takes(entry, moment)) return false;
     for (std::uint32_t s = 0; s < count; ++s)
-      if (s != driver && !spans[s].contains(candidate, moment)) return false;
+      if (s != driver && !spans[s].has(candidate, moment)) return false;
     return true;
   }
 };
@@ -85,6 +100,7 @@ struct TimedSets {
 MOTIFLUX_DEVICE TimedSpan clip(TimedSpan span, const rules::Bounds& allowed) {
   const sets::Span kept = rules::clip(span.ids, allowed);
   if (span.lives != nullptr) span.lives += kept.first - span.ids.first;
+  span.begins = span.begins && kept.first == span.ids.first;
   if (kept.size() != span.ids.size()) span.moments = nullptr;
   span.ids = kept;
   return span;
@@ -97,6 +113,15 @@ MOTIFLUX_DEVICE std::uint32_t sets_of(const Step& step) {
   return shape.source_count + (shape.reuse != view::kNoReuse) + (step.allowed().first != nullptr);
 }
 
+// The bitmap of a vertex's row, or null.
+MOTIFLUX_DEVICE const std::uint32_t* bitmap_of(const ChangingSourceRows& source, std::uint32_t size,
+                                               std::uint32_t vertex) {
+  if (source.bitmaps == nullptr || source.bitmaps->numbers == nullptr || size < source.bitmaps->least)
+    return nullptr;
+  const std::uint32_t number = source.bitmaps->numbers[vertex];
+  return number == view::RowBitmaps::kNone ? nullptr : source.bitmaps->of(number);
+}
+
 // The set of a step with a number, not clipped; vertex(level) is the vertex at a level.
 template <class Step, class VertexOf>
 MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const LevelState* levels,
@@ -107,15 +132,20 @@ MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const L
     const view::ChangingRow row = source.rows.rows[vertex(source.level)];
     const view::Repeats repeats = source.rows.repeats;
     const bool countable = repeats != view::Repeats::kOfEdges && !source.hidden;
-    return {{row.neighbors, row.neighbors + row.size}, row.lives,
-            countable ? row.moments : nullptr,         row.changes,
-            repeats != view::Repeats::kNone,           source.hidden};
+    return {{row.neighbors, row.neighbors + row.size},
+            row.lives,
+            countable ? row.moments : nullptr,
+            bitmap_of(source, row.size, vertex(source.level)),
+            row.changes,
+            repeats != view::Repeats::kNone,
+            source.hidden,
+            true};
   }
   if (number == shape.source_count && shape.reuse != view::kNoReuse) {
     const LevelState& reused = levels[shape.reuse];
-    return {{reused.base, reused.base + reused.base_size}, nullptr, nullptr, 0, false, false};
+    return {{reused.base, reused.base + reused.base_size}, nullptr, nullptr, nullptr, 0, false, false, true};
   }
-  return {step.allowed(), nullptr, nullptr, 0, false, false};
+  return {step.allowed(), nullptr, nullptr, nullptr, 0, false, false, true};
 }
 
 // Longer sets are not counted by one lane.
@@ -151,7 +181,7 @@ MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Step step, const LevelState*
     const std::uint32_t candidate = walked.ids.first[entry];
     bool kept = walked.takes(entry, step.moment()) && rules::is_distinct(distinct, candidate, vertex);
     for (std::uint32_t s = 0; kept && s < count; ++s)
-      kept = s == which || set_of(step, s, levels, vertex).contains(candidate, step.moment());
+      kept = s == which || set_of(step, s, levels, vertex).has(candidate, step.moment());
     found += kept;
   }
   return found;
