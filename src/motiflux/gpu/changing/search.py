@@ -223,7 +223,7 @@ class RunSearch:
         address, count = roots
         lanes = lanes_for(searched.typical)
         kernel = self._accelerator.kernel(changing_source(goal, lanes, None))
-        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS
+        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and not self._bitmaps.wanted(count)
         covered = _covered(count) if may_return else count
         if may_return and (again := self._prepared_for(job, kernel, searched, covered)) is not None:
             argument = again.argument
@@ -260,7 +260,7 @@ class RunSearch:
         queue = self._add_queue(job, task, groups)
         plan.bitmaps = self._write_bitmaps(job.stream, searched, count)
         set_up_search(job, kernel, argument, grid, lanes, ArcPartition(count, lambda _: int(task.chunk)))
-        if may_return and queue is not None and not plan.bitmaps:
+        if may_return and queue is not None:
             places = (lists.address, lists.nbytes), (queue.address, queue.nbytes)
             self._prepared = _Prepared(
                 job, job.stream, kernel, searched, covered, groups, *places, self._clear_queue, argument
