@@ -86,6 +86,7 @@ def written(
     nbytes: int = AMPLE,
     switch: str = "on",
     typical: float = 1.0,
+    looked_up: bool = True,
 ) -> list[Read]:
     """Write the bitmaps of several sets of rows, and read them."""
     accelerator = open_accelerator(device)
@@ -107,7 +108,7 @@ def written(
             header["neighbors"] = on_device(np.array([neighbor for neighbor, _ in row], np.uint32))
             if any(life != ALWAYS for _, life in row):
                 header["lives"] = on_device(np.array([life for _, life in row], np.uint32))
-        searched.append(SearchedRows(on_device(headers), typical))
+        searched.append(SearchedRows(on_device(headers), typical, looked_up=looked_up))
     made, vertices = LongRowBitmaps(accelerator, None, switch), len(some[0])
     table = made.write(stream, searched, vertices, nbytes)
     if not table:
@@ -188,15 +189,22 @@ def test_automatically_only_long_rows_of_dense_sets_get_bitmaps(
         assert written(stream, device, [rows], switch="auto", typical=10.0) == []
 
 
-def test_bitmaps_are_wanted_by_large_runs_only(device: str) -> None:
-    accelerator = open_accelerator(device)
-    wanted = {
-        switch: LongRowBitmaps(accelerator, None, switch).wanted
-        for switch in ("auto", "on", "cliques", "off")
-    }
-    assert wanted["auto"](64) == wanted["off"](1 << 20) == wanted["cliques"](1 << 20) == 0
-    assert wanted["on"](1) > 0
-    assert 0 < wanted["auto"](1 << 16) < wanted["auto"](1 << 20)
+def test_rows_in_which_nothing_is_looked_up_get_none(device: str) -> None:
+    rows: Rows = [[(one, ALWAYS) for one in range(30)]] + [[]] * 100
+    with stream_of(device) as stream:
+        assert written(stream, device, [rows], looked_up=False) == []
+
+
+def test_bitmaps_are_wanted_by_searches_of_much_work_only(device: str) -> None:
+    on_device, rows = open_accelerator(device), [SearchedRows(0, 1e3, looked_up=True)]
+    wanted = {one: LongRowBitmaps(on_device, None, one).wanted for one in ("auto", "on", "cliques", "off")}
+    assert wanted["auto"](rows, 64, 0) == wanted["off"](rows, 1 << 20, 3) == 0
+    assert wanted["cliques"](rows, 1 << 20, 3) == 0
+    assert wanted["on"](rows, 1, 0) > 0
+    assert 0 < wanted["auto"](rows, 1 << 16, 0) < wanted["auto"](rows, 1 << 18, 0)
+    assert wanted["auto"](rows, 1 << 12, 0) == 0 < wanted["auto"](rows, 1 << 12, 2)
+    for others in ([], [SearchedRows(0, 1e3, looked_up=False)], [SearchedRows(0, 10.0, looked_up=True)]):
+        assert wanted["auto"](others, 1 << 20, 3) == 0
 
 
 PATTERNS = [
@@ -240,7 +248,7 @@ def parts(seed: int = 3, vertices: int = 400) -> tuple[mf.Graph, list[Call]]:
 @pytest.mark.parametrize(
     "options",
     [{}, {"symmetry": "subgraphs"}, {"semantics": "homomorphism"}],
-    ids=["embeddings", "subgraphs", "maps"],
+    ids=["embeddings", "subgraphs", "homomorphism"],
 )
 def test_searches_in_bitmaps_give_the_matches_of_the_cpu(
     device: str, mode: str, container: str, options: dict[str, Any], *, listed: bool

@@ -34,6 +34,10 @@ _LEAST_TYPICAL = 64.0
 """Rows of which no bitmaps are written are shorter: the length of the row that an entry is in, on average."""
 _BYTES_OF_ROOT = 2048
 """Bytes of bitmaps for each root of a search: to write these takes a hundredth of the time of the search."""
+_TYPICAL_WALK = 16
+"""A level that is walked multiplies a search's work by a typical row, of which many entries fall away."""
+_MOST_BYTES = 4 << 30
+"""To write more bytes takes longer than 2 ms."""
 _LEAST_BYTES = 16 << 20
 """No bitmaps are written if fewer bytes would be: their kernels take some 20 us."""
 _BLOCKS_OF_MULTIPROCESSOR = 8
@@ -50,10 +54,13 @@ class SearchedRows:
         Address of their headers.
     typical
         The length of the row that an entry is in, on average.
+    looked_up
+        Whether candidates are looked up in them.
     """
 
     headers: int
     typical: float
+    looked_up: bool
 
 
 class LongRowBitmaps:
@@ -93,12 +100,31 @@ class LongRowBitmaps:
             self._memory.release()
         return freed
 
-    def wanted(self, roots: int) -> int:
-        """Return the bytes that bitmaps for a search from a number of roots should take at most."""
-        if self._switch == "on":
-            return 1 << 62
-        nbytes = roots * _BYTES_OF_ROOT
-        return nbytes if self._switch == "auto" and nbytes >= _LEAST_BYTES else 0
+    def wanted(self, rows: Sequence[SearchedRows], roots: int, walked: int) -> int:
+        """Return the bytes that bitmaps for a search should take at most.
+
+        Parameters
+        ----------
+        rows
+            All rows that the search reads.
+        roots
+            The number of its roots.
+        walked
+            Levels that are walked before those that are counted.
+        """
+        some = self._some_of(rows)
+        if not some or self._switch == "on":
+            return _MOST_BYTES if some else 0
+        longer = max(1.0, max(rows[number].typical for number in some) / _TYPICAL_WALK)
+        nbytes = min(_MOST_BYTES, int(roots * _BYTES_OF_ROOT * min(longer**walked, _MOST_BYTES)))
+        return nbytes if nbytes >= _LEAST_BYTES else 0
+
+    def _some_of(self, rows: Sequence[SearchedRows]) -> list[int]:
+        """Return the numbers of the rows that bitmaps may be written of."""
+        if self._switch not in BITMAP_SWITCHES:
+            return []
+        least = 0.0 if self._switch == "on" else _LEAST_TYPICAL
+        return [number for number, one in enumerate(rows) if one.looked_up and one.typical >= least]
 
     def write(self, stream: Stream, rows: Sequence[SearchedRows], vertices: int, nbytes: int) -> int:
         """Write bitmaps of the longest rows.
@@ -116,8 +142,8 @@ class LongRowBitmaps:
         -------
         The address of a table of ``view::RowBitmaps``; 0 if there is no memory for any bitmap.
         """
-        everything = self._switch == "on"
-        some = [number for number, one in enumerate(rows) if everything or one.typical >= _LEAST_TYPICAL]
+        some = self._some_of(rows)
+        least = 1 if self._switch == "on" else _LEAST_ROW
         blocks = -(-vertices // IDS_OF_BLOCK)
         told = ctypes.sizeof(RowBitmaps) * len(rows)
         beside = told + 4 * (_CLEARED_WORDS + vertices) * len(some)
@@ -141,9 +167,7 @@ class LongRowBitmaps:
                 stream,
                 RowBitmapsArgs(
                     rows=rows[number].headers,
-                    bitmaps=RowBitmaps(
-                        numbers, buffer.address + of_rows * place, 1 if everything else _LEAST_ROW, blocks
-                    ),
+                    bitmaps=RowBitmaps(numbers, buffer.address + of_rows * place, least, blocks),
                     told=table + ctypes.sizeof(RowBitmaps) * number,
                     numbers=numbers,
                     classes=counts + 4 * _CLEARED_WORDS * place,

@@ -330,8 +330,10 @@ class ChangingEngine:
             _room_for(max(longest, default=1)),
             self._typical,
             native.num_vertices,
+            table.most_walked,
             tuple(
-                SearchedRows(rows.headers, rows.typical) for rows in map(self._rows.__getitem__, table.names)
+                SearchedRows(rows.headers, rows.typical, looked_up=name in table.looked_up)
+                for name, rows in ((name, self._rows[name]) for name in table.names)
             ),
         )
 

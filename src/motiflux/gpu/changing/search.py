@@ -22,7 +22,7 @@ from motiflux.gpu.runtime.work_partition import ArcPartition
 from motiflux.request.deadline import moments
 
 _LINE_WORDS = 32
-_MOST_CHUNK, _CHUNKS_PER_GROUP = 32, 8
+_MOST_CHUNK, _CHUNKS_PER_GROUP = 4, 8
 _SHORT_ROWS = 16.0
 """Length of a typical row below which a group has few lanes."""
 _FIRST_LEVEL = 2
@@ -49,6 +49,8 @@ class Searched:
         Room for the longest row, in entries, and the row that an entry is in on average.
     vertices
         Number of vertices.
+    most_walked
+        Most levels of a plan that are walked before those that are counted.
     row_sets
         The rows of the table, in its order.
     """
@@ -60,6 +62,7 @@ class Searched:
     longest: int
     typical: float
     vertices: int
+    most_walked: int
     row_sets: tuple[SearchedRows, ...]
 
 
@@ -223,7 +226,9 @@ class RunSearch:
         address, count = roots
         lanes = lanes_for(searched.typical)
         kernel = self._accelerator.kernel(changing_source(goal, lanes, None))
-        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and not self._bitmaps.wanted(count)
+        may_return = (
+            goal is Goal.COUNT and count <= _FEW_ROOTS and not self._bytes_of_bitmaps(searched, count)
+        )
         covered = _covered(count) if may_return else count
         if may_return and (again := self._prepared_for(job, kernel, searched, covered)) is not None:
             argument = again.argument
@@ -267,9 +272,13 @@ class RunSearch:
             )
         return argument
 
+    def _bytes_of_bitmaps(self, searched: Searched, roots: int) -> int:
+        """Return the bytes that bitmaps for a search should take at most."""
+        return self._bitmaps.wanted(searched.row_sets, roots, searched.most_walked)
+
     def _write_bitmaps(self, stream: Stream, searched: Searched, roots: int) -> int:
         """Return the address of bitmaps of long rows, written for this search; 0 for none."""
-        wanted = self._bitmaps.wanted(roots)
+        wanted = self._bytes_of_bitmaps(searched, roots)
         if not wanted:
             return 0
         nbytes = min(wanted, self._bitmaps.nbytes + self._room_left() // 2)
