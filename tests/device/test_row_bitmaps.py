@@ -211,6 +211,7 @@ PATTERNS = [
     "(a)--(b)--(c)--(a)",
     "(a)--(b)--(c)--(d)--(a), (a)--(c)",
     "(a)--(b)--(c)--(d)--(a), (a)--(c), (b)--(d)",
+    "(a)--(b), (a)--(c), (a)--(d), (c)--(d)",  # the row of c is narrowed to greater vertices
 ]
 
 
@@ -254,11 +255,10 @@ def test_searches_in_bitmaps_give_the_matches_of_the_cpu(
     device: str, mode: str, container: str, options: dict[str, Any], *, listed: bool
 ) -> None:
     graph, calls = parts()
-    patterns = PATTERNS[:1] if listed else PATTERNS
     tuning = {"container": container, "bitmaps": "on"}
     options = {**options, "mode": mode, "matches": listed}
-    here = mf.Monitor(graph, patterns, device="cpu", **options)
-    there = mf.Monitor(graph, patterns, device=device, tuning=tuning, **options)
+    here = mf.Monitor(graph, PATTERNS, device="cpu", **options)
+    there = mf.Monitor(graph, PATTERNS, device=device, tuning=tuning, **options)
     for updates in calls:
         assert same(here.apply(updates), there.apply(updates))
     engine: Any = there._engine
