@@ -28,6 +28,8 @@ SIZE_CLASSES = 256
 """``changing::kSizeClasses``."""
 BLOCK_BYTES, IDS_OF_BLOCK = 32, 112
 """Bytes of a block of ``view::RowBitmaps``, and ids that it has bits for."""
+BITMAP_LANES = 32
+"""Lanes of a group that looks candidates up in bitmaps."""
 LANES = (8, 32)
 """Numbers of lanes of a group, for short rows and for others."""
 
@@ -168,7 +170,7 @@ class RowBitmapsArgs(ctypes.Structure):
 
 
 @cache
-def changing_source(goal: Goal, lanes: int, within: str | None) -> Source:
+def changing_source(goal: Goal, lanes: int, within: str | None, *, in_bits: bool = False) -> Source:
     """Return the unit that searches from updates, by any plans; its entry point is `ENTRY`.
 
     Parameters
@@ -179,6 +181,8 @@ def changing_source(goal: Goal, lanes: int, within: str | None) -> Source:
         Number of lanes of a group.
     within
         The way in which groups get work of others in their block, a key of `WITHIN_BLOCK`; None: they do not.
+    in_bits
+        Whether candidates are looked up in bitmaps of rows.
     """
     sharing = "NoStealing"
     if within is not None:
@@ -186,13 +190,13 @@ def changing_source(goal: Goal, lanes: int, within: str | None) -> Source:
     text = f"""\
 #include "motiflux/match/{goal}.cuh"
 
-using Plans = motiflux::match::ChangingPlans;
+using Plans = motiflux::match::{"ChangingPlansInBits" if in_bits else "ChangingPlans"};
 extern "C" __global__ void __launch_bounds__({THREADS})
 {ENTRY}(const __grid_constant__ motiflux::match::SearchArgs<Plans> args) {{
   motiflux::match::{goal}<Plans, {lanes}, motiflux::match::{sharing}>(args);
 }}
 """
-    suffix = "" if within is None else f"-{within}"
+    suffix = ("" if within is None else f"-{within}") + ("-bits" if in_bits else "")
     return Source(f"changing-{goal}-{lanes}{suffix}", text)
 
 
@@ -211,4 +215,5 @@ def bitmaps_source() -> Source:
 def changing_sources() -> list[Source]:
     """Return all units of changing graphs that calls with the default tuning can use."""
     searches = [changing_source(goal, lanes, None) for goal in (Goal.COUNT, Goal.STORE) for lanes in LANES]
-    return [*searches, write_source(), bitmaps_source()]
+    in_bits = changing_source(Goal.COUNT, BITMAP_LANES, None, in_bits=True)
+    return [*searches, in_bits, write_source(), bitmaps_source()]

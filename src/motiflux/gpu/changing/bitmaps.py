@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from motiflux.codegen.changing import (
     BITMAP_ENTRIES,
+    BITMAP_LANES,
     BITMAP_THREADS,
     BLOCK_BYTES,
     IDS_OF_BLOCK,
@@ -20,7 +21,9 @@ from motiflux.codegen.changing import (
     RowBitmaps,
     RowBitmapsArgs,
     bitmaps_source,
+    changing_source,
 )
+from motiflux.codegen.kernels import Goal
 from motiflux.device import Stream
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.memory import Room
@@ -28,11 +31,11 @@ from motiflux.gpu.runtime.accelerator import Accelerator
 
 BITMAP_SWITCHES = ("auto", "on")
 """Values of the switch with which runs may have bitmaps."""
-_LEAST_ROW = 256
+_LEAST_ROW = 1024
 """Entries of the shortest row that gets a bitmap."""
-_LEAST_TYPICAL = 64.0
+_LEAST_TYPICAL = 512.0
 """Rows of which no bitmaps are written are shorter: the length of the row that an entry is in, on average."""
-_BYTES_OF_ROOT = 2048
+_BYTES_OF_ROOT = 1024
 """Bytes of bitmaps for each root of a search: to write these takes a hundredth of the time of the search."""
 _TYPICAL_WALK = 16
 """A level that is walked multiplies a search's work by a typical row, of which many entries fall away."""
@@ -140,9 +143,12 @@ class LongRowBitmaps:
 
         Returns
         -------
-        The address of a table of ``view::RowBitmaps``; 0 if there is no memory for any bitmap.
+        The address of a table of ``view::RowBitmaps``; 0 if there is no memory for any bitmap, or, unless
+        bitmaps are written for all runs, kernels are not compiled yet, which begins in the background.
         """
         some = self._some_of(rows)
+        if not self._are_ready():
+            return 0
         least = 1 if self._switch == "on" else _LEAST_ROW
         blocks = -(-vertices // IDS_OF_BLOCK)
         told = ctypes.sizeof(RowBitmaps) * len(rows)
@@ -178,6 +184,17 @@ class LongRowBitmaps:
                 ),
             )
         return table
+
+    def _are_ready(self) -> bool:
+        """Whether the kernels are compiled, or are to be waited for."""
+        sources = (bitmaps_source(), changing_source(Goal.COUNT, BITMAP_LANES, None, in_bits=True))
+        compiled = [self._accelerator.begin(source) for source in sources]
+        return self._switch == "on" or all(compiled)
+
+    def begin(self, typical: float) -> None:
+        """Have the kernels compiled in the background if rows of this typical length may get bitmaps."""
+        if self._switch in BITMAP_SWITCHES and typical >= _LEAST_TYPICAL:
+            self._are_ready()
 
     def _launch(self, stream: Stream, args: RowBitmapsArgs) -> None:
         kernels = self._accelerator.kernels(bitmaps_source(), BITMAP_ENTRIES)

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import LANES, ROOT, ROWS, bitmaps_source, changing_source, write_source
+from motiflux.codegen.changing import LANES, ROOT, ROWS, changing_source, write_source
 from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
-from motiflux.gpu.changing.bitmaps import BITMAP_SWITCHES, SearchedRows
+from motiflux.gpu.changing.bitmaps import SearchedRows
 from motiflux.gpu.changing.gpma_settings import packed_settings
 from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
 from motiflux.gpu.changing.packed_rows import PackedRows
@@ -67,7 +67,6 @@ class ChangingEngine:
         device = accelerator.device
         self.device = device.name
         self._search = RunSearch(accelerator, gpu_memory, tuning["bitmaps"])
-        self._has_bitmaps = tuning["bitmaps"] in BITMAP_SWITCHES
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
         self._arrays = Room(device, "a run of updates", gpu_memory)
         self._tables = Room(device, "plans of a monitor", gpu_memory)
@@ -92,7 +91,7 @@ class ChangingEngine:
     def is_ready(self) -> bool:
         """Whether the kernels that count are compiled; compiled in the background if not."""
         searches = [changing_source(Goal.COUNT, lanes, None) for lanes in LANES]
-        return self._are_compiled([*searches, *self._writers()])
+        return self._are_compiled([*searches, self._writer()])
 
     def _are_compiled(self, sources: Sequence[Source]) -> bool:
         """Whether units are compiled; those that are not are compiled in the background from now on."""
@@ -145,10 +144,9 @@ class ChangingEngine:
         self._compiled_for = 0
         self._lists_version = native.lists_version
 
-    def _writers(self) -> list[Source]:
-        """Return the units that write rows and bitmaps of rows."""
-        rows = write_source() if self._packed is None else gpma_source()
-        return [rows, bitmaps_source()] if self._has_bitmaps else [rows]
+    def _writer(self) -> Source:
+        """Return the unit that writes rows."""
+        return write_source() if self._packed is None else gpma_source()
 
     def _new_rows(self, way: int, *, directed: bool) -> Rows:
         if self._packed is None:
@@ -274,13 +272,15 @@ class ChangingEngine:
         if lanes == self._compiled_for:
             return True
         goals = [goal for goal, listed in _GOALS if (table.listed == listed).any()]
-        sources = [*self._writers(), *(changing_source(goal, lanes, None) for goal in goals)]
+        sources = [self._writer(), *(changing_source(goal, lanes, None) for goal in goals)]
         for _ in moments():
             if self._are_compiled(sources):
                 break
             if not goes_on():
                 return False
         self._compiled_for = lanes
+        if Goal.COUNT in goals:
+            self._search.begin(self._typical)
         return True
 
     def _write(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.codegen import layout
-from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingArgs, changing_source
+from motiflux.codegen.changing import BITMAP_LANES, SPANS_OF_TIMED, ChangingArgs, changing_source
 from motiflux.codegen.kernels import THREADS, Goal
 from motiflux.device import Buffer, HostBuffer, Kernel, Mark, Stream
 from motiflux.errors import DeviceMemoryError
@@ -122,6 +122,10 @@ class RunSearch:
         self._prepared: _Prepared | None = None
         self._room = _FIRST_ROWS
 
+    def begin(self, typical: float) -> None:
+        """Have kernels compiled in the background that large runs over rows of this typical length need."""
+        self._bitmaps.begin(typical)
+
     def release(self) -> None:
         """Free the memory."""
         for room in (self._lists, self._totals, self._found, self._queue):
@@ -223,12 +227,31 @@ class RunSearch:
                 self._room = max(self._room // 4, least)
 
     def _set_up(self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int]) -> ChangingArgs:
+        bitmaps = self._write_bitmaps(job.stream, searched, roots[1]) if goal is Goal.COUNT else 0
+        try:
+            return self._set_up_with(job, searched, goal, roots, bitmaps)
+        except DeviceMemoryError:
+            if not bitmaps:
+                raise
+        self._bitmaps.release()  # the lists come first
+        job.stream.wait()
+        return self._set_up_with(job, searched, goal, roots, 0)
+
+    def _write_bitmaps(self, stream: Stream, searched: Searched, roots: int) -> int:
+        """Return the address of bitmaps of long rows, written for this search; 0 for none."""
+        wanted = self._bitmaps.wanted(searched.row_sets, roots, searched.most_walked)
+        if not wanted:
+            return 0
+        nbytes = min(wanted, self._bitmaps.nbytes + self._room_left() // 2)
+        return self._bitmaps.write(stream, searched.row_sets, searched.vertices, nbytes)
+
+    def _set_up_with(
+        self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int], bitmaps: int
+    ) -> ChangingArgs:
         address, count = roots
-        lanes = lanes_for(searched.typical)
-        kernel = self._accelerator.kernel(changing_source(goal, lanes, None))
-        may_return = (
-            goal is Goal.COUNT and count <= _FEW_ROOTS and not self._bytes_of_bitmaps(searched, count)
-        )
+        lanes = BITMAP_LANES if bitmaps else lanes_for(searched.typical)
+        kernel = self._accelerator.kernel(changing_source(goal, lanes, None, in_bits=bitmaps > 0))
+        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and not bitmaps
         covered = _covered(count) if may_return else count
         if may_return and (again := self._prepared_for(job, kernel, searched, covered)) is not None:
             argument = again.argument
@@ -240,7 +263,7 @@ class RunSearch:
         argument = ChangingArgs()
         plan, task = argument.plan, argument.task
         plan.plans, plan.rows, plan.roots = searched.plans, searched.rows, address
-        plan.most_levels, plan.columns = searched.most_levels, 1 + searched.most_levels
+        plan.most_levels, plan.columns, plan.bitmaps = searched.most_levels, 1 + searched.most_levels, bitmaps
         task.arcs = task.all_arcs = count
         task.stride, task.vertices, task.limit = 1, searched.vertices, layout.NO_LIMIT
         task.max_spans = SPANS_OF_TIMED * searched.most_spans
@@ -263,7 +286,6 @@ class RunSearch:
         task.saved = lists.address + 4 * task.group_words * groups
         task.chunk = _chunk_for(count, groups)
         queue = self._add_queue(job, task, groups)
-        plan.bitmaps = self._write_bitmaps(job.stream, searched, count)
         set_up_search(job, kernel, argument, grid, lanes, ArcPartition(count, lambda _: int(task.chunk)))
         if may_return and queue is not None:
             places = (lists.address, lists.nbytes), (queue.address, queue.nbytes)
@@ -271,18 +293,6 @@ class RunSearch:
                 job, job.stream, kernel, searched, covered, groups, *places, self._clear_queue, argument
             )
         return argument
-
-    def _bytes_of_bitmaps(self, searched: Searched, roots: int) -> int:
-        """Return the bytes that bitmaps for a search should take at most."""
-        return self._bitmaps.wanted(searched.row_sets, roots, searched.most_walked)
-
-    def _write_bitmaps(self, stream: Stream, searched: Searched, roots: int) -> int:
-        """Return the address of bitmaps of long rows, written for this search; 0 for none."""
-        wanted = self._bytes_of_bitmaps(searched, roots)
-        if not wanted:
-            return 0
-        nbytes = min(wanted, self._bitmaps.nbytes + self._room_left() // 2)
-        return self._bitmaps.write(stream, searched.row_sets, searched.vertices, nbytes)
 
     def _prepared_for(
         self, job: SearchJob, kernel: Kernel, searched: Searched, covered: int

@@ -45,22 +45,28 @@ class SelectedPlan;
 
 struct ChangingPlans {
   static constexpr bool kChanging = true;
+  static constexpr bool kInBits = false;
   using Held = SelectedPlan;
 
   const ChangingPlan* plans;
   const view::ChangingRows* rows;
   const UpdateRoot* roots;
   std::uint64_t* totals;            // 128 bits each, by slot
-  const view::RowBitmaps* bitmaps;  // of each of `rows`; null: none
+  const view::RowBitmaps* bitmaps;  // of each of `rows`; for ChangingPlansInBits only
   std::uint32_t most_levels;        // of any plan
   std::uint32_t columns;            // of a row that is listed: the root's number, then vertices by level
 
   MOTIFLUX_DEVICE std::uint32_t levels() const { return most_levels; }
 };
 
+// The same where candidates are looked up in bitmaps of rows.
+struct ChangingPlansInBits : ChangingPlans {
+  static constexpr bool kInBits = true;
+};
+
 struct ChangingSourceRows {
   view::ChangingRows rows;
-  const view::RowBitmaps* bitmaps;  // null: none
+  const view::RowBitmaps* bitmaps;
   std::uint32_t level;
   bool hidden;
 };
@@ -80,9 +86,8 @@ class SelectedPlan {
     MOTIFLUX_DEVICE std::uint32_t moment() const { return selected.moment_; }
     MOTIFLUX_DEVICE ChangingSourceRows source(std::uint32_t i) const {
       const ChangingSource& source = selected.plan_->sources[shape().first_source + i];
-      const view::RowBitmaps* bitmaps = selected.all_.bitmaps;
-      return {selected.all_.rows[source.rows], bitmaps == nullptr ? nullptr : bitmaps + source.rows,
-              source.level, source.hidden != 0};
+      return {selected.all_.rows[source.rows], selected.all_.bitmaps + source.rows, source.level,
+              source.hidden != 0};
     }
   };
 

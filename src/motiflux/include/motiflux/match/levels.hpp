@@ -3,6 +3,7 @@
 
 #include "motiflux/lanes/group.hpp"
 #include "motiflux/match/extend.hpp"
+#include "motiflux/match/lookup_in_bits.hpp"
 #include "motiflux/match/plan_policy.hpp"
 #include "motiflux/match/task.hpp"
 #include "motiflux/match/timed_sets.hpp"
@@ -16,6 +17,7 @@ template <class Plan, class Lanes>
 class Levels {
  public:
   using Group = Lanes;
+  using Plans = Plan;
   static constexpr bool kChanging = Plan::kChanging;
 
   MOTIFLUX_DEVICE Levels(const Plan& plan, const Task& task, unsigned char* shared_memory, std::uint32_t last)
@@ -75,7 +77,7 @@ class Levels {
   template <class Step>
   MOTIFLUX_DEVICE auto gathered(const Step& step, const rules::Bounds& allowed) const {
     if constexpr (Plan::kChanging)
-      return gather_timed(lanes_, shared_, step, allowed);
+      return gather_timed<Plan::kInBits>(lanes_, shared_, step, allowed);
     else
       return gather(lanes_, shared_, step, allowed);
   }

@@ -50,7 +50,16 @@ struct TimedSpan {
     return false;
   }
 
-  // The same for a vertex whose entries, says the bitmap, have lifetimes.
+  // The same for a vertex within the bounds that the span was clipped to.
+  MOTIFLUX_DEVICE bool has(std::uint32_t vertex, std::uint32_t moment) const {
+    using Bitmaps = view::RowBitmaps;
+    if (bits == nullptr) return contains(vertex, moment);
+    const std::uint32_t found = bits[Bitmaps::word_of(vertex)] >> Bitmaps::shift_of(vertex);
+    if ((found & Bitmaps::kHasLifetime) == 0) return (found & Bitmaps::kHasEntry) != 0;
+    return contains_timed(vertex, moment);
+  }
+
+  // The same if the bitmap says that its entries have lifetimes.
   MOTIFLUX_DEVICE bool contains_timed(std::uint32_t vertex, std::uint32_t moment) const {
     using Bitmaps = view::RowBitmaps;
     if (!begins) return contains(vertex, moment);
@@ -80,125 +89,20 @@ struct TimedSets {
   std::uint32_t count;
   std::uint32_t driver;
   std::uint32_t moment;
+  bool has_bits;  // whether candidates are looked up in a bitmap
 
   MOTIFLUX_DEVICE sets::Span shortest() const { return spans[driver].ids; }
   MOTIFLUX_DEVICE bool is_set() const { return count == 1 && spans[0].is_clean(); }
   // Whether the number of members is known without walking.
   MOTIFLUX_DEVICE bool has_size() const { return count == 1 && spans[0].has_size(); }
+
+  MOTIFLUX_DEVICE bool have(std::uint64_t entry, std::uint32_t candidate) const {
+    if (!spans[driver].takes(entry, moment)) return false;
+    for (std::uint32_t s = 0; s < count; ++s)
+      if (s != driver && !spans[s].contains(candidate, moment)) return false;
+    return true;
+  }
 };
-
-// As many entries are looked up at once, so that their loads are in flight together.
-inline constexpr std::uint32_t kAtOnce = 4;
-
-// Entries of a set that one lane looks up: `first`, `first + stride`, ..., a bit for each in masks.
-struct Walk {
-  const TimedSpan& set;
-  std::uint64_t first;
-  std::uint32_t stride;
-
-  MOTIFLUX_DEVICE std::uint64_t entry(std::uint32_t number) const {
-    return first + std::uint64_t{number} * stride;
-  }
-  MOTIFLUX_DEVICE std::uint32_t id(std::uint32_t number) const { return set.ids.first[entry(number)]; }
-};
-
-// Which of the entries there are, and count at a moment.
-MOTIFLUX_DEVICE std::uint32_t taken(const Walk& walk, std::uint32_t moment) {
-  const TimedSpan& set = walk.set;
-  std::uint32_t found = 0;
-#pragma unroll
-  for (std::uint32_t i = 0; i < kAtOnce; ++i)
-    if (walk.entry(i) < set.ids.size() && set.lives_at(set.ids.first + walk.entry(i), moment))
-      found |= std::uint32_t{1} << i;
-  // Else equal ids are lifetimes of one edge, which do not overlap.
-  if (set.repeats)
-    for_each_bit(found, [&](std::uint32_t i) {
-      if (!set.takes(walk.entry(i), moment)) found &= ~(std::uint32_t{1} << i);
-    });
-  return found;
-}
-
-// Which of the `wanted` ids are in a set with a bitmap.
-MOTIFLUX_DEVICE std::uint32_t found_in_bits(const Walk& walk, const std::uint32_t (&ids)[kAtOnce],
-                                            std::uint32_t wanted, const TimedSpan& set,
-                                            std::uint32_t moment) {
-  using Bitmaps = view::RowBitmaps;
-  std::uint32_t words[kAtOnce];
-#pragma unroll
-  for (std::uint32_t i = 0; i < kAtOnce; ++i)
-    words[i] = (wanted >> i & 1) != 0 ? set.bits[Bitmaps::word_of(ids[i])] : 0;
-  std::uint32_t found = 0, timed = 0;
-#pragma unroll
-  for (std::uint32_t i = 0; i < kAtOnce; ++i) {
-    const std::uint32_t bits = words[i] >> Bitmaps::shift_of(ids[i]);
-    found |= (bits & Bitmaps::kHasEntry) << i;
-    timed |= (bits / Bitmaps::kHasLifetime & 1) << i;
-  }
-  for_each_bit(timed, [&](std::uint32_t i) {
-    if (!set.contains_timed(walk.id(i), moment)) found &= ~(std::uint32_t{1} << i);
-  });
-  return found;
-}
-
-// Which of the entries are in all sets; set_at(number) is a set.
-template <class SetAt>
-MOTIFLUX_DEVICE std::uint32_t common(const Walk& walk, std::uint32_t driver, std::uint32_t count,
-                                     const SetAt& set_at, std::uint32_t moment) {
-  std::uint32_t ids[kAtOnce];
-#pragma unroll
-  for (std::uint32_t i = 0; i < kAtOnce; ++i) ids[i] = walk.entry(i) < walk.set.ids.size() ? walk.id(i) : 0;
-  std::uint32_t kept = taken(walk, moment);
-  for (std::uint32_t s = 0; s < count; ++s) {
-    if (s == driver || kept == 0) continue;
-    const TimedSpan& set = set_at(s);
-    if (set.bits != nullptr) {
-      kept = found_in_bits(walk, ids, kept, set, moment);
-      continue;
-    }
-    for_each_bit(kept, [&](std::uint32_t i) {
-      if (!set.contains(walk.id(i), moment)) kept &= ~(std::uint32_t{1} << i);
-    });
-  }
-  return kept;
-}
-
-template <class Lanes>
-MOTIFLUX_DEVICE std::uint32_t common(const Lanes& lanes, const TimedSets& sets, std::uint64_t strip) {
-  return common(
-      Walk{sets.spans[sets.driver], strip + lanes.lane(), Lanes::kLanes}, sets.driver, sets.count,
-      [&](std::uint32_t s) -> const TimedSpan& { return sets.spans[s]; }, sets.moment);
-}
-
-// As of other sets, several strips at once.
-template <class Lanes>
-MOTIFLUX_DEVICE std::uint32_t intersect(const Lanes& lanes, const TimedSets& sets, std::uint32_t* out) {
-  const sets::Span walked = sets.shortest();
-  std::uint32_t written = 0;
-  for (std::uint64_t strip = 0; strip < walked.size(); strip += kAtOnce * Lanes::kLanes) {
-    const std::uint32_t kept = common(lanes, sets, strip);
-    for (std::uint32_t i = 0; i < kAtOnce; ++i) {
-      const bool mine = (kept >> i & 1) != 0;
-      const std::uint32_t keeping = lanes.ballot(mine);
-      if (mine)
-        out[written + count_bits(keeping & bits_below(lanes.lane()))] =
-            walked.first[strip + i * Lanes::kLanes + lanes.lane()];
-      written += count_bits(keeping);
-    }
-  }
-  lanes.sync();
-  return written;
-}
-
-template <class Lanes, class Accepts>
-MOTIFLUX_DEVICE std::uint64_t count_common(const Lanes& lanes, const TimedSets& sets, Accepts&& accepts) {
-  const sets::Span walked = sets.shortest();
-  std::uint64_t found = 0;
-  for (std::uint64_t strip = 0; strip < walked.size(); strip += kAtOnce * Lanes::kLanes)
-    for_each_bit(common(lanes, sets, strip), [&](std::uint32_t i) {
-      found += accepts(walked.first[strip + i * Lanes::kLanes + lanes.lane()]);
-    });
-  return found;
-}
 
 MOTIFLUX_DEVICE TimedSpan clip(TimedSpan span, const rules::Bounds& allowed) {
   const sets::Span kept = rules::clip(span.ids, allowed);
@@ -219,14 +123,13 @@ MOTIFLUX_DEVICE std::uint32_t sets_of(const Step& step) {
 // The bitmap of a vertex's row, or null.
 MOTIFLUX_DEVICE const std::uint32_t* bitmap_of(const ChangingSourceRows& source, std::uint32_t size,
                                                std::uint32_t vertex) {
-  if (source.bitmaps == nullptr || source.bitmaps->numbers == nullptr || size < source.bitmaps->least)
-    return nullptr;
+  if (source.bitmaps->numbers == nullptr || size < source.bitmaps->least) return nullptr;
   const std::uint32_t number = source.bitmaps->numbers[vertex];
   return number == view::RowBitmaps::kNone ? nullptr : source.bitmaps->of(number);
 }
 
 // The set of a step with a number, not clipped; vertex(level) is the vertex at a level.
-template <class Step, class VertexOf>
+template <bool in_bits, class Step, class VertexOf>
 MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const LevelState* levels,
                                  const VertexOf& vertex) {
   const view::StepShape& shape = step.shape();
@@ -238,7 +141,7 @@ MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const L
     return {{row.neighbors, row.neighbors + row.size},
             row.lives,
             countable ? row.moments : nullptr,
-            bitmap_of(source, row.size, vertex(source.level)),
+            in_bits ? bitmap_of(source, row.size, vertex(source.level)) : nullptr,
             row.changes,
             repeats != view::Repeats::kNone,
             source.hidden,
@@ -257,16 +160,16 @@ inline constexpr std::uint64_t kTooLong = ~std::uint64_t{0};
 
 // The number of vertices that a step may take, without those of the levels `distinct`, found by the calling
 // lane alone; kTooLong if that would take long.
-template <class Step, class VertexOf>
+template <bool in_bits, class Step, class VertexOf>
 MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Step step, const LevelState* levels,
                                               const VertexOf vertex, std::uint32_t distinct) {
   const view::StepShape& shape = step.shape();
   const rules::Bounds allowed = rules::bounds(shape.after, shape.before, vertex);
   const std::uint32_t count = sets_of(step);
-  TimedSpan walked = clip(set_of(step, 0, levels, vertex), allowed);
+  TimedSpan walked = clip(set_of<in_bits>(step, 0, levels, vertex), allowed);
   std::uint32_t which = 0;
   for (std::uint32_t s = 1; s < count; ++s) {
-    const TimedSpan other = clip(set_of(step, s, levels, vertex), allowed);
+    const TimedSpan other = clip(set_of<in_bits>(step, s, levels, vertex), allowed);
     if (other.ids.size() >= walked.ids.size()) continue;
     walked = other;
     which = s;
@@ -280,19 +183,18 @@ MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Step step, const LevelState*
     return found;
   }
   if (walked.ids.size() > kLongestAlone) return kTooLong;
-  for (std::uint32_t entry = 0; entry < walked.ids.size(); entry += kAtOnce) {
-    const std::uint32_t kept = common(
-        Walk{walked, entry, 1}, which, count,
-        [&](std::uint32_t s) { return set_of(step, s, levels, vertex); }, step.moment());
-    for_each_bit(kept, [&](std::uint32_t i) {
-      found += rules::is_distinct(distinct, walked.ids.first[entry + i], vertex);
-    });
+  for (std::uint32_t entry = 0; entry < walked.ids.size(); ++entry) {
+    const std::uint32_t candidate = walked.ids.first[entry];
+    bool kept = walked.takes(entry, step.moment()) && rules::is_distinct(distinct, candidate, vertex);
+    for (std::uint32_t s = 0; kept && s < count; ++s)
+      kept = s == which || set_of<in_bits>(step, s, levels, vertex).has(candidate, step.moment());
+    found += kept;
   }
   return found;
 }
 
 // Looks up the sets of a step, clipped to `allowed`, one set per lane.
-template <class Lanes, class Step>
+template <bool in_bits, class Lanes, class Step>
 MOTIFLUX_DEVICE TimedSets gather_timed(const Lanes& lanes, const SharedState& shared, const Step& step,
                                        const rules::Bounds& allowed) {
   const std::uint32_t count = sets_of(step);
@@ -300,12 +202,14 @@ MOTIFLUX_DEVICE TimedSets gather_timed(const Lanes& lanes, const SharedState& sh
   lanes.sync();  // the last reader of the spans is done
   const auto vertex = [levels = shared.levels](std::uint32_t level) { return levels[level].vertex; };
   for (std::uint32_t s = lanes.lane(); s < count; s += Lanes::kLanes)
-    spans[s] = clip(set_of(step, s, shared.levels, vertex), allowed);
+    spans[s] = clip(set_of<in_bits>(step, s, shared.levels, vertex), allowed);
   lanes.sync();
   std::uint32_t driver = 0;
   for (std::uint32_t s = 1; s < count; ++s)
     if (spans[s].ids.size() < spans[driver].ids.size()) driver = s;
-  return {spans, count, driver, step.moment()};
+  bool has_bits = false;
+  for (std::uint32_t s = 0; in_bits && s < count; ++s) has_bits |= s != driver && spans[s].bits != nullptr;
+  return {spans, count, driver, step.moment(), has_bits};
 }
 
 }  // namespace motiflux::match
