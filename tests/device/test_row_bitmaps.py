@@ -211,7 +211,12 @@ def test_rows_in_which_nothing_is_looked_up_get_none(device: str) -> None:
 def test_bitmaps_are_wanted_by_searches_of_much_work_only(device: str) -> None:
     on_device, rows = open_accelerator(device), [SearchedRows(0, 1e3, looked_up=True)]
     wanted = {one: LongRowBitmaps(on_device, None, one).wanted for one in ("auto", "on", "cliques", "off")}
-    assert wanted["auto"](rows, 64, 0) == wanted["off"](rows, 1 << 20, 3) == 0
+    assert (
+        wanted["auto"](rows, 64, 3)
+        == wanted["auto"](rows, 1 << 10, 0)
+        == wanted["off"](rows, 1 << 20, 3)
+        == 0
+    )
     assert wanted["cliques"](rows, 1 << 20, 3) == 0
     assert wanted["on"](rows, 1, 0) > 0
     assert 0 < wanted["auto"](rows, 1 << 16, 0) < wanted["auto"](rows, 1 << 18, 0)

@@ -34,9 +34,11 @@ BITMAP_SWITCHES = ("auto", "on")
 _LEAST_ROW = 1024
 """Entries of the shortest row that gets a bitmap."""
 _LEAST_TYPICAL = 512.0
-"""Rows of which no bitmaps are written are shorter: the length of the row that an entry is in, on average."""
+"""Length of the row that an entry is in, on average, of rows that get bitmaps: shorter ones are in caches."""
+_LEAST_ROOTS = 1024
+"""Searches from fewer roots take as long as writing bitmaps, unless they begin at hubs."""
 _BYTES_OF_ROOT = 1024
-"""Bytes of bitmaps for each root of a search: to write these takes a hundredth of the time of the search."""
+"""Bytes of bitmaps for each root of a search: to write these takes a tenth of the time of the search."""
 _TYPICAL_WALK = 16
 """A level that is walked multiplies a search's work by a typical row, of which many entries fall away."""
 _MOST_BYTES = 4 << 30
@@ -115,6 +117,8 @@ class LongRowBitmaps:
         walked
             Levels that are walked before those that are counted.
         """
+        if self._switch == "auto" and roots < _LEAST_ROOTS:
+            return 0
         some = self._some_of(rows)
         if not some or self._switch == "on":
             return _MOST_BYTES if some else 0
