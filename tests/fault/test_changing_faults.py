@@ -225,9 +225,9 @@ def test_groups_get_more_lanes_when_rows_have_grown(device: str, monkeypatch: py
     used: list[int] = []
     source = searches.changing_source
 
-    def noted(goal: Any, lanes: int, within: str | None) -> Any:
+    def noted(goal: Any, lanes: int, within: str | None, **options: Any) -> Any:
         used.append(lanes)
-        return source(goal, lanes, within)
+        return source(goal, lanes, within, **options)
 
     monkeypatch.setattr(searches, "changing_source", noted)
     graph = mf.Graph.from_edges([(0, 1)], num_vertices=2)
