@@ -31,6 +31,7 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing import bitmaps
 from motiflux.gpu.changing.bitmaps import LongRowBitmaps, SearchedRows
 from motiflux.gpu.changing.memory import Room
+from motiflux.gpu.changing.search import RunSearch
 from motiflux.gpu.runtime.accelerator import open_accelerator
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="they lie on a device")
@@ -333,6 +334,24 @@ def test_a_device_without_memory_for_bitmaps_searches_without(
     monkeypatch.undo()
     assert same(here.apply(calls[1]), there.apply(calls[1]))
     assert engine._search._bitmaps.nbytes > 0
+
+
+def test_a_search_whose_lists_do_not_fit_beside_bitmaps_goes_without(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there, calls, engine = monitors(device)
+    lists_for, refused = RunSearch._lists_for, []
+
+    def refuses(self: RunSearch, *args: Any) -> Any:
+        if self._bitmaps.nbytes:
+            refused.append(self._bitmaps.nbytes)
+            raise DeviceMemoryError("a test", 2, 1, "wait")
+        return lists_for(self, *args)
+
+    monkeypatch.setattr(RunSearch, "_lists_for", refuses)
+    assert same(here.apply(calls[0]), there.apply(calls[0]))
+    assert refused
+    assert engine._search._bitmaps.nbytes == 0
 
 
 def test_bitmaps_are_freed_if_other_memory_is_needed(device: str) -> None:
