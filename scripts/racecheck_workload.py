@@ -136,10 +136,11 @@ class Checked:
         mode: ModeName,
         listed: bool,
         container: str = "slack",
+        bitmaps: str = "auto",
         given: Sequence[Sequence[tuple[str, int, int]]] = (),
     ) -> None:
         """Apply insertions and deletions to a monitor on the device, and to one on the CPU."""
-        options: dict[str, Any] = {"matches": listed, "tuning": {"container": container}}
+        options: dict[str, Any] = {"matches": listed, "tuning": {"container": container, "bitmaps": bitmaps}}
         random = np.random.default_rng(12)
         pairs = random.integers(0, graph.num_vertices, (80, 2))
         rows = [("+" if random.random() < 0.6 else "-", int(u), int(v)) for u, v in pairs if u != v]
@@ -414,6 +415,7 @@ def changes(run: Checked) -> None:
         run.updates(graph, one, mode="batch", listed=False)
     run.updates(graph, pattern(cycle(4)), mode="sequence", listed=True)
     run.updates(graph, pattern(clique(3)), mode="batch", listed=False, container="gpma")
+    run.updates(graph, pattern(clique(3)), mode="batch", listed=False, bitmaps="on")
     # A row that grows by 30 and 500 entries: windows that a block and the device rewrite.
     ring = mf.Graph.from_edges([(u, (u + 1) % 4000) for u in range(4000)])
     leaves = [("+", 7, 2 * leaf) for leaf in range(10, 540)]
@@ -458,7 +460,9 @@ CASES = {
     "parts": Case(parts, ("search-nested-any",)),
     **_stealing("passive"),
     **_stealing("active"),
-    "changes": Case(changes, ("changing-count", "changing-store", "changing-rows", "gpma")),
+    "changes": Case(
+        changes, ("changing-count", "changing-store", "changing-rows", "changing-bitmaps", "gpma")
+    ),
     "rows": Case(rows, ("search-store-any", "number")),
     "cliques": Case(clique_bits, ("cliques",)),
     "cones": Case(cone_bits, ("universal-vertex",)),

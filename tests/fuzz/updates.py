@@ -201,7 +201,14 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                 "at_once": str(random.choice(["auto", "on", "off"])),
                 **{
                     name: str(random.choice({**TUNING, **PRIVATE}[name].values))
-                    for name in ("container", "gpma_leaf", "gpma_index", "gpma_groups", *SHARING)
+                    for name in (
+                        "container",
+                        "gpma_leaf",
+                        "gpma_index",
+                        "gpma_groups",
+                        "bitmaps",
+                        *SHARING,
+                    )
                 },
                 "quotients": str(random.choice(["auto", "on", "off"])),
             }

@@ -67,6 +67,7 @@ def test_a_device_gives_the_matches_of_the_cpu(
     names = [name for name in PRIVATE if name.startswith(container)]
     drawn = {name: data.draw(st.sampled_from(PRIVATE[name].values)) for name in names}
     drawn |= {name: data.draw(st.sampled_from(given), label=name) for name, given in FILTERS.items()}
+    drawn["bitmaps"] = data.draw(st.sampled_from(("on", "off")))
     options["tuning"] = private_tuning({"container": container, **drawn})
     compare(stream, {**options, "matches": listed}, {"device": device, "devices": devices}, size, data)
 

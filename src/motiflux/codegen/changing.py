@@ -23,6 +23,16 @@ MERGE_ENTRY, SETTLE_ENTRY = "motiflux_merge", "motiflux_settle"
 CANDIDATES_ENTRY, ENCODE_ENTRY = "motiflux_candidates", "motiflux_encode"
 NO_COLUMN = 2**32 - 1
 """``match::kNoColumn``."""
+BITMAP_ENTRIES = "motiflux_bitmaps_count", "motiflux_bitmaps_choose", "motiflux_bitmaps_write"
+"""Kernels that write bitmaps of rows, in their order."""
+BITMAP_THREADS = 256
+"""Threads of a block of these."""
+SIZE_CLASSES = 256
+"""``changing::kSizeClasses``."""
+BLOCK_BYTES, IDS_OF_BLOCK = 32, 112
+"""Bytes of a block of ``view::RowBitmaps``, and ids that it has bits for."""
+BITMAP_LANES = 32
+"""Lanes of a group that looks candidates up in bitmaps."""
 LANES = (8, 32)
 """Numbers of lanes of a group, for short rows and for others."""
 
@@ -115,6 +125,7 @@ class ChangingPlans(ctypes.Structure):
         ("rows", _u64),
         ("roots", _u64),
         ("totals", _u64),
+        ("bitmaps", _u64),
         ("most_levels", _u32),
         ("columns", _u32),
         ("utilisation", _u64),
@@ -188,6 +199,30 @@ class WriteArgs(ctypes.Structure):
     ]
 
 
+class RowBitmaps(ctypes.Structure):
+    """``view::RowBitmaps``."""
+
+    __slots__ = ()
+    _fields_ = [("numbers", _u64), ("words", _u64), ("least", _u32), ("blocks", _u32)]
+
+
+class RowBitmapsArgs(ctypes.Structure):
+    """``changing::RowBitmapsArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("rows", _u64),
+        ("bitmaps", RowBitmaps),
+        ("told", _u64),
+        ("numbers", _u64),
+        ("classes", _u64),
+        ("chosen", _u64),
+        ("vertices", _u64),
+        ("row_count", _u32),
+        ("capacity", _u32),
+    ]
+
+
 @cache
 def changing_source(
     goal: Goal,
@@ -198,6 +233,7 @@ def changing_source(
     measures: bool = False,
     coalesced: bool = False,
     filtered: bool = False,
+    in_bits: bool = False,
 ) -> Source:
     """Return the unit that searches from updates, by any plans; its entry point is `ENTRY`.
 
@@ -216,12 +252,20 @@ def changing_source(
     coalesced
         Whether plans may share levels.
     filtered
-        Whether candidates are tested by a table; for plans that share no levels.
+        Whether candidates are tested by a table.
+    in_bits
+        Whether candidates are looked up in bitmaps of rows.
     """
-    assert not (coalesced and filtered)
+    assert coalesced + filtered + in_bits <= 1, "these are policies of plans, of which a kernel has one"
     space = "motiflux::match::"
     header = '#include "motiflux/match/filtered_plans.hpp"\n' if filtered else ""
-    plans = "FilteredPlans" if filtered else "CoalescedPlans" if coalesced else "ChangingPlans"
+    plans = "ChangingPlans"
+    for asked, policy in (
+        (coalesced, "CoalescedPlans"),
+        (filtered, "FilteredPlans"),
+        (in_bits, "ChangingPlansInBits"),
+    ):
+        plans = policy if asked else plans
     sharing = f"{space}NoStealing"
     if within is not None:
         sharing = f"{space}{WITHIN_BLOCK[within]}<{CHECK_TURNS[0]}, {CHECK_TURNS[1]}>"
@@ -243,6 +287,7 @@ extern "C" __global__ void __launch_bounds__({THREADS})
         (measures, "measured"),
         (coalesced, "coalesced"),
         (filtered, "filtered"),
+        (in_bits, "bits"),
     )
     words = [] if within is None else [within]
     words += [word for asked, word in marks if asked]
@@ -274,6 +319,12 @@ def filtered_sources() -> list[Source]:
     return [*searches, candidates_source(), encode_source()]
 
 
+@cache
+def bitmaps_source() -> Source:
+    """Return the unit that writes bitmaps of rows; its entry points are `BITMAP_ENTRIES`."""
+    return Source("changing-bitmaps", '#include "motiflux/changing/row_bitmaps.cuh"\n')
+
+
 def changing_sources() -> list[Source]:
     """Return all units of changing graphs that calls with the default tuning can use."""
     goals = (Goal.COUNT, Goal.STORE)
@@ -283,7 +334,8 @@ def changing_sources() -> list[Source]:
         for goal in goals
         for lanes in LANES
     ]
-    return [*searches, write_source()]
+    in_bits = changing_source(Goal.COUNT, BITMAP_LANES, in_bits=True)
+    return [*searches, in_bits, write_source(), bitmaps_source()]
 
 
 def changing_sources_of_switches() -> list[Source]:

@@ -163,7 +163,8 @@ TUNING = by_name(
         "auto",
         "GPU: bits that store which neighbours of a vertex are adjacent, for cliques and patterns with a "
         "vertex adjacent to all others. auto: for cliques, and for the others if expected to be faster; on: "
-        "wherever possible; cliques: for cliques only; off: never",
+        "wherever possible; cliques: for cliques only; off: never. Monitor: bits that store the entries of "
+        "long rows. auto: for calls of much work; on: for all calls and rows; cliques, off: never",
     ),
     TuningOption(
         "orbits",

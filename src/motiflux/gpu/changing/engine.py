@@ -18,6 +18,7 @@ from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
+from motiflux.gpu.changing.bitmaps import SearchedRows
 from motiflux.gpu.changing.candidates import CandidateTable, UploadedCandidates
 from motiflux.gpu.changing.coalesced import CoalescedRoots, coalesced_roots
 from motiflux.gpu.changing.encoded_candidates import EncodedCandidates
@@ -325,7 +326,8 @@ class ChangingEngine:
                 if many > 0
             ]
 
-        best = lanes_for(max((rows.typical for rows in self._rows.values()), default=1.0))
+        typical = max((rows.typical for rows in self._rows.values()), default=1.0)
+        best = lanes_for(typical)
         self._lanes, sources = best, [*self._writers(), *searches(best)]
         if self._compiled.issuperset(sources):
             return True
@@ -341,6 +343,8 @@ class ChangingEngine:
             if not goes_on():
                 return False
         self._compiled.update(sources)
+        if roots[0] > 0:
+            self.search.begin(typical)
         return True
 
     def _write(
@@ -409,6 +413,12 @@ class ChangingEngine:
             _room_for(max(longest, default=1)),
             self._lanes,
             native.num_vertices,
+            table.most_walked,
+            tuple(
+                SearchedRows(rows.headers, rows.typical, looked_up=name in table.looked_up)
+                for name, rows in ((name, self._rows[name]) for name in table.names)
+            ),
+            None,
             *((0, 0) if self._candidates is None else (self._candidates.address, self._candidates.row_bytes)),
         )
 

@@ -60,6 +60,8 @@ class Manner:
         shared levels is at the roots of one plan after the other meanwhile. Not with `filters`.
     filters
         Whether candidates are tested by a table.
+    bitmaps
+        The switch of `LongRowBitmaps`; ``off`` where no kernel looks candidates up in bitmaps.
     """
 
     stealing: str | None
@@ -69,6 +71,7 @@ class Manner:
     measures: bool
     coalesces: bool
     filters: bool = False
+    bitmaps: str = "off"
 
     @classmethod
     def of(cls, tuning: Mapping[str, str], preset: Preset, multiprocessors: int) -> Manner:
@@ -82,17 +85,36 @@ class Manner:
             stealing, most_roots = preset.stealing, _FEW_ROOTS * multiprocessors
             if coalesces and stealing == "active":
                 stealing = "passive"
+        bitmaps = "off" if filters or whole_updates else tuning["bitmaps"]
         return cls(
-            stealing, most_roots, tuning["handover"] == "on", whole_updates, measures, coalesces, filters
+            stealing,
+            most_roots,
+            tuning["handover"] == "on",
+            whole_updates,
+            measures,
+            coalesces,
+            filters,
+            bitmaps,
         )
 
-    def source(self, goal: Goal, lanes: int, levels: int, roots: int, *, coalesced: bool = False) -> Source:
+    def source(
+        self,
+        goal: Goal,
+        lanes: int,
+        levels: int,
+        roots: int,
+        *,
+        coalesced: bool = False,
+        in_bits: bool = False,
+    ) -> Source:
         """Return the unit that searches from so many roots, by plans of at most so many levels.
 
         Parameters
         ----------
         coalesced
             Whether plans may share levels.
+        in_bits
+            Whether candidates are looked up in bitmaps of rows.
         """
         are_few = self.most_roots is None or roots < self.most_roots
         within = self.stealing if levels >= _LEAST_LEVELS and are_few else None
@@ -104,6 +126,7 @@ class Manner:
             measures=self.measures,
             coalesced=coalesced,
             filtered=self.filters,
+            in_bits=in_bits,
         )
 
     def describe(self) -> str:

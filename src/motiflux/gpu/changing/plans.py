@@ -34,6 +34,8 @@ class PlanTable:
         For each plan, whether its matches are listed, and its number of levels.
     names
         Names of the rows that plans read; sources number these.
+    looked_up
+        The names of rows in which candidates are looked up: those of steps that intersect sets.
     most_spans
         Most sets that a step intersects.
     steps, tails
@@ -47,6 +49,7 @@ class PlanTable:
     listed: NDArray[np.bool_]
     levels: NDArray[np.int64]
     names: tuple[RowsName, ...]
+    looked_up: frozenset[RowsName]
     most_spans: int
     steps: Sequence[Any]
     tails: Sequence[Any]
@@ -68,6 +71,12 @@ class PlanTable:
     def most_levels(self) -> int:
         """The most levels of a plan, at least those of a search; a fork is a level, too."""
         return int(self.levels.max(initial=_PAIR + 1)) + (self.shared is not None)
+
+    @cached_property
+    def most_walked(self) -> int:
+        """The most levels of a plan that are walked before those that are counted, or before the last one."""
+        tails = np.array([tail[0] for tail in self.tails], np.int64)
+        return int((np.minimum(tails, self.levels - 1) - _PAIR).max(initial=0))
 
     @property
     def lists(self) -> set[int]:
@@ -104,17 +113,23 @@ def table_of(native: _native.Monitor, *, coalesces: bool = False) -> PlanTable:
     plans = [native.plan(number) for number in range(native.num_plans)]
     shared = shared_plans(native, plans) if coalesces else None
     names: dict[RowsName, None] = {}
+    looked_up: set[RowsName] = set()
     spans = 1
     forked = [] if shared is None else [plan.steps for plan in shared.plans]
     for steps in [*(steps for *_, steps, _ in plans), *forked]:
         for step in steps[2:]:
             sources, reuse, allowed = step[0], step[1], step[6]
-            names.update(dict.fromkeys((target, way) for _, way, target, _ in sources))
-            spans = max(spans, len(sources) + (reuse != _NONE) + (allowed != _NONE))
+            read = dict.fromkeys((target, way) for _, way, target, _ in sources)
+            names.update(read)
+            sets = len(sources) + (reuse != _NONE) + (allowed != _NONE)
+            if sets > 1:
+                looked_up.update(read)
+            spans = max(spans, sets)
     return PlanTable(
         np.array([listed for _, listed, *_ in plans], bool),
         np.array([levels for _, _, levels, *_ in plans], np.int64),
         tuple(names),
+        frozenset(looked_up),
         spans,
         [steps for *_, steps, _ in plans],
         [tail for *_, tail in plans],

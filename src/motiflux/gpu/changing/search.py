@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.codegen import layout
-from motiflux.codegen.changing import SPANS_OF_TIMED, UTILISATION, ChangingArgs
+from motiflux.codegen.changing import BITMAP_LANES, SPANS_OF_TIMED, UTILISATION, ChangingArgs
 from motiflux.codegen.kernels import THREADS, Goal
 from motiflux.device import Buffer, HostBuffer, Kernel, Mark, Stream
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.changing.bitmaps import LongRowBitmaps, SearchedRows
 from motiflux.gpu.changing.manner import Manner, Measured
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.launch.prepare import grid_of
@@ -22,7 +23,7 @@ from motiflux.gpu.runtime.work_partition import ArcPartition
 from motiflux.request.deadline import moments
 
 _LINE_WORDS = 32
-_MOST_CHUNK, _CHUNKS_PER_GROUP = 32, 8
+_MOST_CHUNK, _CHUNKS_PER_GROUP = 4, 8
 _SHORT_ROWS = 16.0
 """Length of a typical row below which a group has few lanes."""
 _FIRST_LEVEL = 2
@@ -49,6 +50,10 @@ class Searched:
         Room for the longest row, in entries, and lanes of a group.
     vertices
         Number of vertices.
+    most_walked
+        Most levels of a plan that are walked before those that are counted.
+    row_sets
+        The rows of the table, in its order.
     sharing
         Addresses of the roots that share levels with each root, and of their numbers; None: no plan shares.
     candidates, candidate_bytes
@@ -62,6 +67,8 @@ class Searched:
     longest: int
     lanes: int
     vertices: int
+    most_walked: int
+    row_sets: tuple[SearchedRows, ...]
     sharing: tuple[int, int] | None = None
     candidates: int = 0
     candidate_bytes: int = 0
@@ -120,6 +127,7 @@ class RunSearch:
         self._totals = Room(device, "totals of updates", budget)
         self._found = Room(device, "rows that were found", budget)
         self._queue = Room(device, "work that changes hands", budget)
+        self._bitmaps = LongRowBitmaps(accelerator, budget, manner.bitmaps)
         self._clear_queue: Callable[[], None] | None = None
         self._few_totals: HostBuffer | None = None
         self._end: Mark | None = None
@@ -133,12 +141,17 @@ class RunSearch:
     @property
     def nbytes(self) -> int:
         """Bytes held on the device."""
-        return sum(room.nbytes for room in self._rooms)
+        return sum(room.nbytes for room in self._rooms) + self._bitmaps.nbytes
+
+    def begin(self, typical: float) -> None:
+        """Have kernels compiled in the background that large runs over rows of this typical length need."""
+        self._bitmaps.begin(typical)
 
     def release(self) -> None:
         """Free the memory."""
         for room in self._rooms:
             room.release()
+        self._bitmaps.release()
         self._few_totals = self._end = self._clear_queue = self._prepared = None
 
     def measure_anew(self) -> None:
@@ -191,6 +204,7 @@ class RunSearch:
         if not _waited(job, self._end, goes_on):
             return None
         self._note_launch(job)
+        self._bitmaps.were_read()
         if slots <= _FEW_TOTALS:
             return found.copy()  # its memory is used again
         job.stream.download(totals, found)
@@ -240,6 +254,7 @@ class RunSearch:
                 break
             resumes = True
             self._room = min(_MOST_ROWS, 4 * self._room)
+        self._bitmaps.were_read()
         rows = np.concatenate(pieces) if pieces else np.empty((0, columns), np.uint32)
         return rows[np.argsort(rows[:, 0], kind="stable")]
 
@@ -254,8 +269,29 @@ class RunSearch:
                 self._room = max(self._room // 4, least)
 
     def _set_up(self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int]) -> ChangingArgs:
+        bitmaps = self._write_bitmaps(job.stream, searched, roots[1]) if goal is Goal.COUNT else 0
+        try:
+            return self._set_up_with(job, searched, goal, roots, bitmaps)
+        except DeviceMemoryError:
+            if not bitmaps:
+                raise
+        self._bitmaps.release()  # the lists come first
+        job.stream.wait()
+        return self._set_up_with(job, searched, goal, roots, 0)
+
+    def _write_bitmaps(self, stream: Stream, searched: Searched, roots: int) -> int:
+        """Return the address of bitmaps of long rows, written for this search; 0 for none."""
+        wanted = self._bitmaps.wanted(searched.row_sets, roots, searched.most_walked)
+        if not wanted:
+            return 0
+        nbytes = min(wanted, self._bitmaps.nbytes + self._room_left() // 2)
+        return self._bitmaps.write(stream, searched.row_sets, searched.vertices, nbytes)
+
+    def _set_up_with(
+        self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int], bitmaps: int
+    ) -> ChangingArgs:
         address, count = roots
-        lanes = searched.lanes
+        lanes = BITMAP_LANES if bitmaps else searched.lanes
         kernel = self._accelerator.kernel(
             self._manner.source(
                 goal,
@@ -263,9 +299,10 @@ class RunSearch:
                 searched.most_levels,
                 count,
                 coalesced=searched.sharing is not None,
+                in_bits=bitmaps > 0,
             )
         )
-        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and self.measured is None
+        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and self.measured is None and not bitmaps
         covered = _covered(count) if may_return else count
         if may_return and (again := self._prepared_for(job, kernel, searched, covered)) is not None:
             argument = again.argument
@@ -277,7 +314,7 @@ class RunSearch:
         argument = ChangingArgs()
         plan, task = argument.plan, argument.task
         plan.plans, plan.rows, plan.roots = searched.plans, searched.rows, address
-        plan.most_levels, plan.columns = searched.most_levels, 1 + searched.most_levels
+        plan.most_levels, plan.columns, plan.bitmaps = searched.most_levels, 1 + searched.most_levels, bitmaps
         if searched.sharing is not None:
             plan.sharing, plan.numbers = searched.sharing
         if self.measured is not None:

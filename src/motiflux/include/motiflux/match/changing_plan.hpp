@@ -73,15 +73,17 @@ struct ChangingPlans {
   static constexpr bool kChanging = true;
   static constexpr bool kForks = false;
   static constexpr bool kFiltered = false;  // match/filtered_plans.hpp
+  static constexpr bool kInBits = false;
   using Held = SelectedPlan;
 
   const ChangingPlan* plans;
   const view::ChangingRows* rows;
   const UpdateRoot* roots;
-  std::uint64_t* totals;      // 128 bits each, by slot
-  std::uint32_t most_levels;  // of any plan
-  std::uint32_t columns;      // of a row that is listed: the root's number, then vertices by level
-  Utilisation* utilisation;   // of kernels that measure it
+  std::uint64_t* totals;            // 128 bits each, by slot
+  const view::RowBitmaps* bitmaps;  // of each of `rows`; for ChangingPlansInBits only
+  std::uint32_t most_levels;        // of any plan
+  std::uint32_t columns;            // of a row that is listed: the root's number, then vertices by level
+  Utilisation* utilisation;         // of kernels that measure it
   // Of kernels that share levels:
   const SharingRoots* sharing;   // by root
   const std::uint32_t* numbers;  // of roots
@@ -98,8 +100,14 @@ struct CoalescedPlans : ChangingPlans {
   static constexpr bool kForks = true;
 };
 
+// The same where candidates are looked up in bitmaps of rows.
+struct ChangingPlansInBits : ChangingPlans {
+  static constexpr bool kInBits = true;
+};
+
 struct ChangingSourceRows {
   view::ChangingRows rows;
+  const view::RowBitmaps* bitmaps;
   std::uint32_t level;
   bool hidden;
 };
@@ -119,7 +127,8 @@ class SelectedPlan {
     MOTIFLUX_DEVICE std::uint32_t moment() const { return selected.moment_; }
     MOTIFLUX_DEVICE ChangingSourceRows source(std::uint32_t i) const {
       const ChangingSource& source = selected.plan_->sources[shape().first_source + i];
-      return {selected.all_.rows[source.rows], source.level, source.hidden != 0};
+      return {selected.all_.rows[source.rows], selected.all_.bitmaps + source.rows, source.level,
+              source.hidden != 0};
     }
   };
 

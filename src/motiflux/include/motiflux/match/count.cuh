@@ -32,7 +32,8 @@ class Counting : public EveryLevel {
       const TailPart part =
           has_tail ? plan.part(number) : TailPart{static_cast<std::uint8_t>(level + 1), 1, 0, 0};
       const std::uint64_t size = plan.at(part.level, [&](const auto& step) {
-        return size_alone(step, search.shared().levels, vertex, step.shape().distinct & matched);
+        return size_alone<Search::Plans::kInBits>(step, search.shared().levels, vertex,
+                                                  step.shape().distinct & matched);
       });
       if (size == kTooLong) {
         done = false;

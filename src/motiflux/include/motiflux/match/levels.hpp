@@ -3,6 +3,7 @@
 
 #include "motiflux/lanes/group.hpp"
 #include "motiflux/match/extend.hpp"
+#include "motiflux/match/lookup_in_bits.hpp"
 #include "motiflux/match/plan_policy.hpp"
 #include "motiflux/match/task.hpp"
 #include "motiflux/match/timed_sets.hpp"
@@ -16,6 +17,7 @@ template <class Plan, class Lanes>
 class Levels {
  public:
   using Group = Lanes;
+  using Plans = Plan;
   static constexpr bool kChanging = Plan::kChanging;
   static constexpr bool kForks = Plan::kForks;
 
@@ -95,7 +97,7 @@ class Levels {
   template <class Step>
   MOTIFLUX_DEVICE auto gathered(const Step& step, const rules::Bounds& allowed) const {
     if constexpr (Plan::kChanging)
-      return gather_timed(lanes_, shared_, step, allowed);
+      return gather_timed<Plan::kInBits>(lanes_, shared_, step, allowed);
     else
       return gather(lanes_, shared_, step, allowed);
   }

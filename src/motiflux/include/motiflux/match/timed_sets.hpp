@@ -17,9 +17,11 @@ struct TimedSpan {
   const view::Life* lives;  // of each id; null: all live
   // Of a whole row that repeats ids in gaps only and whose changed edge is seen; else null.
   const std::uint32_t* moments;
+  const std::uint32_t* bits;  // of the row: a bitmap of view::RowBitmaps; null: it has none
   std::uint32_t changes;
   bool repeats;  // whether ids may be equal although all live
   bool hidden;
+  bool begins;  // whether the first id is that of the row
 
   MOTIFLUX_DEVICE bool is_clean() const { return lives == nullptr && !repeats; }
   // Whether size_at() tells how many ids live.
@@ -48,6 +50,25 @@ struct TimedSpan {
     return false;
   }
 
+  // The same for a vertex within the bounds that the span was clipped to.
+  MOTIFLUX_DEVICE bool has(std::uint32_t vertex, std::uint32_t moment) const {
+    using Bitmaps = view::RowBitmaps;
+    if (bits == nullptr) return contains(vertex, moment);
+    const std::uint32_t found = bits[Bitmaps::word_of(vertex)] >> Bitmaps::shift_of(vertex);
+    if ((found & Bitmaps::kHasLifetime) == 0) return (found & Bitmaps::kHasEntry) != 0;
+    return contains_timed(vertex, moment);
+  }
+
+  // The same if the bitmap says that its entries have lifetimes.
+  MOTIFLUX_DEVICE bool contains_timed(std::uint32_t vertex, std::uint32_t moment) const {
+    using Bitmaps = view::RowBitmaps;
+    if (!begins) return contains(vertex, moment);
+    const std::uint32_t* id = ids.first + bits[Bitmaps::block_of(vertex) * Bitmaps::kWordsOfBlock];
+    for (id = sets::gallop(id, ids.last, vertex); id != ids.last && *id == vertex; ++id)
+      if (lives_at(id, moment)) return true;
+    return false;
+  }
+
   // Whether the entry is the first living one of its id.
   MOTIFLUX_DEVICE bool takes(std::uint64_t entry, std::uint32_t moment) const {
     if (is_clean()) return true;
@@ -68,6 +89,7 @@ struct TimedSets {
   std::uint32_t count;
   std::uint32_t driver;
   std::uint32_t moment;
+  bool has_bits;  // whether candidates are looked up in a bitmap
 
   MOTIFLUX_DEVICE sets::Span shortest() const { return spans[driver].ids; }
   MOTIFLUX_DEVICE bool is_set() const { return count == 1 && spans[0].is_clean(); }
@@ -85,6 +107,7 @@ struct TimedSets {
 MOTIFLUX_DEVICE TimedSpan clip(TimedSpan span, const rules::Bounds& allowed) {
   const sets::Span kept = rules::clip(span.ids, allowed);
   if (span.lives != nullptr) span.lives += kept.first - span.ids.first;
+  span.begins = span.begins && kept.first == span.ids.first;
   if (kept.size() != span.ids.size()) span.moments = nullptr;
   span.ids = kept;
   return span;
@@ -97,8 +120,16 @@ MOTIFLUX_DEVICE std::uint32_t sets_of(const Step& step) {
   return shape.source_count + (shape.reuse != view::kNoReuse) + (step.allowed().first != nullptr);
 }
 
+// The bitmap of a vertex's row, or null.
+MOTIFLUX_DEVICE const std::uint32_t* bitmap_of(const ChangingSourceRows& source, std::uint32_t size,
+                                               std::uint32_t vertex) {
+  if (source.bitmaps->numbers == nullptr || size < source.bitmaps->least) return nullptr;
+  const std::uint32_t number = source.bitmaps->numbers[vertex];
+  return number == view::RowBitmaps::kNone ? nullptr : source.bitmaps->of(number);
+}
+
 // The set of a step with a number, not clipped; vertex(level) is the vertex at a level.
-template <class Step, class VertexOf>
+template <bool in_bits, class Step, class VertexOf>
 MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const LevelState* levels,
                                  const VertexOf& vertex) {
   const view::StepShape& shape = step.shape();
@@ -107,15 +138,20 @@ MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const L
     const view::ChangingRow row = source.rows.rows[vertex(source.level)];
     const view::Repeats repeats = source.rows.repeats;
     const bool countable = repeats != view::Repeats::kOfEdges && !source.hidden;
-    return {{row.neighbors, row.neighbors + row.size}, row.lives,
-            countable ? row.moments : nullptr,         row.changes,
-            repeats != view::Repeats::kNone,           source.hidden};
+    return {{row.neighbors, row.neighbors + row.size},
+            row.lives,
+            countable ? row.moments : nullptr,
+            in_bits ? bitmap_of(source, row.size, vertex(source.level)) : nullptr,
+            row.changes,
+            repeats != view::Repeats::kNone,
+            source.hidden,
+            true};
   }
   if (number == shape.source_count && shape.reuse != view::kNoReuse) {
     const LevelState& reused = levels[shape.reuse];
-    return {{reused.base, reused.base + reused.base_size}, nullptr, nullptr, 0, false, false};
+    return {{reused.base, reused.base + reused.base_size}, nullptr, nullptr, nullptr, 0, false, false, true};
   }
-  return {step.allowed(), nullptr, nullptr, 0, false, false};
+  return {step.allowed(), nullptr, nullptr, nullptr, 0, false, false, true};
 }
 
 // Longer sets are not counted by one lane.
@@ -124,16 +160,16 @@ inline constexpr std::uint64_t kTooLong = ~std::uint64_t{0};
 
 // The number of vertices that a step may take, without those of the levels `distinct`, found by the calling
 // lane alone; kTooLong if that would take long.
-template <class Step, class VertexOf>
+template <bool in_bits, class Step, class VertexOf>
 MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Step step, const LevelState* levels,
                                               const VertexOf vertex, std::uint32_t distinct) {
   const view::StepShape& shape = step.shape();
   const rules::Bounds allowed = rules::bounds(shape.after, shape.before, vertex);
   const std::uint32_t count = sets_of(step);
-  TimedSpan walked = clip(set_of(step, 0, levels, vertex), allowed);
+  TimedSpan walked = clip(set_of<in_bits>(step, 0, levels, vertex), allowed);
   std::uint32_t which = 0;
   for (std::uint32_t s = 1; s < count; ++s) {
-    const TimedSpan other = clip(set_of(step, s, levels, vertex), allowed);
+    const TimedSpan other = clip(set_of<in_bits>(step, s, levels, vertex), allowed);
     if (other.ids.size() >= walked.ids.size()) continue;
     walked = other;
     which = s;
@@ -151,14 +187,14 @@ MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Step step, const LevelState*
     const std::uint32_t candidate = walked.ids.first[entry];
     bool kept = walked.takes(entry, step.moment()) && rules::is_distinct(distinct, candidate, vertex);
     for (std::uint32_t s = 0; kept && s < count; ++s)
-      kept = s == which || set_of(step, s, levels, vertex).contains(candidate, step.moment());
+      kept = s == which || set_of<in_bits>(step, s, levels, vertex).has(candidate, step.moment());
     found += kept;
   }
   return found;
 }
 
 // Looks up the sets of a step, clipped to `allowed`, one set per lane.
-template <class Lanes, class Step>
+template <bool in_bits, class Lanes, class Step>
 MOTIFLUX_DEVICE TimedSets gather_timed(const Lanes& lanes, const SharedState& shared, const Step& step,
                                        const rules::Bounds& allowed) {
   const std::uint32_t count = sets_of(step);
@@ -166,12 +202,14 @@ MOTIFLUX_DEVICE TimedSets gather_timed(const Lanes& lanes, const SharedState& sh
   lanes.sync();  // the last reader of the spans is done
   const auto vertex = [levels = shared.levels](std::uint32_t level) { return levels[level].vertex; };
   for (std::uint32_t s = lanes.lane(); s < count; s += Lanes::kLanes)
-    spans[s] = clip(set_of(step, s, shared.levels, vertex), allowed);
+    spans[s] = clip(set_of<in_bits>(step, s, shared.levels, vertex), allowed);
   lanes.sync();
   std::uint32_t driver = 0;
   for (std::uint32_t s = 1; s < count; ++s)
     if (spans[s].ids.size() < spans[driver].ids.size()) driver = s;
-  return {spans, count, driver, step.moment()};
+  bool has_bits = false;
+  for (std::uint32_t s = 0; in_bits && s < count; ++s) has_bits |= s != driver && spans[s].bits != nullptr;
+  return {spans, count, driver, step.moment(), has_bits};
 }
 
 }  // namespace motiflux::match

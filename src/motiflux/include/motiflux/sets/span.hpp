@@ -31,6 +31,14 @@ MOTIFLUX_HOST_DEVICE inline const T* lower_bound(const T* first, const T* last, 
   return first;
 }
 
+// The same, in few steps if the element is near the first.
+template <class T>
+MOTIFLUX_HOST_DEVICE inline const T* gallop(const T* first, const T* last, std::uint64_t value) {
+  std::size_t step = 1;
+  for (; step < static_cast<std::size_t>(last - first) && first[step - 1] < value; step *= 2) first += step;
+  return lower_bound(first, step < static_cast<std::size_t>(last - first) ? first + step : last, value);
+}
+
 #if defined(MOTIFLUX_SIMT)
 
 MOTIFLUX_HOST_DEVICE inline bool contains(Span set, std::uint32_t vertex) {

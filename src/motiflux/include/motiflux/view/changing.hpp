@@ -44,4 +44,35 @@ struct ChangingRows {
   std::uint32_t unused;
 };
 
+// Bitmaps of long rows, during one run: an entry is looked up by one load instead of a bisection. A bitmap is
+// cut into blocks of 32 bytes:
+//
+//   word 0                 the first entry of the row in this block, if there is one
+//   word 1 + place / 16    2 bits for each id, place = id % 112: an entry has it; such an entry has a
+//   lifetime
+struct RowBitmaps {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr std::uint32_t kIdsOfWord = 16, kWordsOfBlock = 8;
+  static constexpr std::uint32_t kIdsOfBlock = kIdsOfWord * (kWordsOfBlock - 1);
+  static constexpr std::uint32_t kHasEntry = 1, kHasLifetime = 2;
+
+  const std::uint32_t* numbers;  // of the bitmaps of vertices, kNone: it has none; null: no row has one
+  std::uint32_t* words;
+  std::uint32_t least;   // shorter rows have no bitmaps; `numbers` is not defined for them
+  std::uint32_t blocks;  // of a bitmap
+
+  MOTIFLUX_HOST_DEVICE std::uint32_t* of(std::uint32_t number) const {
+    return words + std::uint64_t{number} * blocks * kWordsOfBlock;
+  }
+  MOTIFLUX_HOST_DEVICE static std::uint32_t block_of(std::uint32_t id) { return id / kIdsOfBlock; }
+  // The word of a bitmap with the bits of an id.
+  MOTIFLUX_HOST_DEVICE static std::uint64_t word_of(std::uint32_t id) {
+    const std::uint32_t block = block_of(id);
+    return std::uint64_t{block} * kWordsOfBlock + 1 + (id - block * kIdsOfBlock) / kIdsOfWord;
+  }
+  MOTIFLUX_HOST_DEVICE static std::uint32_t shift_of(std::uint32_t id) {
+    return 2 * (id % kIdsOfWord);  // which divides kIdsOfBlock
+  }
+};
+
 }  // namespace motiflux::view
