@@ -299,7 +299,7 @@ Total Matcher<View>::leaf_sum(int level) {
                   [&](const auto& leaves) { return known->time >= view_->class_changed(leaves.of); });
   const sets::Span row = valid && View::kKeepsRows ? known->row : row_of(from, buffers_[at]);
   if (!valid) {
-    // Not by the candidate table: the sum serves other plans, and those who are used are subtracted from it.
+    // Not by the candidate table: vertices that are used are in the sum, and subtracted from it later.
     const Needs classes{plan_->needs[at].out, plan_->needs[at].in};
     Total sum = 0;
     spend(1 + row.size());

@@ -88,3 +88,18 @@ def test_an_update_at_vertices_with_too_few_neighbours_has_no_root() -> None:
             monitor._native.match_elsewhere(counted)
             assert monitor.apply([("+", 0, 1)])[STAR].positive == 0
     assert roots["nlf"] == 0 < roots["mask"] <= roots["none"]
+
+
+def test_a_row_that_is_remembered_is_filtered_anew_when_a_vertex_becomes_a_candidate() -> None:
+    middles, ends = range(1, 13), range(13, 39)
+    labels = np.array([0, *(1 for _ in middles), *(3 for _ in ends), 4, 2, 2])
+    between, first, second = range(len(labels) - 3, len(labels))
+    edges = [(0, between), *((0, middle) for middle in middles)]
+    edges += [(middle, ends[2 * at]) for at, middle in enumerate(middles)]
+    edges += [(middle, ends[2 * at + 1]) for at, middle in enumerate(middles) if at > 0]
+    pattern = "(x:2)--(y:4)--(a:0)--(c:1)--(d:3), (c)--(e:3)"
+    graph = mf.Graph.from_edges(edges, num_vertices=len(labels), vertex_labels=labels)
+    monitor = mf.Monitor(graph, pattern, matches=True, threads=1, tuning={"filter": "nlf"})
+    assert monitor.apply([("+", between, first)])[0].positive == 2 * (len(middles) - 1)
+    assert monitor.apply([("+", middles[0], ends[1])])[0].positive == 2
+    assert monitor.apply([("+", between, second)])[0].positive == 2 * len(middles)
