@@ -19,8 +19,8 @@
 namespace motiflux::dynamic {
 namespace {
 
-// Ends whose rows a thread writes at a time.
-constexpr std::size_t kTaken = 2048;
+// Ends whose rows a thread writes at a time: of a few thousand, most of the work is in the rows of hubs.
+constexpr std::size_t kTaken = 256;
 
 // The rows of fewer changes are written by the calling thread, which takes less time than to start another.
 constexpr std::size_t kFew = 4096;
