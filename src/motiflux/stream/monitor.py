@@ -236,7 +236,8 @@ class Monitor(Changing, Kept):
           (d, a); then b, c
         """
         chosen = chosen_pattern(pattern, self.patterns)
-        return describe_searches(chosen, self._watched[chosen].plans)
+        watched = self._watched[chosen]
+        return describe_searches(chosen, watched.plans, watched.measured)
 
     def apply(
         self,

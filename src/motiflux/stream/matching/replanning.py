@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.plan.bind import BoundPattern
-from motiflux.plan.passes.delta import Numbers, numbers_of
+from motiflux.plan.passes.numbers import Numbers, numbers_of
 from motiflux.stream.matching.label_counts import MOST_TRIPLES, LabelCounts, are_due, have_moved
 
 

@@ -8,11 +8,15 @@ from typing import Any
 
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern
-from motiflux.plan.passes.delta import DeltaPlan, Transversal, delta_plans, transversals
+from motiflux.plan.passes.alternatives import alternative_plans
+from motiflux.plan.passes.delta import delta_plans
+from motiflux.plan.passes.drafts import DeltaPlan, Drafter
+from motiflux.plan.passes.symmetry import Transversal, transversals
 from motiflux.request.engine import CANNOT, Ran
 from motiflux.stream.matching.core import Core, Watched
 from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateEngine
 from motiflux.stream.matching.native import PlanWriter, bind_growing
+from motiflux.stream.matching.probing import MOST_ALTERNATIVES
 from motiflux.types import Symmetry
 
 
@@ -102,20 +106,44 @@ class Watching(Core):
         plans, written, cost = self._written(pattern, watched, engine)
         watched.planned_for = None
         self._native.replace_plans(watched.slot, written)
-        watched.plans, watched.row_cost = plans, cost
+        watched.plans, watched.row_cost, watched.measured = plans, cost, {}
         if engine is not None:
             self._check_plans(pattern, watched.slot, engine)
         watched.planned_for = HOST if engine is None else engine.name
 
     def _follow_graph(self) -> None:
-        """Make plans anew if the graph has changed much; between two calls."""
+        """Replace plans if the graph has changed much, or searches took long; between two calls."""
         if self._engine is None:
+            self._probing.look(self._native, self._by_slot, self._alternatives, self._in_native_form)
             patterns = {watched.slot: pattern for pattern, watched in self._watched.items()}
             self._replanning.look(
                 self._native,
                 self._watched.values,
                 lambda watched: self._replace(patterns[watched.slot], watched, None),
             )
+
+    def _by_slot(self) -> dict[int, Watched]:
+        return {watched.slot: watched for watched in self._watched.values()}
+
+    def _alternatives(self, watched: Watched, used: Sequence[DeltaPlan]) -> list[DeltaPlan]:
+        """Return other plans for a place, to be raced with those in use."""
+        switches = self._options.switches
+        drafter = Drafter.of(
+            watched.writer.pattern,
+            watched.bound,
+            semantics=self._options.semantics,
+            symmetry=self._options.symmetry,
+            counting=not watched.listed,
+            merge=switches["orbits"] == "on",
+            tail=switches["tail"] == "on",
+            mixed_tails=True,
+            reuse=switches["reuse"] == "on",
+        )
+        return alternative_plans(self._base, drafter, used, most=MOST_ALTERNATIVES, numbers=watched.numbers)
+
+    @staticmethod
+    def _in_native_form(watched: Watched, plans: Sequence[DeltaPlan]) -> list[Any]:
+        return [watched.writer.write(plan, watched.canonical) for plan in plans]
 
     def _add(self, added: Pattern, matches: bool | None) -> Pattern:
         native = self._open()
@@ -195,7 +223,7 @@ class Watching(Core):
         else:
             plans = make(numbers=watched.numbers)
         cost = sum(plan.row_cost for plan in plans if not plan.replaces_last)
-        return plans, [watched.writer.write(plan, watched.canonical) for plan in plans], cost
+        return plans, self._in_native_form(watched, plans), cost
 
     def _check_plans(self, added: Pattern, slot: int, engine: UpdateEngine) -> None:
         """Refuse a pattern that an engine cannot match."""
