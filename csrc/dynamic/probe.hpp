@@ -50,7 +50,7 @@ class Probe {
     // all work is not looked at.
     std::uint64_t first = std::uint64_t{1} << 20, rare = 8;
     // How many times as much as probes all else takes; twice as much each time that they found nothing.
-    std::uint64_t share = 20, least_share = 160;
+    std::uint64_t share = 32, least_share = 256;
     // Of a survey: the number of updates. Of a race: the least and the greatest one.
     std::uint32_t surveyed = 8, fewest = 8, most = 64;
     // A place that was raced is raced again when so many times as many updates were surveyed.

@@ -167,7 +167,7 @@ def test_a_saved_monitor_goes_on_with_the_same_results(tmp_path: Path) -> None:
     with mf.Monitor(graph, PATTERN, matches=True) as monitor:
         for kind, edges in calls[: len(calls) // 2]:
             monitor.apply(**{kind: edges})
-        assert monitor.probed > 5
+        assert monitor.probed > 0
         monitor.save(tmp_path / "saved.mfc")
         with mf.Monitor.load(tmp_path / "saved.mfc") as loaded:
             for kind, edges in calls[len(calls) // 2 :]:
@@ -181,11 +181,14 @@ def test_batches_of_a_file_are_probed_between_turns(tmp_path: Path) -> None:
     path.write_text(
         "".join(
             f"{'e' if kind == 'inserts' else '-e'} {u} {v}\n"
-            for kind, edges in calls * 60
+            for kind, edges in calls * 4
             for u, v in edges.tolist()
         )
     )
-    with mf.Monitor(graph, PATTERN) as monitor, mf.Monitor(graph, PATTERN, tuning=OFF) as kept:
+    with (
+        mf.Monitor(graph, PATTERN, matches=True) as monitor,
+        mf.Monitor(graph, PATTERN, matches=True, tuning=OFF) as kept,
+    ):
         found, expected = (one.run(path, lambda found: None, batch_size=5) for one in (monitor, kept))
         assert [one.positive for one in found.patterns] == [one.positive for one in expected.patterns]
         assert monitor.probed > 0
