@@ -202,6 +202,7 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                     for name in ("container", "gpma_leaf", "gpma_index", "gpma_groups")
                 },
                 "quotients": str(random.choice(["auto", "on", "off"])),
+                "probe_eager": str(random.choice(["off", "on"])),
             }
         ),
     }

@@ -130,7 +130,11 @@ class Core:
         self._native = loaded(graph, count_copies=options.count_copies, threads=threads)
         is_on = options.switches["replan"] == "on" and self._engine is None
         self._replanning = Replanning(graph, is_on=is_on)
-        self._probing = Probing(self._native, is_on=options.switches["probe"] == "on")
+        self._probing = Probing(
+            self._native,
+            is_on=options.switches["probe"] == "on",
+            eager=options.switches["probe_eager"] == "on",
+        )
         self._native_terms: _native.Terms | None = None
         # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.
         self.takes_plain_updates = options.span is None and not options.strict

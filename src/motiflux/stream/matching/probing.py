@@ -11,9 +11,6 @@ from motiflux.plan.passes.drafts import DeltaPlan
 MOST_ALTERNATIVES = 8
 """The most plans that are raced with those of a place; of the native monitor."""
 
-EAGER = False
-"""Whether all updates are looked at, and plans replaced even by worse ones: for tests."""
-
 
 class Probed(Protocol):
     """A pattern whose plans are probed.
@@ -43,12 +40,12 @@ class Probing:
     ----------
     native
         Which measures.
-    is_on
-        Whether it does.
+    is_on, eager
+        Whether it does; and whether it looks at all updates, and prefers even plans that are worse.
     """
 
-    def __init__(self, native: _native.Monitor, *, is_on: bool) -> None:
-        native.enable_probes(is_on, EAGER)
+    def __init__(self, native: _native.Monitor, *, is_on: bool, eager: bool) -> None:
+        native.enable_probes(is_on, eager)
         self._races: dict[tuple[int, int], list[DeltaPlan]] = {}
         self.replaced = 0
         """How often the plans of a place were replaced."""
