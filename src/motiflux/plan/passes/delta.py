@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Any
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -29,6 +30,9 @@ _LEAST_SAVING = 0.1
 """The share of the expected work that shared levels must save with ``coalesce="auto"``."""
 
 _MOST_VARIANTS = 2
+
+_ALIKE = 2.0
+"""Two plans for a place are chosen alike if their expected costs have shifted by less than this factor."""
 
 
 def delta_plans(
@@ -131,6 +135,26 @@ def delta_plans(
     if not exchange and once_each and injective:
         return _one_of_each_orbit(plans, places(bound), group)
     return tuple(plans)
+
+
+def same_searches(plans: Sequence[DeltaPlan], others: Sequence[DeltaPlan]) -> bool:
+    """Whether plans of one pattern search in the same orders, and choose between two for a place alike."""
+    if [_searched(plan) for plan in plans] != [_searched(plan) for plan in others]:
+        return False
+    return all(
+        1 / _ALIKE < _preference(plans, at) / _preference(others, at) < _ALIKE
+        for at, plan in enumerate(plans)
+        if plan.replaces_last
+    )
+
+
+def _searched(plan: DeltaPlan) -> tuple[Any, ...]:
+    return plan.order, plan.replaces_last, plan.shared
+
+
+def _preference(plans: Sequence[DeltaPlan], at: int) -> float:
+    """Return the expected cost of a plan over that of the one that it replaces, by vertex of a row."""
+    return (plans[at].row_cost or 1.0) / (plans[at - 1].row_cost or 1.0)
 
 
 def _alternatives(

@@ -51,8 +51,8 @@ class Watched:
         Candidates that its plans are expected to visit, for each vertex of the row they begin with.
     planned_for
         The engine that its plans there are for; None: it is not known, after an interrupt.
-    plans
-        Its searches.
+    plans, planned
+        Its searches: those in use, and as they were planned.
     numbers
         Those that its plans were made by; None: those of the first graph.
     measured
@@ -66,6 +66,7 @@ class Watched:
     row_cost: float = 0.0
     planned_for: str | None = None
     plans: tuple[DeltaPlan, ...] = ()
+    planned: tuple[DeltaPlan, ...] = ()
     numbers: Numbers | None = None
     measured: dict[Place, float] = field(default_factory=dict)
 
@@ -73,6 +74,12 @@ class Watched:
     def bound(self) -> BoundPattern:
         """The pattern in codes."""
         return self.writer.bound
+
+    def use(self, plans: tuple[DeltaPlan, ...]) -> None:
+        """Note the plans that were planned, and are used from now on."""
+        self.plans = self.planned = plans
+        self.row_cost = sum(plan.row_cost for plan in plans if not plan.replaces_last)
+        self.measured = {}
 
 
 class Call:

@@ -66,16 +66,17 @@ class Replanning:
         return numbers_of(bound, self._counts)
 
     def look(
-        self, native: _native.Monitor, planned: Callable[[], Iterable[One]], replace: Callable[[One], None]
+        self, native: _native.Monitor, planned: Callable[[], Iterable[One]], replace: Callable[[One], bool]
     ) -> None:
         """Replace the plans whose numbers have changed much, if it is time to look; between two calls.
 
-        `replace` replaces the plans of a pattern by those for its present numbers.
+        `replace` replaces the plans of a pattern by those for its present numbers, and returns whether they
+        are others.
         """
         if self._is_on and are_due(native):
             self._replace(native, list(planned()), replace)
 
-    def _replace(self, native: _native.Monitor, planned: list[One], replace: Callable[[One], None]) -> None:
+    def _replace(self, native: _native.Monitor, planned: list[One], replace: Callable[[One], bool]) -> None:
         counts = self._tell_first(planned)
         if counts is None:
             return
@@ -87,11 +88,10 @@ class Replanning:
                 continue
             one.numbers = now
             try:
-                replace(one)
+                self.replaced += replace(one)
             except BaseException:
                 one.numbers = before
                 raise
-            self.replaced += 1
 
     def _tell_first(self, planned: Iterable[Planned]) -> LabelCounts | None:
         """Note the numbers of the first graph for patterns planned by it; None with too many labels."""
