@@ -222,6 +222,7 @@ void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass)
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
     Worker& worker = workers_[static_cast<std::size_t>(index)];
+    worker.watch = &watch;
     Matcher<View> matcher(allowed_, watch, worker.memory, naming_.sets());
     for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < splits.size();)
       match_blocks(splits[at], run[splits[at].search.task].edge, matcher, worker);
@@ -241,6 +242,7 @@ void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matche
   const Plan& plan = plans_[gate.plans[ordinal]];
   const Forest& forest = *(std::ranges::upper_bound(gate.forests, ordinal, {}, &Forest::first) - 1);
   const std::size_t branch = std::has_single_bit(together) ? 0 : forest.branch_of(together);
+  const std::uint64_t before = matcher.worked();
   matcher.begin(view, edge, plans_);
   const std::size_t size = branch == 0 ? matcher.open(plan) : matcher.open(forest, branch);
   split.size.store(size, std::memory_order_relaxed);
@@ -264,6 +266,12 @@ void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matche
     matcher.list_part(first, last, rows, [&](std::size_t count) { matches += count; });
     share.list(plan, key, matches, first_word);
   }
+  if constexpr (!View::kHoles)
+    if (worker.probe != nullptr && worker.probe->add_work(matcher.worked() - before)) {
+      worker.probe->note(forest, together);
+      worker.probe->look(view, edge, plans_, plans_version_, listed_, naming_.sets(), *worker.watch,
+                         workers_.size());
+    }
 }
 
 // Puts the results of threads in the order of the updates, rows aside; returns the destinations of rows.

@@ -87,10 +87,11 @@ class Probe {
   void note(const Forest& forest, PlanBits searched) {
     for_each_plan(searched, [&](std::size_t number) { noted_.push_back(forest.plans[number]); });
   }
-  // `plans`: of the monitor, with their version; `sets`: the number of their sets.
+  // `plans`: of the monitor, with their version; `sets`: the number of their sets; `threads`: those that did
+  // the work, of which add_work() was told that of one.
   template <class View>
   void look(const View& view, const Edge& edge, std::span<const Plan> plans, std::uint64_t version,
-            const std::vector<bool>& listed, const std::size_t& sets, Watch& watch);
+            const std::vector<bool>& listed, const std::size_t& sets, Watch& watch, std::size_t threads = 1);
 
   // Whether wanted() or better() have something new.
   bool has_news() const { return news_; }
@@ -163,7 +164,7 @@ class Probe {
   template <class View>
   Ran search(const View& view, const Edge& edge, Runner& runner, bool listed, Watch& watch, double most);
   template <class View>
-  void race_from(const View& view, const Edge& edge, State& state, bool listed, Watch& watch);
+  void race_from(const View& view, const Edge& edge, State& state, bool listed, Watch& watch, double most);
   void decide(Place place, State& state);
   void want();
   void wait(State& state) const { state.next = terms_.patience * updates_; }
@@ -192,11 +193,13 @@ class Probe {
 
 template <class View>
 void Probe::look(const View& view, const Edge& edge, std::span<const Plan> plans, std::uint64_t version,
-                 const std::vector<bool>& listed, const std::size_t& sets, Watch& watch) {
+                 const std::vector<bool>& listed, const std::size_t& sets, Watch& watch,
+                 std::size_t threads) {
   const std::vector<std::uint32_t> noted = std::exchange(noted_, {});
   if (noted.empty()) return;
   follow(plans, version);
   keep_kind<View>();
+  const double most = kMost * static_cast<double>(threads);
   for (std::uint32_t number : noted) {
     const Plan& plan = plans[number];
     if (plan.group != kNoNumber) continue;  // it shares levels with others: alone it takes more
@@ -204,11 +207,11 @@ void Probe::look(const View& view, const Edge& edge, std::span<const Plan> plans
     State& state = states_[place.pattern][place.place];
     const bool lists = listed[plan.pattern];
     if (!state.runners.empty()) {
-      race_from(view, edge, state, lists, watch);
+      race_from(view, edge, state, lists, watch, most);
       decide(place, state);
       continue;
     }
-    if (!racing_) state.seen += search(view, edge, plans, plan, lists, survey_, sets, watch, kMost).work;
+    if (!racing_) state.seen += search(view, edge, plans, plan, lists, survey_, sets, watch, most).work;
   }
   if (!racing_) want();
   mark_ = work_ + share_ * std::exchange(spent_, 0);
@@ -262,20 +265,21 @@ Probe::Ran Probe::search(const View& view, const Edge& edge, Runner& runner, boo
 
 // Searches from a pair by all plans of a race.
 template <class View>
-void Probe::race_from(const View& view, const Edge& edge, State& state, bool listed, Watch& watch) {
+void Probe::race_from(const View& view, const Edge& edge, State& state, bool listed, Watch& watch,
+                      double most) {
   see_classes();
   Runner& used = *state.runners[0];
-  const Ran first = search(view, edge, used, listed, watch, kMost);
+  const Ran first = search(view, edge, used, listed, watch, most);
   used.work += first.work;
   ++state.roots;
   for (std::size_t at = 1; at < state.runners.size(); ++at) {
     Runner& one = *state.runners[at];
     if (one.out) continue;
-    const double most = used.work + terms_.slack;
-    const Ran ran = search(view, edge, one, listed, watch, most - one.work);
+    const double left = used.work + terms_.slack - one.work;
+    const Ran ran = search(view, edge, one, listed, watch, left);
     one.work += ran.work;
     one.most_saved = std::max(one.most_saved, first.work - ran.work);
-    one.out = ran.cut || one.work > most;
+    one.out = ran.cut || ran.work > left;
   }
 }
 
