@@ -269,9 +269,9 @@ class Matcher {
   const View* view_ = nullptr;
   Edge edge_{};
   std::int64_t granted_ = kBudget, budget_ = kBudget;  // work until the next look at `watch_`
-  std::uint64_t clock_;       // of stamps
-  int latest_ = 0;            // the level assigned last
-  std::uint64_t search_ = 0;  // a number of its own for the searches of each update
+  std::uint64_t clock_;                                // of stamps
+  int latest_ = 0;                                     // the level assigned last
+  std::uint64_t search_ = 0;                           // a number of its own for the searches of each update
   std::array<Vertex, view::kMaxLevels> value_{};
   std::array<std::uint64_t, view::kMaxLevels> stamp_{};
   std::vector<CandidateSet> sets_;  // by number

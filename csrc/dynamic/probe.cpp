@@ -53,8 +53,7 @@ void Probe::decide(Place place, State& state) {
   }
   if (best == 0 && !all_out && state.roots < terms_.most) return;
   if (best != 0) {
-    better_.push_back(
-        {place, static_cast<std::uint32_t>(best - 1), state.runners[best]->work / used.work});
+    better_.push_back({place, static_cast<std::uint32_t>(best - 1), state.runners[best]->work / used.work});
     news_ = true;
   }
   state.runners.clear();
@@ -100,9 +99,8 @@ std::vector<Probe::Place> Probe::take_wanted() {
 }
 
 std::vector<Probe::Better> Probe::take_better() {
-  news_ = std::ranges::any_of(states_, [](const auto& of) {
-    return std::ranges::any_of(of.second, &State::wanted);
-  });
+  news_ = std::ranges::any_of(states_,
+                              [](const auto& of) { return std::ranges::any_of(of.second, &State::wanted); });
   return std::exchange(better_, {});
 }
 

@@ -46,8 +46,8 @@ class Probe {
   };
   static constexpr std::size_t kMostAlternatives = 8;
   struct Terms {
-    // Work after which the first update is looked at, some milliseconds; an update that took a greater part of
-    // all work is not looked at.
+    // Work after which the first update is looked at, some milliseconds; an update that took a greater part
+    // of all work is not looked at.
     std::uint64_t first = std::uint64_t{1} << 20, rare = 8;
     // How many times as much as probes all else takes; twice as much each time that they found nothing.
     std::uint64_t share = 32, least_share = 256;
@@ -175,16 +175,16 @@ class Probe {
   bool on_ = false, news_ = false;
   Terms terms_;
   std::uint64_t work_ = 0, mark_ = 0;
-  std::uint64_t spent_ = 0, share_ = 0;       // since the last mark
-  std::uint64_t update_ = 0;                  // the work of the update that is looked at
-  std::uint64_t updates_ = 0, surveyed_ = 0;  // of all surveys, of the last one
+  std::uint64_t spent_ = 0, share_ = 0;                 // since the last mark
+  std::uint64_t update_ = 0;                            // the work of the update that is looked at
+  std::uint64_t updates_ = 0, surveyed_ = 0;            // of all surveys, of the last one
   std::map<std::uint32_t, std::vector<State>> states_;  // by pattern, then by place
   std::vector<Place> place_of_;                         // by plan of the monitor
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
   std::uint64_t version_ = kUnknown;  // of these
-  std::size_t classes_ = 0;                             // for which plans of races are named
-  const void* kind_ = nullptr;                          // of the views that memories are of
-  bool racing_ = false;                                 // one place is raced, or alternatives are wanted
+  std::size_t classes_ = 0;           // for which plans of races are named
+  const void* kind_ = nullptr;        // of the views that memories are of
+  bool racing_ = false;               // one place is raced, or alternatives are wanted
   std::vector<Better> better_;
   std::vector<std::uint32_t> noted_;
   Memory survey_;
@@ -257,8 +257,8 @@ template <class View>
 Probe::Ran Probe::search(const View& view, const Edge& edge, Runner& runner, bool listed, Watch& watch,
                          double most) {
   const PlacePlans& plans = runner.plans;
-  const bool second = plans.size() > 1 &&
-                      search_cost(graph_, plans[1], edge) < search_cost(graph_, plans[0], edge);
+  const bool second =
+      plans.size() > 1 && search_cost(graph_, plans[1], edge) < search_cost(graph_, plans[0], edge);
   return search(view, edge, plans, plans[second ? 1 : 0], listed, runner.memory, runner.naming.sets(), watch,
                 most);
 }

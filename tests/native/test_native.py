@@ -56,6 +56,7 @@ DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", "csr
 UPDATES = ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp")
 PARTS = {
     "test_dynamic": DYNAMIC,
+    "test_dynamic_probe": DYNAMIC,
     "test_dynamic_runs": DYNAMIC,
     "test_parallel": ("csrc/common/parallel.cpp",),
     "test_sets": ("csrc/sets/*.cpp",),
