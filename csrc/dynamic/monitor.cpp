@@ -280,13 +280,20 @@ PlanBits Monitor::chosen(const Forest& forest, PlanBits plans, const Edge& edge)
   return plans;
 }
 
+// Makes room for one more change, so that one that was made can be noted.
+void Monitor::reserve_done() {
+  if (done_.size() == done_.capacity()) done_.reserve(std::max<std::size_t>(16, 2 * done_.size()));
+}
+
 bool Monitor::insert(const Edge& edge) {
+  reserve_done();
   if (!graph_.insert(edge)) return false;
   done_.push_back({Done::kInserted, edge});
   return true;
 }
 
 bool Monitor::erase(const Edge& edge) {
+  reserve_done();
   if (!graph_.erase(edge)) return false;
   done_.push_back({Done::kErased, edge});
   return true;
@@ -295,6 +302,7 @@ bool Monitor::erase(const Edge& edge) {
 void Monitor::set_more_copies(const Edge& edge, std::uint64_t more) {
   const std::uint64_t before = graph_.more_copies(edge);
   if (before == more) return;
+  reserve_done();
   graph_.set_more_copies(edge, more);
   done_.push_back({Done::kCopies, edge, before});
 }

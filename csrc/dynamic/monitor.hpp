@@ -333,6 +333,7 @@ class Monitor {
   bool concerns_plans(Class of) const;
   void prepare_plans();
   void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
+  void reserve_done();
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
   void set_more_copies(const Edge& edge, std::uint64_t more);
