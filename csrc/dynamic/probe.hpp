@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "dynamic/gate.hpp"
+#include "dynamic/lifetimes.hpp"
 #include "dynamic/matcher.hpp"
 #include "dynamic/memory.hpp"
 #include "dynamic/naming.hpp"
