@@ -227,8 +227,32 @@ class PyMonitor {
   void add_pattern(std::uint32_t pattern, const std::vector<PyPlan>& given, bool listed) {
     monitor_.add_pattern(pattern, plans_of(given), listed);
   }
-  void replace_plans(std::uint32_t pattern, const std::vector<PyPlan>& given) {
-    monitor_.replace_plans(pattern, plans_of(given));
+  void replace_plans(std::uint32_t pattern, const std::vector<PyPlan>& given, bool probed) {
+    monitor_.replace_plans(pattern, plans_of(given), probed);
+  }
+
+  // Places for which alternatives are to be raced, as (pattern, place).
+  std::vector<std::tuple<std::uint32_t, std::uint32_t>> take_wanted() {
+    std::vector<std::tuple<std::uint32_t, std::uint32_t>> wanted;
+    for (const auto& [pattern, place] : monitor_.probe().take_wanted()) wanted.emplace_back(pattern, place);
+    return wanted;
+  }
+  // Alternatives that won, as (pattern, place, alternative, share of the work of the plans in use).
+  std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, double>> take_better() {
+    std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, double>> better;
+    for (const auto& [place, alternative, share] : monitor_.probe().take_better())
+      better.emplace_back(place.pattern, place.place, alternative, share);
+    return better;
+  }
+  void race(std::uint32_t pattern, std::uint32_t place, const std::vector<std::vector<PyPlan>>& given) {
+    require(given.size() <= dynamic::Probe::kMostAlternatives, "too many alternatives");
+    std::vector<dynamic::PlacePlans> alternatives;
+    for (const std::vector<PyPlan>& plans : given) {
+      require(plans.size() == 1 || plans.size() == 2, "a place has one or two plans");
+      alternatives.push_back(plans_of(plans));
+      for (Plan& plan : alternatives.back()) plan.pattern = pattern;
+    }
+    monitor_.race({pattern, place}, std::move(alternatives));
   }
   // Edges that came and went, by labels: (of sources, of edges, of targets, numbers); forgets them.
   nb::object take_label_changes() {
@@ -591,7 +615,17 @@ void bind_dynamic(nb::module_& module) {
       .def("drop_list", &PyMonitor::drop_list, "number"_a)
       .def("add_pattern", &PyMonitor::add_pattern, "pattern"_a, "plans"_a, "listed"_a)
       .def("drop_pattern", &PyMonitor::drop_pattern, "pattern"_a)
-      .def("replace_plans", &PyMonitor::replace_plans, "pattern"_a, "plans"_a)
+      .def("replace_plans", &PyMonitor::replace_plans, "pattern"_a, "plans"_a, "probed"_a = false)
+      .def(
+          "enable_probes",
+          [](PyMonitor& self, bool on, bool eager) {
+            self.monitor().probe().enable(on, eager ? dynamic::Probe::eager() : dynamic::Probe::Terms{});
+          },
+          "on"_a, "eager"_a = false)
+      .def_prop_ro("has_probe_news", [](PyMonitor& self) { return self.monitor().probe().has_news(); })
+      .def("take_wanted", &PyMonitor::take_wanted)
+      .def("take_better", &PyMonitor::take_better)
+      .def("race", &PyMonitor::race, "pattern"_a, "place"_a, "alternatives"_a)
       .def("take_label_changes", &PyMonitor::take_label_changes)
       .def_prop_ro("num_label_changes", &PyMonitor::num_label_changes)
       .def("label_counts", &PyMonitor::label_counts)

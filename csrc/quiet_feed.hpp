@@ -283,6 +283,12 @@ class QuietFeed {
     ++batches_;
   }
 
+  // So that a batch that is applied can be counted.
+  void make_room_to_count(std::size_t patterns) {
+    put_off_.reserve(put_off_.size() + 1);
+    matches_.reserve(patterns);
+  }
+
   std::int64_t first_of(bool in_batches) const {
     return first_ + static_cast<std::int64_t>(in_batches ? batches_ : given_);
   }
@@ -367,9 +373,12 @@ class QuietFeed {
     const bool quiet = std::none_of(found.patterns.begin(), found.patterns.end(), changes);
     bool good = numbers.has_value();
     Matches matches;
+    std::optional<Applied> applied;
     try {
+      if (good) make_room_to_count(found.patterns.size());
       if (good && !quiet) {
         good = take_counts(found, matches);
+        if (turn.lines == nullptr) applied.emplace(Applied{updates_, std::move(numbers->origins)});
         if (good && turn.lines != nullptr)
           good = write(*turn.lines, found, ids.ids, parser, *numbers, terms.how.batch);
         else
@@ -387,10 +396,9 @@ class QuietFeed {
     }
     left_ = next_left_ = 0;
     if (!quiet && turn.lines == nullptr) {
-      Applied applied{updates_, std::move(numbers->origins)};
       const std::size_t noops = found.noops;
       const PutOff put_off = found.put_off;
-      open_.emplace(Open{&parser, &ids, &monitor, before, start, start, std::move(found), std::move(applied),
+      open_.emplace(Open{&parser, &ids, &monitor, before, start, start, std::move(found), std::move(*applied),
                          terms.how.batch, updates_.size(), numbers->self_loops, noops, put_off,
                          std::move(matches)});
       return false;
@@ -453,7 +461,11 @@ class QuietFeed {
   void note(SteadyClock::duration taken, std::size_t updates) {
     const double microseconds =
         std::max(std::chrono::duration<double, std::micro>(taken).count(), kLeastMicroseconds);
-    latencies_[std::lround(kLatencySteps * std::log2(microseconds))] += updates;
+    try {
+      latencies_[std::lround(kLatencySteps * std::log2(microseconds))] += updates;
+    } catch (const std::bad_alloc&) {
+      // The batch is applied and counted; only its latency is not.
+    }
     longest_latency_ = std::max(longest_latency_, microseconds);
   }
 

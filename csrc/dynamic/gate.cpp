@@ -36,6 +36,9 @@ Member member_of(std::uint32_t number, const Plan& plan, std::size_t place, bool
   return found;
 }
 
+// Of a row, as many classes are looked up to choose a plan; for more, its length is taken.
+constexpr std::size_t kFewClasses = 8;
+
 // Makes the branches of a forest.
 class Arranging {
  public:
@@ -185,6 +188,22 @@ void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& l
                                      std::span(members).subspan(first, last - first), plans, listed, gate,
                                      graph));
   }
+}
+
+double search_cost(const Graph& graph, const Plan& plan, const Edge& edge) {
+  const Source& from = plan.steps[2].sources[0];
+  const Vertex vertex = from.level == 0 ? edge.source : edge.target;
+  const Target& target = graph.relations().target(from.target);
+  std::size_t size = 0;
+  const auto add = [&](const Rows& rows) {
+    if (target.everything || target.classes.size() > kFewClasses)
+      size += rows.degree(vertex);
+    else
+      for (Class of : target.classes) size += rows.of_class(vertex, of).size();
+  };
+  if (from.way != Way::kIn || !graph.directed()) add(graph.rows(Way::kOut));
+  if (from.way != Way::kOut && graph.directed()) add(graph.rows(Way::kIn));
+  return plan.row_cost * static_cast<double>(size);
 }
 
 }  // namespace motiflux::dynamic

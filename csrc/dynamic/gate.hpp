@@ -115,4 +115,7 @@ struct Gate {
 // Arranges the plans of a gate. `listed`: by pattern.
 void arrange(Gate& gate, std::span<const Plan> plans, const std::vector<bool>& listed, const Graph& graph);
 
+// What a search is expected to cost, by the row that level 2 is taken from: to choose one of two plans.
+double search_cost(const Graph& graph, const Plan& plan, const Edge& edge);
+
 }  // namespace motiflux::dynamic

@@ -43,7 +43,12 @@ struct Monitor::Split {
 void Monitor::set_workers(int threads) {
   while (workers_.size() > static_cast<std::size_t>(threads)) workers_.pop_back();
   while (workers_.size() < static_cast<std::size_t>(threads)) workers_.emplace_back(lifetimes_);
-  for (Worker& worker : workers_) worker.share.start(listed_.size());
+  for (Worker& worker : workers_) {
+    worker.share.start(listed_.size());
+    worker.probe = nullptr;
+  }
+  // It looks at the updates, and knows the work, of one thread. Patterns of three vertices have no orders.
+  if (!reads_rows_once()) workers_[0].probe = &probe_;
 }
 
 // Matches all updates of the run on `threads` threads.
@@ -77,6 +82,7 @@ void Monitor::match_run_in(std::span<const Update> run, int threads, Pass& pass)
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
     Worker& worker = workers_[static_cast<std::size_t>(index)];
+    worker.watch = &watch;
     Matcher<View> matcher(allowed_, watch, worker.memory, naming_.sets());
     for (std::size_t first; (first = next.fetch_add(kTaken, std::memory_order_relaxed)) < tasks.size();) {
       const auto taken = std::span(tasks).subspan(first, std::min(kTaken, tasks.size() - first));
@@ -148,8 +154,10 @@ void Monitor::match_task(const Edge& edge, Moment number, Matcher<View>& matcher
   worker.rows.make_room();
   const View view = view_at(number, worker, static_cast<View*>(nullptr));
   Share& share = worker.share;
+  const std::uint64_t before = matcher.worked();
+  const Gate& gate = gated_[run_gates_[number]];
   matcher.begin(view, edge, plans_);
-  for (const Forest& forest : gated_[run_gates_[number]].forests) {
+  for (const Forest& forest : gate.forests) {
     const auto [summed, rest] = matcher.divide(forest, matcher.concerned(forest, forest.all()));
     PlanBits searched = chosen(forest, rest, edge);
     if (workers_.size() > 1)
@@ -167,6 +175,9 @@ void Monitor::match_task(const Edge& edge, Moment number, Matcher<View>& matcher
     matcher.match(forest, searched, found);
     found.finish();
   }
+  if constexpr (!View::kHoles)
+    if (worker.probe != nullptr && worker.probe->add_work(matcher.worked() - before))
+      look_again(gate, view, edge, matcher, *worker.probe, *worker.watch);
 }
 
 // The plans of `plans` that are searched together with one of them from level 2 on, itself included.
@@ -211,6 +222,7 @@ void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass)
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
     Worker& worker = workers_[static_cast<std::size_t>(index)];
+    worker.watch = &watch;
     Matcher<View> matcher(allowed_, watch, worker.memory, naming_.sets());
     for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < splits.size();)
       match_blocks(splits[at], run[splits[at].search.task].edge, matcher, worker);
@@ -230,6 +242,7 @@ void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matche
   const Plan& plan = plans_[gate.plans[ordinal]];
   const Forest& forest = *(std::ranges::upper_bound(gate.forests, ordinal, {}, &Forest::first) - 1);
   const std::size_t branch = std::has_single_bit(together) ? 0 : forest.branch_of(together);
+  const std::uint64_t before = matcher.worked();
   matcher.begin(view, edge, plans_);
   const std::size_t size = branch == 0 ? matcher.open(plan) : matcher.open(forest, branch);
   split.size.store(size, std::memory_order_relaxed);
@@ -253,6 +266,12 @@ void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matche
     matcher.list_part(first, last, rows, [&](std::size_t count) { matches += count; });
     share.list(plan, key, matches, first_word);
   }
+  if constexpr (!View::kHoles)
+    if (worker.probe != nullptr && worker.probe->add_work(matcher.worked() - before)) {
+      worker.probe->note(forest, together);
+      worker.probe->look(view, edge, plans_, plans_version_, listed_, naming_.sets(), *worker.watch,
+                         workers_.size());
+    }
 }
 
 // Puts the results of threads in the order of the updates, rows aside; returns the destinations of rows.

@@ -128,12 +128,33 @@ class Matcher {
     walk_over(forest, at, plans, {all.first + first, all.first + last}, found);
   }
 
+  // Searches for the matches of one plan alone, from the pair of begin() on.
+  Total count_alone(const Plan& plan) {
+    if (!fits(plan)) return 0;
+    latest_ = 1;
+    return plan.levels() == 2 ? 1 : count_from(2);
+  }
+  template <class Wrote>
+  void list_alone(const Plan& plan, Column<Vertex>& rows, Wrote&& wrote) {
+    if (!fits(plan)) return;
+    latest_ = 1;
+    if (plan.levels() == 2)
+      write({&value_[1], &value_[1] + 1}, rows, wrote);
+    else
+      list_from(2, rows, wrote);
+  }
+
+  // The work of all searches so far: about one for each vertex that is visited or read.
+  std::uint64_t worked() const { return static_cast<std::uint64_t>(granted_ - budget_); }
+
   // Begins a search; false if the labels and ids of the two vertices and the edges between them rule out
   // matches.
   bool begin(const Plan& plan, const View& view, const Edge& edge, Vertex first, Vertex second);
 
- private:
+  // The work between two looks at `watch`.
   static constexpr std::int64_t kBudget = 1 << 14;
+
+ private:
   // Shorter rows are not worth remembering what of them serves.
   static constexpr std::size_t kWorthFiltering = 8;
   static constexpr std::size_t kBlockRows = 1 << 12;
@@ -174,6 +195,7 @@ class Matcher {
   void spend(std::size_t work) {
     budget_ -= static_cast<std::int64_t>(work);
     if (budget_ >= 0) return;
+    granted_ += kBudget - budget_;
     budget_ = kBudget;
     if (!watch_.keep_going()) throw Stopped();
   }
@@ -246,10 +268,10 @@ class Matcher {
   const Plan* plan_ = nullptr;
   const View* view_ = nullptr;
   Edge edge_{};
-  std::int64_t budget_ = kBudget;
-  std::uint64_t clock_;       // of stamps
-  int latest_ = 0;            // the level assigned last
-  std::uint64_t search_ = 0;  // a number of its own for the searches of each update
+  std::int64_t granted_ = kBudget, budget_ = kBudget;  // work until the next look at `watch_`
+  std::uint64_t clock_;                                // of stamps
+  int latest_ = 0;                                     // the level assigned last
+  std::uint64_t search_ = 0;                           // a number of its own for the searches of each update
   std::array<Vertex, view::kMaxLevels> value_{};
   std::array<std::uint64_t, view::kMaxLevels> stamp_{};
   std::vector<CandidateSet> sets_;  // by number

@@ -111,10 +111,7 @@ class Memory {
       return entries_[word * 0x9E3779B97F4A7C15u >> (64 - bits_)];
     }
     Entry& for_writing(std::uint64_t word) {
-      if (++written_ > 2 * entries_.size() && bits_ < kMostBits) {
-        bits_ += 2;
-        clear();
-      }
+      if (++written_ > 2 * entries_.size() && bits_ < kMostBits) grow();
       return at(word);
     }
     void clear() {
@@ -127,6 +124,12 @@ class Memory {
 
    private:
     static constexpr int kLeastBits = 7, kMostBits = 13;
+
+    void grow() {
+      entries_.reserve(std::size_t{1} << (bits_ + 2));  // may fail: the table is as before then
+      bits_ += 2;
+      clear();
+    }
 
     int bits_ = kLeastBits;
     std::size_t written_ = 0;

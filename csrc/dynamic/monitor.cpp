@@ -15,9 +15,6 @@ namespace {
 constexpr std::size_t kBlock = 64, kAhead = 16, kNear = 4;
 constexpr std::size_t kBetweenChecks = 64 * kBlock;
 
-// Of a row, as many classes are looked up to choose a plan; for more, its length is taken.
-constexpr std::size_t kFewClasses = 8;
-
 // Updates that were put off and are written while a stream waits for input.
 constexpr std::size_t kFew = 64;
 
@@ -88,7 +85,7 @@ void Monitor::add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool l
   forget_gates();
 }
 
-void Monitor::replace_plans(std::uint32_t pattern, std::vector<Plan> plans) {
+void Monitor::replace_plans(std::uint32_t pattern, std::vector<Plan> plans, bool probed) {
   write_put_off();
   std::vector<Plan> all;
   all.reserve(plans_.size() + plans.size());  // so that the following cannot fail
@@ -98,13 +95,27 @@ void Monitor::replace_plans(std::uint32_t pattern, std::vector<Plan> plans) {
     plan.pattern = pattern;
     all.push_back(std::move(plan));
   }
+  if (!probed) probe_.forget(pattern);
   ++plans_version_;
   plans_ = std::move(all);
   classes_seen_ = 0;
   forget_gates();
 }
 
+void Monitor::race(Probe::Place place, std::vector<PlacePlans> alternatives) {
+  PlacePlans used;
+  std::uint32_t at = 0;
+  for (const Plan& plan : plans_) {
+    if (plan.pattern != place.pattern) continue;
+    at += !plan.replaces_last;
+    if (at == place.place + 1) used.push_back(plan);
+  }
+  if (used.empty()) return;
+  probe_.race(place, std::move(used), std::move(alternatives));
+}
+
 void Monitor::drop_pattern(std::uint32_t pattern) {
+  probe_.forget(pattern);
   ++plans_version_;
   std::erase_if(plans_, [&](const Plan& plan) { return plan.pattern == pattern; });
   classes_seen_ = 0;
@@ -152,6 +163,7 @@ void Monitor::prepare_plans() {
     for (Plan& plan : plans_) plan.columns.clear();
   graph_.set_candidates(std::move(columns), filter_bits_);
   naming_.name(plans_);
+  probe_.follow_names();
   memory_.forget();
   for (Worker& worker : workers_) worker.memory.forget();
   for (Gate& gate : gated_) arrange(gate, plans_, listed_, graph_);
@@ -257,6 +269,7 @@ struct Monitor::Sequential {
 void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass) {
   const Gate& gate = gated_[gate_of(edge)];
   const Now view{graph_};
+  const std::uint64_t before = pass.matcher.worked();
   pass.matcher.begin(view, edge, plans_);
   if (gate.plans.size() >= kManyPlans) pass.matcher.prefetch_around();
   for (const Forest& forest : gate.forests) {
@@ -268,6 +281,8 @@ void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass&
     pass.matcher.match(forest, searched, found);
     for_each_plan(plans, [&](std::size_t number) { found.finish(number); });
   }
+  if (probe_.add_work(pass.matcher.worked() - before)) [[unlikely]]
+    look_again(gate, view, edge, pass.matcher, probe_, pass.watch);
 }
 
 // Of two plans for one place, takes out the one whose search for this edge is longer.
@@ -275,36 +290,26 @@ PlanBits Monitor::chosen(const Forest& forest, PlanBits plans, const Edge& edge)
   for_each_plan(plans & forest.paired, [&](std::size_t one) {
     const Plan* const plan = &plans_[forest.plans[one]];
     const Plan* const first = plan->replaces_last ? plan - 1 : plan;
-    const bool replaced = search_cost(first[1], edge) < search_cost(first[0], edge);
+    const bool replaced = search_cost(graph_, first[1], edge) < search_cost(graph_, first[0], edge);
     if (replaced != plan->replaces_last) plans &= ~(PlanBits{1} << one);
   });
   return plans;
 }
 
-// What a search is expected to cost, by the row that level 2 is taken from.
-double Monitor::search_cost(const Plan& plan, const Edge& edge) const {
-  const Source& from = plan.steps[2].sources[0];
-  const Vertex vertex = from.level == 0 ? edge.source : edge.target;
-  const Target& target = graph_.relations().target(from.target);
-  std::size_t size = 0;
-  const auto add = [&](const Rows& rows) {
-    if (target.everything || target.classes.size() > kFewClasses)
-      size += rows.degree(vertex);
-    else
-      for (Class of : target.classes) size += rows.of_class(vertex, of).size();
-  };
-  if (from.way != Way::kIn || !graph_.directed()) add(graph_.rows(Way::kOut));
-  if (from.way != Way::kOut && graph_.directed()) add(graph_.rows(Way::kIn));
-  return plan.row_cost * static_cast<double>(size);
+// Makes room for one more change, so that one that was made can be noted.
+void Monitor::reserve_done() {
+  if (done_.size() == done_.capacity()) done_.reserve(std::max<std::size_t>(16, 2 * done_.size()));
 }
 
 bool Monitor::insert(const Edge& edge) {
+  reserve_done();
   if (!graph_.insert(edge)) return false;
   done_.push_back({Done::kInserted, edge});
   return true;
 }
 
 bool Monitor::erase(const Edge& edge) {
+  reserve_done();
   if (!graph_.erase(edge)) return false;
   done_.push_back({Done::kErased, edge});
   return true;
@@ -313,6 +318,7 @@ bool Monitor::erase(const Edge& edge) {
 void Monitor::set_more_copies(const Edge& edge, std::uint64_t more) {
   const std::uint64_t before = graph_.more_copies(edge);
   if (before == more) return;
+  reserve_done();
   graph_.set_more_copies(edge, more);
   done_.push_back({Done::kCopies, edge, before});
 }

@@ -19,6 +19,7 @@
 #include "dynamic/matcher.hpp"
 #include "dynamic/naming.hpp"
 #include "dynamic/plan.hpp"
+#include "dynamic/probe.hpp"
 #include "dynamic/put_off.hpp"
 #include "dynamic/rows_at_moment.hpp"
 #include "dynamic/rows_writing.hpp"
@@ -112,8 +113,12 @@ class Monitor {
   // Adds the plans of a new pattern with the number `pattern`.
   void add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed);
   void drop_pattern(std::uint32_t pattern);
-  // Replaces the plans of a pattern, all or none, by others that start from the same pairs.
-  void replace_plans(std::uint32_t pattern, std::vector<Plan> plans);
+  // Replaces the plans of a pattern, all or none, by others that start from the same pairs. `probed`: what
+  // probes know of the pattern's places still holds.
+  void replace_plans(std::uint32_t pattern, std::vector<Plan> plans, bool probed = false);
+  // Probes look at the searches from now on, and race alternatives with the plans of a place.
+  Probe& probe() { return probe_; }
+  void race(Probe::Place place, std::vector<PlacePlans> alternatives);
   // Does now what the next call would do first: a tenth of a millisecond for a pattern of seven vertices.
   void prepare() {
     finish_writing();
@@ -243,6 +248,8 @@ class Monitor {
     Memory memory;
     RowsAtMoment rows;
     Share share;
+    Watch* watch = nullptr;  // of the thread, while it matches
+    Probe* probe = nullptr;  // of one of the workers
   };
   // The destination of matches.
   struct Place {
@@ -316,7 +323,16 @@ class Monitor {
   void take_matches(std::span<const Root> roots, const RunMatches& matches, int threads, Pass& pass);
   void take_rows(std::span<const Root> roots, const RunMatches& matches, int threads);
   PlanBits chosen(const Forest& forest, PlanBits plans, const Edge& edge) const;
-  double search_cost(const Plan& plan, const Edge& edge) const;
+  // Has the searches for an update measured; `matcher` has matched it.
+  template <class View>
+  void look_again(const Gate& gate, const View& view, const Edge& edge, Matcher<View>& matcher, Probe& probe,
+                  Watch& watch) const {
+    for (const Forest& forest : gate.forests) {
+      const PlanBits rest = matcher.divide(forest, matcher.concerned(forest, forest.all())).searched;
+      probe.note(forest, chosen(forest, rest, edge));
+    }
+    probe.look(view, edge, plans_, plans_version_, listed_, naming_.sets(), watch);
+  }
   bool reads_rows_once() const;
   WithHoles view_at(Moment moment, Worker&, WithHoles*) const { return {graph_, lifetimes_, moment}; }
   AtMoment view_at(Moment moment, Worker& worker, AtMoment*) const {
@@ -344,6 +360,7 @@ class Monitor {
   bool concerns_plans(Class of) const;
   void prepare_plans();
   void match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass);
+  void reserve_done();
   bool insert(const Edge& edge);
   bool erase(const Edge& edge);
   void set_more_copies(const Edge& edge, std::uint64_t more);
@@ -364,6 +381,7 @@ class Monitor {
   Naming naming_{graph_};
   Filter filter_ = Filter::kMask;
   std::uint32_t filter_bits_ = 2;
+  Probe probe_{graph_, allowed_};
   std::vector<std::uint32_t> free_lists_;
   // The gate of an edge, by the label of its source and its class. Most of these are in no plan: they all
   // have row 0, or column 0, of the table, and so gate 0, which has no plans.

@@ -17,9 +17,20 @@ std::uint32_t Relations::target(std::uint32_t relation, const LabelSet& vertices
   return static_cast<std::uint32_t>(targets_.size() - 1);
 }
 
+// All memory is there before anything changes: a class that only some targets know would hide matches.
 Class Relations::make_class(Label edge, Label vertex) {
   const auto made = static_cast<Class>(classes_.size());
-  classes_.push_back({edge, vertex});
+  const auto make_room = [](auto& list) {
+    if (list.size() == list.capacity()) list.reserve(2 * list.size() + 1);
+  };
+  const auto takes = [&](const Target& target) {
+    return accepts(target.relation, edge) && target.vertices.has(vertex);
+  };
+  make_room(classes_);
+  if (by_vertex_.size() <= vertex) by_vertex_.resize(vertex + std::size_t{1});
+  make_room(by_vertex_[vertex]);
+  for (Target& target : targets_)
+    if (takes(target)) make_room(target.classes);
   if (edge < kDirect && vertex < kDirect) {
     if (direct_.size() <= edge) direct_.resize(edge + std::size_t{1});
     if (direct_[edge].size() <= vertex) direct_[edge].resize(vertex + std::size_t{1}, kUnknown);
@@ -27,11 +38,14 @@ Class Relations::make_class(Label edge, Label vertex) {
   } else {
     numbers_[key(edge, vertex)] = made;
   }
-  if (by_vertex_.size() <= vertex) by_vertex_.resize(vertex + std::size_t{1});
+  classes_.push_back({edge, vertex});
   by_vertex_[vertex].push_back(made);
   stand_ins_ |= edge >= kStandIn;
   several_edge_labels_ |= edge != classes_.front().edge;
-  for (Target& target : targets_) find_classes(target);
+  for (Target& target : targets_) {
+    if (takes(target)) target.classes.push_back(made);
+    target.everything = target.classes.size() == classes_.size();
+  }
   return made;
 }
 

@@ -43,6 +43,8 @@ NOT_DRAWN = {
     "gpma_groups": "is about monitors",
     "quotients": "is about monitors",
     "replan": "is about monitors",
+    "probe": "is about monitors",
+    "probe_eager": "is about monitors",
 }
 """Switches that are left as they are, and why."""
 

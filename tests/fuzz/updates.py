@@ -211,6 +211,7 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                     )
                 },
                 "quotients": str(random.choice(["auto", "on", "off"])),
+                "probe_eager": str(random.choice(["off", "on"])),
             }
         ),
     }

@@ -58,6 +58,7 @@ UPDATES = ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionar
 PARTS = {
     "test_dynamic": DYNAMIC,
     "test_dynamic_candidates": DYNAMIC,
+    "test_dynamic_probe": DYNAMIC,
     "test_dynamic_runs": DYNAMIC,
     "test_dynamic_writing": DYNAMIC,
     "test_parallel": THREADS,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.errors import StreamError
-from motiflux.plan.passes.delta import numbers_of
+from motiflux.plan.passes.numbers import numbers_of
 from motiflux.stream.matching import label_counts, replanning
 from motiflux.stream.matching.label_counts import LabelCounts
 

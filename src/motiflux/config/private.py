@@ -186,6 +186,13 @@ PRIVATE = by_name(
         "Monitor: plans when the numbers of edges by label have changed by a factor of two. on: make them "
         "anew; off: keep those of the first graph",
     ),
+    TuningOption(
+        "probe_eager",
+        ("off", "on"),
+        "off",
+        "Monitor, with probe=on. off: try other orders on a few updates; on: on all of them, and keep even "
+        "worse ones",
+    ),
 )
 """The private switches by name."""
 
@@ -224,6 +231,7 @@ REMOVED = MappingProxyType(
         "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",
         "quotients": "matches are always counted as sums if several patterns share what this needs",
         "replan": "plans are always made anew when the graph has changed enough",
+        "probe_eager": "other orders are always tried on a few updates, and kept if they take less work",
     }
 )
 """The fixed behaviour, or the public alternative, for each switch that users cannot set, by name."""

@@ -196,5 +196,13 @@ TUNING = by_name(
         "which are equivalent without some vertices. auto: on a CPU, if expected to save work; on: wherever "
         "possible (on a GPU: where matches are listed); off: never",
     ),
+    TuningOption(
+        "probe",
+        ("on", "off"),
+        "on",
+        "Monitor, CPU: searches that take a visible share of the work. on: try other orders on a few "
+        "updates, and keep one that takes less work; off: keep the orders that the numbers of edges by label "
+        "give",
+    ),
 )
 """The public switches by name."""

@@ -237,7 +237,8 @@ class Monitor(Changing, Kept):
           (d, a); then b, c
         """
         chosen = chosen_pattern(pattern, self.patterns)
-        told = describe_searches(chosen, self._watched[chosen].plans)
+        watched = self._watched[chosen]
+        told = describe_searches(chosen, watched.plans, watched.measured)
         return told if self._engine is None else f"{told}\n{self._engine.describe()}"
 
     def apply(

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern
-from motiflux.pattern.automorphism import Automorphisms
+from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
 from motiflux.types import Semantics, Symmetry
 
 MOST_IMAGES = 720
@@ -21,6 +21,9 @@ The next symmetric group has order 5,040: a single row found would fill many bat
 
 Restriction = tuple[int, int]
 """Query vertices (u, v): the image of u is smaller than that of v."""
+
+Transversal = tuple[int, tuple[tuple[int, Permutation], ...]]
+"""A point, and its images under the automorphisms that fix the points before, each with an automorphism."""
 
 
 def check_symmetry(semantics: Semantics, symmetry: Symmetry, pattern: Pattern | None = None) -> None:
@@ -77,3 +80,30 @@ def closure(pairs: tuple[Restriction, ...]) -> frozenset[Restriction]:
             known |= fresh
             frontier += [v for _, v in fresh]
     return frozenset(known)
+
+
+def transversals(pattern: Pattern, *, directed: bool) -> tuple[Transversal, ...]:
+    """Return transversals, by which the canonical one of the images of a match is found.
+
+    The points are the query vertices in order. Choosing at each point the automorphism that brings the
+    smallest data vertex there gives the same row for every image of a match.
+    """
+    group = automorphisms(pattern, directed=directed)
+    identity = tuple(range(len(group.base)))
+    found = []
+    fixing = list(group.generators)
+    for point, orbit in zip(group.base, group.orbits, strict=True):
+        reached = {point: identity}
+        frontier = [point]
+        while frontier:
+            at = frontier.pop()
+            for generator in fixing:
+                if generator[at] not in reached:
+                    reached[generator[at]] = tuple(generator[w] for w in reached[at])
+                    frontier.append(generator[at])
+        if set(reached) != orbit:
+            raise AssertionError("the generators that fix the points before do not generate the orbit")
+        if len(reached) > 1:
+            found.append((point, tuple(reached.items())))
+        fixing = [generator for generator in fixing if generator[point] == point]
+    return tuple(found)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from motiflux.pattern import Pattern
-from motiflux.plan.passes.delta import DeltaPlan
+from motiflux.plan.passes.drafts import DeltaPlan
+from motiflux.plan.passes.places import Place
 
 
-def describe_searches(pattern: Pattern, plans: Sequence[DeltaPlan]) -> str:
-    """Return the searches that an update starts, a line for each; those that share levels together."""
+def describe_searches(
+    pattern: Pattern, plans: Sequence[DeltaPlan], measured: Mapping[Place, float] = MappingProxyType({})
+) -> str:
+    """Return the searches that an update starts, a line for each; those that share levels together.
+
+    `measured`: of searches that replaced others, the share of the work of these that they took.
+    """
     alone = [plan for plan in plans if plan.shared is None]
     groups: dict[int, list[DeltaPlan]] = {}
     for plan in plans:
@@ -18,12 +25,12 @@ def describe_searches(pattern: Pattern, plans: Sequence[DeltaPlan]) -> str:
     lines: list[str] = []
     for group in groups.values():
         lines.append(f"together, as if there were no {_names(pattern, _removed(group[0]))}:")
-        lines += [f"  {line}" for line in _lines(pattern, group)]
+        lines += [f"  {line}" for line in _lines(pattern, group, measured)]
     if alone and groups:
         lines.append("alone:")
-        lines += [f"  {line}" for line in _lines(pattern, alone)]
+        lines += [f"  {line}" for line in _lines(pattern, alone, measured)]
     elif alone:
-        lines += _lines(pattern, alone)
+        lines += _lines(pattern, alone, measured)
     return "\n".join(lines)
 
 
@@ -31,7 +38,7 @@ def _removed(plan: DeltaPlan) -> Sequence[int]:
     return () if plan.shared is None else plan.shared.removed
 
 
-def _lines(pattern: Pattern, plans: Sequence[DeltaPlan]) -> Iterator[str]:
+def _lines(pattern: Pattern, plans: Sequence[DeltaPlan], measured: Mapping[Place, float]) -> Iterator[str]:
     for plan in plans:
         pair = len(plan.place)
         shared = pair if plan.shared is None else pair + len(plan.shared.steps)
@@ -45,6 +52,8 @@ def _lines(pattern: Pattern, plans: Sequence[DeltaPlan]) -> Iterator[str]:
             parts.append(f"in closed form {_names(pattern, plan.order[counted:])}")
         if plan.replaces_last:
             parts.append("instead of the one before, if this is shorter for an update")
+        if plan.place in measured:
+            parts.append(f"took {measured[plan.place]:.0%} of the work of the search before it")
         yield "; ".join(parts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -16,12 +16,16 @@ from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundPattern
-from motiflux.plan.passes.delta import DeltaPlan, Numbers, Transversal
+from motiflux.plan.passes.drafts import DeltaPlan
+from motiflux.plan.passes.numbers import Numbers
+from motiflux.plan.passes.places import Place
+from motiflux.plan.passes.symmetry import Transversal
 from motiflux.request.engine import Ran
 from motiflux.stream.matching.auto import AutoMatching, auto_matching
 from motiflux.stream.matching.engine import HOST, Placement
 from motiflux.stream.matching.native import PlanWriter, filter_of, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
+from motiflux.stream.matching.probing import Probing
 from motiflux.stream.matching.replanning import Replanning
 from motiflux.stream.options import Options
 from motiflux.stream.updates import Updates
@@ -47,10 +51,12 @@ class Watched:
         Candidates that its plans are expected to visit, for each vertex of the row they begin with.
     planned_for
         The engine that its plans there are for; None: it is not known, after an interrupt.
-    plans
-        Its searches.
+    plans, planned
+        Its searches: those in use, and as they were planned.
     numbers
         Those that its plans were made by; None: those of the first graph.
+    measured
+        Of places whose plans were replaced by `Probing`: the share of the work that the new ones took.
     """
 
     slot: int
@@ -60,12 +66,20 @@ class Watched:
     row_cost: float = 0.0
     planned_for: str | None = None
     plans: tuple[DeltaPlan, ...] = ()
+    planned: tuple[DeltaPlan, ...] = ()
     numbers: Numbers | None = None
+    measured: dict[Place, float] = field(default_factory=dict)
 
     @property
     def bound(self) -> BoundPattern:
         """The pattern in codes."""
         return self.writer.bound
+
+    def use(self, plans: tuple[DeltaPlan, ...]) -> None:
+        """Note the plans that were planned, and are used from now on."""
+        self.plans = self.planned = plans
+        self.row_cost = sum(plan.row_cost for plan in plans if not plan.replaces_last)
+        self.measured = {}
 
 
 class Call:
@@ -124,6 +138,11 @@ class Core:
         self._native.filter_by(*filter_of(options.switches))
         is_on = options.switches["replan"] == "on" and self._engine is None
         self._replanning = Replanning(graph, is_on=is_on)
+        self._probing = Probing(
+            self._native,
+            is_on=options.switches["probe"] == "on",
+            eager=options.switches["probe_eager"] == "on",
+        )
         self._native_terms: _native.Terms | None = None
         # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.
         self.takes_plain_updates = options.span is None and not options.strict
@@ -284,6 +303,15 @@ class Core:
         change.
         """
         return self._replanning.replaced
+
+    @property
+    def probed(self) -> int:
+        """How often a search was replaced, as another order took less work for updates of the stream.
+
+        This happens between two calls, and changes no result; of the matches of one update, the order may
+        change.
+        """
+        return self._probing.replaced
 
     @property
     def needs_times(self) -> bool:

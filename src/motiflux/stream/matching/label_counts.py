@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.graph.stats import LabelFrequencies
-from motiflux.plan.passes.delta import Numbers
+from motiflux.plan.passes.numbers import Numbers
 
 _APART = 2.0
 """Plans are made anew when a number has grown so many times as much as another of the same kind."""

@@ -13,7 +13,8 @@ from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundEdge, BoundPattern, bound_edge
 from motiflux.plan.ir import SharedLevels
-from motiflux.plan.passes.delta import DeltaPlan, Transversal
+from motiflux.plan.passes.drafts import DeltaPlan
+from motiflux.plan.passes.symmetry import Transversal
 from motiflux.plan.shape import Tail
 from motiflux.stream.matching.names import GrowingLabels, label_codes
 from motiflux.types import VertexId
@@ -96,7 +97,7 @@ class PlanWriter:
     ) -> None:
         self._always_sums, self._injective = always_sums, injective
         self._monitor = monitor
-        self._pattern = pattern
+        self.pattern = pattern
         self.bound = bound
         self.awaited: dict[VertexId, list[int]] = {}
         """Lists that ids belong to as soon as there is such a vertex."""
@@ -115,7 +116,7 @@ class PlanWriter:
         """
         self._list_of = [
             _NONE if vertex.ids is None else self._list(sorted(vertex.ids, key=str), vertex_of)
-            for vertex in self._pattern.vertices
+            for vertex in self.pattern.vertices
         ]
 
     def _list(self, ids: Sequence[VertexId], vertex_of: Callable[[VertexId], int | None]) -> int:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.plan.bind import BoundPattern
-from motiflux.plan.passes.delta import Numbers, numbers_of
+from motiflux.plan.passes.numbers import Numbers, numbers_of
 from motiflux.stream.matching.label_counts import MOST_TRIPLES, LabelCounts, are_due, have_moved
 
 
@@ -66,16 +66,17 @@ class Replanning:
         return numbers_of(bound, self._counts)
 
     def look(
-        self, native: _native.Monitor, planned: Callable[[], Iterable[One]], replace: Callable[[One], None]
+        self, native: _native.Monitor, planned: Callable[[], Iterable[One]], replace: Callable[[One], bool]
     ) -> None:
         """Replace the plans whose numbers have changed much, if it is time to look; between two calls.
 
-        `replace` replaces the plans of a pattern by those for its present numbers.
+        `replace` replaces the plans of a pattern by those for its present numbers, and returns whether they
+        are others.
         """
         if self._is_on and are_due(native):
             self._replace(native, list(planned()), replace)
 
-    def _replace(self, native: _native.Monitor, planned: list[One], replace: Callable[[One], None]) -> None:
+    def _replace(self, native: _native.Monitor, planned: list[One], replace: Callable[[One], bool]) -> None:
         counts = self._tell_first(planned)
         if counts is None:
             return
@@ -87,11 +88,10 @@ class Replanning:
                 continue
             one.numbers = now
             try:
-                replace(one)
+                self.replaced += replace(one)
             except BaseException:
                 one.numbers = before
                 raise
-            self.replaced += 1
 
     def _tell_first(self, planned: Iterable[Planned]) -> LabelCounts | None:
         """Note the numbers of the first graph for patterns planned by it; None with too many labels."""

@@ -8,11 +8,15 @@ from typing import Any
 
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern
-from motiflux.plan.passes.delta import DeltaPlan, Transversal, delta_plans, transversals
+from motiflux.plan.passes.alternatives import alternative_plans
+from motiflux.plan.passes.delta import delta_plans, same_searches
+from motiflux.plan.passes.drafts import DeltaPlan, Drafter
+from motiflux.plan.passes.symmetry import Transversal, transversals
 from motiflux.request.engine import CANNOT, Ran
 from motiflux.stream.matching.core import Core, Watched
 from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateEngine
 from motiflux.stream.matching.native import PlanWriter, bind_growing
+from motiflux.stream.matching.probing import MOST_ALTERNATIVES
 from motiflux.types import Semantics, Symmetry
 
 
@@ -99,23 +103,55 @@ class Watching(Core):
 
     def _replace(self, pattern: Pattern, watched: Watched, engine: UpdateEngine | None) -> None:
         """Give the native monitor other plans of a pattern."""
-        plans, written, cost = self._written(pattern, watched, engine)
+        plans = self._planned(pattern, watched, engine)
+        written = self._in_native_form(watched, plans)
         watched.planned_for = None
         self._native.replace_plans(watched.slot, written)
-        watched.plans, watched.row_cost = plans, cost
+        watched.use(plans)
         if engine is not None:
             self._check_plans(pattern, watched.slot, engine)
         watched.planned_for = HOST if engine is None else engine.name
 
     def _follow_graph(self) -> None:
-        """Make plans anew if the graph has changed much; between two calls."""
+        """Replace plans if the graph has changed much, or searches took long; between two calls."""
         if self._engine is None:
+            self._probing.look(self._native, self._by_slot, self._alternatives, self._in_native_form)
             patterns = {watched.slot: pattern for pattern, watched in self._watched.items()}
             self._replanning.look(
                 self._native,
                 self._watched.values,
-                lambda watched: self._replace(patterns[watched.slot], watched, None),
+                lambda watched: self._replan(patterns[watched.slot], watched),
             )
+
+    def _replan(self, pattern: Pattern, watched: Watched) -> bool:
+        """Plan by other numbers; return whether other searches came of it."""
+        if same_searches(self._planned(pattern, watched, None), watched.planned):
+            return False
+        self._replace(pattern, watched, None)
+        return True
+
+    def _by_slot(self) -> dict[int, Watched]:
+        return {watched.slot: watched for watched in self._watched.values()}
+
+    def _alternatives(self, watched: Watched, used: Sequence[DeltaPlan]) -> list[DeltaPlan]:
+        """Return other plans for a place, to be raced with those in use."""
+        switches = self._options.switches
+        drafter = Drafter.of(
+            watched.writer.pattern,
+            watched.bound,
+            semantics=self._options.semantics,
+            symmetry=self._options.symmetry,
+            counting=not watched.listed,
+            merge=switches["orbits"] == "on",
+            tail=switches["tail"] == "on",
+            mixed_tails=True,
+            reuse=switches["reuse"] == "on",
+        )
+        return alternative_plans(self._base, drafter, used, most=MOST_ALTERNATIVES, numbers=watched.numbers)
+
+    @staticmethod
+    def _in_native_form(watched: Watched, plans: Sequence[DeltaPlan]) -> list[Any]:
+        return [watched.writer.write(plan, watched.canonical) for plan in plans]
 
     def _add(self, added: Pattern, matches: bool | None) -> Pattern:
         native = self._open()
@@ -151,8 +187,8 @@ class Watching(Core):
             watched.numbers = self._replanning.numbers_now(native, bound, self._watched.values())
         try:
             writer.find_vertices(self._numbering.vertex_of)
-            watched.plans, written, watched.row_cost = self._written(added, watched, self._engine)
-            native.add_pattern(slot, written, listed)
+            watched.use(self._planned(added, watched, self._engine))
+            native.add_pattern(slot, self._in_native_form(watched, watched.plans), listed)
             if self._engine is not None:
                 self._check_plans(added, slot, self._engine)
             watched.planned_for = HOST if self._engine is None else self._engine.name
@@ -168,10 +204,10 @@ class Watching(Core):
             raise
         return added
 
-    def _written(
+    def _planned(
         self, pattern: Pattern, watched: Watched, engine: UpdateEngine | None
-    ) -> tuple[tuple[DeltaPlan, ...], list[Any], float]:
-        """Return a pattern's plans for an engine or the native monitor, their native form and their cost."""
+    ) -> tuple[DeltaPlan, ...]:
+        """Return a pattern's plans for an engine or the native monitor."""
         make = partial(
             delta_plans,
             self._base,
@@ -192,11 +228,8 @@ class Watching(Core):
         if watched.numbers is None:
             # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
             key = ("delta plans", pattern, watched.bound, *make.keywords.items())
-            plans = self._base.memo.get(key, make)
-        else:
-            plans = make(numbers=watched.numbers)
-        cost = sum(plan.row_cost for plan in plans if not plan.replaces_last)
-        return plans, [watched.writer.write(plan, watched.canonical) for plan in plans], cost
+            return self._base.memo.get(key, make)
+        return make(numbers=watched.numbers)
 
     def _coalesce(self, watched: Watched, engine: UpdateEngine | None) -> str:
         """Return whether plans share levels, as `delta_plans` takes it."""

@@ -1,0 +1,244 @@
+"""Delta plans of given orders, with their expected costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from motiflux.pattern import Pattern
+from motiflux.pattern.automorphism import Automorphisms, automorphisms
+from motiflux.plan.bind import BoundEdge, BoundPattern
+from motiflux.plan.ir import SharedLevels
+from motiflux.plan.passes.order import Order
+from motiflux.plan.passes.places import Place
+from motiflux.plan.passes.reuse import share_intersections
+from motiflux.plan.passes.steps import build_steps
+from motiflux.plan.passes.symmetry import restrictions
+from motiflux.plan.passes.tail import close_tail
+from motiflux.plan.shape import PlanArgs, PlanShape, Tail
+from motiflux.types import Semantics, Symmetry
+
+_CLOSING = 0.9
+"""The cost of a vertex if the number of ways to go on from it is looked up.
+
+It takes less; but the model expects too few vertices near hubs, most of all at the end of long walks, so
+these are only preferred if they are expected to be about as short as others.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPlan:
+    """The search for the matches in which a changed edge has one place, and their images.
+
+    Parameters
+    ----------
+    place
+        Query vertices at levels 0 and 1.
+    edges
+        The query edges between them.
+    order, shape, args, tail
+        As in `motiflux.plan.ir.Plan`.
+    before_change
+        For each level and source, whether its query edge ignores the changed edge.
+    images
+        The matches that a match found yields: for each query vertex, the level of its image.
+    multiplier
+        Factor by which the number of matches found is multiplied.
+    row_cost
+        The expected cost of the search per vertex of the row that level 2 is taken from.
+    replaces_last
+        Whether it is an alternative to the plan before it, which has the same place.
+    symmetries
+        The number of automorphisms that fix the place, of whose matches the search finds one, if the matches
+        may be counted as sums over quotients (`csrc/dynamic/quotients.hpp`); else 0.
+    shared
+        The levels that it matches together with other plans; None if there are none.
+    """
+
+    place: Place
+    edges: tuple[BoundEdge, ...]
+    order: tuple[int, ...]
+    shape: PlanShape
+    args: PlanArgs
+    tail: Tail | None
+    before_change: tuple[tuple[bool, ...], ...]
+    images: tuple[tuple[int, ...], ...]
+    multiplier: int
+    row_cost: float = 0.0
+    replaces_last: bool = False
+    symmetries: int = 0
+    shared: SharedLevels | None = None
+
+    @property
+    def walked(self) -> int:
+        """Number of levels whose vertices are matched one after another."""
+        return len(self.order) - 1 if self.tail is None else self.tail.start
+
+
+class Draft(NamedTuple):
+    """A plan with its expected cost beyond the changed edge.
+
+    Parameters
+    ----------
+    costs
+        The same by level, from level 2 on.
+    stabilizer
+        The number of automorphisms that fix its place.
+    """
+
+    cost: float
+    plan: DeltaPlan
+    stabilizer: int
+    costs: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drafter:
+    """Makes the plans of one pattern.
+
+    Parameters
+    ----------
+    pattern, bound, semantics
+        As in `motiflux.plan.passes.delta.delta_plans`.
+    injective
+        Whether all vertices of a match differ.
+    breaking
+        Whether the symmetries that fix a place are broken.
+    tail, mixed_tails, reuse
+        Whether levels are counted in closed form, those too whose vertices might coincide, and intersections
+        shared.
+    """
+
+    pattern: Pattern
+    bound: BoundPattern
+    semantics: Semantics
+    injective: bool
+    breaking: bool
+    tail: bool
+    mixed_tails: bool
+    reuse: bool
+
+    @classmethod
+    def of(
+        cls,
+        pattern: Pattern,
+        bound: BoundPattern,
+        *,
+        semantics: Semantics,
+        symmetry: Symmetry,
+        counting: bool,
+        merge: bool,
+        tail: bool,
+        mixed_tails: bool,
+        reuse: bool,
+    ) -> Drafter:
+        """Return the one for these arguments of `motiflux.plan.passes.delta.delta_plans`."""
+        injective = semantics is Semantics.ISOMORPHISM and not bound.may_coincide
+        return cls(
+            pattern,
+            bound,
+            semantics,
+            injective,
+            breaking=injective and (symmetry is Symmetry.SUBGRAPHS or (counting and merge)),
+            # Levels that may coincide could share a set only if both ignore the changed edge or neither.
+            tail=counting and tail and not bound.may_coincide,
+            mixed_tails=mixed_tails,
+            reuse=reuse and injective,
+        )
+
+    def draft(self, order: Order) -> Draft:
+        """Return the plan of an order."""
+        bound = self.bound
+        vertices, estimates = order.vertices, order.estimates
+        group = _fixing_two(automorphisms(self.pattern, directed=bound.directed, base=vertices))
+        shape, args = build_steps(
+            bound, vertices, restrictions(group) if self.breaking else (), self.semantics, degrees=False
+        )
+        closed = None
+        lists = [self.pattern.vertices[vertex].ids for vertex in vertices]
+        kinds = tuple(map(lists.index, lists))
+        if self.tail:
+            level_of = {vertex: level for level, vertex in enumerate(vertices)}
+            coinciding = frozenset((level_of[u], level_of[v]) for u, v in bound.may_coincide)
+            shape, closed = close_tail(shape, args, coinciding, kinds, mixed=self.mixed_tails)
+        if self.reuse:
+            shape, args = share_intersections(shape, args, kinds, closed)
+        walked = len(vertices) - 1 if closed is None else closed.start
+        place = vertices[0], vertices[1]
+        costs = list(estimates[:walked])
+        if closed is None and _closes_at_end(shape):
+            costs[-1] *= _CLOSING
+        plan = DeltaPlan(
+            place=place,
+            edges=tuple(edge for edge in bound.incident[place[0]] if edge.other(place[0]) == place[1]),
+            order=vertices,
+            shape=shape,
+            args=args,
+            tail=closed,
+            before_change=_before_change(bound, place, shape, args, injective=self.injective),
+            images=(),
+            multiplier=1,
+            row_cost=sum(costs[2:]) / estimates[2] if walked > len(place) and estimates[2] else 0.0,
+        )
+        beyond = tuple(costs[len(place) :])
+        return Draft(sum(beyond), plan, group.order, beyond)
+
+
+def _closes_at_end(shape: PlanShape) -> bool:
+    """Whether the last level joins the level before to an end of the pair, and nothing else restricts it.
+
+    The paths of two edges from that end are then counted once (`csrc/dynamic/common_counts.hpp`).
+    """
+    last = shape.steps[-1]
+    levels = sorted(source.level for source in last.sources)
+    free = last.reuse is None and not last.after and not last.before
+    return free and len(levels) == 2 and levels[0] < 2 <= levels[1] == len(shape.steps) - 2
+
+
+def _fixing_two(group: Automorphisms) -> Automorphisms:
+    """Return the automorphisms that fix the first two points of the base."""
+    if group.order == 1:
+        return group
+    orbits = (*(frozenset((point,)) for point in group.base[:2]), *group.orbits[2:])
+    order = group.order // (len(group.orbits[0]) * len(group.orbits[1]))
+    return Automorphisms(order, group.generators, group.base, orbits)
+
+
+def _before_change(
+    bound: BoundPattern, place: Place, shape: PlanShape, args: PlanArgs, *, injective: bool
+) -> tuple[tuple[bool, ...], ...]:
+    if injective:
+        return tuple((False,) * len(step.sources) for step in shape.steps)
+    pairs = list(dict.fromkeys(frozenset((edge.source, edge.target)) for edge in bound.edges))
+    mine = pairs.index(frozenset(place))
+
+    def before(position: int) -> bool:
+        edge = bound.edges[position]
+        return pairs.index(frozenset((edge.source, edge.target))) < mine
+
+    return tuple(tuple(before(position) for position, _ in step.edges) for step in args.steps)
+
+
+def sides(bound: BoundPattern, place: Place) -> list[frozenset[int]]:
+    """Return the neighbours of the first end alone, and those of the second, if paths join the two.
+
+    Then either end may be the better one to begin at: it depends on the rows of the two vertices.
+    """
+    ends = frozenset(place)
+    first, second = (
+        bound.neighbors[one] - bound.neighbors[other] - ends for one, other in (place, place[::-1])
+    )
+    reached = set(bound.neighbors[place[0]] - ends)
+    frontier = list(reached)
+    while frontier:
+        fresh = bound.neighbors[frontier.pop()] - ends - reached
+        reached |= fresh
+        frontier += fresh
+    joined = not reached.isdisjoint(bound.neighbors[place[1]])
+    return [first, second] if joined and first and second else []
+
+
+def begin_at_both_ends(one: DeltaPlan, other: DeltaPlan) -> bool:
+    """Whether level 2 depends on one end of the pair alone, and not on the same one in both plans."""
+    sources = [plan.shape.steps[2].sources for plan in (one, other)]
+    return all(len(some) == 1 for some in sources) and sources[0][0].level != sources[1][0].level
