@@ -279,7 +279,7 @@ def test_searches_in_bitmaps_give_the_matches_of_the_cpu(
     for updates in calls:
         assert same(here.apply(updates), there.apply(updates))
     engine: Any = there._engine
-    assert engine._search._bitmaps.nbytes > 0
+    assert engine.search._bitmaps.nbytes > 0
 
 
 def test_rows_narrowed_to_greater_vertices_are_looked_up_behind_their_first_entries(device: str) -> None:
@@ -302,7 +302,7 @@ def test_listed_matches_are_searched_without_bitmaps(device: str) -> None:
     for updates in calls:
         assert same(here.apply(updates), there.apply(updates))
     engine: Any = there._engine
-    assert engine._search._bitmaps.nbytes == 0
+    assert engine.search._bitmaps.nbytes == 0
 
 
 def monitors(
@@ -330,10 +330,10 @@ def test_a_device_without_memory_for_bitmaps_searches_without(
     monkeypatch.setattr(Room, "_new", refuses)
     assert same(here.apply(calls[0]), there.apply(calls[0]))
     assert refused
-    assert engine._search._bitmaps.nbytes == 0
+    assert engine.search._bitmaps.nbytes == 0
     monkeypatch.undo()
     assert same(here.apply(calls[1]), there.apply(calls[1]))
-    assert engine._search._bitmaps.nbytes > 0
+    assert engine.search._bitmaps.nbytes > 0
 
 
 def test_a_search_whose_lists_do_not_fit_beside_bitmaps_goes_without(
@@ -351,17 +351,17 @@ def test_a_search_whose_lists_do_not_fit_beside_bitmaps_goes_without(
     monkeypatch.setattr(RunSearch, "_lists_for", refuses)
     assert same(here.apply(calls[0]), there.apply(calls[0]))
     assert refused
-    assert engine._search._bitmaps.nbytes == 0
+    assert engine.search._bitmaps.nbytes == 0
 
 
 def test_bitmaps_are_freed_if_other_memory_is_needed(device: str) -> None:
     here, there, calls, engine = monitors(device)
     assert same(here.apply(calls[0]), there.apply(calls[0]))
-    assert engine._search._bitmaps.nbytes > 0
+    assert engine.search._bitmaps.nbytes > 0
     on = open_device(device)
     with pytest.raises(DeviceMemoryError):
         on.allocate(1 << 40, "a test", budget=on.used_memory() + 16)
-    assert engine._search._bitmaps.nbytes == 0
+    assert engine.search._bitmaps.nbytes == 0
     assert same(here.apply(calls[1]), there.apply(calls[1]))
 
 
@@ -399,5 +399,5 @@ def test_a_call_that_fails_in_bitmaps_leaves_the_graph(
         with pytest.raises(type(error)):
             there.apply(calls[0])
     assert there.num_edges == before
-    assert engine._search._bitmaps.nbytes == 0
+    assert engine.search._bitmaps.nbytes == 0
     assert same(here.apply(calls[1]), there.apply(calls[1]))
