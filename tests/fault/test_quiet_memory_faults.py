@@ -20,7 +20,7 @@ from motiflux.stream.run import quiet
 library, path, kind = sys.argv[1:]
 fail_after = ctypes.PyDLL(library).fail_after
 fail_after.restype = ctypes.c_long
-at = 0
+PATTERN = "(a)--(b)--(c)--(a)"
 left = 0
 
 
@@ -51,7 +51,7 @@ def edges_of(path):
 def run(count):
     global left
     rows = []
-    with mf.Monitor(mf.Graph.from_edges([(0, 1)], num_vertices=2), "(a)--(b)--(c)--(a)", matches=True) as monitor:
+    with mf.Monitor(mf.Graph.from_edges([(0, 1)], num_vertices=2), PATTERN, matches=True) as monitor:
         left = count
         sink = (lambda found: rows.append(len(found))) if kind == "function" else path + ".csv"
         failed = False
@@ -65,7 +65,7 @@ def run(count):
         there = {(0, 1), *map(lambda edge: tuple(sorted(edge)), edges[:applied])}
         snapshot = monitor.snapshot()
         assert snapshot.num_edges == len(there), (count, failed, applied, snapshot.num_edges, len(there))
-        matches = int(mf.count(snapshot, "(a)--(b)--(c)--(a)"))
+        matches = int(mf.count(snapshot, PATTERN))
         if kind == "function":
             assert sum(rows) == matches, (count, failed, sum(rows), matches)
         else:
