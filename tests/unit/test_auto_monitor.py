@@ -168,7 +168,7 @@ def test_an_interrupt_while_engines_change_leaves_results_exact(monkeypatch: pyt
     steps = [many(0, 2), [("+", 0, 3)], many(1, 3), [("-", 0, 2)]]
     for at, rows in enumerate(steps):
         with monkeypatch.context() as patch:
-            patch.setattr(mf.Monitor, "_written", _interrupted_at(mf.Monitor._written, at % 2))
+            patch.setattr(mf.Monitor, "_planned", _interrupted_at(mf.Monitor._planned, at % 2))
             with pytest.raises(KeyboardInterrupt):
                 there.apply(rows)
         assert same(here.apply(rows), there.apply(rows))
@@ -177,12 +177,12 @@ def test_an_interrupt_while_engines_change_leaves_results_exact(monkeypatch: pyt
 def _interrupted_at(call: Any, turn: int) -> Any:
     turns = iter(range(turn))
 
-    def written(*args: Any) -> Any:
+    def planned(*args: Any) -> Any:
         if next(turns, None) is None:
             raise KeyboardInterrupt
         return call(*args)
 
-    return written
+    return planned
 
 
 def test_without_tuning_expected_times_decide(monkeypatch: pytest.MonkeyPatch) -> None:
