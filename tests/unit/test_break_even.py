@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import motiflux as mf
 from motiflux.stream.matching.break_even import H200, LEAST_UPDATES, Facts, decide, expected, work_of
 
 LARGE = Facts(updates=800_000, work=170e-6, threads=16, entries=16_000_000, opened=True)
@@ -90,3 +91,9 @@ def test_changes_of_engine_cost_at_most_what_calls_lost(calls: list[tuple[int, f
         elif facts.current or updates >= LEAST_UPDATES:
             facts = replace(facts, lost=max(0.0, facts.lost + mine - other))
     assert loads <= lost_in_all + 1e-9
+
+
+@pytest.mark.parametrize(("pattern", "candidates"), [("(a)--(b)--(c)--(a)", 1.0), ("(a)--(b)--(c)", 0.0)])
+def test_searches_that_intersect_rows_are_expected_to_visit_one(pattern: str, candidates: float) -> None:
+    with mf.Monitor(mf.Graph.from_edges([(0, 1), (1, 2), (0, 2)]), pattern) as monitor:
+        assert [watched.row_cost for watched in monitor._watched.values()] == [candidates]

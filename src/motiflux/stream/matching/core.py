@@ -78,8 +78,14 @@ class Watched:
     def use(self, plans: tuple[DeltaPlan, ...]) -> None:
         """Note the plans that were planned, and are used from now on."""
         self.plans = self.planned = plans
-        self.row_cost = sum(plan.row_cost for plan in plans if not plan.replaces_last)
+        self.row_cost = sum(_row_cost(plan) for plan in plans if not plan.replaces_last)
         self.measured = {}
+
+
+def _row_cost(plan: DeltaPlan) -> float:
+    """Return the candidates that a plan visits for each vertex of its first row: all, if rows are intersected."""
+    first = plan.before_change[2] if len(plan.before_change) > 2 else ()
+    return max(plan.row_cost, float(len(first) > 1))
 
 
 class Call:
