@@ -43,6 +43,9 @@ NOT_DRAWN = {
     "gpma_groups": "is about monitors",
     "quotients": "is about monitors",
     "replan": "is about monitors",
+    "filter": "is about monitors",
+    "filter_bits": "is about monitors",
+    "encode": "is about monitors",
     "probe": "is about monitors",
     "probe_eager": "is about monitors",
 }

@@ -207,6 +207,9 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                         "gpma_index",
                         "gpma_groups",
                         "bitmaps",
+                        "filter",
+                        "filter_bits",
+                        "encode",
                         *SHARING,
                     )
                 },
