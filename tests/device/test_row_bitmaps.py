@@ -32,7 +32,7 @@ from motiflux.gpu.changing import bitmaps
 from motiflux.gpu.changing.bitmaps import LongRowBitmaps, SearchedRows
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.changing.search import RunSearch
-from motiflux.gpu.runtime.accelerator import open_accelerator
+from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="they lie on a device")
 
@@ -103,7 +103,8 @@ def written(
     """Write the bitmaps of several sets of rows, and read them."""
     accelerator = open_accelerator(device)
     accelerator.kernels(bitmaps_source(), BITMAP_ENTRIES)
-    accelerator.kernel(changing_source(Goal.COUNT, BITMAP_LANES, None, in_bits=True))
+    search = changing_source(Goal.COUNT, BITMAP_LANES, None, in_bits=True)
+    accelerator.kernel(search)
     kept: list[Buffer] = []
 
     def on_device(array: NDArray[Any]) -> int:
@@ -124,7 +125,7 @@ def written(
                 header["lives"] = on_device(np.array([life for _, life in row], np.uint32))
         searched.append(SearchedRows(on_device(headers), typical, looked_up=looked_up))
     made, vertices = LongRowBitmaps(accelerator, None, switch), len(some[0])
-    table = made.write(stream, searched, vertices, nbytes)
+    table = made.write(stream, searched, vertices, nbytes, search)
     if not table:
         assert made.nbytes == 0
         return []
@@ -207,6 +208,17 @@ def test_rows_in_which_nothing_is_looked_up_get_none(device: str) -> None:
     rows: Rows = [[(one, ALWAYS) for one in range(30)]] + [[]] * 100
     with stream_of(device) as stream:
         assert written(stream, device, [rows], looked_up=False) == []
+
+
+def test_a_device_whose_compiler_refuses_their_kernels_has_none(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [[(neighbor, ALWAYS) for neighbor in range(2048)] for _ in range(2)]
+    with stream_of(device) as stream:
+        assert written(stream, device, [rows], switch="auto", typical=2048.0)
+        monkeypatch.setattr(Accelerator, "begin", lambda self, source: True)
+        monkeypatch.setattr(Accelerator, "is_compiled", lambda self, source: False)
+        assert not written(stream, device, [rows], switch="auto", typical=2048.0)
 
 
 def test_bitmaps_are_wanted_by_searches_of_much_work_only(device: str) -> None:

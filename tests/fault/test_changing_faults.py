@@ -11,6 +11,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.codegen.kernels import Goal
+from motiflux.config import private_tuning
 from motiflux.device import open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing import engine as engines
@@ -222,6 +223,45 @@ def test_waiting_for_a_kernel_ends_when_the_time_is_up(device: str, monkeypatch:
         assert not there.apply(updates(1), timeout=0.05).complete
     assert there.num_edges == here.num_edges
     assert same(here.apply(updates(1)), there.apply(updates(1)))
+
+
+@pytest.mark.parametrize(
+    "tuning",
+    [
+        {"bitmaps": "on"},
+        {"bitmaps": "on", "stealing": "passive"},
+        {"bitmaps": "on", "measure": "utilisation"},
+        {"coalesce": "on"},
+    ],
+    ids=str,
+)
+def test_a_call_runs_no_kernel_that_it_has_not_waited_for(
+    device: str, monkeypatch: pytest.MonkeyPatch, tuning: dict[str, str]
+) -> None:
+    """A call that loads another kernel would compile it there, whatever its timeout."""
+    awaited, ran = set[Source](), set[Source]()
+    accelerator = engines.Accelerator
+    for name, sources in ("hurry", awaited), ("kernel", ran), ("kernels", ran):
+        monkeypatch.setattr(accelerator, name, noting(getattr(accelerator, name), sources))
+    few = 20  # searches, from which on groups of a block share no work
+    monkeypatch.setattr(manners, "_FEW_ROOTS", few / open_device(device).multiprocessors)
+    options: dict[str, Any] = {"tuning": private_tuning(tuning), "matches": "coalesce" in tuning}
+    pattern = "(a)--(b)--(c)--(a), (a)--(d)"
+    graph = mf.Graph.from_edges([(u, u + 1) for u in range(13)])
+    here = mf.Monitor(graph, pattern, **options)
+    there = mf.Monitor(graph, pattern, device=device, engine="batch", **options)
+    for size in range(20, 0, -1):
+        assert same(here.apply(updates(size, size)), there.apply(updates(size, size)))
+        assert {source.name for source in ran - awaited} == set()
+    assert ran
+
+
+def noting(call: Callable[..., Any], sources: set[Source]) -> Callable[..., Any]:
+    def noted(accelerator: Any, source: Source, *rest: Any, **options: Any) -> Any:
+        sources.add(source)
+        return call(accelerator, source, *rest, **options)
+
+    return noted
 
 
 def test_groups_get_more_lanes_when_rows_have_grown_and_kernels_are_compiled(

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from motiflux.codegen.changing import (
     BITMAP_ENTRIES,
-    BITMAP_LANES,
     BITMAP_THREADS,
     BLOCK_BYTES,
     IDS_OF_BLOCK,
@@ -21,13 +20,12 @@ from motiflux.codegen.changing import (
     RowBitmaps,
     RowBitmapsArgs,
     bitmaps_source,
-    changing_source,
 )
-from motiflux.codegen.kernels import Goal
 from motiflux.device import Stream
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.jit import Source
 
 BITMAP_SWITCHES = ("auto", "on")
 """Values of the switch with which runs may have bitmaps."""
@@ -133,7 +131,9 @@ class LongRowBitmaps:
         least = 0.0 if self._switch == "on" else _LEAST_TYPICAL
         return [number for number, one in enumerate(rows) if one.looked_up and one.typical >= least]
 
-    def write(self, stream: Stream, rows: Sequence[SearchedRows], vertices: int, nbytes: int) -> int:
+    def write(
+        self, stream: Stream, rows: Sequence[SearchedRows], vertices: int, nbytes: int, search: Source
+    ) -> int:
         """Write bitmaps of the longest rows.
 
         Parameters
@@ -144,14 +144,16 @@ class LongRowBitmaps:
             Number of vertices.
         nbytes
             The most bytes that may be allocated.
+        search
+            The unit that looks candidates up in them.
 
         Returns
         -------
         The address of a table of ``view::RowBitmaps``; 0 if there is no memory for any bitmap, or, unless
-        bitmaps are written for all runs, kernels are not compiled yet, which begins in the background.
+        bitmaps are written for all runs, kernels are not compiled, which begins in the background.
         """
         some = self._some_of(rows)
-        if not self._are_ready():
+        if self._switch != "on" and not self._are_compiled(search):
             return 0
         least = 1 if self._switch == "on" else _LEAST_ROW
         blocks = -(-vertices // IDS_OF_BLOCK)
@@ -161,11 +163,12 @@ class LongRowBitmaps:
         capacity = min(vertices, (nbytes - beside) // (of_row * len(some))) if some else 0
         if capacity < 1:
             return 0
+        self._is_read = True  # before there is memory, which another thread may reclaim
         try:
             buffer = self._memory.of(beside + of_row * capacity * len(some), stream)
         except DeviceMemoryError:
+            self._is_read = False
             return 0
-        self._is_read = True
         of_rows = BLOCK_BYTES * blocks * capacity
         table = buffer.address + of_rows * len(some)
         counts = table + told
@@ -189,16 +192,16 @@ class LongRowBitmaps:
             )
         return table
 
-    def _are_ready(self) -> bool:
-        """Whether the kernels are compiled, or are to be waited for."""
-        sources = (bitmaps_source(), changing_source(Goal.COUNT, BITMAP_LANES, None, in_bits=True))
-        compiled = [self._accelerator.begin(source) for source in sources]
-        return self._switch == "on" or all(compiled)
+    def _are_compiled(self, search: Source) -> bool:
+        """Whether the kernels are compiled, which begins in the background if they are not."""
+        sources = (bitmaps_source(), search)
+        begun = [self._accelerator.begin(source) for source in sources]
+        return all(begun) and all(map(self._accelerator.is_compiled, sources))  # some may have been refused
 
-    def begin(self, typical: float) -> None:
+    def begin(self, typical: float, search: Source) -> None:
         """Have the kernels compiled in the background if rows of this typical length may get bitmaps."""
         if self._switch in BITMAP_SWITCHES and typical >= _LEAST_TYPICAL:
-            self._are_ready()
+            self._are_compiled(search)
 
     def _launch(self, stream: Stream, args: RowBitmapsArgs) -> None:
         kernels = self._accelerator.kernels(bitmaps_source(), BITMAP_ENTRIES)

@@ -256,11 +256,12 @@ class ChangingEngine:
     ) -> Found | None:
         begun = time.perf_counter()
         roots = _native.DividedRoots(run, table.manners)
-        if not self._await_kernels(table, (roots.num_counted, len(roots.listed)), run.keep_going):
-            return None
         together = None
         if table.shared is not None and len(roots.listed):
             together = coalesced_roots(table.shared, run.roots[roots.listed])
+        lists_from = len(roots.listed) if together is None else together.searched
+        if not self._await_kernels(table, (roots.num_counted, lists_from), run.keep_going):
+            return None
         addresses, runs, starts = self._write(job, run, table, roots, together)
         searched = self._searched(native, table, runs)
         written_at = time.perf_counter()
@@ -314,11 +315,12 @@ class ChangingEngine:
         Parameters
         ----------
         roots
-            How many are counted, and how many are listed.
+            From how many searches count, and from how many they list.
         """
+        beside = self.search.awaited(table.most_levels, roots[0]) if roots[0] > 0 else []
 
         def searches(lanes: int) -> list[Source]:
-            return [
+            return beside + [
                 self.manner.source(
                     goal, lanes, table.most_levels, many, coalesced=goal.lists and table.shared is not None
                 )

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.codegen import layout
-from motiflux.codegen.changing import BITMAP_LANES, SPANS_OF_TIMED, UTILISATION, ChangingArgs
+from motiflux.codegen.changing import (
+    BITMAP_LANES,
+    SPANS_OF_TIMED,
+    UTILISATION,
+    ChangingArgs,
+    bitmaps_source,
+)
 from motiflux.codegen.kernels import THREADS, Goal
 from motiflux.device import Buffer, HostBuffer, Kernel, Mark, Stream
 from motiflux.errors import DeviceMemoryError
@@ -20,7 +26,9 @@ from motiflux.gpu.launch.prepare import grid_of
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, set_up_search
 from motiflux.gpu.runtime.work_partition import ArcPartition
+from motiflux.jit import Source
 from motiflux.request.deadline import moments
+from motiflux.types import MAX_PATTERN_VERTICES
 
 _LINE_WORDS = 32
 _MOST_CHUNK, _CHUNKS_PER_GROUP = 4, 8
@@ -32,6 +40,7 @@ _FEW_TOTALS = 4096
 """As many totals come to the host without a further wait."""
 _FEW_ROOTS = 4096
 """As many roots are searched by the next launch with the same argument, but for the roots."""
+_MANY = (1 << 32) - 1
 _FIRST_ROWS, _MOST_ROWS = 1 << 20, 64 << 20
 """Bytes of rows that the first launch may store, and any launch."""
 
@@ -145,7 +154,16 @@ class RunSearch:
 
     def begin(self, typical: float) -> None:
         """Have kernels compiled in the background that large runs over rows of this typical length need."""
-        self._bitmaps.begin(typical)
+        self._bitmaps.begin(typical, self._source_in_bits(MAX_PATTERN_VERTICES, _MANY))
+
+    def awaited(self, levels: int, roots: int) -> list[Source]:
+        """Return the units that counting from so many roots needs beside its search: those of bitmaps."""
+        if self._manner.bitmaps != "on":
+            return []
+        return [bitmaps_source(), self._source_in_bits(levels, roots)]
+
+    def _source_in_bits(self, levels: int, roots: int) -> Source:
+        return self._manner.source(Goal.COUNT, BITMAP_LANES, levels, roots, in_bits=True)
 
     def release(self) -> None:
         """Free the memory."""
@@ -285,7 +303,8 @@ class RunSearch:
         if not wanted:
             return 0
         nbytes = min(wanted, self._bitmaps.nbytes + self._room_left() // 2)
-        return self._bitmaps.write(stream, searched.row_sets, searched.vertices, nbytes)
+        search = self._source_in_bits(searched.most_levels, roots)
+        return self._bitmaps.write(stream, searched.row_sets, searched.vertices, nbytes, search)
 
     def _set_up_with(
         self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int], bitmaps: int
