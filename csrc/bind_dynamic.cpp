@@ -463,11 +463,12 @@ class PyMonitor {
   }
   std::uint32_t num_plans() const { return static_cast<std::uint32_t>(monitor_.plans().size()); }
   std::uint32_t num_classes() const {
-    return static_cast<std::uint32_t>(graph().relations().classes().size());
+    return static_cast<std::uint32_t>(monitor_.relations().classes().size());
   }
   bool one_witness(std::uint32_t target) const {
-    require(target < graph().relations().targets(), "no such target");
-    return graph().relations().one_witness(graph().relations().target(target).relation);
+    const dynamic::Relations& relations = monitor_.relations();
+    require(target < relations.targets(), "no such target");
+    return relations.one_witness(relations.target(target).relation);
   }
   nb::object list(std::uint32_t number) const {
     require(number < monitor_.lists().size(), "no such list");
@@ -476,8 +477,8 @@ class PyMonitor {
 
   dynamic::Monitor& monitor() { return monitor_; }
   const dynamic::Monitor& monitor() const { return monitor_; }
-  bool directed() const { return monitor_.graph().directed(); }
-  std::uint32_t num_vertices() const { return graph().vertices(); }
+  bool directed() const { return monitor_.directed(); }
+  std::uint32_t num_vertices() const { return monitor_.vertices(); }
   std::uint64_t num_edges() {
     write_put_off();
     return graph().edges();

@@ -122,7 +122,7 @@ nb::object shared_levels(const dynamic::Monitor& monitor, std::uint32_t number) 
 }
 
 nb::object classes_of(const dynamic::Monitor& monitor, std::uint32_t target) {
-  const auto& relations = monitor.graph().relations();
+  const auto& relations = monitor.relations();
   require(target < relations.targets(), "no such target");
   const dynamic::Target& asked = relations.target(target);
   if (asked.everything) return nb::none();

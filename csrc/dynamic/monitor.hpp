@@ -94,6 +94,10 @@ class Monitor {
   // graph waits for them.
   bool is_writing() const { return writing_.is_begun(); }
   void finish_writing() const { writing_.finish(); }
+  // What stays as it is while rows are written: any thread may read it meanwhile.
+  const Relations& relations() const { return graph_.relations(); }
+  std::uint32_t vertices() const { return graph_.vertices(); }
+  bool directed() const { return graph_.directed(); }
   void write_put_off(int threads = 1);
   // Writes a few of these updates, in some 20 us; the call before cannot be taken back any more. Returns
   // whether there were any.

@@ -163,6 +163,15 @@ void a_batch_is_matched_before_its_rows_are_written() {
   CHECK(!some.monitor.is_writing());
 }
 
+void what_stays_as_it_is_can_be_read_meanwhile() {
+  Case some(Others::kWait);
+  some.apply(some.batch);
+  CHECK(some.monitor.vertices() > 0 && !some.monitor.directed());
+  CHECK(!some.monitor.relations().classes().empty());
+  CHECK(some.monitor.is_writing());
+  let(Others::kGet);
+}
+
 void the_next_batch_waits_for_the_rows_of_the_last_one() {
   Case some;
   some.apply(some.batch);
@@ -260,6 +269,7 @@ void a_forked_child_has_all_rows() {
 
 int main() {
   a_batch_is_matched_before_its_rows_are_written();
+  what_stays_as_it_is_can_be_read_meanwhile();
   the_next_batch_waits_for_the_rows_of_the_last_one();
   a_batch_is_taken_back_while_its_rows_are_written();
   an_engine_that_fails_leaves_the_graph_as_it_was();
