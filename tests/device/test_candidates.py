@@ -12,6 +12,7 @@ import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.gpu.changing.candidates import UploadedCandidates
 from motiflux.gpu.changing.search import RunSearch
+from motiflux.gpu.runtime.accelerator import open_accelerator
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the table lies on a device")
 
@@ -169,3 +170,32 @@ def test_a_table_of_many_patterns_has_several_bytes(device: str, seen: list[int]
         ]
     assert there._native.candidates()[2] > 64
     assert seen[0] == -1
+
+
+def test_a_call_without_searches_ends_when_vertices_are_encoded(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the next call may free or overwrite what the kernel still reads."""
+    session = open_accelerator(device).session()
+    kind = type(session.main)
+    done: list[str] = []
+    launch, wait = kind.launch, kind.wait
+
+    def launched(self: Any, kernel: Any, *args: Any) -> None:
+        done.append("launch")
+        launch(self, kernel, *args)
+
+    def waited(self: Any) -> None:
+        done.append("wait")
+        wait(self)
+
+    open_accelerator(device).recycle(session)
+    monkeypatch.setattr(kind, "launch", launched)
+    monkeypatch.setattr(kind, "wait", waited)
+    patterns = ["(a:2)--(b:3)", "(a:0)--(b:1)--(c:1)--(d:1)"]
+    graph = mf.Graph.from_edges([(0, 1)], num_vertices=6, vertex_labels=[0, 1, 1, 1, 2, 3])
+    tuning = private_tuning({"filter": "nlf", "encode": "device"})
+    with mf.Monitor(graph, patterns, device=device, tuning=tuning) as monitor:
+        assert monitor.apply([("+", 4, 5)])[0].positive == 1
+        assert "launch" in done
+        assert done[-1] == "wait"

@@ -295,7 +295,8 @@ class ChangingEngine:
         if rows is None:
             return None
         found_at = time.perf_counter()
-        if settling:
+        has_waited = roots.num_counted or len(roots.listed)  # for a search behind all that was enqueued
+        if settling or not has_waited:
             settle()
             job.stream.wait()
         answer = self._answer(run, table, totals, rows, roots.matches)

@@ -154,7 +154,8 @@ class RunSearch:
 
     def begin(self, typical: float) -> None:
         """Have kernels compiled in the background that large runs over rows of this typical length need."""
-        self._bitmaps.begin(typical, self._source_in_bits(MAX_PATTERN_VERTICES, _MANY))
+        if self._manner.bitmaps != "off":
+            self._bitmaps.begin(typical, self._source_in_bits(MAX_PATTERN_VERTICES, _MANY))
 
     def awaited(self, levels: int, roots: int) -> list[Source]:
         """Return the units that counting from so many roots needs beside its search: those of bitmaps."""
