@@ -13,6 +13,16 @@ void CandidateTable::set(const Graph& graph, std::vector<CandidateColumn> column
   bits_ = bits;
   width_ = (static_cast<std::uint32_t>(columns_.size()) + kWordBits - 1) / kWordBits;
   ++version_;
+  try {
+    encode_all(graph);
+  } catch (...) {  // the next call is not to find the same columns
+    columns_.clear();
+    width_ = 0;
+    throw;
+  }
+}
+
+void CandidateTable::encode_all(const Graph& graph) {
   Label most = 0;
   for (const CandidateColumn& column : columns_)
     if (column.labels.codes)
@@ -51,6 +61,8 @@ auto CandidateTable::asked_of(Label label) const -> OfLabel {
 void CandidateTable::cover(std::uint32_t vertices) {
   words_.resize(std::size_t{vertices} * width_);
   changed_.resize((std::size_t{vertices} + kWordBits - 1) / kWordBits);
+  const std::uint32_t within = vertices % kWordBits;  // the last word may have vertices that were removed
+  if (within != 0) changed_.back() &= (std::uint64_t{1} << within) - 1;
 }
 
 auto CandidateTable::code_of(const Graph& graph, Vertex vertex, const OfLabel& asked) const -> Code {

@@ -97,6 +97,7 @@ class CandidateTable {
     std::size_t words = 0;
   };
 
+  void encode_all(const Graph& graph);
   OfLabel asked_of(Label label) const;
   Code code_of(const Graph& graph, Vertex vertex, const OfLabel& asked) const;
   std::uint32_t count(const Graph& graph, Vertex vertex, const CandidateColumn::Kind& kind) const;

@@ -115,6 +115,7 @@ class Graph {
   void set_candidates(std::vector<CandidateColumn> columns, std::uint32_t bits) {
     candidates_.set(*this, std::move(columns), bits);
     gained_columns_.assign(candidates_.columns().size(), now_);
+    gaining_.reserve(candidates_.width());  // so that a change of rows cannot fail once it is made
   }
   CandidateTable& candidates() { return candidates_; }
   // The last change by which a vertex became a candidate for one of these columns of a word.

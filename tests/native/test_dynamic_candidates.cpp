@@ -1,7 +1,9 @@
 // The candidate table is that of a recount of the neighbours, however rows came to change.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <new>
 #include <random>
 #include <set>
 #include <tuple>
@@ -10,6 +12,28 @@
 
 #include "check.hpp"
 #include "dynamic/monitor.hpp"
+
+namespace {
+
+// The so-many-th allocation of this thread from now on fails; with 0, none.
+thread_local int left = 0;
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  if (left > 0 && --left == 0) throw std::bad_alloc();
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return std::malloc(bytes);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace {
 
@@ -119,6 +143,62 @@ void tables_follow_single_changes(bool directed, std::uint32_t bits, unsigned se
   CHECK(graph.candidates().take_changed().empty());
 }
 
+// New vertices that a call adds may be taken back once they have become candidates.
+void removed_vertices_have_not_changed() {
+  dynamic::Graph graph(false);
+  for (Vertex vertex = 0; vertex < 5; ++vertex) graph.add_vertex(0);
+  const auto relation = graph.relations().relation({{}, false});
+  graph.set_candidates({{{}, {{{Way::kOut, graph.relations().target(relation, {})}, 1}}}}, 1);
+  graph.add_vertex(0);
+  CHECK(graph.insert({2, 5, 0}));
+  CHECK(graph.erase({2, 5, 0}));
+  graph.keep_vertices(5);
+  for (const Vertex vertex : graph.candidates().take_changed()) CHECK(vertex < graph.vertices());
+  graph.add_vertex(0);
+  CHECK(!graph.candidates().has(5, 0, 1));
+}
+
+// A table that could not be made is made by the next call, of the same columns too.
+void a_table_whose_memory_failed_is_made_again() {
+  dynamic::Graph graph(false);
+  for (Vertex vertex = 0; vertex < 100; ++vertex) graph.add_vertex(0);
+  CHECK(graph.insert({2, 5, 0}));
+  const auto relation = graph.relations().relation({{}, false});
+  const std::vector<CandidateColumn> columns{{{}, {{{Way::kOut, graph.relations().target(relation, {})}, 1}}}};
+  for (int count = 1, made = 0; made == 0; ++count) {
+    std::vector<CandidateColumn> given = columns;
+    left = count;
+    try {
+      graph.set_candidates(std::move(given), 1);
+      ++made;
+    } catch (const std::bad_alloc&) {
+    }
+    left = 0;
+    if (made == 1) CHECK(count > 3);
+  }
+  CHECK(graph.candidates().words().size() == 100);
+  CHECK(graph.candidates().has(2, 0, 1) && !graph.candidates().has(3, 0, 1));
+}
+
+// An insertion that fails changes nothing, and one that is made does not fail afterwards.
+void an_insertion_is_made_as_a_whole_if_memory_fails() {
+  for (int count = 1; count < 20; ++count) {
+    dynamic::Graph graph(false);
+    for (Vertex vertex = 0; vertex < 4; ++vertex) graph.add_vertex(0);
+    const auto relation = graph.relations().relation({{}, false});
+    graph.set_candidates({{{}, {{{Way::kOut, graph.relations().target(relation, {})}, 1}}}}, 1);
+    left = count;
+    bool failed = false;
+    try {
+      graph.insert({0, 1, 0});
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    left = 0;
+    CHECK(graph.has({0, 1, 0}) == !failed && graph.edges() == (failed ? 0 : 1));
+  }
+}
+
 // A star with two leaves of one label, in whose middle the search begins or ends.
 std::vector<dynamic::Plan> stars(dynamic::Graph& graph) {
   const LabelSet middle{std::vector<Label>{0}}, leaf{std::vector<Label>{1}};
@@ -190,6 +270,9 @@ void tables_follow_a_monitor(bool directed, int threads, bool batch) {
 }  // namespace
 
 int main() {
+  removed_vertices_have_not_changed();
+  a_table_whose_memory_failed_is_made_again();
+  an_insertion_is_made_as_a_whole_if_memory_fails();
   for (const bool directed : {false, true}) {
     for (const std::uint32_t bits : {1u, 2u, 3u})
       for (const unsigned seed : {1u, 2u, 3u, 4u}) tables_follow_single_changes(directed, bits, seed);

@@ -103,3 +103,31 @@ def test_a_row_that_is_remembered_is_filtered_anew_when_a_vertex_becomes_a_candi
     assert monitor.apply([("+", between, first)])[0].positive == 2 * (len(middles) - 1)
     assert monitor.apply([("+", middles[0], ends[1])])[0].positive == 2
     assert monitor.apply([("+", between, second)])[0].positive == 2 * len(middles)
+
+
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+def test_a_run_brings_no_vertices_that_were_taken_back(mode: str) -> None:
+    brought: list[int] = []
+    failing = [False]
+    with registered():
+        graph = mf.Graph.from_edges([(0, 1), (0, 3)], num_vertices=6)
+        tuning = private_tuning({"filter": "nlf"})
+        monitor = mf.Monitor(graph, "(a)--(b)--(c)--(d)", mode=mode, tuning=tuning, **PLACEMENT)
+        engine: Any = monitor._engine
+
+        def match(run: Any) -> Any:
+            brought[:] = run.candidate_changes[2].tolist()
+            found = engine.match(run)
+            if failing[0]:
+                raise RuntimeError("lost")
+            return found
+
+        monitor._native.match_elsewhere(match)
+        monitor.apply([("+", 4, 5)])
+        failing[0] = True
+        with pytest.raises(RuntimeError, match="lost"):
+            monitor.apply([("+", 4, 10), ("+", 10, 11), ("+", 11, 12), ("+", 10, 12)])
+        failing[0] = False
+        monitor.apply([("+", 3, 5)])
+    assert brought
+    assert max(brought) < monitor.num_vertices
