@@ -108,7 +108,9 @@ void Monitor::race(Probe::Place place, std::vector<PlacePlans> alternatives) {
   for (const Plan& plan : plans_) {
     if (plan.pattern != place.pattern) continue;
     at += !plan.replaces_last;
-    if (at == place.place + 1) used.push_back(plan);
+    if (at != place.place + 1) continue;
+    used.push_back(plan);
+    used.back().columns.clear();  // alternatives have none, and those of the monitor may change meanwhile
   }
   if (used.empty()) return;
   probe_.race(place, std::move(used), std::move(alternatives));
