@@ -71,7 +71,7 @@ bool Rows::Blocks::is_large(std::size_t words) {
 
 // In large pages if it is large: fewer page faults, fewer TLB misses.
 std::uint32_t* Rows::Blocks::take_many(std::size_t words) {
-  chunks_.emplace_back(LargePages<std::uint32_t>().allocate(words));
+  chunks_.push_back(Owned(LargePages<std::uint32_t>().allocate(words)));
   bytes_ += words * sizeof(std::uint32_t);
   return chunks_.back().get();
 }
@@ -94,7 +94,7 @@ std::uint32_t* Rows::Blocks::take(std::uint32_t capacity, std::size_t words) {
     return block;
   }
   if (left_ < words) {
-    chunks_.emplace_back(allocate(kChunkWords));
+    chunks_.push_back(Owned(allocate(kChunkWords)));
     bytes_ += kChunkWords * sizeof(std::uint32_t);
     next_ = chunks_.back().get();
     left_ = kChunkWords;
