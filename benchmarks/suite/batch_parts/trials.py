@@ -21,6 +21,8 @@ LIMIT = float(os.environ.get("MOTIFLUX_LIMIT", "1.0"))
 """Seconds after which a query is unsolved (GAMMA: 30 minutes)."""
 _AGAIN = 0.2
 """A call that took less is made again; the least time counts."""
+_COMPILING = 60.0
+"""Seconds that the kernels of a new way may take to compile."""
 THREADS = len(os.sched_getaffinity(0))
 
 
@@ -126,10 +128,15 @@ class Side:
             self._monitor.drop(0)
 
     def _warm(self, batch: Batch) -> None:
-        """Load rows and kernels, with an update that is taken back."""
+        """Load rows and kernels, with an update that is taken back; nothing is compiled afterwards."""
+        engine: Any = self._monitor._engine
+        if engine is not None:
+            engine.is_ready()  # begins with the kernels of many updates
         few = batch.updates().rows(np.arange(min(1, len(batch))))
-        self._monitor.apply(few, timeout=LIMIT)
-        self._monitor.apply(mf.Updates(~few.inserts, few.sources, few.targets), timeout=LIMIT)
+        self._monitor.apply(few, timeout=LIMIT + _COMPILING)
+        self._monitor.apply(mf.Updates(~few.inserts, few.sources, few.targets))
+        if engine is not None:
+            engine._accelerator.compiler.settle()
 
     def _once(self, batch: Batch) -> Outcome:
         updates, undone = batch.updates(), batch.undone()
