@@ -164,7 +164,8 @@ void a_table_whose_memory_failed_is_made_again() {
   for (Vertex vertex = 0; vertex < 100; ++vertex) graph.add_vertex(0);
   CHECK(graph.insert({2, 5, 0}));
   const auto relation = graph.relations().relation({{}, false});
-  const std::vector<CandidateColumn> columns{{{}, {{{Way::kOut, graph.relations().target(relation, {})}, 1}}}};
+  const std::vector<CandidateColumn> columns{
+      {{}, {{{Way::kOut, graph.relations().target(relation, {})}, 1}}}};
   for (int count = 1, made = 0; made == 0; ++count) {
     std::vector<CandidateColumn> given = columns;
     left = count;

@@ -99,8 +99,7 @@ dynamic::Plan edges_of_paths(dynamic::Graph& graph) {
   dynamic::Plan plan;
   plan.pair = {{Way::kEither, relation}};
   plan.steps.resize(3);
-  plan.steps[2].sources = {
-      {1, Way::kEither, graph.relations().target(relation, {}), relation, false}};
+  plan.steps[2].sources = {{1, Way::kEither, graph.relations().target(relation, {}), relation, false}};
   plan.steps[2].anchor = 1;
   plan.tail.start = 3;
   plan.tail.blocks.emplace_back();

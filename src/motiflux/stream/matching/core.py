@@ -83,7 +83,7 @@ class Watched:
 
 
 def _row_cost(plan: DeltaPlan) -> float:
-    """Return the candidates that a plan visits for each vertex of its first row: all, if rows are intersected."""
+    """Return the candidates visited for each vertex of the first row: all of it, if rows are intersected."""
     first = plan.before_change[2] if len(plan.before_change) > 2 else ()
     return max(plan.row_cost, float(len(first) > 1))
 
