@@ -57,7 +57,7 @@ class ByVertex {
   std::vector<Piece> pieces() const {
     std::vector<Piece> all;
     for (std::size_t block = 0; block < blocks(); ++block) {
-      const std::size_t of = 1 + (starts_[block + 1] - starts_[block]) / kMostItems;
+      const std::size_t of = std::min(1 + size_of(block) / kMostItems, kMostPieces);
       for (std::size_t number = 0; number < of; ++number) all.push_back({block, number, of});
     }
     return all;
@@ -89,6 +89,8 @@ class ByVertex {
   static constexpr int kMostBits = 11;
   // More items of a block are divided.
   static constexpr std::size_t kMostItems = std::size_t{1} << 14;
+  // A block is read for each of its pieces: a batch may have millions of items of one vertex.
+  static constexpr std::size_t kMostPieces = 32;
 
   std::size_t size_of(std::size_t block) const { return starts_[block + 1] - starts_[block]; }
 
