@@ -14,7 +14,11 @@ from tests.nvrtc.results import Depth, Results
 ALL = sorted(path.relative_to(HEADERS).as_posix() for path in HEADERS.rglob("*") if path.is_file())
 
 # What needs threads and lanes, and so does whatever includes it.
-NEEDS_SIMT = {"motiflux/lanes/group.hpp", "motiflux/device/backoff.hpp"}
+NEEDS_SIMT = {
+    "motiflux/lanes/group.hpp",
+    "motiflux/device/backoff.hpp",
+    "motiflux/match/busy_clock.hpp",
+}
 
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"]", re.MULTILINE)
 # Seconds of compile time, and packages that users would have to install.

@@ -4,6 +4,7 @@
 // memory most of the time. Sets without bitmaps are bisected, one candidate of a lane after the other.
 #pragma once
 
+#include "motiflux/lanes/group.hpp"
 #include "motiflux/match/extend.hpp"
 #include "motiflux/match/timed_sets.hpp"
 
