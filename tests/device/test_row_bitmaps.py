@@ -366,6 +366,13 @@ def test_a_search_whose_lists_do_not_fit_beside_bitmaps_goes_without(
     assert engine.search._bitmaps.nbytes == 0
 
 
+def test_bitmaps_that_grow_take_no_more_than_the_most(device: str) -> None:
+    with stream_of(device) as stream:
+        memory = Room(open_device(device), "a test", None, most=5000)
+        for asked, held in (2000, 2000), (2400, 3000), (4800, 5000), (5200, 5200):
+            assert memory.of(asked, stream).nbytes == held
+
+
 def test_bitmaps_are_freed_if_other_memory_is_needed(device: str) -> None:
     here, there, calls, engine = monitors(device)
     assert same(here.apply(calls[0]), there.apply(calls[0]))

@@ -79,7 +79,7 @@ class LongRowBitmaps:
 
     def __init__(self, accelerator: Accelerator, budget: int | None, switch: str) -> None:
         self._accelerator, self._switch = accelerator, switch
-        self._memory = Room(accelerator.device, "bitmaps of rows", budget)
+        self._memory = Room(accelerator.device, "bitmaps of rows", budget, _MOST_BYTES)
         self._is_read = False
         accelerator.device.add_reclaimer(self._reclaim)
 

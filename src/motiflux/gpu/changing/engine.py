@@ -340,7 +340,7 @@ class ChangingEngine:
                 self._accelerator.begin(source)
             self._lanes, sources = ready[0], [*self._writers(), *searches(ready[0])]
         for _ in moments():
-            waits = [source for source in sources if not self._accelerator.hurry(source)]
+            waits = [source for source in sources if not self._accelerator.begin(source, at_once=True)]
             if not waits:
                 break
             if not goes_on():

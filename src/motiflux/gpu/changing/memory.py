@@ -31,10 +31,12 @@ class Room:
         Its purpose, for errors.
     budget
         Maximum number of bytes that motiflux holds on the device.
+    most
+        Bytes beyond which it does not grow ahead of need.
     """
 
-    def __init__(self, device: Device, what: str, budget: int | None) -> None:
-        self._device, self._what, self._budget = device, what, budget
+    def __init__(self, device: Device, what: str, budget: int | None, most: int | None = None) -> None:
+        self._device, self._what, self._budget, self._most = device, what, budget, most
         self._buffer: Buffer | None = None
 
     @property
@@ -53,9 +55,12 @@ class Room:
 
     def _new(self, nbytes: int, *, grows: bool) -> Buffer:
         nbytes = max(_ALIGNMENT, nbytes)
-        if grows:
+        ahead = int(_GROWTH * nbytes) if grows else nbytes
+        if self._most is not None:
+            ahead = min(ahead, self._most)
+        if ahead > nbytes:
             with suppress(DeviceMemoryError):
-                return self._device.allocate(int(_GROWTH * nbytes), self._what, budget=self._budget)
+                return self._device.allocate(ahead, self._what, budget=self._budget)
         return self._device.allocate(nbytes, self._what, budget=self._budget)
 
     def release(self) -> None:

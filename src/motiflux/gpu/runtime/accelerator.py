@@ -55,8 +55,8 @@ class _Unit:
         The compilation in the background, running or done.
     begun
         The compilation ahead of the first call that needs the unit, running or done.
-    awaited
-        The compilation that a call waits for, running or done.
+    is_awaited
+        Whether it was begun at once, as a call waits for it.
     full
         The compilation of the full version, running or done, while the quick version is in use.
     refused
@@ -69,7 +69,7 @@ class _Unit:
     asked: bool = False
     pending: Future[Code] | None = None
     begun: Future[Code] | None = None
-    awaited: Future[Code] | None = None
+    is_awaited: bool = False
     full: Future[Code] | None = None
     refused: bool = False
 
@@ -148,9 +148,14 @@ class Accelerator:
             unit.full = None if quick is None else self.compiler.submit(source)
         return found
 
-    def begin(self, source: Source) -> bool:
+    def begin(self, source: Source, *, at_once: bool = False) -> bool:
         """Have a unit compiled in the background; return whether compilation is over, failed or not.
 
+        Parameters
+        ----------
+        at_once
+            Whether somebody waits for it: it is compiled before those begun earlier.
+
         Raises
         ------
         DeviceError
@@ -159,28 +164,12 @@ class Accelerator:
         unit = self._unit(source)
         if unit.kernel is not None:
             return True
-        if unit.begun is None:
-            if self.compiler.known(source):
+        if unit.begun is None or (at_once and not unit.is_awaited):
+            if unit.begun is None and self.compiler.known(source):
                 return True
-            unit.begun = self.compiler.submit(source)
+            unit.begun = self.compiler.start(source) if at_once else self.compiler.submit(source)
+            unit.is_awaited = at_once
         return unit.begun.done()
-
-    def hurry(self, source: Source) -> bool:
-        """Have a unit compiled at once, before those in the background; return whether compilation is over.
-
-        Raises
-        ------
-        DeviceError
-            There is no compiler on this machine.
-        """
-        unit = self._unit(source)
-        if unit.kernel is not None:
-            return True
-        if unit.awaited is None:
-            if self.compiler.known(source):
-                return True
-            unit.awaited = self.compiler.start(source)
-        return unit.awaited.done()
 
     def is_compiled(self, source: Source) -> bool:
         """Whether a unit is compiled; raises the errors of `begin`."""
