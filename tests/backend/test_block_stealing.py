@@ -206,7 +206,7 @@ def test_numbers_beyond_64_bits_are_whole(device: str, within: str, parts: str) 
 @within
 def test_several_devices_share_it(device: str, within: str) -> None:
     if len(devices_like(device)) < 2:
-        pytest.skip(f"one {device} is no several")
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
     graph = one_sided(9)
     expected = sorted(mf.match(graph, pattern("path"), device="cpu").to_numpy().tolist())
     options = {"device": device, "devices": 2, "tuning": switches(within)}

@@ -212,7 +212,7 @@ def test_a_kernel_of_its_own_finds_the_same(device: str, name: str) -> None:
 @pytest.mark.parametrize("most", [4096, 14])
 def test_several_devices_share_the_roots(device: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if len(devices_like(device)) < 2:
-        pytest.skip(f"one {device} is no several")
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
     members_at_most(monkeypatch, most)
     graph = with_hubs(3)
     for name in ("wheel of 5", "K5 without an edge"):

@@ -54,7 +54,7 @@ def number(device: str) -> int:
     """Return how many devices of the kind there are, two or more."""
     there = len(devices_like(device))
     if there < 2:
-        pytest.skip(f"one {device} is no several")
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
     return there
 
 

@@ -140,7 +140,7 @@ def test_utilisation_is_the_share_of_busy_cycles(device: str) -> None:
 
 def test_several_devices_are_measured_together(device: str) -> None:
     if len(devices_like(device)) < 2:
-        pytest.skip(f"one {device} is no several")
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
     found, delta = changes(device, MEASURED, devices=2)
     assert found == changes("cpu")[0]
     assert 0 < delta.measured["busy_cycles"] <= delta.measured["cycles"]

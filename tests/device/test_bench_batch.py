@@ -35,6 +35,8 @@ def graph(suite: ModuleType, tmp_path: Path) -> mf.Graph:
     return found
 
 
+# Each experiment has kernels of its own to compile.
+@pytest.mark.long("emulated")
 def test_every_experiment_agrees_and_has_its_figures(
     suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

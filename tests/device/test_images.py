@@ -148,7 +148,7 @@ def test_several_devices_share_a_limit(
 ) -> None:
     number = len(devices_like(device))
     if number < 2:
-        pytest.skip(f"one {device} is no several")
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
     monkeypatch.setattr(stored_rows, "_MOST_BYTES", 4096)
     monkeypatch.setattr(stored_rows, "_MOST_BATCH_BYTES", 8 * 4 * 8 * 3)
     expected = rows_of(one_by_one(graph, SQUARE))

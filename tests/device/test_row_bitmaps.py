@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from motiflux.gpu.changing.bitmaps import LongRowBitmaps, SearchedRows
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.changing.search import RunSearch
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from tests.rotating import rotating
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="they lie on a device")
 
@@ -274,17 +276,22 @@ def parts(seed: int = 3, vertices: int = 400, edges: int = 1200) -> tuple[mf.Gra
     ]
 
 
-@pytest.mark.parametrize("container", ["slack", "gpma"])
-@pytest.mark.parametrize("mode", ["sequence", "batch"])
+OPTIONS: dict[str, dict[str, str]] = {
+    "embeddings": {},
+    "subgraphs": {"symmetry": "subgraphs"},
+    "homomorphism": {"semantics": "homomorphism"},
+}
+
+
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"symmetry": "subgraphs"}, {"semantics": "homomorphism"}],
-    ids=["embeddings", "subgraphs", "homomorphism"],
+    ("container", "mode", "counted"),
+    rotating(list(product(("slack", "gpma"), ("sequence", "batch"), OPTIONS))),
 )
 def test_searches_in_bitmaps_give_the_matches_of_the_cpu(
-    device: str, mode: str, container: str, options: dict[str, Any]
+    device: str, container: str, mode: str, counted: str
 ) -> None:
     graph, calls = parts()
+    options: dict[str, Any] = OPTIONS[counted]
     tuning = {"container": container, "bitmaps": "on"}
     here = mf.Monitor(graph, PATTERNS, device="cpu", mode=mode, **options)
     there = mf.Monitor(graph, PATTERNS, device=device, mode=mode, tuning=tuning, **options)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.devices("emulated", "cuda", reason="there is one CPU")
 @pytest.fixture(autouse=True)
 def two(device: str) -> None:
     if len(devices_like(device)) < 2:
-        pytest.skip(f"one {device} is no several")
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
 
 
 def monitors(device: str, **options: Any) -> tuple[mf.Monitor, mf.Monitor]:

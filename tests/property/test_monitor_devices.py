@@ -62,7 +62,7 @@ def test_a_device_gives_the_matches_of_the_cpu(
     data: Any,
 ) -> None:
     if devices is not None and len(devices_like(device)) < devices:
-        pytest.skip(f"one {device} is no several")
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
     names = [name for name in PRIVATE if name.startswith(container)]
     drawn = {name: data.draw(st.sampled_from(PRIVATE[name].values)) for name in names}

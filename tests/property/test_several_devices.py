@@ -34,7 +34,7 @@ def test_several_devices_find_the_embeddings_of_the_reference(
     combination: Combination, depth: str, device: str
 ) -> None:
     if len(there := devices_like(device)) < 2:
-        pytest.skip(f"one {device} is no several")
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
 
     @settings(settings.get_profile(depth), suppress_health_check=list(HealthCheck))
     @given(cases(combination.directed, combination.labels), st.integers(2, len(there)), SWITCHES, st.data())
