@@ -166,10 +166,10 @@ def test_what_a_call_waits_for_is_compiled_before_what_was_begun(include: tuple[
     assert not accelerator.begin(UNIT)
     assert not accelerator.begin(other)
     assert not accelerator.is_compiled(other)
-    wait_until(lambda: accelerator.hurry(other), "the unit that is waited for")
+    wait_until(lambda: accelerator.begin(other, at_once=True), "the unit that is waited for")
     assert toolchain.built == ["other"]
     assert accelerator.is_compiled(other)
-    assert not accelerator.hurry(UNIT)  # another thread compiles it
+    assert not accelerator.begin(UNIT, at_once=True)  # another thread compiles it
     toolchain.opened.set()
-    wait_until(lambda: accelerator.hurry(UNIT), "the unit of another thread")
+    wait_until(lambda: accelerator.begin(UNIT, at_once=True), "the unit of another thread")
     assert toolchain.built == ["other", "unit"]
