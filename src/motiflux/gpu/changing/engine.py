@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -13,37 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import LANES, ROOT, ROWS, write_source
+from motiflux.codegen.changing import ROOT, ROWS, write_source
 from motiflux.codegen.gpma import gpma_source
-from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
+from motiflux.gpu.changing.answer import Found, answer_of, slots_of
 from motiflux.gpu.changing.bitmaps import SearchedRows
 from motiflux.gpu.changing.candidates import CandidateTable, UploadedCandidates
 from motiflux.gpu.changing.coalesced import CoalescedRoots, coalesced_roots
 from motiflux.gpu.changing.encoded_candidates import EncodedCandidates
 from motiflux.gpu.changing.gpma_settings import packed_settings
+from motiflux.gpu.changing.kernels import RunKernels
 from motiflux.gpu.changing.manner import CHANGING, Manner, Preset
 from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
 from motiflux.gpu.changing.packed_rows import PackedRows
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
 from motiflux.gpu.changing.rows import EITHER, Rows, RunOfRows, SlackRows
-from motiflux.gpu.changing.search import RunSearch, Searched, lanes_for
+from motiflux.gpu.changing.search import RunSearch, Searched
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
-from motiflux.jit import Source
-from motiflux.request.deadline import moments
-from motiflux.types import MAX_PATTERN_VERTICES
-
-_PLAN, _FIRST, _SECOND = range(3)
-"""Columns of the roots of a run."""
-_GOALS = (Goal.COUNT, Goal.STORE)
-"""Goals of searches: of plans that count matches, and of plans that list them."""
-_SIGNS = 2
-"""Matches vanish or appear."""
-
-Found = tuple[NDArray[np.uint64] | None, NDArray[np.uint64] | None, NDArray[np.uint32] | None]
-"""Totals of roots, sums of plans, rows: what the native monitor takes."""
 
 
 class ChangingEngine:
@@ -87,6 +75,9 @@ class ChangingEngine:
             self._candidates = (EncodedCandidates if there else UploadedCandidates)(accelerator, gpu_memory)
         self.device = device.name
         self.search = RunSearch(accelerator, gpu_memory, self.manner)
+        writers = [write_source() if self._packed is None else gpma_source()]
+        writers += [] if self._candidates is None else self._candidates.sources
+        self._kernels = RunKernels(accelerator, self.manner, self.search, writers)
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
         self._arrays = Room(device, "a run of updates", gpu_memory)
         self._tables = Room(device, "plans of a monitor", gpu_memory)
@@ -100,8 +91,6 @@ class ChangingEngine:
         self._has_matched = False
         self._lists_version = -1
         self._job: SearchJob | None = None
-        self._lanes = 0
-        self._compiled: set[Source] = set()
         self._process = os.getpid()
         self.spent = {}
 
@@ -122,11 +111,7 @@ class ChangingEngine:
 
     def is_ready(self) -> bool:
         """Whether kernels that count are compiled, for any lanes; compiled in the background if not."""
-        many = (1 << 32) - 1
-        searches = [self.manner.source(Goal.COUNT, lanes, MAX_PATTERN_VERTICES, many) for lanes in LANES]
-        begun = [self._accelerator.begin(source) for source in searches]
-        written = [self._accelerator.begin(source) for source in self._writers()]
-        return all(written) and any(begun)
+        return self._kernels.are_ready()
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring the copy on the device up to date: plans, and rows that were not needed before.
@@ -175,11 +160,6 @@ class ChangingEngine:
             self._accelerator.recycle(session)
         self._table, self._versions, self._native = table, versions, native
         self._lists_version = native.lists_version
-
-    def _writers(self) -> list[Source]:
-        """Return the units that write rows and candidates."""
-        rows = write_source() if self._packed is None else gpma_source()
-        return [rows, *(() if self._candidates is None else self._candidates.sources)]
 
     def _new_rows(self, way: int, *, directed: bool) -> Rows:
         if self._packed is None:
@@ -260,10 +240,12 @@ class ChangingEngine:
         if table.shared is not None and len(roots.listed):
             together = coalesced_roots(table.shared, run.roots[roots.listed])
         lists_from = len(roots.listed) if together is None else together.searched
-        if not self._await_kernels(table, (roots.num_counted, lists_from), run.keep_going):
+        typical = max((rows.typical for rows in self._rows.values()), default=1.0)
+        lanes = self._kernels.wait(table, (roots.num_counted, lists_from), typical, run.keep_going)
+        if lanes is None:
             return None
         addresses, runs, starts = self._write(job, run, table, roots, together)
-        searched = self._searched(native, table, runs)
+        searched = self._searched(native, table, runs, lanes)
         written_at = time.perf_counter()
 
         settling = list(zip(runs, starts, strict=True))
@@ -277,7 +259,7 @@ class ChangingEngine:
             if self._candidates is not None:
                 self._candidates.settled(job.stream, runs, starts)
 
-        slots = _slots(run, table)
+        slots = slots_of(run, table)
         totals = np.zeros((slots, 2), np.uint64)
         if roots.num_counted:
             some = addresses[0], roots.num_counted
@@ -299,56 +281,13 @@ class ChangingEngine:
         if settling or not has_waited:
             settle()
             job.stream.wait()
-        answer = self._answer(run, table, totals, rows, roots.matches)
+        answer = answer_of(run, table, totals, rows, roots.matches)
         self.spent = {
             "write_seconds": written_at - begun,
             "search_seconds": found_at - written_at,
             "settle_seconds": time.perf_counter() - found_at,
         }
         return answer
-
-    def _await_kernels(self, table: PlanTable, roots: Sequence[int], goes_on: Callable[[], bool]) -> bool:
-        """Wait until the kernels are compiled; return False if the run was stopped.
-
-        If they are compiled for another number of lanes only, that one is taken, and the better ones are
-        compiled in the background.
-
-        Parameters
-        ----------
-        roots
-            From how many searches count, and from how many they list.
-        """
-        beside = self.search.awaited(table.most_levels, roots[0]) if roots[0] > 0 else []
-
-        def searches(lanes: int) -> list[Source]:
-            return beside + [
-                self.manner.source(
-                    goal, lanes, table.most_levels, many, coalesced=goal.lists and table.shared is not None
-                )
-                for goal, many in zip(_GOALS, roots, strict=True)
-                if many > 0
-            ]
-
-        typical = max((rows.typical for rows in self._rows.values()), default=1.0)
-        best = lanes_for(typical)
-        self._lanes, sources = best, [*self._writers(), *searches(best)]
-        if self._compiled.issuperset(sources):
-            return True
-        ready = [lanes for lanes in LANES if all(map(self._accelerator.is_compiled, searches(lanes)))]
-        if ready and best not in ready:
-            for source in searches(best):
-                self._accelerator.begin(source)
-            self._lanes, sources = ready[0], [*self._writers(), *searches(ready[0])]
-        for _ in moments():
-            waits = [source for source in sources if not self._accelerator.begin(source, at_once=True)]
-            if not waits:
-                break
-            if not goes_on():
-                return False
-        self._compiled.update(sources)
-        if roots[0] > 0:
-            self.search.begin(typical)
-        return True
 
     def _write(
         self,
@@ -405,24 +344,29 @@ class ChangingEngine:
         more = [arrays.address + at for at in at_arrays]
         return [first, first + sizes[0], *more], changed, starts
 
-    def _searched(self, native: _native.Monitor, table: PlanTable, runs: list[RunOfRows]) -> Searched:
+    def _searched(
+        self, native: _native.Monitor, table: PlanTable, runs: list[RunOfRows], lanes: int
+    ) -> Searched:
         longest = [rows.longest for rows in self._rows.values()] + [run.longest for run in runs]
         plans, table_of_rows = self._tables_at
-        return Searched(
-            plans,
-            table_of_rows,
-            table.most_levels,
-            table.most_spans,
-            _room_for(max(longest, default=1)),
-            self._lanes,
-            native.num_vertices,
-            table.most_walked,
-            tuple(
+        searched = Searched(
+            plans=plans,
+            rows=table_of_rows,
+            most_levels=table.most_levels,
+            most_spans=table.most_spans,
+            longest=_room_for(max(longest, default=1)),
+            lanes=lanes,
+            vertices=native.num_vertices,
+            most_walked=table.most_walked,
+            row_sets=tuple(
                 SearchedRows(rows.headers, rows.typical, looked_up=name in table.looked_up)
                 for name, rows in ((name, self._rows[name]) for name in table.names)
             ),
-            None,
-            *((0, 0) if self._candidates is None else (self._candidates.address, self._candidates.row_bytes)),
+        )
+        if self._candidates is None:
+            return searched
+        return replace(
+            searched, candidates=self._candidates.address, candidate_bytes=self._candidates.row_bytes
         )
 
     def _listed(
@@ -450,34 +394,6 @@ class ChangingEngine:
                 found = found[np.argsort(found[:, 0], kind="stable")]
         return found
 
-    def _answer(
-        self,
-        run: _native.Run,
-        table: PlanTable,
-        totals: NDArray[np.uint64],
-        rows: NDArray[np.uint32],
-        pairs: NDArray[np.uint32],
-    ) -> Found:
-        """Add the matches that are the changed edges themselves."""
-        if len(pairs):
-            roots = run.roots[pairs]
-            listed = table.listed[roots[:, _PLAN]]
-            counted = pairs[~listed]
-            if run.one_change:
-                slots = _SIGNS * run.roots[counted, _PLAN].astype(np.int64) + run.positive[counted]
-                totals[:, 0] += np.bincount(slots, minlength=len(totals)).astype(np.uint64)
-            else:
-                totals[counted, 0] = 1
-            if listed.any():
-                own = np.zeros((int(listed.sum()), rows.shape[1]), np.uint32)
-                own[:, 0], own[:, 1:3] = pairs[listed], roots[listed][:, _FIRST : _SECOND + 1]
-                rows = np.concatenate([rows, own])
-                rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        given_rows = np.ascontiguousarray(rows) if table.lists_any else None
-        if run.one_change:
-            return None, totals.reshape(-1, 2, 2), given_rows
-        return totals, None, given_rows
-
     def abandon(self) -> None:
         """Forget the rows on the device if a run changed them since `begin`: the host's were undone."""
         if self._has_matched:
@@ -503,11 +419,6 @@ class ChangingEngine:
             room.release()
         self._staging.release()
         self._native = self._job = None
-
-
-def _slots(run: _native.Run, table: PlanTable) -> int:
-    """Return the number of totals: by plan and sign of one change, else by root."""
-    return _SIGNS * len(table.levels) if run.one_change else run.num_roots
 
 
 def _room_for(longest: int) -> int:

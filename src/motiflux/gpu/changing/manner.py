@@ -97,6 +97,10 @@ class Manner:
             bitmaps,
         )
 
+    def has_few(self, roots: int) -> bool:
+        """Whether a search from so many roots has groups get work of others in their block."""
+        return self.most_roots is None or roots < self.most_roots
+
     def source(
         self,
         goal: Goal,
@@ -116,8 +120,7 @@ class Manner:
         in_bits
             Whether candidates are looked up in bitmaps of rows.
         """
-        are_few = self.most_roots is None or roots < self.most_roots
-        within = self.stealing if levels >= _LEAST_LEVELS and are_few else None
+        within = self.stealing if levels >= _LEAST_LEVELS and self.has_few(roots) else None
         return changing_source(
             goal,
             lanes,

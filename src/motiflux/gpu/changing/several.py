@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.config import resolve_tuning
 from motiflux.errors import MotifluxError
-from motiflux.gpu.changing.engine import ChangingEngine, Found
+from motiflux.gpu.changing.answer import Found
+from motiflux.gpu.changing.engine import ChangingEngine
 from motiflux.gpu.changing.manner import CHANGING, Measured, Preset
 from motiflux.gpu.runtime.accelerator import open_accelerator
 
