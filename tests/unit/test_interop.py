@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib
+import warnings
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -128,13 +129,18 @@ def test_durations_of_networkx_become_integers():
     assert graph.edge_attributes["took"].to_list() == [10**6, 2 * 10**6]
 
 
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # NumPy 2.5 and later warn
+    _WITHOUT_UNIT = np.array([1], "m8")
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
         ([np.timedelta64(1, "ns")], "row 0: expected durations, in whole microseconds of 64 bits, found"),
         ([dt.timedelta.max], "row 0: expected durations, in whole microseconds of 64 bits, found"),
         ([dt.time(1, tzinfo=dt.UTC)], "row 0: expected times of day without a time zone, in whole"),
-        (np.array([1], "m8"), r"expected durations in a unit such as timedelta64\[s\], found timedelta64"),
+        (_WITHOUT_UNIT, r"expected durations in a unit such as timedelta64\[s\], found timedelta64"),
         (np.array([1], "m8[10s]"), r"expected durations in a unit .* found timedelta64\[10s\]"),
     ],
 )
