@@ -167,3 +167,29 @@ def test_a_process_may_be_forked_while_others_search() -> None:
         os._exit(0 if triangles == 300 * 299 * 298 // 6 else 1)
     assert os.waitpid(child, 0)[1] == 0
     searching.join()
+
+
+@pytest.mark.parametrize("module", ["motiflux.api.counting", "motiflux.api.pattern_list"])
+def test_a_process_may_be_forked_while_another_thread_imports(module: str) -> None:
+    done = run(f"""
+        import signal
+
+        class Slow:
+            looked = threading.Event()
+
+            def find_spec(self, name, path=None, target=None):
+                if name == {module!r} and not self.looked.is_set():
+                    self.looked.set()
+                    time.sleep(0.3)
+
+        sys.meta_path.insert(0, Slow())
+        threading.Thread(target=lambda: mf.count).start()
+        Slow.looked.wait()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            triangle = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 0)])
+            os._exit(0 if int(mf.count(graph, triangle)) == 300 * 299 * 298 else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """)
+    assert done.stdout == "0\n", done.stderr

@@ -89,7 +89,7 @@ def test_strings_of_several_libraries_are_the_same_names():
         (pa.array([1, None], pa.time64("ns")), [1, None], "times .*, in nanoseconds"),
         (pa.array([-1, None], pa.duration("us")), [-1, None], "durations .*, in microseconds"),
         (np.array([5, -5], dtype="timedelta64[s]"), [5, -5], "durations .*, in seconds"),
-        (np.array([5, np.timedelta64("NaT", "D")], dtype="timedelta64[D]"), [5, None], "durations .*, in days"),
+        (np.array([5, "NaT"], dtype="timedelta64[D]"), [5, None], "durations .*, in days"),
         ([dt.timedelta(seconds=1), None], [10**6, None], "durations .*, in microseconds"),
         ([np.timedelta64(5000, "ns"), np.timedelta64(1, "s")], [5, 10**6], "durations .*, in microseconds"),
         ([dt.time(0, 1, 0, 5), None], [60 * 10**6 + 5, None], "times of day .*, in microseconds"),
