@@ -35,6 +35,9 @@ settings.load_profile("default")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests marked long")
     parser.addoption(
+        "--share", metavar="NUMBER/SHARES", help="of the tests marked long, run one share and no others"
+    )
+    parser.addoption(
         "--device",
         choices=DEVICES,
         default="cpu",
@@ -81,7 +84,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if device not in mark.args:
                 reason = f"not on device {device}: {mark.kwargs['reason']}"
                 item.add_marker(pytest.mark.skip(reason=reason))
-    if not (config.getoption("--long") or "long" in config.getoption("markexpr")):
+    if share := config.getoption("--share"):
+        number, shares = map(int, share.split("/"))
+        long = sorted((item for item in items if _is_long(item, device)), key=lambda item: item.nodeid)
+        _keep(config, items, long[number::shares])
+    elif not (config.getoption("--long") or "long" in config.getoption("markexpr")):
         short = [item for item in items if not _is_long(item, device)]
         config.stash[_LEFT_OUT] = len(items) - len(short)
         _keep(config, items, short)

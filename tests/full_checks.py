@@ -1,6 +1,8 @@
 """Run all checks of the parts that have changed since all checks passed.
 
-    python tests/full_checks.py            run them; `.ci/run` does so once there is a record
+    python tests/full_checks.py            run them
+    python tests/full_checks.py --share    run a share of their long tests, another one with each commit;
+                                           `.ci/run` does so
     python tests/full_checks.py --list     tell which parts have changed
     python tests/full_checks.py --record   all checks have passed; `make test-all` does so at its end
 
@@ -17,14 +19,38 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RECORD = "tests/full_checks.txt"
 
+_SIDE_BY_SIDE = 2
+"""Checks that run at once."""
 _PYTEST = (sys.executable, "-m", "pytest", "-q", "--long")
 _EMULATED = ("scripts/test-emulated.sh", sys.executable, "--long")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Tests of a part, by one call of pytest.
+
+    Parameters
+    ----------
+    command
+        The call. It takes further options.
+    shares
+        Shares that the tests which `make test` leaves out are divided into, so that one takes about a minute
+        of a core.
+    """
+
+    command: tuple[str, ...]
+    shares: int
+
+    def share(self, number: int) -> tuple[str, ...]:
+        """Return the command that runs one share; later numbers are of other shares, until all were run."""
+        return (*self.command, "--share", f"{number % self.shares}/{self.shares}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +69,7 @@ class Part:
 
     name: str
     folders: tuple[str, ...]
-    checks: tuple[tuple[str, ...], ...]
+    checks: tuple[Check, ...]
 
 
 def _in(folder: str, *names: str) -> list[str]:
@@ -55,10 +81,13 @@ PARTS = (
         "search on CPUs",
         ("csrc/search", "csrc/sets", "csrc/common", "src/motiflux/include/motiflux/sets"),
         (
-            (*_PYTEST, "tests/native", "-k", "not dynamic and not updates"),
-            (
-                *_PYTEST,
-                *_in("property", "agreement", "backjumping", "tails", "parts", "witnesses", "options"),
+            Check((*_PYTEST, "tests/native", "-k", "not dynamic and not updates"), 4),
+            Check(
+                (
+                    *_PYTEST,
+                    *_in("property", "agreement", "backjumping", "tails", "parts", "witnesses", "options"),
+                ),
+                48,
             ),
         ),
     ),
@@ -66,19 +95,22 @@ PARTS = (
         "graphs that change",
         ("csrc/dynamic", "csrc/text"),
         (
-            (*_PYTEST, "tests/native", "-k", "dynamic or updates"),
-            (*_PYTEST, *_in("property", "monitor"), *_in("oracle", "streams")),
+            Check((*_PYTEST, "tests/native", "-k", "dynamic or updates"), 11),
+            Check((*_PYTEST, *_in("property", "monitor"), *_in("oracle", "streams")), 8),
         ),
     ),
     Part(
         "kernels",
         ("src/motiflux/include/motiflux/match", "src/motiflux/codegen"),
         (
-            (*_PYTEST, "tests/nvrtc"),
-            (*_EMULATED, "tests/backend", "tests/device"),
-            (
-                *_EMULATED,
-                *_in("property", "agreement", "block_stealing", "cones", "tails", "several_devices"),
+            Check((*_PYTEST, "tests/nvrtc"), 16),
+            Check((*_EMULATED, "tests/backend", "tests/device"), 32),
+            Check(
+                (
+                    *_EMULATED,
+                    *_in("property", "agreement", "block_stealing", "cones", "tails", "several_devices"),
+                ),
+                24,
             ),
         ),
     ),
@@ -129,17 +161,36 @@ def _git(repository: Path, *arguments: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def run(parts: Sequence[Part]) -> int:
-    """Run the checks of parts; return how many failed."""
+def commands_of(parts: Sequence[Part], share: int | None = None) -> list[tuple[str, ...]]:
+    """Return the commands of all checks of parts, or of the share of each that a number stands for."""
+    checks = [check for part in parts for check in part.checks]
+    return [check.command if share is None else check.share(share) for check in checks]
+
+
+def run(commands: Sequence[tuple[str, ...]]) -> int:
+    """Run commands, a few at once, and print what each says when it ends; return how many failed."""
     failed = []
-    for part in parts:
-        for check in part.checks:
-            print(f"==> all checks of {part.name}: {shlex.join(check)}", flush=True)
-            if subprocess.run(check, cwd=REPOSITORY, check=False).returncode != 0:
-                failed.append(check)
-    for check in failed:
-        print(f"failed: {shlex.join(check)}")
+    with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+        for command, (status, text) in zip(commands, pool.map(_told, commands), strict=True):
+            print(f"==> {shlex.join(command)}\n{text}", flush=True)
+            if status != 0:
+                failed.append(command)
+    for command in failed:
+        print(f"failed: {shlex.join(command)}")
     return len(failed)
+
+
+def _told(command: tuple[str, ...]) -> tuple[int, str]:
+    done = subprocess.run(
+        command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    return done.returncode, done.stdout
+
+
+def number_of_commit(repository: Path = REPOSITORY) -> int:
+    """Return a number that grows by one with each commit; 0 without Git."""
+    count = _git(repository, "rev-list", "--count", "HEAD")
+    return int(count) if count is not None else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -147,6 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="tell which parts have changed")
+    what.add_argument("--share", action="store_true", help="run a share, another one with each commit")
     what.add_argument("--record", action="store_true", help="record that all checks passed at this commit")
     asked = parser.parse_args(arguments)
     if asked.record:
@@ -156,7 +208,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parts = changed_parts(changed_files())
     names = ", ".join(part.name for part in parts) or "no part"
     print(f"==> changed since all checks passed: {names}", flush=True)
-    return 0 if asked.list else min(1, run(parts))
+    if asked.list:
+        return 0
+    return min(1, run(commands_of(parts, number_of_commit() if asked.share else None)))
 
 
 if __name__ == "__main__":

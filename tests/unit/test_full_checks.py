@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.full_checks import PARTS, RECORD, REPOSITORY, changed_files, changed_parts, record
+from tests.full_checks import (
+    PARTS,
+    RECORD,
+    REPOSITORY,
+    Check,
+    changed_files,
+    changed_parts,
+    commands_of,
+    number_of_commit,
+    record,
+    run,
+)
 
 KERNEL = "src/motiflux/include/motiflux/match/count.cuh"
 SEARCH = "csrc/search/search.cpp"
@@ -91,4 +103,38 @@ def test_parts_name_folders_and_checks_that_exist() -> None:
     for part in PARTS:
         assert all((REPOSITORY / folder).is_dir() for folder in part.folders)
         for check in part.checks:
-            assert all((REPOSITORY / word).exists() for word in check if word.startswith("tests/"))
+            assert all((REPOSITORY / word).exists() for word in check.command if word.startswith("tests/"))
+
+
+def collected(*options: str) -> list[str]:
+    """Return the tests of a file that pytest would run."""
+    command = [sys.executable, "-m", "pytest", "-qp", "no:cacheprovider", "--collect-only", *options]
+    file = "tests/fault/test_long_outputs.py"
+    done = subprocess.run([*command, file], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    return sorted(line for line in done.stdout.splitlines() if line.startswith(file))
+
+
+def test_every_long_test_is_in_one_share() -> None:
+    check = Check((), 2)
+    shares = [collected("--long", *check.share(number)) for number in (5, 6)]
+    assert all(shares)
+    assert sorted(test for share in shares for test in share) == collected("-m", "long")
+
+
+def test_another_share_is_run_with_each_commit(repository: Path) -> None:
+    first = number_of_commit(repository)
+    write(repository, "README.md", "second\n")
+    commit(repository)
+    second = number_of_commit(repository)
+    assert all(check.shares > 1 for part in PARTS for check in part.checks)
+    pairs = zip(commands_of(PARTS, first), commands_of(PARTS, second), strict=True)
+    assert all(one[:-1] == other[:-1] and one != other for one, other in pairs)
+    assert number_of_commit(repository.parent) == 0
+
+
+def test_a_check_that_fails_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([("echo", "fine"), ("sh", "-c", "echo wrong; exit 3"), ("false",)]) == 2
+    said = capsys.readouterr().out
+    assert said.endswith("failed: sh -c 'echo wrong; exit 3'\nfailed: false\n")
+    assert "==> echo fine\nfine\n" in said
+    assert "wrong\n" in said
