@@ -87,7 +87,7 @@ PARTS = (
                     *_PYTEST,
                     *_in("property", "agreement", "backjumping", "tails", "parts", "witnesses", "options"),
                 ),
-                48,
+                96,
             ),
         ),
     ),
@@ -96,7 +96,7 @@ PARTS = (
         ("csrc/dynamic", "csrc/text"),
         (
             Check((*_PYTEST, "tests/native", "-k", "dynamic or updates"), 11),
-            Check((*_PYTEST, *_in("property", "monitor"), *_in("oracle", "streams")), 8),
+            Check((*_PYTEST, *_in("property", "monitor"), *_in("oracle", "streams")), 4),
         ),
     ),
     Part(

@@ -61,9 +61,10 @@ class Outcome:
     changes
         Matches that appeared and vanished, by the batch and by its undoing; None: not solved in time.
     seconds, undo_seconds
-        Of both calls; the limit if not solved.
+        Of both calls, until the rows of the host are written too; the limit if not solved.
     figures
-        Of the batch: what the engine spent, and what it measured.
+        Of the batch: what the engine spent, and what it measured; ``answer_seconds`` is the time of the call,
+        which may return before the rows of the host are written.
     """
 
     changes: tuple[tuple[int, int], ...] | None
@@ -86,6 +87,8 @@ class Side:
         Of the CPU; None: all.
     tuning
         Private switches too.
+    listed
+        Whether matches are listed.
     """
 
     def __init__(
@@ -94,11 +97,14 @@ class Side:
         device: str,
         threads: int | None = None,
         tuning: Mapping[str, str] | None = None,
+        *,
+        listed: bool = False,
     ) -> None:
         engine = "cpu" if device == "cpu" else "batch"
         self._monitor = mf.Monitor(
             graph,
             mode="batch",
+            matches=listed,
             device=device,
             engine=engine,
             threads=threads,
@@ -143,15 +149,22 @@ class Side:
         with taking_times() as times:
             begun = time.perf_counter()
             delta = self._monitor.apply(updates, timeout=LIMIT)
-            seconds = time.perf_counter() - begun
+            answered = time.perf_counter() - begun
+            seconds = self._since(begun)
         if not delta.complete:
             return Outcome(None, LIMIT, LIMIT)
         figures = {**self._spent(), **delta.measured, "kernel_seconds": times.searches}
+        figures["answer_seconds"] = answered
         begun = time.perf_counter()
         back = self._monitor.apply(undone)
-        undo_seconds = time.perf_counter() - begun
+        undo_seconds = self._since(begun)
         changes = tuple((one[0].positive, one[0].negative) for one in (delta, back))
         return Outcome(changes, seconds, undo_seconds, figures)
+
+    def _since(self, begun: float) -> float:
+        """Wait until other threads have written the rows of the host; return the time that has passed."""
+        self._monitor._native.prepare()
+        return time.perf_counter() - begun
 
     def _spent(self) -> dict[str, float]:
         engine = self._monitor._engine
