@@ -5,9 +5,9 @@ those of the shared folder (``MOTIFLUX_SHARED``) and an R-MAT graph (``MOTIFLUX_
 Queries are drawn by random walks with a seed, ``MOTIFLUX_QUERIES`` a set (3; the paper: 50). A query that is
 not solved within ``MOTIFLUX_LIMIT`` seconds (1; the paper: 1800) is unsolved; as a baseline it counts with
 the limit. A case has a batch of a tenth of the edges and queries of 6 vertices unless it says otherwise.
-Times are wall clock of `Monitor.apply` and of what it leaves to other threads, the rows of the host. Each batch
-is undone afterwards, which is timed too. All numbers are compared with the CPU's, or with those of the other
-ways, whose queries are the ones of ``table``.
+Times are wall clock of `Monitor.apply` and of what it leaves to other threads, the rows of the host. Each
+batch is undone afterwards, which is timed too. All numbers are compared with the CPU's, or with those of the
+other ways, whose queries are the ones of ``table``.
 
 ``table GRAPH``      dense, sparse and tree sets; also beside one thread of the CPU (table III, figure 12)
 ``sizes GRAPH``      4, 8 and 12 vertices (figure 8)
