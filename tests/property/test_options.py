@@ -92,9 +92,9 @@ def test_tuning_switches_change_no_result(combination: Combination, depth: str, 
             else len(case.occurrences(combination.semantics))
         )
         together = data.draw(st.lists(st.sampled_from(choices), max_size=3), label="tuning")
-        some = choices
-        if depth == "default":  # each of them about ten times in all cells of a commit
-            some = data.draw(st.lists(st.sampled_from(choices), min_size=6, max_size=6), label="choices")
+        # Each of them about ten times in all cells of a commit, or thirty times in each cell.
+        many = 6 if depth == "default" else 12
+        some = data.draw(st.lists(st.sampled_from(choices), min_size=many, max_size=many), label="choices")
         for chosen in [*([choice] for choice in some), together]:
             tuning = private_tuning(dict(chosen))
             assert mf.count(graph, pattern, tuning=tuning, **options) == expected, tuning
