@@ -66,6 +66,21 @@ bool Lifetimes::there_at(const Edge& edge, Moment moment) const {
   return ends.empty() || std::ranges::any_of(ends, [&](const End& end) { return end.has(moment); });
 }
 
+std::size_t Lifetimes::count_absent(Vertex vertex, bool forward, Class of, Moment moment) const {
+  const Group* const known = touches(vertex) ? find_group(vertex, forward, of) : nullptr;
+  std::size_t absent = 0;
+  if (known != nullptr && !known->repeats)
+    for (const End& end : known->ends()) absent += !end.has(moment);
+  else
+    for_each_absent(vertex, forward, of, moment, [&](Vertex) { ++absent; });
+  return absent;
+}
+
+bool Lifetimes::is_absent(Vertex vertex, bool forward, Class of, Vertex neighbor, Moment moment) const {
+  const auto ends = std::ranges::equal_range(ends_of(vertex, forward, of), neighbor, {}, &End::neighbor);
+  return !ends.empty() && std::ranges::none_of(ends, [&](const End& end) { return end.has(moment); });
+}
+
 void Lifetimes::add_holes(Vertex vertex, bool forward, Class of, Moment moment, sets::Span set,
                           std::vector<Vertex>& holes) const {
   const Group* const known = find_group(vertex, forward, of);
@@ -141,6 +156,15 @@ void WithHoles::add_holes(Vertex vertex, Way way, std::uint32_t target, sets::Sp
   const bool forward = !graph.directed() || way != Way::kIn;
   for (Class of : graph.relations().target(target).classes)
     lifetimes.add_holes(vertex, forward, of, moment, set, holes);
+}
+
+const MarkedRow* WithHoles::marked_row(Vertex vertex, Way way, std::uint32_t target) const {
+  if (marked == nullptr || !graph.in_one_run(way, target)) return nullptr;
+  const std::uint32_t row = class_of(way, target) | (is_forward(way) ? 0 : End::kBack);
+  return marked->row(vertex, row, moment, graph.vertices(), [&] {
+    std::vector<Vertex> unused;  // one run is read where it is
+    return graph.neighbors(vertex, way, target, unused);
+  });
 }
 
 bool WithHoles::witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation,

@@ -13,6 +13,7 @@
 
 #include "dynamic/entries.hpp"
 #include "dynamic/graph.hpp"
+#include "dynamic/marked_rows.hpp"
 #include "dynamic/plan.hpp"
 #include "sets/intersect.hpp"
 #include "sets/span.hpp"
@@ -111,6 +112,25 @@ class Lifetimes {
       if (touches(vertex)) __builtin_prefetch(group(first_group(vertex)).first);
   }
   bool there_at(const Edge& edge, Moment moment) const;
+  // Those in one class of a row.
+  std::span<const End> ends_of(Vertex vertex, bool forward, Class of) const {
+    const Group* const known = touches(vertex) ? find_group(vertex, forward, of) : nullptr;
+    return known == nullptr ? std::span<const End>() : known->ends();
+  }
+  // Calls visit(neighbor) for the neighbours of one class that are absent at the moment, ascending.
+  template <class Visit>
+  void for_each_absent(Vertex vertex, bool forward, Class of, Moment moment, Visit&& visit) const {
+    const std::span<const End> ends = ends_of(vertex, forward, of);
+    for (std::size_t at = 0; at < ends.size();) {
+      const Vertex neighbor = ends[at].neighbor;
+      bool there = false;
+      for (; at < ends.size() && ends[at].neighbor == neighbor; ++at) there |= ends[at].has(moment);
+      if (!there) visit(neighbor);
+    }
+  }
+  // The number of these, and whether one of them is absent.
+  std::size_t count_absent(Vertex vertex, bool forward, Class of, Moment moment) const;
+  bool is_absent(Vertex vertex, bool forward, Class of, Vertex neighbor, Moment moment) const;
   bool touches(Vertex vertex) const { return touched_[vertex / 64] >> (vertex % 64) & 1; }
 
   // The number of the first group of a touched vertex. Numbers are dense if partitions are alike.
@@ -161,6 +181,7 @@ struct WithHoles {
   const Graph& graph;
   const Lifetimes& lifetimes;
   Moment moment;
+  MarkedRows* marked = nullptr;
 
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const;
   sets::Span class_row(Vertex vertex, Way way, Class of, std::vector<Vertex>&) const {
@@ -168,6 +189,22 @@ struct WithHoles {
   }
   void add_holes(Vertex vertex, Way way, std::uint32_t target, sets::Span set,
                  std::vector<Vertex>& holes) const;
+  // The row as bits, at the moment; null if it is not marked.
+  const MarkedRow* marked_row(Vertex vertex, Way way, std::uint32_t target) const;
+  // Calls visit(neighbor) for the absent neighbours of a row, ascending, if it is one run.
+  template <class Visit>
+  void for_each_absent(Vertex vertex, Way way, std::uint32_t target, Visit&& visit) const {
+    if (graph.in_one_run(way, target))
+      lifetimes.for_each_absent(vertex, is_forward(way), class_of(way, target), moment, visit);
+  }
+  std::size_t count_absent(Vertex vertex, Way way, std::uint32_t target) const {
+    if (!graph.in_one_run(way, target)) return 0;
+    return lifetimes.count_absent(vertex, is_forward(way), class_of(way, target), moment);
+  }
+  bool is_absent(Vertex vertex, Way way, std::uint32_t target, Vertex neighbor) const {
+    return graph.in_one_run(way, target) &&
+           lifetimes.is_absent(vertex, is_forward(way), class_of(way, target), neighbor, moment);
+  }
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const;
   bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
   bool may_have_holes(Vertex vertex) const { return lifetimes.touches(vertex); }
@@ -176,6 +213,13 @@ struct WithHoles {
   std::uint64_t changed(Vertex, Way, std::uint32_t, std::vector<Vertex>&) const { return graph.now(); }
   std::uint64_t class_changed(Class) const { return graph.now(); }
   std::uint64_t gained(const Needs&) const { return graph.now(); }
+
+  // The class of a run, and whether it is in the row of outgoing edges, or of all.
+  Class class_of(Way way, std::uint32_t target) const {
+    const Target& asked = graph.relations().target(target);
+    return graph.rows(way).classed() || !asked.everything ? asked.classes[0] : 0;
+  }
+  bool is_forward(Way way) const { return !graph.directed() || way != Way::kIn; }
 };
 
 }  // namespace motiflux::dynamic

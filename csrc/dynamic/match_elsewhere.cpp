@@ -39,7 +39,7 @@ Total times(Total found, std::uint64_t multiplier) {
 
 // Has the run matched elsewhere; the matches come into one share.
 void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pass) {
-  set_workers(1);
+  set_workers(1, pass);
   const auto given = std::make_shared<Run>();
   given->ends = ends_of_run(run, threads, pass);
   if (given->ends.size() == 0) return;
@@ -147,7 +147,8 @@ void Monitor::take_matches(std::span<const Root> roots, const RunMatches& matche
     for (std::size_t number = 0; number < roots.size(); ++number) {
       if (!counted(roots[number])) continue;
       const Plan& plan = plans_[roots[number].plan];
-      workers_[0].share.count(plan, {roots[number].moment, 0},
+      const Moment moment = roots[number].moment;
+      workers_[0].share.count(plan, {moment, 0}, bulk_.effect(moment),
                               times(total_of(matches.totals, number), plan.multiplier));
     }
   } else if (!matches.sums.empty()) {

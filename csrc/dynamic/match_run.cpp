@@ -1,6 +1,6 @@
 // The search of a run: all its updates, each at its moment, by several threads.
 //
-// Threads take updates, by source, a few at a time: rows of one source stay in the cache. Searches that may
+// Threads take updates a few at a time, in their order or, if they mark rows, by row. Searches that may
 // be long are left for later and split: the candidates of level 2 are taken in blocks, first by the thread
 // that took the search, then by all that have nothing left to take. Results are put in the order of the
 // updates.
@@ -16,8 +16,8 @@
 namespace motiflux::dynamic {
 namespace {
 
-// The number of updates that a thread takes at a time.
-constexpr std::size_t kTaken = 8;
+// The number of updates that a thread takes at a time; and if they are in the order of rows.
+constexpr std::size_t kTaken = 8, kTakenByRow = 64;
 
 // Up to this number of words to copy, one thread is as fast as several.
 constexpr std::size_t kFewWords = std::size_t{1} << 16;
@@ -40,12 +40,13 @@ struct Monitor::Split {
 };
 
 // Prepares for the matches of as many threads.
-void Monitor::set_workers(int threads) {
+void Monitor::set_workers(int threads, const Pass& pass) {
   while (workers_.size() > static_cast<std::size_t>(threads)) workers_.pop_back();
   while (workers_.size() < static_cast<std::size_t>(threads)) workers_.emplace_back(lifetimes_);
   for (Worker& worker : workers_) {
-    worker.share.start(listed_.size());
+    worker.share.start(listed_.size(), pass.one_change);
     worker.probe = nullptr;
+    worker.has_started = false;
   }
   // It looks at the updates, and knows the work, of one thread. Patterns of three vertices have no orders.
   if (!reads_rows_once()) workers_[0].probe = &probe_;
@@ -53,8 +54,7 @@ void Monitor::set_workers(int threads) {
 
 // Matches all updates of the run on `threads` threads.
 void Monitor::match_run(std::span<const Update> run, int threads, Pass& pass) {
-  set_workers(threads);
-  for (Worker& worker : workers_) worker.rows.start();
+  set_workers(threads, pass);
   if (reads_rows_once())
     match_run_in<WithHoles>(run, threads, pass);
   else
@@ -68,37 +68,57 @@ bool Monitor::reads_rows_once() const {
 
 template <class View>
 void Monitor::match_run_in(std::span<const Update> run, int threads, Pass& pass) {
-  struct Task {
-    Vertex source;
-    Moment number;
-  };
-  std::vector<Task> tasks, scratch;
-  tasks.reserve(run.size());
-  for (std::size_t number = 0; number < run.size(); ++number)
-    if (watched(run_gates_[number]) && bulk_.effect(static_cast<Moment>(number)) != Effect::kNone)
-      tasks.push_back({run[number].edge.source, static_cast<Moment>(number)});
-  if (View::kHoles)
-    sort_by(tasks, scratch, graph_.vertices() - 1, [](const Task& one) { return one.source; });
+  // Marks are of one row, which several updates share; copies of rows follow the moments of the updates.
+  Unwritten<Task> sorted(0);
+  if constexpr (View::kHoles) sorted = tasks_by_row(run, threads, pass.watch);
+  const std::size_t size = View::kHoles ? sorted.size() : run.size();
+  const std::size_t most = View::kHoles ? kTakenByRow : kTaken;
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
     Worker& worker = workers_[static_cast<std::size_t>(index)];
     worker.watch = &watch;
+    worker.template start<View>();
     Matcher<View> matcher(allowed_, watch, worker.memory, naming_.sets());
-    for (std::size_t first; (first = next.fetch_add(kTaken, std::memory_order_relaxed)) < tasks.size();) {
-      const auto taken = std::span(tasks).subspan(first, std::min(kTaken, tasks.size() - first));
-      for (const Task& one : taken) {
-        graph_.prefetch(run[one.number].edge);
-        lifetimes_.prefetch(run[one.number].edge);
+    std::vector<Task> own;
+    for (std::size_t first; (first = next.fetch_add(most, std::memory_order_relaxed)) < size;) {
+      const std::size_t last = std::min(first + most, size);
+      if constexpr (View::kHoles) {
+        match_tasks(run, {sorted.data() + first, last - first}, matcher, worker);
+      } else {
+        own.clear();
+        for (std::size_t number = first; number < last; ++number)
+          if (is_task(number)) own.push_back({run[number].edge.source, static_cast<Moment>(number)});
+        match_tasks<View>(run, own, matcher, worker);
       }
-      for (const Task& one : taken) {
-        graph_.prefetch_rows(run[one.number].edge);
-        lifetimes_.prefetch_ends(run[one.number].edge);
-      }
-      for (const Task& one : taken) match_task(run[one.number].edge, one.number, matcher, worker);
       if (!watch.keep_going()) throw Stopped();
     }
   });
   match_splits<View>(run, threads, pass);
+}
+
+template <class View>
+void Monitor::match_tasks(std::span<const Update> run, std::span<const Task> tasks, Matcher<View>& matcher,
+                          Worker& worker) const {
+  std::size_t row_end = 0;  // of the tasks with the row of the last one
+  for (std::size_t first = 0; first < tasks.size(); first += kTaken) {
+    const std::size_t last = std::min(first + kTaken, tasks.size());
+    const auto block = tasks.subspan(first, last - first);
+    for (const Task& one : block) {
+      graph_.prefetch(run[one.number].edge);
+      lifetimes_.prefetch(run[one.number].edge);
+    }
+    for (const Task& one : block) {
+      graph_.prefetch_rows(run[one.number].edge);
+      lifetimes_.prefetch_ends(run[one.number].edge);
+    }
+    for (std::size_t at = first; at < last; ++at) {
+      if (View::kHoles && at == row_end) {
+        while (row_end < tasks.size() && tasks[row_end].row == tasks[at].row) ++row_end;
+        worker.marked.keep(tasks[at].row, row_end - at);
+      }
+      match_task(run[tasks[at].number].edge, tasks[at].number, matcher, worker);
+    }
+  }
 }
 
 // Where the matches of the plans of a forest go, for one of the updates of a run.
@@ -106,17 +126,19 @@ struct Monitor::AtOnceFound {
   std::span<const Plan> plans;
   const Forest& forest;
   Moment task;
+  Effect effect;
   Share& share;
   PlanBits concerned;
   std::uint32_t block;  // of candidates of level 2
   Matches matches;
   std::array<std::size_t, kMostPlans> first_word;
 
-  AtOnceFound(std::span<const Plan> plans, const Forest& forest, Moment task, Share& share,
+  AtOnceFound(std::span<const Plan> plans, const Forest& forest, Moment task, Effect effect, Share& share,
               PlanBits concerned, std::uint32_t block = 0)
       : plans(plans),
         forest(forest),
         task(task),
+        effect(effect),
         share(share),
         concerned(concerned),
         block(block),
@@ -130,7 +152,7 @@ struct Monitor::AtOnceFound {
   void wrote(std::size_t number, std::size_t count) { matches.add(number, count); }
   void finish() {
     for_each_plan(concerned & ~forest.listed, [&](std::size_t number) {
-      share.count(plan(number), key(number), multiplied(plan(number), matches.of(number)));
+      share.count(plan(number), key(number), effect, multiplied(plan(number), matches.of(number)));
     });
     // Several plans of one pattern are of one group, and their rows are mixed.
     for (PlanBits left = concerned & forest.listed; left != 0;) {
@@ -151,7 +173,7 @@ struct Monitor::AtOnceFound {
 
 template <class View>
 void Monitor::match_task(const Edge& edge, Moment number, Matcher<View>& matcher, Worker& worker) const {
-  worker.rows.make_room();
+  if constexpr (!View::kHoles) worker.rows.make_room();
   const View view = view_at(number, worker, static_cast<View*>(nullptr));
   Share& share = worker.share;
   const std::uint64_t before = matcher.worked();
@@ -170,7 +192,7 @@ void Monitor::match_task(const Edge& edge, Moment number, Matcher<View>& matcher
       });
     const PlanBits plans = summed | searched;
     if (plans == 0) continue;
-    AtOnceFound found(plans_, forest, number, share, plans);
+    AtOnceFound found(plans_, forest, number, bulk_.effect(number), share, plans);
     if constexpr (!View::kHoles) matcher.sum(summed, found);
     matcher.match(forest, searched, found);
     found.finish();
@@ -223,6 +245,7 @@ void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass)
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
     Worker& worker = workers_[static_cast<std::size_t>(index)];
     worker.watch = &watch;
+    worker.template start<View>();
     Matcher<View> matcher(allowed_, watch, worker.memory, naming_.sets());
     for (std::size_t at; (at = next.fetch_add(1, std::memory_order_relaxed)) < splits.size();)
       match_blocks(splits[at], run[splits[at].search.task].edge, matcher, worker);
@@ -234,7 +257,7 @@ void Monitor::match_splits(std::span<const Update> run, int threads, Pass& pass)
 // Takes blocks of a search until there are none left.
 template <class View>
 void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matcher, Worker& worker) const {
-  worker.rows.make_room();
+  if constexpr (!View::kHoles) worker.rows.make_room();
   const auto& [task, ordinal, together] = split.search;
   Share& share = worker.share;
   const View view = view_at(task, worker, static_cast<View*>(nullptr));
@@ -251,13 +274,13 @@ void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matche
     const std::size_t last = std::min(first + most, size);
     const Share::Key key{task, ordinal, static_cast<std::uint32_t>(first)};
     if (branch != 0) {
-      AtOnceFound found(plans_, forest, task, share, together, key.block);
+      AtOnceFound found(plans_, forest, task, bulk_.effect(task), share, together, key.block);
       matcher.match_part(forest, branch, together, first, last, found);
       found.finish();
       continue;
     }
     if (!listed_[plan.pattern]) {
-      share.count(plan, key, multiplied(plan, matcher.count_part(first, last)));
+      share.count(plan, key, bulk_.effect(task), multiplied(plan, matcher.count_part(first, last)));
       continue;
     }
     Column<Vertex>& rows = share.rows[plan.pattern];
@@ -285,12 +308,10 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass
   for (const Worker& worker : workers_) {
     const Share& share = worker.share;
     split |= !share.put_off.empty();
-    for (const Share::Matched& matched : share.matched) {
-      if (pass.one_change && matched.words == 0)
-        add(matched);  // a sum has no order
-      else
-        places.push_back({matched.key, &share, &matched});
-    }
+    for (const Share::Matched& matched : share.matched) places.push_back({matched.key, &share, &matched});
+    for (std::size_t pattern = 0; pattern < share.sums.size(); ++pattern)
+      for (const bool appear : {false, true})
+        pass.found.patterns[pattern].add(pass.number(first), appear, share.sums[pattern][appear]);
   }
   if (split) {
     sort_by(places, scratch, UINT32_MAX, [](const Place& one) { return one.key.block; });

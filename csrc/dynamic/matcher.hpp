@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -242,6 +243,7 @@ class Matcher {
   Total count_closed(int level, sets::Span candidates, const CommonCounts& counts);
   bool is_counted_at_once(int level) const;
   std::uint64_t count_common(int level, std::uint32_t distinct);
+  std::optional<std::uint64_t> count_in_marks(const Step& step, std::uint32_t distinct);
   std::pair<std::uint64_t, std::uint64_t> bounds(const Step& step) const {
     return bounds(step.after, step.before);
   }

@@ -429,7 +429,7 @@ bool Matcher<View>::is_taken(std::uint32_t levels, Vertex vertex) const {
 // The number of vertices that a level may take, with the levels `distinct` matched.
 template <class View>
 std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
-  if (!View::kHoles && level_set(level).plain) return count_row(level, distinct);
+  if (level_set(level).plain) return count_row(level, distinct);
   if (const CommonCounts* counts = common_counts(level, 1)) return count_closing(level, distinct, *counts);
   if (is_counted_at_once(level)) return count_common(level, distinct);
   const sets::Span set = clipped(level);
@@ -448,13 +448,18 @@ std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
 // The number of vertices that a level may take from the row that is its set.
 template <class View>
 std::uint64_t Matcher<View>::count_row(int level, std::uint32_t distinct) {
-  const sets::Span row = row_of(step(level).sources[0], stable_[0]);
+  const Source& from = step(level).sources[0];
+  const sets::Span row = row_of(from, stable_[0]);
   std::uint64_t size = row.size();
   if (size == 0) return 0;
+  const Vertex vertex = value_[static_cast<std::size_t>(from.level)];
+  if constexpr (View::kHoles) size -= view_->count_absent(vertex, from.way, from.target);
   std::uint32_t counted = 0;
   for_each_bit(step(level).distinct & distinct, [&](std::uint32_t other) {
     bool repeated = false;  // two levels that need not differ may have the same vertex
     for_each_bit(counted, [&](std::uint32_t seen) { repeated |= value_[seen] == value_[other]; });
+    if constexpr (View::kHoles)
+      repeated = repeated || view_->is_absent(vertex, from.way, from.target, value_[other]);
     if (!repeated && sets::contains(row, value_[other])) --size;
     counted |= std::uint32_t{1} << other;
   });
@@ -589,6 +594,8 @@ template <class View>
 std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
   const Step& step = plan_->steps[static_cast<std::size_t>(level)];
   if (rows_.size() < 2) rows_.resize(2);
+  if constexpr (View::kHoles)
+    if (const auto size = count_in_marks(step, distinct)) return *size;
   const bool first_stays = step.sources[0].level < step.sources[1].level;
   const auto row = [&](bool stays) {
     const Source& from = step.sources[first_stays == stays ? 0 : 1];
@@ -633,6 +640,40 @@ std::uint64_t Matcher<View>::count_common(int level, std::uint32_t distinct) {
     if (repeated || value < first || value >= end) return;
     if ((marked ? marks.has(value) : sets::contains(stable, value)) && sets::contains(changing, value) &&
         !(View::kHoles && std::binary_search(absent_.begin(), absent_.end(), value)))
+      --size;
+  });
+  return size;
+}
+
+// The same, if one of the rows is marked at the moment.
+template <class View>
+std::optional<std::uint64_t> Matcher<View>::count_in_marks(const Step& step, std::uint32_t distinct) {
+  const auto vertex_of = [&](const Source& from) { return value_[static_cast<std::size_t>(from.level)]; };
+  const auto marks_of = [&](const Source& from) {
+    return view_->marked_row(vertex_of(from), from.way, from.target);
+  };
+  const auto* marks = marks_of(step.sources[0]);
+  const Source& other = step.sources[marks != nullptr ? 1 : 0];
+  if (marks == nullptr) marks = marks_of(step.sources[1]);
+  if (marks == nullptr) return std::nullopt;
+  const auto [first, end] = bounds(step);
+  if (first >= end) return 0;
+  const sets::Span row = sets::clip(row_of(other, rows_[0]), first, end);
+  spend(1 + row.size());
+  std::uint64_t size = marks->count(row, policy_);
+  absent_.clear();
+  view_->for_each_absent(vertex_of(other), other.way, other.target, [&](Vertex absent) {
+    if (absent >= first && absent < end && marks->has(absent)) absent_.push_back(absent);
+  });
+  size -= absent_.size();
+  std::uint32_t seen = 0;
+  for_each_bit(step.distinct & distinct, [&](std::uint32_t one) {
+    const Vertex value = value_[one];
+    bool repeated = false;  // two levels that need not differ may have the same vertex
+    for_each_bit(seen, [&](std::uint32_t before) { repeated |= value_[before] == value; });
+    seen |= std::uint32_t{1} << one;
+    if (!repeated && marks->has(value) && sets::contains(row, value) &&
+        !std::binary_search(absent_.begin(), absent_.end(), value))
       --size;
   });
   return size;

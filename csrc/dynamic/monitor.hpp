@@ -1,6 +1,7 @@
 // Patterns watched on one changing graph.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -226,17 +227,24 @@ class Monitor {
       std::size_t first_word, words;  // of rows[pattern]
     };
     std::vector<Matched> matched;
+    // By pattern: matches that vanish and that appear. Only of one change, whose counts have no order.
+    std::vector<std::array<Total, 2>> sums;
     std::vector<Column<Vertex>> rows;
     std::vector<PutOff> put_off;
 
-    void start(std::size_t patterns) {
+    void start(std::size_t patterns, bool one_change) {
       matched.clear();
+      sums.assign(one_change ? patterns : 0, {});
       rows.resize(patterns);
       for (Column<Vertex>& one : rows) one.clear();
       put_off.clear();
     }
-    void count(const Plan& plan, Key key, Total matches) {
-      if (matches > 0) matched.push_back({key, plan.pattern, matches, 0, 0});
+    void count(const Plan& plan, Key key, Effect effect, Total matches) {
+      if (matches == 0) return;
+      if (sums.empty())
+        matched.push_back({key, plan.pattern, matches, 0, 0});
+      else
+        add_checked(sums[plan.pattern][effect == Effect::kAppear], matches);
     }
     // The rows of the plan from `first_word` on.
     void list(const Plan& plan, Key key, Total matches, std::size_t first_word) {
@@ -247,13 +255,24 @@ class Monitor {
   // What a thread that matches runs has to itself. Its cache lines are no other thread's (some processors
   // fetch them in pairs).
   struct alignas(128) Worker {
-    explicit Worker(const Lifetimes& lifetimes) : rows(lifetimes) {}
+    explicit Worker(const Lifetimes& lifetimes) : rows(lifetimes), marked(lifetimes) {}
 
     Memory memory;
     RowsAtMoment rows;
+    MarkedRows marked;
     Share share;
-    Watch* watch = nullptr;  // of the thread, while it matches
-    Probe* probe = nullptr;  // of one of the workers
+    Watch* watch = nullptr;    // of the thread, while it matches
+    Probe* probe = nullptr;    // of one of the workers
+    bool has_started = false;  // the run: what it kept of rows is of this one
+
+    template <class View>
+    void start() {
+      if (std::exchange(has_started, true)) return;
+      if constexpr (View::kHoles)
+        marked.start();
+      else
+        rows.start();
+    }
   };
   // The destination of matches.
   struct Place {
@@ -263,6 +282,11 @@ class Monitor {
     std::size_t first_word = 0;
   };
   struct Split;
+  // An update of a run, and the end by which threads take it.
+  struct Task {
+    Vertex row;
+    Moment number;
+  };
   // An update with its position; the classes of its edge, seen from the source and from the target; its gate.
   struct Classified {
     Moment number;
@@ -303,12 +327,13 @@ class Monitor {
   void note_for_later(const Edge& edge, Class to, bool inserts);
   void write_put_off(int threads, Watch& watch);
   void apply_in_order(std::span<const Update> updates, int threads, Switches switches, Pass& pass);
+  bool in_runs_by_row(std::size_t updates, const Pass& pass) const;
   void forget_runs();
   void apply_runs(std::span<const Update> updates, int threads, bool puts_off, Pass& pass);
   // Applies and matches the updates of a run at once, on `threads` threads (dynamic/run.cpp, match_run.cpp).
   void run_at_once(std::span<const Update> run, std::size_t first, int threads, bool puts_off, Pass& pass);
   void write_run(std::span<const Update> run, int threads, bool puts_off, Pass& pass);
-  void set_workers(int threads);
+  void set_workers(int threads, const Pass& pass);
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_elsewhere(std::span<const Update> run, int threads, Pass& pass);
   CandidateChanges candidate_changes();
@@ -338,12 +363,22 @@ class Monitor {
     probe.look(view, edge, plans_, plans_version_, listed_, naming_.sets(), watch);
   }
   bool reads_rows_once() const;
-  WithHoles view_at(Moment moment, Worker&, WithHoles*) const { return {graph_, lifetimes_, moment}; }
+  Unwritten<Task> tasks_by_row(std::span<const Update> run, int threads, Watch& watch) const;
+  // Whether an update of the run may have matches.
+  bool is_task(std::size_t number) const {
+    return watched(run_gates_[number]) && bulk_.effect(static_cast<Moment>(number)) != Effect::kNone;
+  }
+  WithHoles view_at(Moment moment, Worker& worker, WithHoles*) const {
+    return {graph_, lifetimes_, moment, &worker.marked};
+  }
   AtMoment view_at(Moment moment, Worker& worker, AtMoment*) const {
     return {graph_, lifetimes_, worker.rows, run_start_, moment};
   }
   template <class View>
   void match_run_in(std::span<const Update> run, int threads, Pass& pass);
+  template <class View>
+  void match_tasks(std::span<const Update> run, std::span<const Task> tasks, Matcher<View>& matcher,
+                   Worker& worker) const;
   template <class View>
   void match_task(const Edge& edge, Moment number, Matcher<View>& matcher, Worker& worker) const;
   bool may_be_long(const Plan& plan, const Edge& edge) const;

@@ -90,7 +90,7 @@ bool Monitor::match_before_writing(Column<Update>& net, int threads, Pass& pass)
   const int writers = threads_for(changes.size(), threads);
   const bool all_watched = find_gates(changes, writers, pass);
   if (graph_.candidates().is_used() || reads_rows_for_roots()) return false;
-  set_workers(1);
+  set_workers(1, pass);
   const auto given = std::make_shared<Run>();
   given->one_change = true;
   given->updates = changes.size();

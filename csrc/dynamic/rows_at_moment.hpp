@@ -107,15 +107,15 @@ struct AtMoment {
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const {
     if (!lifetimes.touches(vertex)) return graph.neighbors(vertex, way, target, scratch);
     if (graph.in_one_run(way, target)) return row(vertex, way, target, scratch).neighbors;
-    return WithHoles{graph, lifetimes, moment}.neighbors(vertex, way, target, scratch);
+    return then().neighbors(vertex, way, target, scratch);
   }
   sets::Span class_row(Vertex vertex, Way way, Class of, std::vector<Vertex>& scratch) const {
     const auto all = [&] { return graph.rows(way).of_class(vertex, of); };
     if (!lifetimes.touches(vertex)) return all();
-    return rows.row(vertex, is_forward(way), of, moment, scratch, all).neighbors;
+    return rows.row(vertex, then().is_forward(way), of, moment, scratch, all).neighbors;
   }
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const {
-    return WithHoles{graph, lifetimes, moment}.witnessed(from, to, way, relation, ignored);
+    return then().witnessed(from, to, way, relation, ignored);
   }
   bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
   bool may_have_holes(Vertex) const { return false; }
@@ -137,12 +137,10 @@ struct AtMoment {
   std::uint64_t gained(const Needs& needs) const { return std::min(Now{graph}.gained(needs), start + 1); }
 
  private:
-  bool is_forward(Way way) const { return !graph.directed() || way != Way::kIn; }
+  WithHoles then() const { return {graph, lifetimes, moment}; }
   // Of a touched vertex.
   RowsAtMoment::Row row(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const {
-    const Target& asked = graph.relations().target(target);
-    const Class of = graph.rows(way).classed() || !asked.everything ? asked.classes[0] : 0;
-    return rows.row(vertex, is_forward(way), of, moment, scratch,
+    return rows.row(vertex, then().is_forward(way), then().class_of(way, target), moment, scratch,
                     [&] { return graph.neighbors(vertex, way, target, scratch); });
   }
 };

@@ -29,6 +29,10 @@ constexpr std::size_t kRunWords = std::size_t{1} << 22;
 constexpr std::size_t kLeastRun = 256, kFirstRun = 1024, kMostRun = std::size_t{1} << 15;
 constexpr std::size_t kMostBatchRun = std::size_t{1} << 17;
 
+// The fewest updates whose rows are marked if there is one thread; and the vertices of the graph for each:
+// preparing for lifetimes takes some nanoseconds a vertex.
+constexpr std::size_t kLeastByRow = 2048, kVerticesByRow = 64;
+
 // The most updates of a call whose memory of lifetimes is kept.
 constexpr std::size_t kFewUpdates = 1024;
 
@@ -61,8 +65,9 @@ void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switc
     return;
   }
   using Clock = std::chrono::steady_clock;
-  const bool alone = threads == 1 || switches.at_once == AtOnce::kOff;
-  bool together = !alone && switches.at_once == AtOnce::kOn;
+  const bool by_row = in_runs_by_row(updates.size(), pass);
+  const bool alone = (threads == 1 && !by_row) || switches.at_once == AtOnce::kOff;
+  bool together = !alone && (by_row || switches.at_once == AtOnce::kOn);
   if (switches.put_off) put_off_.reserve(updates.size());
   std::size_t length = pass.one_change && pass.counts_only ? kMostBatchRun : kFirstRun;
   for (std::size_t first = 0, size; first < updates.size(); first += size) {
@@ -77,13 +82,23 @@ void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switc
     const double taken = std::chrono::duration<double>(Clock::now() - start).count();
     const double each = taken / static_cast<double>(size);
     if (together) length = next_length(size, each, pass);
-    if (switches.at_once == AtOnce::kOn) continue;
+    if (by_row || switches.at_once == AtOnce::kOn) continue;
     // About the time of one thread: matching at once must pay for its overhead.
     const double alone_each = (together ? threads : 1) * each;
     const std::size_t left = updates.size() - first - size;
     const bool many = left > 2 * kLeastRun || static_cast<double>(left) * alone_each > kLongRest;
     together = many && alone_each > (first == 0 ? kLongUpdate : kWorthThreads);
   }
+}
+
+// Whether so many updates are matched in runs in any case, also by one thread: their order does not matter
+// if they are one change, which is counted, and rows are then written and marked once for many of them.
+bool Monitor::in_runs_by_row(std::size_t updates, const Pass& pass) const {
+  // Rows of plans that do not intersect any are not marked, and their absent neighbours are only counted.
+  const auto intersects = [](const Plan& plan) { return plan.steps.back().sources.size() > 1; };
+  return pass.one_change && pass.counts_only && reads_rows_once() &&
+         std::ranges::any_of(plans_, intersects) &&
+         updates >= std::max<std::size_t>(kLeastByRow, graph_.vertices() / kVerticesByRow);
 }
 
 // Applies updates in runs that are matched elsewhere; one change is one run.
@@ -105,6 +120,7 @@ void Monitor::forget_runs() {
   for (Worker& worker : workers_) {
     worker.share = {};
     worker.rows.clear();
+    worker.marked.clear();
   }
 }
 

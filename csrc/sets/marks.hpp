@@ -35,6 +35,13 @@ class Marks {
     marked_ = stamp;
   }
 
+  // Marks an element of the set, or not; the others stay as they are.
+  void put(std::uint32_t vertex, bool marked) {
+    const std::uint32_t bit = std::uint32_t{1} << (vertex % 32);
+    std::uint32_t& word = words_[vertex / 32];
+    word = marked ? word | bit : word & ~bit;
+  }
+
   bool has(std::uint32_t vertex) const { return (words_[vertex / 32] >> (vertex % 32) & 1) != 0; }
 
   std::size_t count(Span list, const Policy& policy) const {

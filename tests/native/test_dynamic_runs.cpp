@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 #include <tuple>
@@ -97,6 +99,36 @@ void rows_are_those_of_the_moment(unsigned seed, int partitions, std::size_t mos
         for (std::uint64_t before = std::max<std::uint64_t>(changed, 11); before < view.now(); ++before)
           CHECK(run.row(vertex, static_cast<Moment>(before - 11)) == run.row(vertex, at));
       }
+    }
+  }
+}
+
+// Marked for several updates with one end.
+void marks_are_of_the_moment(unsigned seed, int partitions) {
+  const Run run(seed, partitions);
+  dynamic::MarkedRows marked(run.lifetimes);
+  std::mt19937 draw(seed);
+  std::vector<Vertex> all(Run::kVertices);
+  std::iota(all.begin(), all.end(), 0);
+  const motiflux::sets::Policy policy;
+  for (int round = 0; round < 40; ++round) {
+    if (round % 8 == 0) marked.start();
+    const Vertex vertex = round % 3 == 0 ? 5 : draw() % Run::kVertices;
+    marked.keep(vertex, 4);
+    for (Moment moment = draw() % 50; moment < Run::kMoments; moment += draw() % 30) {
+      const Moment at = draw() % 20 == 0 ? draw() % Run::kMoments : moment;  // mostly ascending
+      const dynamic::WithHoles view{run.graph, run.lifetimes, at, &marked};
+      const dynamic::MarkedRow* const row = view.marked_row(vertex, Way::kEither, run.target);
+      CHECK(row != nullptr);
+      const std::vector<Vertex> there = run.row(vertex, at);
+      for (const Vertex other : all) CHECK(row->has(other) == std::ranges::binary_search(there, other));
+      CHECK(row->count({all.data(), all.data() + all.size()}, policy) == there.size());
+      CHECK(view.marked_row((vertex + 1) % Run::kVertices, Way::kEither, run.target) == nullptr);
+      std::vector<Vertex> absent;
+      view.for_each_absent(vertex, Way::kEither, run.target, [&](Vertex one) { absent.push_back(one); });
+      std::vector<Vertex> rest;
+      std::ranges::set_difference(run.graph.rows(Way::kOut).all(vertex), there, std::back_inserter(rest));
+      CHECK(absent == rest);
     }
   }
 }
@@ -206,10 +238,12 @@ void check_equal(const Found& one, const Found& other) {
 }
 
 const std::vector<Ring> kRings{{4, true}, {4, false}, {5, true}, {5, false}};
+const std::vector<Ring> kSmall{{3, true}, {3, false}};  // whose rows may be marked
 
-void threads_find_what_one_finds(dynamic::Label labels, bool batch, bool listed) {
-  const Found alone = matched(1, kRings, labels, batch, listed);
-  for (const int threads : {2, 4}) check_equal(alone, matched(threads, kRings, labels, batch, listed));
+void threads_find_what_one_finds(const std::vector<Ring>& rings, dynamic::Label labels, bool batch,
+                                 bool listed) {
+  const Found alone = matched(1, rings, labels, batch, listed);
+  for (const int threads : {2, 4}) check_equal(alone, matched(threads, rings, labels, batch, listed));
 }
 
 void filters_lose_no_match(dynamic::Label labels, bool batch, bool listed) {
@@ -278,10 +312,15 @@ int main() {
   for (const int partitions : {1, 3})
     for (const std::size_t most : {std::size_t{0}, std::size_t{300}, std::size_t{1} << 16})
       rows_are_those_of_the_moment(static_cast<unsigned>(most) + 1, partitions, most);
+  for (const int partitions : {1, 3})
+    for (const unsigned seed : {1u, 2u}) marks_are_of_the_moment(seed, partitions);
   for (const dynamic::Label labels : {1u, 3u})
     for (const bool batch : {false, true})
       for (const bool listed : {false, true})
-        if (!listed || labels > 1) threads_find_what_one_finds(labels, batch, listed);
+        if (!listed || labels > 1) threads_find_what_one_finds(kRings, labels, batch, listed);
+  for (const dynamic::Label labels : {1u, 2u, 3u})
+    for (const bool batch : {false, true})
+      for (const bool listed : {false, true}) threads_find_what_one_finds(kSmall, labels, batch, listed);
   for (const bool batch : {false, true})
     for (const bool listed : {false, true}) filters_lose_no_match(3, batch, listed);
   for (const dynamic::Label labels : {1u, 2u, 3u})
