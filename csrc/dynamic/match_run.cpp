@@ -16,8 +16,9 @@
 namespace motiflux::dynamic {
 namespace {
 
-// The number of updates that a thread takes at a time; and if they are in the order of rows.
-constexpr std::size_t kTaken = 8, kTakenByRow = 64;
+// The most updates that a thread takes at a time; and if they are in the order of rows. Towards the end they
+// are fewer, so that no thread works much longer than the others: 1/kShares of what is left for each.
+constexpr std::size_t kTaken = 8, kTakenByRow = 64, kShares = 4;
 
 // Up to this number of words to copy, one thread is as fast as several.
 constexpr std::size_t kFewWords = std::size_t{1} << 16;
@@ -73,6 +74,7 @@ void Monitor::match_run_in(std::span<const Update> run, int threads, Pass& pass)
   if constexpr (View::kHoles) sorted = tasks_by_row(run, threads, pass.watch);
   const std::size_t size = View::kHoles ? sorted.size() : run.size();
   const std::size_t most = View::kHoles ? kTakenByRow : kTaken;
+  const std::size_t shares = kShares * static_cast<std::size_t>(threads);
   std::atomic<std::size_t> next{0};
   with_others(threads, pass.watch, [&](int index, Watch& watch) {
     Worker& worker = workers_[static_cast<std::size_t>(index)];
@@ -80,8 +82,12 @@ void Monitor::match_run_in(std::span<const Update> run, int threads, Pass& pass)
     worker.template start<View>();
     Matcher<View> matcher(allowed_, watch, worker.memory, naming_.sets());
     std::vector<Task> own;
-    for (std::size_t first; (first = next.fetch_add(most, std::memory_order_relaxed)) < size;) {
-      const std::size_t last = std::min(first + most, size);
+    for (;;) {
+      const std::size_t left = size - std::min(size, next.load(std::memory_order_relaxed));
+      const std::size_t taken = std::clamp<std::size_t>(left / shares, 1, most);
+      const std::size_t first = next.fetch_add(taken, std::memory_order_relaxed);
+      if (first >= size) break;
+      const std::size_t last = std::min(first + taken, size);
       if constexpr (View::kHoles) {
         match_tasks(run, {sorted.data() + first, last - first}, matcher, worker);
       } else {

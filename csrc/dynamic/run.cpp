@@ -11,8 +11,8 @@
 namespace motiflux::dynamic {
 namespace {
 
-// The seconds per update from which matching several at once pays, and the number of updates matched one by
-// one to measure them.
+// The seconds per update from which matching several at once pays, and the most updates matched one by one to
+// measure them: after the first, 4 and 16 before.
 constexpr double kWorthThreads = 6e-7;
 constexpr std::size_t kTrial = 64;
 
@@ -70,10 +70,11 @@ void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switc
   bool together = !alone && (by_row || switches.at_once == AtOnce::kOn);
   if (switches.put_off) put_off_.reserve(updates.size());
   std::size_t length = pass.one_change && pass.counts_only ? kMostBatchRun : kFirstRun;
+  std::size_t trial = 0;
   for (std::size_t first = 0, size; first < updates.size(); first += size) {
     const Clock::time_point start = Clock::now();
-    size = together ? length : alone ? updates.size() : first == 0 ? 1 : kTrial;
-    size = std::min(size, updates.size() - first);
+    trial = first == 0 ? 1 : std::min(4 * trial, kTrial);
+    size = std::min(together ? length : alone ? updates.size() : trial, updates.size() - first);
     if (together)
       run_at_once(updates.subspan(first, size), first, threads, switches.put_off, pass);
     else
@@ -85,9 +86,12 @@ void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switc
     if (by_row || switches.at_once == AtOnce::kOn) continue;
     // About the time of one thread: matching at once must pay for its overhead.
     const double alone_each = (together ? threads : 1) * each;
+    // Of few, that one is longer than others decides little: they must take as long as a whole trial.
+    const double few = static_cast<double>(kTrial) / static_cast<double>(std::min(size, kTrial));
+    const double worth = first == 0 ? kLongUpdate : kWorthThreads * few;
     const std::size_t left = updates.size() - first - size;
     const bool many = left > 2 * kLeastRun || static_cast<double>(left) * alone_each > kLongRest;
-    together = many && alone_each > (first == 0 ? kLongUpdate : kWorthThreads);
+    together = many && alone_each > worth;
   }
 }
 
