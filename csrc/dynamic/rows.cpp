@@ -1,6 +1,7 @@
 #include "dynamic/rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -206,12 +207,16 @@ void Rows::with_starts(const Row& row, Work&& work) {
 void Rows::set_runs(Vertex vertex, std::span<const Class> classes) {
   with_starts(rows_[vertex], [&](auto* starts) {
     using Start = std::remove_reference_t<decltype(*starts)>;
+    // Without a branch: where the next run begins is hard to predict.
+    std::array<Start, kRuns + 1> found;
     std::uint64_t present = 0;
+    std::size_t runs = 0;
     for (std::size_t at = 0; at < classes.size(); ++at) {
-      if ((present & bit(classes[at])) != 0) continue;
+      found[runs] = static_cast<Start>(at);
+      runs += (present & bit(classes[at])) == 0;
       present |= bit(classes[at]);
-      *starts++ = static_cast<Start>(at);
     }
+    std::copy_n(found.begin(), runs, starts);
     present_[vertex] = present;
   });
 }
