@@ -340,7 +340,8 @@ class Monitor {
   bool match_before_writing(Column<Update>& net, int threads, Pass& pass);
   bool find_gates(std::span<const Update> net, int threads, Pass& pass);
   bool reads_rows_for_roots() const;
-  bool may_match(const Plan& plan, const Edge& edge) const;
+  bool serves_in_run(Vertex vertex, const Needs& needs, std::span<const RunEnd> ends) const;
+  bool may_match(const Plan& plan, const Edge& edge, std::span<const RunEnd> ends) const;
   void find_net_roots(std::span<const Update> net, Run& given, Pass& pass) const;
   Unwritten<RunEnd> ends_of_net(std::span<const Update> net, int threads, bool only_watched,
                                 Watch& watch) const;

@@ -1,7 +1,8 @@
 // The net changes of a batch, matched by another engine before they are written.
 //
 // An edge changes at most once in them, so its lifetime is known without its rows. If the same is true of the
-// searches that there are to do, the engine gets the run at once. Rows are written by other threads, while a
+// searches that there are to do, but for the classes that rows have and those that the run brings, the engine
+// gets the run at once. Rows are written by other threads, while a
 // device searches and, if this takes longer, after the matches were returned.
 #include <algorithm>
 #include <array>
@@ -90,6 +91,7 @@ bool Monitor::match_before_writing(Column<Update>& net, int threads, Pass& pass)
   const int writers = threads_for(changes.size(), threads);
   const bool all_watched = find_gates(changes, writers, pass);
   if (graph_.candidates().is_used() || reads_rows_for_roots()) return false;
+  bulk_.admit();  // so that rows tell their classes
   set_workers(1, pass);
   const auto given = std::make_shared<Run>();
   given->one_change = true;
@@ -143,23 +145,41 @@ bool Monitor::find_gates(std::span<const Update> net, int threads, Pass& pass) {
   return all;
 }
 
-// Whether rows tell which updates can have matches of a plan (Matcher::fits).
+// Whether rows tell which updates can have matches of a plan: other edges may witness the same
+// (Matcher::fits).
 bool Monitor::reads_rows_for_roots() const {
-  const bool classed = graph_.rows(Way::kOut).classed() || graph_.rows(Way::kIn).classed();
   return std::ranges::any_of(plans_, [&](const Plan& plan) {
-    const auto asks = [&](std::size_t level) { return plan.needs[level].any(); };
-    return plan.pair.size() != 1 || !graph_.relations().one_witness(plan.pair[0].relation) ||
-           (classed && (asks(0) || asks(1)));
+    return plan.pair.size() != 1 || !graph_.relations().one_witness(plan.pair[0].relation);
   });
 }
 
-// Whether a plan may have matches with the edge, if rows do not tell.
-bool Monitor::may_match(const Plan& plan, const Edge& edge) const {
+// Whether a vertex has neighbours of the classes that it needs, by edges from before the run or of the run.
+// `ends`: of all edges of the run that concern a plan. Those of a class that the vertex had no neighbours of
+// are insertions.
+bool Monitor::serves_in_run(Vertex vertex, const Needs& needs, std::span<const RunEnd> ends) const {
+  std::uint64_t out = needs.out & ~graph_.rows(Way::kOut).present(vertex);
+  std::uint64_t in = needs.in & ~graph_.rows(Way::kIn).present(vertex);
+  if ((out | in) == 0) return true;
+  const auto own = std::ranges::equal_range(ends, vertex, {}, &RunEnd::vertex);
+  for (auto at = own.begin(); at != own.end();
+       at = std::ranges::upper_bound(at, own.end(), at->of, {}, &RunEnd::of)) {
+    const bool back = (at->of & End::kBack) != 0;
+    const std::uint64_t bit = Rows::bit(at->of & ~End::kBack);
+    if (!back) out &= ~bit;
+    if (back || !graph_.directed()) in &= ~bit;
+    if ((out | in) == 0) return true;
+  }
+  return false;
+}
+
+// Whether a plan may have matches with the edge, if no other edge between its ends may witness the same.
+bool Monitor::may_match(const Plan& plan, const Edge& edge, std::span<const RunEnd> ends) const {
   const auto allows = [&](std::size_t level, Vertex vertex) {
     const int list = plan.steps[level].allowed;
     return list == kNone || std::ranges::binary_search(allowed_[static_cast<std::size_t>(list)], vertex);
   };
-  return allows(0, edge.source) && allows(1, edge.target);
+  return allows(0, edge.source) && allows(1, edge.target) &&
+         serves_in_run(edge.source, plan.needs[0], ends) && serves_in_run(edge.target, plan.needs[1], ends);
 }
 
 // Writes the roots of all changes: the threads count those of their slices first.
@@ -170,7 +190,7 @@ void Monitor::find_net_roots(std::span<const Update> net, Run& given, Pass& pass
       if (!watched(run_gates_[number])) continue;
       const Edge& edge = net[number].edge;
       for (const std::uint32_t plan : gated_[run_gates_[number]].plans)
-        if (may_match(plans_[plan], edge)) visit(plan, edge, number);
+        if (may_match(plans_[plan], edge, given.all_ends())) visit(plan, edge, number);
     }
   };
   std::vector<std::size_t> before(static_cast<std::size_t>(given.threads) + 1);
@@ -238,7 +258,6 @@ Unwritten<RunEnd> Monitor::ends_of_net(std::span<const Update> net, int threads,
 // Writes net changes into rows, each of which is written once; the graph then has `more` more edges, modulo
 // 2^64.
 void Monitor::write_net(std::span<const RunEnd> ends, std::uint64_t more, int threads, Watch& watch) {
-  bulk_.admit();
   graph_.advance(1);
   const auto first_of = [&](std::size_t part) {
     std::size_t first = std::min(part * kTaken, ends.size());

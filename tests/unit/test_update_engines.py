@@ -340,6 +340,33 @@ class TestRuns:
         assert (len(ends), len(roots), one_change, size) == (2 * 2998, 2998, True, 2998)
         assert [end[:3] for end in ends] == sorted(end[:3] for end in ends)
 
+    @pytest.mark.parametrize("directed", [False, True])
+    def test_roots_of_a_batch_have_the_neighbours_that_the_batch_brings(self, directed: bool) -> None:
+        labels = ["A", "B", "C", "A", "B"]
+        graph = mf.Graph.from_edges([(3, 4)], num_vertices=5, vertex_labels=labels, directed=directed)
+        seen = []
+
+        def note(run: _native.Run) -> Any:
+            seen.append((run.roots.tolist(), run.positive.tolist(), monitor._native.written_edges))
+            return nothing_found(run)
+
+        arrow = "->" if directed else "--"
+        path = f"(a:A)-{arrow}(b:B)-{arrow}(c:C)".replace("---", "--")
+        with mf.Monitor(graph, path, mode="batch", device="cuda", engine=PlainEngine.name) as monitor:
+            monitor._native.match_elsewhere(note)
+            monitor.apply([("+", 0, 1), ("+", 1, 2), ("+", 0, 4)])
+            (roots, positive, edges) = seen.pop()
+            # The vertex 4 has no neighbour of label C, so the edge from 0 to it is in no match.
+            assert sorted(sorted(root[1:3]) for root in roots) == [[0, 1], [1, 2]]
+            assert positive == [1, 1]
+            assert edges == 1, "rows are written while the engine searches, or afterwards"
+            assert monitor.num_edges == 4
+            monitor.apply([("-", 0, 4), ("-", 0, 1), ("-", 1, 2)])
+            (roots, positive, edges) = seen.pop()
+            assert sorted(sorted(root[1:3]) for root in roots) == [[0, 1], [1, 2]]
+            assert positive == [0, 0]
+            assert (edges, monitor.num_edges) == (4, 1)
+
     def test_a_sequence_is_cut_where_rows_are_many(self) -> None:
         updates = [("+", n, n + 1) for n in range(2, 5000)]
         for matches, runs in ((False, 1), (True, 3)):
