@@ -407,12 +407,6 @@ void Monitor::apply_one(const Update& update, std::uint64_t number, Pass& pass) 
   }
 }
 
-// Keeps an update that no search needs for later.
-void Monitor::defer(const Edge& edge, bool inserts, Pass& pass) {
-  note_for_later(edge, graph_.relations().class_of(edge.label, graph_.label(edge.target)), inserts);
-  if (put_off_.is_full()) write_put_off(pass.threads, pass.watch);
-}
-
 // `to`: the class of the edge.
 void Monitor::note_for_later(const Edge& edge, Class to, bool inserts) {
   const Class from = inserts ? graph_.relations().class_of(edge.label, graph_.label(edge.source)) : to;

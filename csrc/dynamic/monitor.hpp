@@ -323,7 +323,6 @@ class Monitor {
   void one_by_one(std::span<const Update> updates, std::size_t first, std::size_t last, bool put_off,
                   Pass& pass);
   void apply_one(const Update& update, std::uint64_t number, Pass& pass);
-  void defer(const Edge& edge, bool inserts, Pass& pass);
   void note_for_later(const Edge& edge, Class to, bool inserts);
   void write_put_off(int threads, Watch& watch);
   void apply_in_order(std::span<const Update> updates, int threads, Switches switches, Pass& pass);
@@ -391,8 +390,8 @@ class Monitor {
   std::size_t next_length(std::size_t size, double each, const Pass& pass) const;
   std::vector<Place> places_of_run(std::size_t first, Pass& pass) const;
   void gather(std::size_t first, int threads, Pass& pass);
-  bool add_slice(std::span<const Update> updates, int slice, int slices, const AddToSlice& add,
-                 Watch& watch) const;
+  bool add_slice(std::span<const Update> updates, int slice, int slices, PutOff::Part* later,
+                 const AddToSlice& add, Watch& watch) const;
   void add_in_slices(std::span<const Update> updates, int slices, bool puts_off, Pass& pass,
                      const std::function<void()>& start, const AddToSlice& add);
   void note_bulk();
@@ -438,6 +437,7 @@ class Monitor {
   std::uint64_t edges_before_ = 0;
   Bulk bulk_{graph_, count_copies_};
   PutOff put_off_{graph_, count_copies_};
+  std::vector<PutOff::Part> later_;      // of a call, by slice; kept for its memory
   std::shared_ptr<PutOffNoops> joined_;  // of begin()
   LabelChanges label_changes_;
   Lifetimes lifetimes_{graph_};

@@ -21,6 +21,19 @@ void PutOff::open_call() {
   opened_ = true;
 }
 
+std::size_t PutOff::add(const Part& part, std::size_t first) {
+  const std::size_t here = updates_.size() - written_, room = many() - std::min(many(), here);
+  const std::size_t end = first + std::min(room, part.entries.size() - first);
+  if (end == first) return first;
+  if (call_ == nullptr || call_->known) open_call();
+  most_ = std::max(most_, part.most);
+  const std::size_t before = updates_.size();
+  updates_.insert(updates_.end(), part.entries.begin() + static_cast<std::ptrdiff_t>(first),
+                  part.entries.begin() + static_cast<std::ptrdiff_t>(end));
+  for (std::size_t at = before; at < updates_.size(); ++at) updates_[at].number = calls();
+  return end;
+}
+
 bool PutOff::awaited() const {
   return std::any_of(calls_.begin(), calls_.end(), [&](const auto& noops) {
     return !noops->known && noops.use_count() > (noops == call_ ? 2 : 1);

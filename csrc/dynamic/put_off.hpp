@@ -47,6 +47,24 @@ class PutOff {
     updates_.push_back({edge.source, edge.target, to | (inserts ? Entry::kComes : 0), calls()});
   }
 
+  // Updates of one call to be added, collected by one thread.
+  struct Part {
+    Entries entries;
+    Class most = 0;  // as most_
+
+    void add(const Edge& edge, Class to, Class from, bool inserts) {
+      most = std::max({most, to, inserts ? from : to});
+      entries.push_back({edge.source, edge.target, to | (inserts ? Entry::kComes : 0), 0});
+    }
+    void clear() {
+      if (entries.capacity() > kMany) Entries().swap(entries);
+      entries.clear();
+      most = 0;
+    }
+  };
+  // Adds updates of a part from number `first` on, until it is full; returns the number of the next one.
+  std::size_t add(const Part& part, std::size_t first);
+
   bool is_full(std::size_t more = 0) const { return updates_.size() - written_ + more >= many(); }
   // Whether somebody holds no-ops that are not known yet.
   bool awaited() const;

@@ -158,9 +158,10 @@ void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int th
   note_bulk();
 }
 
-// Adds the updates of a slice; false if one has a class or a gate that is not known yet.
-bool Monitor::add_slice(std::span<const Update> updates, int slice, int slices, const AddToSlice& add,
-                        Watch& watch) const {
+// Adds the updates of a slice, those that concern no plan to `later` unless it is null; false if one has a
+// class or a gate that is not known yet.
+bool Monitor::add_slice(std::span<const Update> updates, int slice, int slices, PutOff::Part* later,
+                        const AddToSlice& add, Watch& watch) const {
   const Relations& relations = graph_.relations();
   const std::size_t end = begin_of_slice(updates.size(), slice + 1, slices);
   for (std::size_t number = begin_of_slice(updates.size(), slice, slices); number < end; ++number) {
@@ -173,6 +174,10 @@ bool Monitor::add_slice(std::span<const Update> updates, int slice, int slices, 
     if (!to || !from) return false;
     const std::uint32_t gate = known_gate(source, *to);
     if (gate == kUnknown) return false;
+    if (later != nullptr && !watched(gate)) {
+      later->add(edge, *to, *from, updates[number].inserts);
+      continue;
+    }
     add(slice, {static_cast<Moment>(number), updates[number], *to, *from, gate});
   }
   return true;
@@ -182,13 +187,8 @@ bool Monitor::add_slice(std::span<const Update> updates, int slice, int slices, 
 // plan are put off instead, if `puts_off`.
 void Monitor::add_in_slices(std::span<const Update> updates, int slices, bool puts_off, Pass& pass,
                             const std::function<void()>& start, const AddToSlice& add) {
-  std::vector<std::vector<Moment>> later(static_cast<std::size_t>(slices));
-  const auto add_or_put_off = [&](int slice, const Classified& one) {
-    if (puts_off && !watched(one.gate))
-      later[static_cast<std::size_t>(slice)].push_back(one.number);
-    else
-      add(slice, one);
-  };
+  later_.resize(std::max(later_.size(), static_cast<std::size_t>(slices)));
+  const std::span<PutOff::Part> later(later_.data(), static_cast<std::size_t>(slices));
   if (classes_seen_ != graph_.relations().classes().size()) see_classes();
   const auto make = [&](std::span<const Update> some) {  // threads cannot make classes and gates
     for (const Update& one : some) {
@@ -200,14 +200,20 @@ void Monitor::add_in_slices(std::span<const Update> updates, int slices, bool pu
   for (std::atomic<bool> all{false}; !all;) {
     all = true;
     start();
-    for (std::vector<Moment>& numbers : later) numbers.clear();
+    for (PutOff::Part& part : later) part.clear();
     for_each_partition(slices, slices, pass.watch, [&](int slice, Watch& watch) {
-      if (!add_slice(updates, slice, slices, add_or_put_off, watch)) all = false;
+      PutOff::Part* const part = puts_off ? &later[static_cast<std::size_t>(slice)] : nullptr;
+      if (!add_slice(updates, slice, slices, part, add, watch)) all = false;
     });
     if (!all) make(updates);
   }
-  for (const std::vector<Moment>& numbers : later)
-    for (const Moment number : numbers) defer(updates[number].edge, updates[number].inserts, pass);
+  for (PutOff::Part& part : later) {
+    for (std::size_t next = 0; next < part.entries.size();) {
+      next = put_off_.add(part, next);
+      if (put_off_.is_full()) write_put_off(pass.threads, pass.watch);
+    }
+    part.clear();
+  }
 }
 
 // Inserts every edge that exists at any time of the run and concerns a plan.
