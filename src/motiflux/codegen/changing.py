@@ -199,6 +199,17 @@ class WriteArgs(ctypes.Structure):
     ]
 
 
+MOST_WRITES = 16
+"""``changing::kMostWrites``."""
+
+
+class WritesArgs(ctypes.Structure):
+    """``changing::WritesArgs``."""
+
+    __slots__ = ()
+    _fields_ = [("writes", WriteArgs * MOST_WRITES), ("ends", _u32 * MOST_WRITES)]
+
+
 class RowBitmaps(ctypes.Structure):
     """``view::RowBitmaps``."""
 

@@ -248,14 +248,13 @@ class ChangingEngine:
         searched = self._searched(native, table, runs, lanes)
         written_at = time.perf_counter()
 
-        settling = list(zip(runs, starts, strict=True))
+        settling = list(runs)
 
         def settle() -> None:
             if not settling:
                 return
-            while settling:
-                changes, start = settling.pop()
-                changes.settle(job.stream, start)
+            settling.clear()
+            type(runs[0]).settle(job.stream, runs, starts)
             if self._candidates is not None:
                 self._candidates.settled(job.stream, runs, starts)
 
@@ -336,8 +335,8 @@ class ChangingEngine:
         arrays: Buffer = self._arrays.of(max(1, parcel.nbytes), stream)
         parcel.send(stream, arrays, self._staging)
         starts = [arrays.address + place for place in places]
-        for changes, start in zip(changed, starts, strict=True):
-            changes.merge(stream, start)
+        if changed:
+            type(changed[0]).merge(stream, changed, starts)
         if write_candidates is not None:
             write_candidates(arrays.address, changed, starts)
         first = arrays.address + at_roots

@@ -6,6 +6,9 @@ the array takes what the run leaves, as one batch of insertions and deletions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Self
+
 import numpy as np
 
 from motiflux import _native
@@ -85,23 +88,27 @@ class RunOfPackedRows(RunOfRows):
     def _take_room(self, entries: int) -> int:
         return 0
 
-    def merge(self, stream: Stream, address: int) -> None:
-        """Write touched rows with all entries of the run; `address`: where the changes are."""
-        self._launch(stream, "merge", address, self._changed.merged_pieces)
+    @classmethod
+    def merge(cls, stream: Stream, runs: Sequence[Self], addresses: Sequence[int]) -> None:
+        """Write the touched rows of several changes with all entries of the run."""
+        for run, address in zip(runs, addresses, strict=True):
+            run._launch(stream, "merge", address, run._changed.merged_pieces)
 
-    def settle(self, stream: Stream, address: int) -> None:
+    @classmethod
+    def settle(cls, stream: Stream, runs: Sequence[Self], addresses: Sequence[int]) -> None:
         """Insert and delete entries, and open the rows in the array again.
 
         Raises
         ------
         DeviceMemoryError
-            The array has no room to grow.
+            An array has no room to grow.
         """
-        changed = self._changed
-        self._rows.array.update(
-            stream, address + changed.updates_at, changed.num_updates, changed.num_inserts
-        )
-        self._launch(stream, "restore", address, -(-changed.num_rows // 32))
+        for run, address in zip(runs, addresses, strict=True):
+            changed = run._changed
+            run._rows.array.update(
+                stream, address + changed.updates_at, changed.num_updates, changed.num_inserts
+            )
+            run._launch(stream, "restore", address, -(-changed.num_rows // 32))
 
     def _launch(self, stream: Stream, name: str, address: int, warps: int) -> None:
         changed, array = self._changed, self._rows.array

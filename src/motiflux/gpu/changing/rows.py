@@ -10,14 +10,23 @@ entries (``include/motiflux/changing/write_rows.cuh``).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import MERGE_ENTRY, ROW, SETTLE_ENTRY, Repeats, WriteArgs, write_source
+from motiflux.codegen.changing import (
+    MERGE_ENTRY,
+    MOST_WRITES,
+    ROW,
+    SETTLE_ENTRY,
+    Repeats,
+    WriteArgs,
+    WritesArgs,
+    write_source,
+)
 from motiflux.codegen.kernels import THREADS
 from motiflux.device import Buffer, Kernel, Stream
 from motiflux.gpu.changing.memory import Parcel
@@ -321,12 +330,20 @@ class RunOfRows(ABC):
     def _take_room(self, entries: int) -> int:
         """Return the address of memory for rows that outgrow their places."""
 
+    @classmethod
     @abstractmethod
-    def merge(self, stream: Stream, address: int) -> None:
-        """Write touched rows with all entries of the run; `address`: where the changes are."""
+    def merge(cls, stream: Stream, runs: Sequence[Self], addresses: Sequence[int]) -> None:
+        """Write the touched rows of several changes with all entries of the run.
 
+        Parameters
+        ----------
+        addresses
+            Where the changes are, each.
+        """
+
+    @classmethod
     @abstractmethod
-    def settle(self, stream: Stream, address: int) -> None:
+    def settle(cls, stream: Stream, runs: Sequence[Self], addresses: Sequence[int]) -> None:
         """Write the entries that stay after the run.
 
         Raises
@@ -344,20 +361,46 @@ class RunOfSlackRows(RunOfRows):
     def _take_room(self, entries: int) -> int:
         return self._rows.take_room(entries)
 
-    def merge(self, stream: Stream, address: int) -> None:
-        """Write touched rows with all entries of the run; `address`: where the changes are."""
-        changed = self._changed
-        self._write(stream, MERGE_ENTRY, address, changed.merged_at, changed.merged_pieces)
+    @classmethod
+    def merge(cls, stream: Stream, runs: Sequence[Self], addresses: Sequence[int]) -> None:
+        """Write the touched rows of several changes with all entries of the run."""
+        changed = [run._changed for run in runs]
+        pieces = [(one.merged_at, one.merged_pieces) for one in changed]
+        cls._write(stream, MERGE_ENTRY, runs, addresses, pieces)
 
-    def settle(self, stream: Stream, address: int) -> None:
+    @classmethod
+    def settle(cls, stream: Stream, runs: Sequence[Self], addresses: Sequence[int]) -> None:
         """Write the entries that stay after the run."""
-        changed = self._changed
-        self._write(stream, SETTLE_ENTRY, address, changed.settled_at, changed.settled_pieces)
+        changed = [run._changed for run in runs]
+        pieces = [(one.settled_at, one.settled_pieces) for one in changed]
+        cls._write(stream, SETTLE_ENTRY, runs, addresses, pieces)
 
-    def _write(self, stream: Stream, entry: str, address: int, pieces: int, count: int) -> None:
-        touched = address + self._changed.touched_at
-        args = WriteArgs(self._rows.headers, touched, address + pieces, count, PIECE_ENTRIES)
-        stream.launch(self._rows.kernels[entry], blocks_for(count), THREADS, 0, args)
+    @classmethod
+    def _write(
+        cls,
+        stream: Stream,
+        entry: str,
+        runs: Sequence[Self],
+        addresses: Sequence[int],
+        pieces: Sequence[tuple[int, int]],
+    ) -> None:
+        """Launch a kernel for all rows; `pieces`: their places behind the addresses, and numbers."""
+        if not runs:
+            return
+        kernel = runs[0]._rows.kernels[entry]
+        for first in range(0, len(runs), MOST_WRITES):
+            some = slice(first, first + MOST_WRITES)
+            args, blocks = WritesArgs(), 0
+            for number, (run, address, (at, count)) in enumerate(
+                zip(runs[some], addresses[some], pieces[some], strict=True)
+            ):
+                touched = address + run._changed.touched_at
+                args.writes[number] = WriteArgs(
+                    run._rows.headers, touched, address + at, count, PIECE_ENTRIES
+                )
+                blocks += blocks_for(count)
+                args.ends[number] = blocks
+            stream.launch(kernel, blocks, THREADS, 0, args)
 
 
 RowsByName = Mapping[tuple[int, int], Rows]

@@ -1,7 +1,10 @@
 // Writing the changes of a run into rows: before the run is matched, and after it.
 //
 // The host decides where rows go (gpu/changing/rows.py); these kernels move entries. A warp takes a piece of
-// a touched row.
+// a touched row. The rows of several targets are written by one launch:
+//
+//   blocks    | 0 1 2 | 3 | 4 5 |        ends: 3 4 6
+//   rows of   target 0  1   2
 //
 //   merge     old row, changes  ->  all entries of the run with their lifetimes, in memory of the run
 //   settle    these entries     ->  those that live for ever, in the row's place
@@ -51,7 +54,19 @@ struct WriteArgs {
   std::uint32_t piece_size;
 };
 
+// The rows of several targets, each written by blocks of its own; the others up to kMostWrites are not read.
+inline constexpr std::uint32_t kMostWrites = 16;
+struct WritesArgs {
+  WriteArgs writes[kMostWrites];
+  std::uint32_t ends[kMostWrites];  // the blocks of these rows and of those before
+};
+
 #if defined(MOTIFLUX_SIMT)
+
+// The blocks that write the rows of a target, and the number of this one among them.
+struct BlocksOfRows {
+  std::uint32_t number, count;
+};
 
 // The first change of `neighbor` or later.
 MOTIFLUX_DEVICE std::uint32_t change_from(const TouchedRow& row, std::uint32_t neighbor) {
@@ -114,15 +129,28 @@ MOTIFLUX_DEVICE void settle_entry(const TouchedRow& row, std::uint32_t entry) {
 }
 
 template <class Write>
-MOTIFLUX_DEVICE void for_each_piece(const WriteArgs& args, Write&& write) {
-  const std::uint32_t warps = blockDim.x / 32 * gridDim.x;
-  for (std::uint32_t at = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; at < args.piece_count;
+MOTIFLUX_DEVICE void for_each_piece(const WriteArgs& args, const BlocksOfRows& blocks, Write&& write) {
+  const std::uint32_t warps = blockDim.x / 32 * blocks.count;
+  for (std::uint32_t at = blocks.number * (blockDim.x / 32) + threadIdx.x / 32; at < args.piece_count;
        at += warps)
     write(args.touched[args.pieces[at].row], args.pieces[at].first);
 }
 
-MOTIFLUX_DEVICE void merge(const WriteArgs& args) {
-  for_each_piece(args, [&](const TouchedRow& row, std::uint32_t first) {
+template <class Write>
+MOTIFLUX_DEVICE void for_each_piece(const WriteArgs& args, Write&& write) {
+  for_each_piece(args, {blockIdx.x, gridDim.x}, write);
+}
+
+// Calls write(rows, blocks) for the rows that this block belongs to.
+template <class Write>
+MOTIFLUX_DEVICE void for_own_rows(const WritesArgs& all, Write&& write) {
+  std::uint32_t number = 0, first = 0;
+  while (blockIdx.x >= all.ends[number]) first = all.ends[number++];
+  write(all.writes[number], BlocksOfRows{blockIdx.x - first, all.ends[number] - first});
+}
+
+MOTIFLUX_DEVICE void merge(const WriteArgs& args, const BlocksOfRows& blocks) {
+  for_each_piece(args, blocks, [&](const TouchedRow& row, std::uint32_t first) {
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t end = first + args.piece_size < row.old_size ? first + args.piece_size : row.old_size;
     for (std::uint32_t entry = first + lane; entry < end; entry += 32) merge_old(row, entry);
@@ -136,8 +164,8 @@ MOTIFLUX_DEVICE void merge(const WriteArgs& args) {
   });
 }
 
-MOTIFLUX_DEVICE void settle(const WriteArgs& args) {
-  for_each_piece(args, [&](const TouchedRow& row, std::uint32_t first) {
+MOTIFLUX_DEVICE void settle(const WriteArgs& args, const BlocksOfRows& blocks) {
+  for_each_piece(args, blocks, [&](const TouchedRow& row, std::uint32_t first) {
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t end = first + args.piece_size < row.size ? first + args.piece_size : row.size;
     for (std::uint32_t entry = first + lane; entry < end; entry += 32) settle_entry(row, entry);
@@ -151,12 +179,14 @@ MOTIFLUX_DEVICE void settle(const WriteArgs& args) {
 
 #if defined(MOTIFLUX_SIMT)
 
-extern "C" __global__ void motiflux_merge(const __grid_constant__ motiflux::changing::WriteArgs args) {
-  motiflux::changing::merge(args);
+extern "C" __global__ void motiflux_merge(const __grid_constant__ motiflux::changing::WritesArgs args) {
+  using namespace motiflux::changing;
+  for_own_rows(args, [](const WriteArgs& rows, const BlocksOfRows& blocks) { merge(rows, blocks); });
 }
 
-extern "C" __global__ void motiflux_settle(const __grid_constant__ motiflux::changing::WriteArgs args) {
-  motiflux::changing::settle(args);
+extern "C" __global__ void motiflux_settle(const __grid_constant__ motiflux::changing::WritesArgs args) {
+  using namespace motiflux::changing;
+  for_own_rows(args, [](const WriteArgs& rows, const BlocksOfRows& blocks) { settle(rows, blocks); });
 }
 
 #endif
