@@ -79,6 +79,11 @@ MOTIFLUX_DEVICE bool publish_split(const WorkQueue& work_queue, std::uint64_t ti
 
 // Called by one lane: waits for a split; returns the wait slot that holds it, or kAbandoned. Release the slot
 // with `release_wait_slot`.
+//
+// It polls with relaxed loads: an acquire at device scope invalidates the multiprocessor's first-level cache,
+// which groups with work share. The giver writes the split, then the state, with release. Once the state is
+// another one it is loaded with acquire; only the holder changes it after the giver, so this load reads the
+// giver's value too, and the split is read behind it. Nothing is read after kAbandoned.
 MOTIFLUX_DEVICE std::uint32_t wait_for_split(const WorkQueue& work_queue, std::uint64_t& ticket) {
   ticket =
       device::device_wide(work_queue.counts->wanted).fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
@@ -87,10 +92,11 @@ MOTIFLUX_DEVICE std::uint32_t wait_for_split(const WorkQueue& work_queue, std::u
   const auto closed = device::device_wide(work_queue.closed[wait_slot % kClosedCopies * kClosedStride]);
   device::Backoff backoff(2, 1024);
   for (;;) {
-    std::uint32_t found = state.load(device::Order::kAcquire);
-    if (found == waits + 1) return wait_slot;
+    std::uint32_t found = state.load(device::Order::kRelaxed);
     if (found == kAbandoned) return kAbandoned;
-    if (found == waits && closed.load(device::Order::kRelaxed) != 0) {
+    if (found != waits) {
+      if (state.load(device::Order::kAcquire) == waits + 1) return wait_slot;
+    } else if (closed.load(device::Order::kRelaxed) != 0) {
       if (state.compare_exchange(found, kAbandoned, device::Order::kRelaxed)) return kAbandoned;
       continue;
     }
