@@ -85,7 +85,9 @@ class ChangingEngine:
         self._rows: dict[RowsName, Rows] = {}
         self._versions: tuple[int, ...] = ()
         self._classes = -1
+        self._covered: tuple[int, int] | None = None
         self._table: PlanTable | None = None
+        self._searched_last: tuple[Any, Searched] | None = None  # and what it depends on
         self._tables_at = (0, 0)
         self._native: _native.Monitor | None = None
         self._has_matched = False
@@ -143,7 +145,7 @@ class ChangingEngine:
             self._forget()
         native.prepare()  # finds the columns of the candidate table
         table = table_of(native, coalesces=self.manner.coalesces)
-        self._classes = -1
+        self._classes, self._covered = -1, None
         session = self._accelerator.session()
         try:
             names = [*table.names, *([] if self._candidates is None else self._candidates.rows(native))]
@@ -181,6 +183,7 @@ class ChangingEngine:
 
     def _upload_tables(self, native: _native.Monitor, table: PlanTable, stream: Any) -> None:
         """Upload plans, the lists of ids that they name, and where their rows are."""
+        self._searched_last = None
         parcel = Parcel()
         ids = {number: np.array(native.list(number), np.uint32) for number in sorted(table.lists)}
         places = {number: (parcel.add(array), array.nbytes) for number, array in ids.items()}
@@ -302,12 +305,8 @@ class ChangingEngine:
         """
         stream, native = job.stream, self._native
         assert native is not None
-        before = [(rows.headers, rows.repeats) for rows in self._rows.values()]
-        self._find_classes(native)
-        for rows in self._rows.values():
-            rows.cover(stream, native.num_vertices)
+        changed_rows = self._cover(stream, native)
         lists_version = native.lists_version  # new vertices may have ids that a pattern names
-        changed_rows = before != [(rows.headers, rows.repeats) for rows in self._rows.values()]
         if changed_rows or lists_version != self._lists_version:
             self._lists_version = lists_version
             self._upload_tables(native, table, stream)
@@ -343,30 +342,48 @@ class ChangingEngine:
         more = [arrays.address + at for at in at_arrays]
         return [first, first + sizes[0], *more], changed, starts
 
+    def _cover(self, stream: Stream, native: _native.Monitor) -> bool:
+        """Have rows for all vertices and classes; return whether kernels have to be told of other rows."""
+        known = native.num_classes, native.num_vertices
+        if known == self._covered:
+            return False
+        before = [(rows.headers, rows.repeats) for rows in self._rows.values()]
+        self._find_classes(native)
+        for rows in self._rows.values():
+            rows.cover(stream, native.num_vertices)
+        self._covered = known
+        return before != [(rows.headers, rows.repeats) for rows in self._rows.values()]
+
     def _searched(
         self, native: _native.Monitor, table: PlanTable, runs: list[RunOfRows], lanes: int
     ) -> Searched:
         longest = [rows.longest for rows in self._rows.values()] + [run.longest for run in runs]
+        room, vertices, table_of_candidates = _room_for(max(longest, default=1)), native.num_vertices, (0, 0)
+        if self._candidates is not None:
+            table_of_candidates = self._candidates.address, self._candidates.row_bytes
+        typical = [rows.typical for rows in self._rows.values()]
+        of = (room, lanes, vertices, table_of_candidates, typical)
+        if self._searched_last is not None and self._searched_last[0] == of:
+            return self._searched_last[1]
         plans, table_of_rows = self._tables_at
         searched = Searched(
             plans=plans,
             rows=table_of_rows,
             most_levels=table.most_levels,
             most_spans=table.most_spans,
-            longest=_room_for(max(longest, default=1)),
+            longest=room,
             lanes=lanes,
-            vertices=native.num_vertices,
+            vertices=vertices,
             most_walked=table.most_walked,
             row_sets=tuple(
                 SearchedRows(rows.headers, rows.typical, looked_up=name in table.looked_up)
                 for name, rows in ((name, self._rows[name]) for name in table.names)
             ),
+            candidates=table_of_candidates[0],
+            candidate_bytes=table_of_candidates[1],
         )
-        if self._candidates is None:
-            return searched
-        return replace(
-            searched, candidates=self._candidates.address, candidate_bytes=self._candidates.row_bytes
-        )
+        self._searched_last = of, searched
+        return searched
 
     def _listed(
         self,
@@ -409,6 +426,7 @@ class ChangingEngine:
         if self._candidates is not None:
             self._candidates.release()
         self._rows, self._versions, self._table = {}, (), None
+        self._covered = self._searched_last = None
 
     def close(self) -> None:
         """Free all memory."""
