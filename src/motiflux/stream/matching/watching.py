@@ -28,6 +28,12 @@ class Watching(Core):
         chosen = self._auto is not None and size >= self._auto.least
         return self.takes_plain_updates and self._engine is None and not chosen
 
+    def overlaps(self, size: int) -> bool:
+        """Whether a device may match batches of this size while the host works on others."""
+        if self._options.switches["pipeline"] == "off":
+            return False
+        return self._engine is not None or (self._auto is not None and size >= self._auto.least)
+
     def _choose(self, updates: int) -> None:
         """With ``device="auto"``, choose where a call is matched, and prepare the plans and rows for it."""
         auto = self._auto

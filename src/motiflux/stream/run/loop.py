@@ -13,13 +13,14 @@ from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, Strea
 from motiflux.io.files.progress import Update, is_shown, meter, shares_terminal
 from motiflux.stream.matching.changing import Changing, Terms
 from motiflux.stream.matching.delta import Delta, counts_of
+from motiflux.stream.run import ahead
 from motiflux.stream.run.delivery import Delivery, Shield
 from motiflux.stream.run.limit import first_matches
 from motiflux.stream.run.quiet import QuietBatches
 from motiflux.stream.run.skipping import without_refused
 from motiflux.stream.run.totals import Sums, Totals
 from motiflux.stream.sinks.sink import Sink
-from motiflux.stream.sources.source import DEFAULT_SIZE, Batch, Feeding, Request, Source
+from motiflux.stream.sources.source import DEFAULT_SIZE, Batch, Feeding, Request, Source, can_repeat
 from motiflux.stream.updates import Updates
 from motiflux.units import quantity, quantity_was
 
@@ -93,8 +94,9 @@ class Run:
         self._limit = None if limit is None else check_integer("limit", limit, 0)
         self._is_cut = False
         self._saver = saver
-        self._prints = self._wants_changes = False
+        self._prints = self._wants_changes = self._is_ahead = False
         self._quiet: QuietBatches | None = None
+        self._ahead: ahead.ReadAhead | None = None
         self._report: Callable[[Batch], None] = lambda batch: None
 
     def deltas(self) -> Iterator[Delta]:
@@ -133,6 +135,7 @@ class Run:
             limited=self._limit is not None,
             deadline=self._deadline,
         )
+        self._is_ahead = self._may_read_ahead(size)
         try:
             sink.open(self._monitor.patterns)
             try:
@@ -162,6 +165,13 @@ class Run:
                         self._saver.after(len(batch.updates))
             finally:
                 self._note_quiet()
+                if self._ahead is not None:
+                    self._ahead.stop()
+
+    def _may_read_ahead(self, size: int) -> bool:
+        """Return whether a thread reads the source while a device matches."""
+        is_large = size >= ahead.LEAST_UPDATES
+        return is_large and can_repeat(self._source) and self._monitor.overlaps(size)
 
     def _pass_quiet(self, feeding: Feeding) -> bool:
         """Apply batches that need no more than native code; return whether the run goes on."""
@@ -195,13 +205,18 @@ class Run:
         )
         if self._is_late() or self._is_enough():
             return
-        for batch in self._source.batches(request):
+        batches = self._source.batches(request) if not self._is_ahead else self._read_ahead(request)
+        for batch in batches:
             if not isinstance(batch, Batch):
                 raise ArgumentError("source", "one that gives `motiflux.stream.Batch`es", batch)
             # Data taken out of a queue or an iterator is not there any more, so it is applied, late or not.
             yield batch
             if self._is_late() or self._is_enough():
                 return
+
+    def _read_ahead(self, request: Request) -> Iterator[Batch]:
+        self._ahead = ahead.ReadAhead(self._source, request)
+        return self._ahead.batches()
 
     def _is_late(self) -> bool:
         return self._is_cut or (self._deadline is not None and time.perf_counter() >= self._deadline)

@@ -165,7 +165,9 @@ def open_source(
         with naming(file, given=given != StreamColumns()) as pa:
             yield _TABLE_FILES[form](file, pa, None)
 
-    return TableSource(opened, str(file), columns=given, on_error=on_error, missing=missing, start=begin)
+    return TableSource(
+        opened, str(file), columns=given, on_error=on_error, missing=missing, start=begin, can_repeat=True
+    )
 
 
 def _name_of(path: str | os.PathLike[str] | Readable) -> str:

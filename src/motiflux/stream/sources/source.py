@@ -90,6 +90,9 @@ class Request:
         Whether updates need times, because of a window.
     quiet
         Applies batches of text; returns whether the run goes on. None: every batch is yielded.
+    is_over
+        Returns whether no batch is wanted any more; sources that `can_repeat` ask between two pieces of their
+        input. None: that is not known.
     """
 
     size: int | None
@@ -102,6 +105,12 @@ class Request:
     attributes: bool = False
     times: bool = False
     quiet: Callable[[Feeding], bool] | None = None
+    is_over: Callable[[], bool] | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no batch is wanted any more."""
+        return self.is_over is not None and self.is_over()
 
     @property
     def rows(self) -> int:
@@ -195,6 +204,14 @@ class Source(Protocol):
         FormatError, StreamError
             The input is malformed; all updates before it were returned.
         """
+
+
+def can_repeat(source: Source) -> bool:
+    """Return whether a source is one of motiflux that gives its updates again to a later run.
+
+    What a run has read of it and not applied is not lost, and it may be read by another thread.
+    """
+    return getattr(source, "can_repeat", False) is True
 
 
 def malformed(origin: str, line: int, message: str) -> FormatError:

@@ -40,6 +40,8 @@ class TableSource:
         One of `MISSING`: the treatment of words for a missing id.
     start
         Where to go on.
+    can_repeat
+        Whether the table can be opened again, and may be read by another thread.
     """
 
     def __init__(
@@ -51,7 +53,9 @@ class TableSource:
         on_error: str = "stop",
         missing: str = "error",
         start: Position = BEGIN,
+        can_repeat: bool = False,
     ) -> None:
+        self.can_repeat = can_repeat
         self._missing = missing
         self._zoned: bool | None = None
         self._opened = opened
@@ -72,6 +76,8 @@ class TableSource:
         held: list[_Rows] = []
         size = request.size
         for rows in self._rows(request):
+            if request.has_ended:
+                return
             done += rows.length
             if done <= self._start.line:
                 continue

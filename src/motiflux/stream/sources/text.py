@@ -82,6 +82,11 @@ class TextSource:
         """Bytes of the text, where that is known; else 0."""
         return self._reader.size
 
+    @property
+    def can_repeat(self) -> bool:
+        """Whether it is a file that ends, or that was not opened to be followed."""
+        return not self._reader.live and not self._reader.once
+
     def batches(self, request: Request) -> Iterator[Batch]:
         """Yield batches as they arrive.
 
@@ -94,6 +99,8 @@ class TextSource:
         size = request.rows
         partial = self._reader.live and not request.exact
         for chunk in chunks:
+            if request.has_ended:
+                return
             if chunk:
                 parsing.feed(chunk)
                 if not self._goes_on(parsing, request, partial=partial):

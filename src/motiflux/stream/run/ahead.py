@@ -1,0 +1,81 @@
+"""A source that a thread reads, one batch ahead of the batch that is applied."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from queue import SimpleQueue
+
+from motiflux.stream.sources.source import Batch, Request, Source
+
+LEAST_UPDATES = 4096
+"""Batches of fewer updates are not read ahead: to read them takes less than to hand them over."""
+
+
+class ReadAhead:
+    """Reads a source on a thread of its own.
+
+    The thread begins to read a batch when the batch before it is taken, so there is never more than one that
+    is not applied yet. `stop` ends the thread: a source is asked to end between two pieces of its input
+    (`Request.is_over`).
+
+    Parameters
+    ----------
+    source
+        A source without code of users: it must not depend on the thread that reads it.
+    request
+        What is asked of it.
+    """
+
+    def __init__(self, source: Source, request: Request) -> None:
+        self._source = source
+        self._request = replace(request, idle=None, quiet=None, is_over=lambda: self._is_over)
+        self._is_over = False
+        # Whether one more batch is wanted; a batch, or the error that ended the source, or None at its end.
+        self._wanted: SimpleQueue[bool] = SimpleQueue()
+        self._read: SimpleQueue[Batch | BaseException | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="motiflux-source", daemon=True)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the batches; raises the error of the source after those before it."""
+        self._wanted.put(True)
+        self._thread.start()
+        while (found := self._read.get()) is not None:
+            if isinstance(found, BaseException):
+                raise found
+            self._wanted.put(True)
+            yield replace(found, arrived=time.perf_counter()) if isinstance(found, Batch) else found
+
+    def stop(self) -> None:
+        """End the thread and wait for it; Ctrl-C is raised afterwards."""
+        self._is_over = True
+        interrupted_by: KeyboardInterrupt | None = None
+        while True:
+            try:
+                self._wanted.put(False)
+                if self._thread.is_alive():
+                    self._thread.join()
+                break
+            except KeyboardInterrupt as interrupt:
+                interrupted_by = interrupt
+        if interrupted_by is not None:
+            raise interrupted_by
+
+    def _run(self) -> None:
+        # Signals are for the threads that look at them.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        end: BaseException | None = None
+        try:
+            batches = self._source.batches(self._request)
+            while self._wanted.get():
+                batch = next(batches, None)
+                if batch is None:
+                    break
+                self._read.put(batch)
+            del batches  # closes what it has open
+        except BaseException as error:  # noqa: BLE001 - raised by the thread that takes the batches
+            end = error
+        self._read.put(end)
