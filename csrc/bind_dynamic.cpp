@@ -413,17 +413,32 @@ class PyMonitor {
                           to_numpy(std::move(all.labels)), to_numpy(std::move(since)), window_->came());
   }
 
-  void begin() {
+  // Begins a call and returns its number. `after`: the call before can still be taken back, until settle().
+  std::uint64_t begin(bool after) {
+    require(!after || !window_, "calls with a window are taken back one at a time");
     if (monitor_.is_writing()) {
       const FreeGil free_gil;
       monitor_.finish_writing();
     }
-    monitor_.begin();
+    if (after) return monitor_.begin_after();
+    const std::uint64_t call = monitor_.begin();
     if (window_) window_->begin();
+    return call;
   }
-  void take_back() {
-    monitor_.take_back();
+  std::uint64_t begin_next() {
+    if (window_) return 0;
+    const FreeGil free_gil;
+    return monitor_.begin_next();
+  }
+  void settle(std::uint64_t call) { monitor_.settle(call); }
+  void take_back(std::uint64_t call) {
+    monitor_.take_back(call);
     if (window_) window_->undo();
+  }
+  nb::object apply_prepared(nb::handle prepared, const Terms& terms, const std::optional<nb::callable>& full,
+                            std::optional<double> timeout) {
+    SignalWatch watch(timeout);
+    return motiflux::apply_prepared(monitor_, prepared, terms, full, watch);
   }
 
   std::size_t first_noop(const InputArray<std::uint8_t>& inserts, const InputArray<Vertex>& sources,
@@ -675,8 +690,19 @@ void bind_dynamic(nb::module_& module) {
             return rows_of_target(self.monitor(), target, way, threads, with_room);
           },
           "target"_a, "way"_a, "threads"_a, "with_room"_a = false)
-      .def("begin", &PyMonitor::begin)
-      .def("take_back", &PyMonitor::take_back)
+      .def("begin", &PyMonitor::begin, "after"_a = false)
+      .def("begin_next", &PyMonitor::begin_next)
+      .def_prop_ro("last_call", [](const PyMonitor& self) { return self.monitor().last_call(); })
+      .def("settle", &PyMonitor::settle, "call"_a)
+      .def("take_back", &PyMonitor::take_back, "call"_a)
+      .def("apply_prepared", &PyMonitor::apply_prepared, "prepared"_a, "terms"_a, "full"_a.none(),
+           "timeout"_a.none())
+      .def(
+          "may_write_put_off",
+          [](const PyMonitor& self, std::size_t updates) {
+            return self.monitor().may_write_put_off(updates);
+          },
+          "updates"_a)
       .def_prop_ro("directed", &PyMonitor::directed)
       .def_prop_ro("num_vertices", &PyMonitor::num_vertices)
       .def_prop_ro("num_edges", &PyMonitor::num_edges)

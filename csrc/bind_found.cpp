@@ -85,13 +85,32 @@ nb::object PyFound::rows(std::size_t pattern) {
                         to_numpy(std::move(ends)));
 }
 
-nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms,
-                     const std::optional<nb::callable>& full, SignalWatch& watch) {
+namespace {
+
+// Runs work() without the GIL, unless it is brief; returns `result`, or None after the deadline of `watch`.
+// `failed`: whether it threw Stopped as Python has an error.
+template <class Work>
+nb::object watched(nb::object result, SignalWatch& watch, bool is_brief, const bool& failed, Work&& work) {
+  try {
+    if (!is_brief) watch.free_gil();
+    work();
+  } catch (const dynamic::Stopped&) {
+    watch.take_gil();
+    if (failed || watch.failed()) throw nb::python_error();
+    if (watch.late()) return nb::none();
+    throw;
+  } catch (...) {
+    watch.take_gil();  // before `result` is freed
+    throw;
+  }
   watch.take_gil();
-  nb::object result = nb::cast(PyFound({}, std::move(applied), terms.how.batch));
-  PyFound& holder = nb::cast<PyFound&>(result);
-  dynamic::Found& found = holder.found_;
-  const dynamic::Updates& updates = holder.applied_.updates;
+  return result;
+}
+
+// Calls work(most, flush), where flush() gives what was found so far to Python.
+template <class Work>
+nb::object giving(const nb::object& result, const Terms& terms, const std::optional<nb::callable>& full,
+                  SignalWatch& watch, bool is_brief, Work&& work) {
   bool failed = false;
   const std::function<void()> flush = [&] {
     const nb::gil_scoped_acquire acquire;
@@ -104,20 +123,43 @@ nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& te
     }
   };
   const std::size_t most = full ? terms.most : SIZE_MAX;
-  try {
-    if (updates.size() > kBrief) watch.free_gil();
-    monitor.apply(updates, terms.how, found, watch, most, flush);
-  } catch (const dynamic::Stopped&) {
-    watch.take_gil();
-    if (failed || watch.failed()) throw nb::python_error();
-    if (watch.late()) return nb::none();
-    throw;
-  } catch (...) {
-    watch.take_gil();  // before `result` is freed
-    throw;
-  }
+  return watched(result, watch, is_brief, failed, [&] { work(most, flush); });
+}
+
+}  // namespace
+
+nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms,
+                     const std::optional<nb::callable>& full, SignalWatch& watch) {
   watch.take_gil();
-  return result;
+  const nb::object result = nb::cast(PyFound({}, std::move(applied), terms.how.batch));
+  PyFound& holder = nb::cast<PyFound&>(result);
+  const dynamic::Updates& updates = holder.applied_.updates;
+  return giving(result, terms, full, watch, updates.size() <= kBrief,
+                [&](std::size_t most, const std::function<void()>& flush) {
+                  monitor.apply(updates, terms.how, holder.found_, watch, most, flush);
+                });
+}
+
+nb::object prepare_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms, SignalWatch& watch) {
+  watch.take_gil();
+  require(terms.how.batch, "batches are prepared");
+  nb::object result = nb::cast(PyFound({}, std::move(applied), true));
+  PyFound& holder = nb::cast<PyFound&>(result);
+  holder.prepared_ = std::make_unique<dynamic::PreparedBatch>();
+  const dynamic::Updates& updates = holder.applied_.updates;
+  return watched(std::move(result), watch, updates.size() <= kBrief, false,
+                 [&] { monitor.prepare_batch(updates, terms.how, *holder.prepared_, watch); });
+}
+
+nb::object apply_prepared(dynamic::Monitor& monitor, nb::handle prepared, const Terms& terms,
+                          const std::optional<nb::callable>& full, SignalWatch& watch) {
+  PyFound& holder = nb::cast<PyFound&>(prepared);
+  require(holder.prepared_ != nullptr, "the batch is not prepared");
+  const std::unique_ptr<dynamic::PreparedBatch> batch = std::move(holder.prepared_);
+  return giving(nb::borrow(prepared), terms, full, watch, holder.applied_.updates.size() <= kBrief,
+                [&](std::size_t most, const std::function<void()>& flush) {
+                  monitor.apply_prepared(*batch, terms.how, holder.found_, watch, most, flush);
+                });
 }
 
 void bind_found(nb::module_& module) {

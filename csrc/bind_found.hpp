@@ -59,12 +59,16 @@ class PyFound {
  private:
   friend nanobind::object apply_all(dynamic::Monitor&, Applied, const Terms&,
                                     const std::optional<nanobind::callable>&, SignalWatch&);
+  friend nanobind::object prepare_all(dynamic::Monitor&, Applied, const Terms&, SignalWatch&);
+  friend nanobind::object apply_prepared(dynamic::Monitor&, nanobind::handle, const Terms&,
+                                         const std::optional<nanobind::callable>&, SignalWatch&);
   std::uint64_t origin(std::uint64_t update) const {
     return applied_.origins.empty() || batch_ ? update : static_cast<std::uint64_t>(applied_.origins[update]);
   }
 
   dynamic::Found found_;
   Applied applied_;
+  std::unique_ptr<dynamic::PreparedBatch> prepared_;  // until it is matched
   bool batch_;
 };
 
@@ -75,5 +79,13 @@ void add_expired(nanobind::handle monitor, Applied& applied);
 // `full` is called with the PyFound whenever there are many rows.
 nanobind::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms,
                            const std::optional<nanobind::callable>& full, SignalWatch& watch);
+
+// Prepares a batch (Monitor::prepare_batch) and returns a PyFound for apply_prepared(), or None after the
+// deadline. If it returns none, the call has to be taken back.
+nanobind::object prepare_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms,
+                             SignalWatch& watch);
+// Applies it; the rest is as for apply_all().
+nanobind::object apply_prepared(dynamic::Monitor& monitor, nanobind::handle prepared, const Terms& terms,
+                                const std::optional<nanobind::callable>& full, SignalWatch& watch);
 
 }  // namespace motiflux

@@ -189,14 +189,15 @@ bool number_known(const dynamic::Numbering<Ids>& numbering, const Column& from, 
   return all.load();
 }
 
-// Numbers and applies updates at once. Returns what apply_all() does, or False if labels of edges are
-// unknown, or new vertices need more than the label `unlabelled`: then nothing is done.
+// Numbers and applies updates at once, or prepares them (prepare_all). Returns what apply_all() does, or
+// False if labels of edges are unknown, or new vertices need more than the label `unlabelled`: then nothing
+// is done.
 template <class Column, class Ids>
 nb::object apply(PyVertexIds& self, Ids& ids, nb::handle monitor, const Flags& inserts,
                  const typename Column::Input& sources, const typename Column::Input& targets,
                  const std::optional<Codes>& codes, const std::optional<IntegerLabels>& integers,
                  Label unlabelled, const Terms& terms, const std::optional<nb::callable>& full,
-                 std::optional<double> timeout) {
+                 std::optional<double> timeout, bool prepares) {
   const Column from(sources), to(targets);
   const std::size_t size = from.size();
   require(to.size() == size && inserts.size() == size, "columns of updates differ in length");
@@ -256,8 +257,13 @@ nb::object apply(PyVertexIds& self, Ids& ids, nb::handle monitor, const Flags& i
     }
   }
   applied.origins = std::move(found.origins);
-  add_expired(monitor, applied);
-  nb::object result = apply_all(changing, std::move(applied), terms, full, watch);
+  nb::object result;
+  if (prepares) {
+    result = prepare_all(changing, std::move(applied), terms, watch);
+  } else {
+    add_expired(monitor, applied);
+    result = apply_all(changing, std::move(applied), terms, full, watch);
+  }
   if (!result.is_none()) nb::cast<PyFound&>(result).self_loops = found.self_loops;
   return result;
 }
@@ -266,18 +272,18 @@ nb::object apply_integers(PyVertexIds& self, nb::handle monitor, const Flags& in
                           const IntegerColumn::Input& sources, const IntegerColumn::Input& targets,
                           const std::optional<Codes>& codes, const std::optional<IntegerLabels>& integers,
                           Label unlabelled, const Terms& terms, const std::optional<nb::callable>& full,
-                          std::optional<double> timeout) {
+                          std::optional<double> timeout, bool prepares) {
   return apply<IntegerColumn>(self, self.ids.integers, monitor, inserts, sources, targets, codes, integers,
-                              unlabelled, terms, full, timeout);
+                              unlabelled, terms, full, timeout, prepares);
 }
 
 nb::object apply_strings(PyVertexIds& self, nb::handle monitor, const Flags& inserts,
                          const StringColumn::Input& sources, const StringColumn::Input& targets,
                          const std::optional<Codes>& codes, const std::optional<IntegerLabels>& integers,
                          Label unlabelled, const Terms& terms, const std::optional<nb::callable>& full,
-                         std::optional<double> timeout) {
+                         std::optional<double> timeout, bool prepares) {
   return apply<StringColumn>(self, self.ids.strings, monitor, inserts, sources, targets, codes, integers,
-                             unlabelled, terms, full, timeout);
+                             unlabelled, terms, full, timeout, prepares);
 }
 
 nb::object number_integers(PyVertexIds& self, nb::handle monitor, const IntegerColumn::Input& sources,
@@ -414,10 +420,10 @@ void bind_numbering(nb::module_& module) {
            "named"_a.none(), "unlabelled"_a, "threads"_a)
       .def("apply_integers", &apply_integers, "monitor"_a, "inserts"_a, "sources"_a, "targets"_a,
            "codes"_a.none(), "integers"_a.none(), "unlabelled"_a, "terms"_a, "full"_a.none(),
-           "timeout"_a.none())
+           "timeout"_a.none(), "prepares"_a = false)
       .def("apply_strings", &apply_strings, "monitor"_a, "inserts"_a, "sources"_a, "targets"_a,
            "codes"_a.none(), "integers"_a.none(), "unlabelled"_a, "terms"_a, "full"_a.none(),
-           "timeout"_a.none())
+           "timeout"_a.none(), "prepares"_a = false)
       .def("keep",
            [](PyVertexIds& self, std::size_t count) {
              const auto lock = locked(self.mutex);

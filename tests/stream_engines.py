@@ -7,7 +7,7 @@ matches by trying every candidate at the moment of the root.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -149,7 +149,9 @@ class PlainEngine:
         self.closed = True
         self._native, self._rows, self._version = None, {}, -1
 
-    def match(self, run: _native.Run) -> tuple[Any, Any, Any] | None:
+    def match(
+        self, run: _native.Run, meanwhile: Callable[[], None] | None = None
+    ) -> tuple[Any, Any, Any] | None:
         """Return the matches of a run."""
         native = self._native
         self.runs += 1
@@ -162,6 +164,8 @@ class PlainEngine:
             rows.begin_run(native, ends, directed=directed)
         if self.runs % 3 > 0:  # else the monitor does it afterwards
             run.write_rows()
+            if meanwhile is not None:
+                meanwhile()
         if self.fails_in is not None:
             self.fails_in -= 1
             if self.fails_in < 0:

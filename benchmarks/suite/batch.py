@@ -18,6 +18,12 @@ other ways, whose queries are the ones of ``table``.
 ``ablation GRAPH``   WBM alone, with work stealing, with coalesced search, and with both (figure 14)
 ``coalesced GRAPH``  matches listed, with and without coalesced search beyond k = 0 (section V-B)
 ``memory GRAPH``     device memory of the search, and of the frontiers of a breadth-first one (figure 5)
+``pipeline GRAPH``   20 batches of 1 % from a file, beside the longest stage of each (section IV-A)
+
+``pipeline`` runs each query twice, with batches that overlap and with one stage after the other; the latter
+gives the times of stages. Update and match are one stage, and so are reading, numbering and netting.
+``over_longest`` is the time of the former over the sum of each batch's longest stage. Dense queries are also
+listed to a file.
 
 In the ablation, coalesced search is that of k = 0: query edges that automorphisms exchange are searched once.
 """
@@ -30,6 +36,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import motiflux as mf
@@ -40,6 +47,7 @@ from motiflux.device import open_device
 
 inputs = load_part(Path(__file__).resolve().parent / "batch_parts/inputs.py")
 trials = load_part(Path(__file__).resolve().parent / "batch_parts/trials.py")
+pipelined = load_part(Path(__file__).resolve().parent / "batch_parts/pipelined.py")
 QUERIES = int(os.environ.get("MOTIFLUX_QUERIES", "3"))
 VERTICES, RATE = 6, 0.1
 SIZES, RATES, CORES = (4, 8, 12), (0.02, 0.04, 0.06, 0.08), (4, 8, 12)
@@ -47,6 +55,7 @@ GPU, CPU, ONE = "GPU", "CPU", "one thread"
 SMALL, MIDDLE, LARGE = "enron_label20", "soc_slashdot0902", inputs.RMAT
 OVER_CPU, OVER_CPU_DENSE, OVER_ONE = 3.0, 1.2, 5.0
 STOLEN, COALESCED, NEVER_BELOW, UTILISATION = 1.2, 1.1, 0.95, 0.8
+BATCHES, SHARE, OVER_LONGEST = 20, 0.01, 1.15
 NO_SHARING = {"stealing": "none", "handover": "off"}
 WITHOUT, AUTO = "without", "auto"
 STEALING: dict[str, dict[str, str]] = {
@@ -253,6 +262,45 @@ def memory(name: str, graph: mf.Graph) -> Iterator[CaseResult]:
                 )
 
 
+def pipeline(name: str, graph: mf.Graph) -> Iterator[CaseResult]:
+    """Compare runs of files whose batches overlap with the longest stage of each batch."""
+    first, inserted = inputs.split(graph, BATCHES * SHARE)
+    size = -(-len(inserted[0]) // BATCHES)
+    with TemporaryDirectory() as folder:
+        path, output = Path(folder, "updates.stream"), Path(folder, "matches.csv")
+        pipelined.write_stream(path, inserted)
+        for kind in inputs.KINDS:
+            for listed in (False, True) if kind == "dense" else (False,):
+                for number, query in enumerate(inputs.queries(graph, kind, VERTICES, QUERIES)):
+                    found = {
+                        way: pipelined.run(
+                            first, query, path, size, trials.DEVICE, way, output if listed else None
+                        )
+                        for way in ("off", "on")
+                    }
+                    case = f"{name}, {kind} {number}{', listed' if listed else ''}"
+                    yield of_pipeline(case, found["on"], found["off"])
+
+
+def of_pipeline(case: str, on: Any, off: Any) -> CaseResult:
+    """Return the result of a run whose batches overlap, beside one whose stages follow one another."""
+    return CaseResult(
+        case,
+        "batch",
+        sum(on.matches),
+        "one stage after the other",
+        Timing.of([on.seconds]),
+        BaselineTime("off", off.seconds, False),
+        off.seconds / on.seconds,
+        on.matches != off.matches,
+        figures={
+            "updates": float(on.updates),
+            "over_longest": on.seconds / off.stages.longest(),
+            **off.stages.figures(),
+        },
+    )
+
+
 RUNS: dict[str, Callable[[str, mf.Graph], Iterator[CaseResult]]] = {
     "table": table,
     "sizes": sizes,
@@ -263,6 +311,7 @@ RUNS: dict[str, Callable[[str, mf.Graph], Iterator[CaseResult]]] = {
     "ablation": ablation,
     "coalesced": coalesced,
     "memory": memory,
+    "pipeline": pipeline,
 }
 GRAPHS = {
     "table": (SMALL, MIDDLE, LARGE),
@@ -274,6 +323,7 @@ GRAPHS = {
     "ablation": (SMALL, LARGE),
     "coalesced": (SMALL,),
     "memory": (SMALL,),
+    "pipeline": (MIDDLE, LARGE),
 }
 
 
@@ -306,6 +356,7 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
     one_thread = figures(of("table"), "over_one_thread")
     stolen = figures(of("stealing", AUTO), "kernel_ratio")
     coalesced = figures(of("ablation", "WBM, coalesced"), "kernel_ratio")
+    overlapped = figures(of("pipeline"), "over_longest")
     busy = figures(of("stealing", f"sparse, {AUTO}", f"tree, {AUTO}"), "utilisation")
     wrong = sum(one.disagrees for one in results)
     return [
@@ -316,6 +367,9 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
         Bar("work stealing: the most that a set gains", max(stolen, default=None), STOLEN, "higher"),
         Bar("work stealing: the least", min(stolen, default=None), NEVER_BELOW, "higher"),
         Bar("coalesced search: the most that a set gains", max(coalesced, default=None), COALESCED, "higher"),
+        Bar(
+            "pipeline: the most over the longest stages", max(overlapped, default=None), OVER_LONGEST, "lower"
+        ),
         Bar("coalesced search: the least", min(coalesced, default=None), NEVER_BELOW, "higher"),
         Bar(
             "utilisation, sparse and tree sets",

@@ -126,27 +126,51 @@ Column<Update> Monitor::net_changes(std::span<const Update> updates, int threads
   return net.changes(workers, pass.watch);
 }
 
+Monitor::Pass Monitor::pass_of_batch(Found& found, Watch& watch, int threads, std::size_t most,
+                                     const std::function<void()>& full) {
+  found.patterns.resize(listed_.size());
+  return {found,   watch, {allowed_, watch, memory_, naming_.sets()},    most, full,
+          threads, true,  std::ranges::none_of(listed_, std::identity())};
+}
+
 void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches switches, Found& found,
                           Watch& watch, std::size_t most, const std::function<void()>& full) {
-  found.patterns.resize(listed_.size());
-  Pass pass{found,   watch, {allowed_, watch, memory_, naming_.sets()},    most, full,
-            threads, true,  std::ranges::none_of(listed_, std::identity())};
+  const How how{true, threads, switches};
+  Pass pass = pass_of_batch(found, watch, threads, most, full);
   all_or_none([&] {
     bulk_.start(1);
-    Column<Update> net = net_changes(updates, threads, switches.put_off, pass);
-    const std::vector<Edge> standing = stand_ins(net.all());
-    if (run_matcher_ != nullptr && standing.empty() && match_before_writing(net, threads, pass)) return;
-    // Another engine learns of these edges from the run.
-    if (run_matcher_ != nullptr)
-      enclose(net, standing);
-    else
-      for (const Edge& edge : standing) insert(edge);
-    // A lost match is found with the first edge it loses, a gained match with the last edge it gains.
-    apply_in_order(net.all(), threads, {switches.at_once, false}, pass);
-    if (run_matcher_ == nullptr)
-      for (const Edge& edge : standing) erase(edge);
+    PreparedBatch batch;
+    prepare(updates, how, batch, pass);
+    match_batch(batch, how, pass);
   });
-  found.put_off = put_off_.noops();
+}
+
+// Finds the net changes, and what another engine gets of them, if it can have them before they are written.
+void Monitor::prepare(std::span<const Update> updates, const How& how, PreparedBatch& batch, Pass& pass) {
+  batch.net = net_changes(updates, how.threads, how.switches.put_off, pass);
+  batch.standing = stand_ins(batch.net.all());
+  batch.noops = pass.found.noops;
+  if (run_matcher_ != nullptr && batch.standing.empty()) prepare_run(batch, how.threads, pass);
+}
+
+// Matches a batch and writes its changes.
+void Monitor::match_batch(PreparedBatch& batch, const How& how, Pass& pass) {
+  if (batch.is_run) {
+    pass.found.put_off = put_off_.noops();  // of this batch: the next one may be prepared meanwhile
+    match_before_writing(batch, how.threads, pass);
+    forget_runs();
+    return;
+  }
+  // Another engine learns of these edges from the run.
+  if (run_matcher_ != nullptr)
+    enclose(batch.net, batch.standing);
+  else
+    for (const Edge& edge : batch.standing) insert(edge);
+  // A lost match is found with the first edge it loses, a gained match with the last edge it gains.
+  apply_in_order(batch.net.all(), how.threads, {how.switches.at_once, false}, pass);
+  if (run_matcher_ == nullptr)
+    for (const Edge& edge : batch.standing) erase(edge);
+  pass.found.put_off = put_off_.noops();
   forget_runs();
 }
 

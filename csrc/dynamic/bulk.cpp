@@ -74,6 +74,10 @@ void Bulk::sum_noops(std::vector<std::uint64_t>& counts) const {
 void Bulk::admit() {
   Class most = 0;
   for (const Slice& slice : slices_) most = std::max(most, slice.most);
+  admit(most);
+}
+
+void Bulk::admit(Class most) {
   // All rows are elsewhere if they had no room for the class.
   if (graph_.rows(Way::kOut).admit(most)) graph_.change_all();
   if (graph_.rows(Way::kIn).admit(most)) graph_.change_all();

@@ -59,6 +59,8 @@ class Bulk {
   }
   // Call it once all updates are added: rows get room for their classes.
   void admit();
+  // The same for updates that are not added but written by write().
+  void admit(Class most);
   int partitions() const { return static_cast<int>(partitions_.size()); }
 
   using GoOn = std::function<bool()>;
@@ -72,13 +74,6 @@ class Bulk {
   // The most changes that for_each_done() visits after finish().
   std::size_t done() const;
 
-  // Sets the effect of an update that is not added but written by write(): its effect, and the classes that
-  // rows need room for.
-  void foresee(int slice, Moment number, Class to, Class from, bool inserts) {
-    effects_[number] = inserts ? Effect::kAppear : Effect::kVanish;
-    Slice& added = slices_[static_cast<std::size_t>(slice)];
-    if (inserts) added.most = std::max({added.most, to, from});
-  }
   // Makes changes that are sorted as rows are, whose classes were admitted: insertions of new entries and
   // deletions of present ones. The number of edges stays. Threads, each with a number below partitions(), may
   // write different rows at once; then call finish().

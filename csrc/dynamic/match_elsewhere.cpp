@@ -49,9 +49,8 @@ void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pa
   given->threads = threads_for(run.size(), threads);
   find_roots(run, *given, pass);
   const auto written = [] {};  // is it already
-  run_matcher_->match(given, pass.watch, written, [&](const RunMatches& matches) {
-    take_matches(given->all_roots(), matches, given->threads, pass);
-  });
+  run_matcher_->match(given, pass.watch, written,
+                      [&](const RunMatches& matches) { take_matches(*given, matches, pass); });
 }
 
 CandidateChanges Monitor::candidate_changes() {
@@ -140,15 +139,16 @@ void Monitor::add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& mat
 }
 
 // Takes the matches of a run over, each with the images of its plan.
-void Monitor::take_matches(std::span<const Root> roots, const RunMatches& matches, int threads, Pass& pass) {
+void Monitor::take_matches(const Run& run, const RunMatches& matches, Pass& pass) {
+  const std::span<const Root> roots = run.all_roots();
   const auto counted = [&](const Root& root) { return !listed_[plans_[root.plan].pattern]; };
   if (!matches.totals.empty()) {
     expect(matches.totals.size() == 2 * roots.size(), "totals of each root expected");
     for (std::size_t number = 0; number < roots.size(); ++number) {
       if (!counted(roots[number])) continue;
       const Plan& plan = plans_[roots[number].plan];
-      const Moment moment = roots[number].moment;
-      workers_[0].share.count(plan, {moment, 0}, bulk_.effect(moment),
+      const Effect effect = run.positive.data()[number] != 0 ? Effect::kAppear : Effect::kVanish;
+      workers_[0].share.count(plan, {roots[number].moment, 0}, effect,
                               times(total_of(matches.totals, number), plan.multiplier));
     }
   } else if (!matches.sums.empty()) {
@@ -163,7 +163,7 @@ void Monitor::take_matches(std::span<const Root> roots, const RunMatches& matche
     expect(std::none_of(roots.begin(), roots.end(), counted),
            "totals or sums expected: there are roots of plans that are counted");
   }
-  if (!matches.rows.empty()) take_rows(roots, matches, threads);
+  if (!matches.rows.empty()) take_rows(roots, matches, run.threads);
 }
 
 // Writes the images of rows, several roots at once.

@@ -304,11 +304,16 @@ void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matche
 }
 
 // Puts the results of threads in the order of the updates, rows aside; returns the destinations of rows.
-std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass) const {
+// `net`: the updates, if they are net changes that were not written first.
+std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, std::span<const Update> net,
+                                                   Pass& pass) const {
+  const auto appears = [&](Moment task) {
+    return net.empty() ? bulk_.effect(task) == Effect::kAppear : net[task].inserts;
+  };
   std::vector<Place> places, scratch;
   bool split = false;
   const auto add = [&](const Share::Matched& matched) {
-    const bool appear = bulk_.effect(matched.key.task) == Effect::kAppear;
+    const bool appear = appears(matched.key.task);
     pass.found.patterns[matched.pattern].add(pass.number(first + matched.key.task), appear, matched.matches);
   };
   for (const Worker& worker : workers_) {
@@ -324,7 +329,7 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass
     sort_by(places, scratch, static_cast<std::uint32_t>(plans_.size()),
             [](const Place& one) { return one.key.ordinal; });
   }
-  sort_by(places, scratch, static_cast<std::uint32_t>(run_gates_.size()),
+  sort_by(places, scratch, static_cast<std::uint32_t>(net.empty() ? run_gates_.size() : net.size()),
           [](const Place& one) { return one.key.task; });
   std::vector<std::size_t> words;
   for (const Found::OfPattern& one : pass.found.patterns) words.push_back(one.rows.size());
@@ -333,7 +338,7 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass
     add(matched);
     if (matched.words == 0) continue;
     pass.found.patterns[matched.pattern].add_rows(pass.number(first + matched.key.task),
-                                                  bulk_.effect(matched.key.task) == Effect::kAppear,
+                                                  appears(matched.key.task),
                                                   static_cast<std::uint64_t>(matched.matches));
     place.first_word = words[matched.pattern];
     words[matched.pattern] += matched.words;
@@ -342,8 +347,8 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, Pass& pass
   return places;
 }
 
-void Monitor::gather(std::size_t first, int threads, Pass& pass) {
-  const std::vector<Place> places = places_of_run(first, pass);
+void Monitor::gather(std::size_t first, std::span<const Update> net, int threads, Pass& pass) {
+  const std::vector<Place> places = places_of_run(first, net, pass);
   pass.run_words = 0;
   for (const Place& place : places) {
     Found::OfPattern& found = pass.found.patterns[place.matched->pattern];

@@ -300,20 +300,21 @@ PlanBits Monitor::chosen(const Forest& forest, PlanBits plans, const Edge& edge)
 
 // Makes room for one more change, so that one that was made can be noted.
 void Monitor::reserve_done() {
-  if (done_.size() == done_.capacity()) done_.reserve(std::max<std::size_t>(16, 2 * done_.size()));
+  if (log_.done.size() == log_.done.capacity())
+    log_.done.reserve(std::max<std::size_t>(16, 2 * log_.done.size()));
 }
 
 bool Monitor::insert(const Edge& edge) {
   reserve_done();
   if (!graph_.insert(edge)) return false;
-  done_.push_back({Done::kInserted, edge});
+  log_.done.push_back({Done::kInserted, edge});
   return true;
 }
 
 bool Monitor::erase(const Edge& edge) {
   reserve_done();
   if (!graph_.erase(edge)) return false;
-  done_.push_back({Done::kErased, edge});
+  log_.done.push_back({Done::kErased, edge});
   return true;
 }
 
@@ -322,40 +323,70 @@ void Monitor::set_more_copies(const Edge& edge, std::uint64_t more) {
   if (before == more) return;
   reserve_done();
   graph_.set_more_copies(edge, more);
-  done_.push_back({Done::kCopies, edge, before});
+  log_.done.push_back({Done::kCopies, edge, before});
+}
+
+void Monitor::open_log(std::shared_ptr<PutOffNoops> joined) {
+  log_.call = ++calls_;
+  put_off_.begin(joined);
+  joined_ = std::move(joined);
+  log_.edges_before = graph_.edges();
+}
+
+// Counts the changes of a call, which are final, and forgets them.
+void Monitor::make_final(Log& log) {
+  if (!log.written.empty()) {
+    label_changes_.add(graph_, log.written.all());
+    log.written = Column<Update>();
+  }
+  for (const std::vector<Done>& done : log.done_before) label_changes_.add(graph_, done);
+  label_changes_.add(graph_, log.done);
+  log.done.clear();
+  log.done_before.clear();
+}
+
+void Monitor::take_back(std::uint64_t call) {
+  while (log_.call >= call) {
+    undo();
+    if (!kept_) return;
+    put_off_.reopen(std::move(kept_->put_off));
+    log_ = std::move(*kept_);
+    kept_.reset();
+  }
 }
 
 void Monitor::undo() {
   writing_.stop();
   bulk_.take_back();
   bulk_.start(1);
-  take_back_changes(graph_, written_.all());
-  written_ = Column<Update>();
-  take_back_changes(graph_, done_);
-  for (; !done_before_.empty(); done_before_.pop_back()) take_back_changes(graph_, done_before_.back());
+  take_back_changes(graph_, log_.written.all());
+  log_.written = Column<Update>();
+  take_back_changes(graph_, log_.done);
+  for (; !log_.done_before.empty(); log_.done_before.pop_back())
+    take_back_changes(graph_, log_.done_before.back());
   graph_.change_all();
   put_off_.take_back();
-  graph_.count_edges(edges_before_);
+  graph_.count_edges(log_.edges_before);
 }
 
 // Notes the changes written in bulk so far, for undo.
 void Monitor::note_bulk() {
   bulk_.for_each_done([&](std::vector<Done>& changes) {
     if (changes.empty()) return;
-    if (done_before_.size() + 2 > done_before_.capacity())  // so that the following cannot fail
-      done_before_.reserve(2 * done_before_.size() + 2);
-    if (!done_.empty()) done_before_.push_back(std::exchange(done_, {}));
-    done_before_.push_back(std::exchange(changes, {}));
+    if (log_.done_before.size() + 2 > log_.done_before.capacity())  // so that the following cannot fail
+      log_.done_before.reserve(2 * log_.done_before.size() + 2);
+    if (!log_.done.empty()) log_.done_before.push_back(std::exchange(log_.done, {}));
+    log_.done_before.push_back(std::exchange(changes, {}));
   });
   bulk_.start(1);
 }
 
 void Monitor::all_or_none(const std::function<void()>& work) {
-  begin(joined_);
+  const std::uint64_t call = begin(joined_);
   try {
     work();
   } catch (...) {
-    undo();
+    take_back(call);
     throw;
   }
 }
@@ -421,19 +452,21 @@ void Monitor::write_put_off(int threads) {
 }
 
 bool Monitor::write_some_put_off() {
+  check_log();
   begin();
   const bool any = put_off_.write_few(kFew);
-  edges_before_ = graph_.edges();
+  log_.edges_before = graph_.edges();
   return any;
 }
 
 void Monitor::write_put_off(int threads, Watch& watch) {
+  check_log();
   finish_writing();
   // Those of earlier calls stay written if this call is undone.
   const std::uint64_t before = graph_.edges();
   put_off_.write_earlier(threads, watch);
-  edges_before_ += graph_.edges() - before;
-  put_off_.write_current(threads, watch, done_);
+  log_.edges_before += graph_.edges() - before;
+  put_off_.write_current(threads, watch, log_.done);
 }
 
 std::size_t Monitor::first_noop(std::span<const Update> updates) const {

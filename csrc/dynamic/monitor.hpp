@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,6 +31,16 @@
 namespace motiflux::dynamic {
 
 class NetChanges;
+
+// A batch until it is matched.
+struct PreparedBatch {
+  Column<Update> net;          // its changes: edges that vanish, then edges that appear
+  std::vector<Edge> standing;  // edges that stand in for others
+  std::uint64_t noops = 0, plans_version = 0;
+  bool is_run = false;                     // an engine can have it before it is written:
+  std::shared_ptr<Run> run;                // the changes that concern plans,
+  std::shared_ptr<Unwritten<RunEnd>> all;  // and all, if there are others
+};
 
 // The results of updates, by pattern.
 struct Found {
@@ -163,24 +174,35 @@ class Monitor {
   // The first update that would change nothing, or updates.size() if there is none; another copy of an edge
   // is no change.
   std::size_t first_noop(std::span<const Update> updates) const;
-  // undo() takes back the changes since begin(), once; the graph must not have been changed otherwise. The
+  // Begins a call and returns its number: numbers ascend. The changes of the call before are final. The
   // no-ops of `joined`, those put off by the call before, may count those of this call too.
-  void begin(std::shared_ptr<PutOffNoops> joined = nullptr) {
-    // The changes of the call before are final now.
+  std::uint64_t begin(std::shared_ptr<PutOffNoops> joined = nullptr) {
     finish_writing();
-    if (!written_.empty()) {
-      label_changes_.add(graph_, written_.all());
-      written_ = Column<Update>();
-    }
-    for (const std::vector<Done>& done : done_before_) label_changes_.add(graph_, done);
-    label_changes_.add(graph_, done_);
-    done_.clear();
-    done_before_.clear();
-    put_off_.begin(joined);
-    joined_ = std::move(joined);
-    edges_before_ = graph_.edges();
+    make_final(log_);
+    open_log(std::move(joined));
+    return log_.call;
   }
-  void take_back() { undo(); }
+  // Takes back the changes of the last call, and of those before it down to this number, as far as they are
+  // not final; the graph must not have been changed otherwise. May be repeated.
+  void take_back(std::uint64_t call);
+  void take_back() { take_back(log_.call); }
+  // The number of the last call, or of the one before if the last one was taken back.
+  std::uint64_t last_call() const { return log_.call; }
+
+  // Two calls that can be taken back (dynamic/next_batch.cpp). begin_after() begins a call, and that before
+  // it can be taken back still, until it is settled. No updates that were put off may be written meanwhile.
+  std::uint64_t begin_after();
+  // The same while an engine matches a batch, so that the next one can be prepared; it waits until the rows
+  // of the batch are written. Returns 0, and does nothing, if it is not matched before they are.
+  std::uint64_t begin_next();
+  // Makes the changes of a call, and of those before it, final, unless it is the last one.
+  void settle(std::uint64_t call);
+  // Finds the net changes of a batch, and what an engine gets of them, after begin_next(). If it throws, the
+  // call has to be taken back.
+  void prepare_batch(std::span<const Update> updates, const How& how, PreparedBatch& batch, Watch& watch);
+  // Does the rest of apply(), once the call before has returned.
+  void apply_prepared(PreparedBatch& batch, const How& how, Found& found, Watch& watch, std::size_t most,
+                      const std::function<void()>& full);
   // Of the edges that came and went until begin(), and may be in matches; others may be missing.
   LabelChanges& label_changes() { return label_changes_; }
 
@@ -336,8 +358,17 @@ class Monitor {
   void match_run(std::span<const Update> run, int threads, Pass& pass);
   void match_elsewhere(std::span<const Update> run, int threads, Pass& pass);
   CandidateChanges candidate_changes();
-  bool match_before_writing(Column<Update>& net, int threads, Pass& pass);
-  bool find_gates(std::span<const Update> net, int threads, Pass& pass);
+  Pass pass_of_batch(Found& found, Watch& watch, int threads, std::size_t most,
+                     const std::function<void()>& full);
+  void prepare(std::span<const Update> updates, const How& how, PreparedBatch& batch, Pass& pass);
+  void prepare_run(PreparedBatch& batch, int threads, Pass& pass);
+  void match_batch(PreparedBatch& batch, const How& how, Pass& pass);
+  void match_before_writing(PreparedBatch& batch, int threads, Pass& pass);
+  struct Gates {
+    bool all_watched;
+    Class most;  // of what is inserted
+  };
+  Gates find_gates(std::span<const Update> net, int threads, Pass& pass);
   bool reads_rows_for_roots() const;
   bool serves_in_run(Vertex vertex, const Needs& needs, std::span<const RunEnd> ends) const;
   bool may_match(const Plan& plan, const Edge& edge, std::span<const RunEnd> ends) const;
@@ -349,7 +380,7 @@ class Monitor {
   void find_roots(std::span<const Update> run, Run& given, Pass& pass);
   void add_roots(const Edge& edge, Moment number, Matcher<WithHoles>& matcher,
                  std::vector<Root>& roots) const;
-  void take_matches(std::span<const Root> roots, const RunMatches& matches, int threads, Pass& pass);
+  void take_matches(const Run& run, const RunMatches& matches, Pass& pass);
   void take_rows(std::span<const Root> roots, const RunMatches& matches, int threads);
   PlanBits chosen(const Forest& forest, PlanBits plans, const Edge& edge) const;
   // Has the searches for an update measured; `matcher` has matched it.
@@ -388,8 +419,8 @@ class Monitor {
   template <class View>
   void match_blocks(Split& split, const Edge& edge, Matcher<View>& matcher, Worker& worker) const;
   std::size_t next_length(std::size_t size, double each, const Pass& pass) const;
-  std::vector<Place> places_of_run(std::size_t first, Pass& pass) const;
-  void gather(std::size_t first, int threads, Pass& pass);
+  std::vector<Place> places_of_run(std::size_t first, std::span<const Update> net, Pass& pass) const;
+  void gather(std::size_t first, std::span<const Update> net, int threads, Pass& pass);
   bool add_slice(std::span<const Update> updates, int slice, int slices, PutOff::Part* later,
                  const AddToSlice& add, Watch& watch) const;
   void add_in_slices(std::span<const Update> updates, int slices, bool puts_off, Pass& pass,
@@ -404,6 +435,9 @@ class Monitor {
   bool erase(const Edge& edge);
   void set_more_copies(const Edge& edge, std::uint64_t more);
   void undo();
+  void open_log(std::shared_ptr<PutOffNoops> joined);
+  void keep_log();
+  void check_log() const;
   void all_or_none(const std::function<void()>& work);
   Column<Update> net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass);
   bool may_replace(std::span<const Update> net) const;
@@ -431,10 +465,22 @@ class Monitor {
   std::vector<Gate> gated_;
   std::size_t classes_seen_ = 0;
 
-  // Changes of the call: lists in the order in which they were made, then the last ones.
-  std::vector<std::vector<Done>> done_before_;
-  std::vector<Done> done_;
-  std::uint64_t edges_before_ = 0;
+  // What undo() needs of a call.
+  struct Log {
+    std::uint64_t call = 0;
+    // Changes: lists in the order in which they were made, then the last ones.
+    std::vector<std::vector<Done>> done_before;
+    std::vector<Done> done;
+    Column<Update> written;  // net changes that another engine matched
+    std::uint64_t edges_before = 0;
+    PutOff::Call put_off;  // of a call that is kept
+  };
+  void make_final(Log& log);
+  Log log_;
+  std::optional<Log> kept_;  // of the call before
+  std::uint64_t calls_ = 0;
+  // While an engine matches a batch before it is written; whether it is written since, or being written.
+  bool matches_net_ = false, has_begun_writing_ = false;
   Bulk bulk_{graph_, count_copies_};
   PutOff put_off_{graph_, count_copies_};
   std::vector<PutOff::Part> later_;      // of a call, by slice; kept for its memory
@@ -446,9 +492,7 @@ class Monitor {
   std::vector<std::uint32_t, UnclearedPages<std::uint32_t>> run_gates_;
   std::uint64_t run_start_ = 0;
   std::vector<Worker> workers_;
-  // The net changes of the call that another engine matched, and the threads that write them. Declared last:
-  // they end before the rest is destroyed.
-  Column<Update> written_;
+  // The threads that write rows of net changes. Declared last: they end before the rest is destroyed.
   mutable RowsWriting writing_;
 };
 

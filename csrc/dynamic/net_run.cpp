@@ -74,6 +74,18 @@ void write_ends(Entries& items, RunEnd* ends, std::vector<std::size_t>& starts) 
   }
 }
 
+// Holds a flag while an engine matches.
+class Matching {
+ public:
+  explicit Matching(bool& flag) : flag_(flag) { flag_ = true; }
+  Matching(const Matching&) = delete;
+  Matching& operator=(const Matching&) = delete;
+  ~Matching() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
+
 // The number of edges that vanish, which come first.
 std::size_t vanishing(std::span<const Update> net) {
   return static_cast<std::size_t>(
@@ -82,31 +94,43 @@ std::size_t vanishing(std::span<const Update> net) {
 
 }  // namespace
 
-// Matches net changes, which it takes over, and writes them; or does nothing and returns false, if rows have
-// to be written first.
-bool Monitor::match_before_writing(Column<Update>& net, int threads, Pass& pass) {
+// Writes down what an engine gets of a batch; or does nothing, if rows have to be written first.
+void Monitor::prepare_run(PreparedBatch& batch, int threads, Pass& pass) {
   if (!pass.watch.keep_going()) throw Stopped();
-  const std::span<const Update> changes = net.all();
-  if (changes.empty()) return true;
+  const std::span<const Update> changes = batch.net.all();
   const int writers = threads_for(changes.size(), threads);
-  const bool all_watched = find_gates(changes, writers, pass);
-  if (graph_.candidates().is_used() || reads_rows_for_roots()) return false;
-  bulk_.admit();  // so that rows tell their classes
+  const Gates gates = changes.empty() ? Gates{true, 0} : find_gates(changes, writers, pass);
+  if (!changes.empty() && (graph_.candidates().is_used() || reads_rows_for_roots())) return;
+  batch.is_run = true;
+  batch.run = std::make_shared<Run>();
+  batch.all = std::make_shared<Unwritten<RunEnd>>(0);
+  if (changes.empty()) return;
+  bulk_.admit(gates.most);  // so that rows tell their classes, and have room for these
+  Run& given = *batch.run;
+  given.one_change = true;
+  given.updates = changes.size();
+  given.threads = writers;
+  given.ends = ends_of_net(changes, writers, true, pass.watch);
+  if (given.ends.size() > 0) find_net_roots(changes, given, pass);
+  if (!gates.all_watched) *batch.all = ends_of_net(changes, writers, false, pass.watch);
+}
+
+// Matches the net changes of a batch, which it takes over, and writes them.
+void Monitor::match_before_writing(PreparedBatch& batch, int threads, Pass& pass) {
+  if (!pass.watch.keep_going()) throw Stopped();
+  if (batch.net.empty()) return;
   set_workers(1, pass);
-  const auto given = std::make_shared<Run>();
-  given->one_change = true;
-  given->updates = changes.size();
-  given->threads = writers;
-  given->ends = ends_of_net(changes, writers, true, pass.watch);
-  if (given->ends.size() > 0) find_net_roots(changes, *given, pass);
-  const auto all = std::make_shared<Unwritten<RunEnd>>(0);  // if there are further ones
-  if (!all_watched) *all = ends_of_net(changes, writers, false, pass.watch);
+  const std::shared_ptr<const Run> given = batch.run;
+  const std::shared_ptr<const Unwritten<RunEnd>> all = batch.all;
+  const std::span<const Update> changes = batch.net.all();
+  const int writers = given->threads;
   const std::size_t vanish = vanishing(changes), more = changes.size() - 2 * vanish;
   const bool few = changes.size() < kFew;
-  written_ = std::move(net);  // to be taken back, if the call fails
-  bool begun = false;
+  log_.written = std::move(batch.net);  // to be taken back, if the call fails
+  bulk_.start(writers);
+  has_begun_writing_ = false;
   const auto write = [&] {
-    if (std::exchange(begun, true)) return;
+    if (std::exchange(has_begun_writing_, true)) return;
     const auto work = [this, given, all, writers, more](Watch& watch) {
       write_net(all->size() > 0 ? std::span<const RunEnd>(all->data(), all->size()) : given->all_ends(), more,
                 writers, watch);
@@ -116,33 +140,35 @@ bool Monitor::match_before_writing(Column<Update>& net, int threads, Pass& pass)
     else
       writing_.start(work);
   };
-  if (given->ends.size() > 0)
-    run_matcher_->match(given, pass.watch, write, [&](const RunMatches& matches) {
-      take_matches(given->all_roots(), matches, given->threads, pass);
-    });
+  if (given->ends.size() > 0) {
+    const Matching matching(matches_net_);
+    run_matcher_->match(given, pass.watch, write,
+                        [&](const RunMatches& matches) { take_matches(*given, matches, pass); });
+  }
   write();
-  gather(0, threads, pass);
+  gather(0, changes, threads, pass);
   writing_.check();
-  return true;
 }
 
-// Finds the gate and the effect of each change; returns whether all concern a plan.
-bool Monitor::find_gates(std::span<const Update> net, int threads, Pass& pass) {
+// Finds the gate of each change.
+Monitor::Gates Monitor::find_gates(std::span<const Update> net, int threads, Pass& pass) {
   run_gates_.resize(net.size());
   std::atomic<bool> all{true};
+  std::vector<Class> most;  // by slice
   add_in_slices(
       net, threads, false, pass,
       [&] {
-        bulk_.start(threads, threads, net.size());
+        most.assign(static_cast<std::size_t>(threads), 0);
         all = true;
       },
       [&](int slice, const Classified& one) {
         run_gates_[one.number] = one.gate;
-        bulk_.foresee(slice, one.number, one.to, one.from, one.update.inserts);
+        Class& greatest = most[static_cast<std::size_t>(slice)];
+        if (one.update.inserts) greatest = std::max({greatest, one.to, one.from});
         if (!watched(one.gate)) all.store(false, std::memory_order_relaxed);
       });
   if (classes_seen_ != graph_.relations().classes().size()) see_classes();
-  return all;
+  return {all.load(), *std::ranges::max_element(most)};
 }
 
 // Whether rows tell which updates can have matches of a plan: other edges may witness the same

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "dynamic/bulk.hpp"
@@ -40,6 +41,19 @@ class PutOff {
   }
   // Forgets the updates of the call that were not written.
   void take_back();
+  // The current call, so that updates of another one can follow and be taken back first. Until reopen(), or
+  // until the call is not taken back any more, nothing may be written.
+  struct Call {
+    std::size_t earlier = 0;
+    std::shared_ptr<PutOffNoops> noops;
+    bool opened = false;
+  };
+  Call current() const { return {earlier_, call_, opened_}; }
+  void reopen(Call call) {
+    earlier_ = call.earlier;
+    call_ = std::move(call.noops);
+    opened_ = call.opened;
+  }
   // `to` and `from`: the classes of the edge, seen from its source and from its target.
   void add(const Edge& edge, Class to, Class from, bool inserts) {
     if (call_ == nullptr || call_->known) open_call();

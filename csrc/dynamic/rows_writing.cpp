@@ -82,6 +82,10 @@ void RowsWriting::check() {
     std::rethrow_exception(state_->error);
 }
 
+void RowsWriting::wait() const {
+  if (is_begun()) state_->ended.wait(false, std::memory_order_acquire);
+}
+
 void RowsWriting::wait_for_end() {
   state_->ended.wait(false, std::memory_order_acquire);
   if (!state_->error) {

@@ -32,6 +32,8 @@ class RowsWriting {
   bool is_begun() const { return state_ != nullptr; }
   // Throws what the work has thrown, if it has ended already.
   void check();
+  // Waits until the work has ended; check() says how.
+  void wait() const;
   // Waits until the work has ended. Throws RowsLost if it has failed, and again until stop().
   void finish() {
     if (is_begun()) wait_for_end();

@@ -150,7 +150,7 @@ void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int th
     match_run(run, threads, pass);
   else
     match_elsewhere(run, threads, pass);
-  gather(first, threads, pass);
+  gather(first, {}, threads, pass);
   graph_.advance(1);
   for_each_partition(bulk_.partitions(), threads, pass.watch,
                      [&](int partition, Watch&) { bulk_.take_gone(partition); });

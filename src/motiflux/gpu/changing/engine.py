@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -203,8 +203,14 @@ class ChangingEngine:
         stream.wait()
         self._tables_at = begin + at_plans, begin + at_rows
 
-    def match(self, run: _native.Run) -> Found | None:
-        """Return the matches of a run as `Monitor.match_elsewhere` wants them; None if it was stopped."""
+    def match(self, run: _native.Run, meanwhile: Callable[[], None] | None = None) -> Found | None:
+        """Return the matches of a run as `Monitor.match_elsewhere` wants them; None if it was stopped.
+
+        Parameters
+        ----------
+        meanwhile
+            Called once, if there is a search, while the device searches.
+        """
         native, table = self._native, self._table
         assert native is not None, "begin() comes first"
         assert table is not None
@@ -214,7 +220,7 @@ class ChangingEngine:
         stream = job.stream
         try:
             with job:
-                found = self._found(job, run, native, table)
+                found = self._found(job, run, native, table, _Once(run, meanwhile))
         except BaseException:
             _wait_until_idle(stream)  # kernels may still write rows, which are freed then
             raise
@@ -235,7 +241,12 @@ class ChangingEngine:
         self._job = job
 
     def _found(
-        self, job: SearchJob, run: _native.Run, native: _native.Monitor, table: PlanTable
+        self,
+        job: SearchJob,
+        run: _native.Run,
+        native: _native.Monitor,
+        table: PlanTable,
+        of_host: Callable[[], None],
     ) -> Found | None:
         begun = time.perf_counter()
         roots = _native.DividedRoots(run, table.manners)
@@ -269,13 +280,13 @@ class ChangingEngine:
             def meanwhile() -> None:
                 if not len(roots.listed) and self._packed is None:  # a packed array waits for its kernels
                     settle()
-                run.write_rows()
+                of_host()
 
             counted = self.search.count(job, searched, some, slots, run.keep_going, meanwhile)
             if counted is None:
                 return None
             totals = counted
-        rows = self._listed(job, run, searched, addresses[1:], roots.listed, together)
+        rows = self._listed(job, run, searched, addresses[1:], roots.listed, together, of_host)
         if rows is None:
             return None
         found_at = time.perf_counter()
@@ -393,17 +404,18 @@ class ChangingEngine:
         addresses: Sequence[int],
         listed: NDArray[np.uint32],
         together: CoalescedRoots | None,
+        meanwhile: Callable[[], None],
     ) -> NDArray[np.uint32] | None:
         """Return the rows of a run, with the numbers of their roots in the run; None if it was stopped."""
         if not len(listed):
             return np.empty((0, 1 + searched.most_levels), np.uint32)
         address, *sharing = addresses
         if together is None:
-            found = self.search.list(job, searched, (address, len(listed)), run.keep_going)
+            found = self.search.list(job, searched, (address, len(listed)), run.keep_going, meanwhile)
         else:
             searched = replace(searched, sharing=(sharing[0], sharing[1]))
             listed = listed[together.order]
-            found = self.search.list(job, searched, (address, together.searched), run.keep_going)
+            found = self.search.list(job, searched, (address, together.searched), run.keep_going, meanwhile)
         if found is not None:
             found[:, 0] = listed[found[:, 0]]
             if together is not None:
@@ -436,6 +448,19 @@ class ChangingEngine:
             room.release()
         self._staging.release()
         self._native = self._job = None
+
+
+class _Once:
+    """Has the rows of the host written, and then calls a function, the first time that it is called."""
+
+    def __init__(self, run: _native.Run, function: Callable[[], None] | None) -> None:
+        self._run, self._function = run, function
+
+    def __call__(self) -> None:
+        self._run.write_rows()
+        function, self._function = self._function, None
+        if function is not None:
+            function()
 
 
 def _room_for(longest: int) -> int:

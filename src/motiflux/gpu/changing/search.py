@@ -208,7 +208,8 @@ class RunSearch:
         goes_on
             Whether to go on, asked while the kernel runs.
         meanwhile
-            Called once, while the kernel runs; what it enqueues is done, too, at the end.
+            Called once, while the kernel runs; what it enqueues is done, too, at the end. An error that it
+            raises stops the kernel.
         """
         totals = self._totals.of(16 * slots, job.stream)
         job.stream.clear(totals, 0, 16 * slots)
@@ -218,7 +219,7 @@ class RunSearch:
         found = self._totals_on_host(slots)
         if slots <= _FEW_TOTALS:
             job.stream.download(totals, found)
-        meanwhile()
+        _do_meanwhile(job, meanwhile)
         self._end = job.stream.mark(self._end)
         if not _waited(job, self._end, goes_on):
             return None
@@ -247,9 +248,17 @@ class RunSearch:
         job.launch(resume=resume)
 
     def list(
-        self, job: SearchJob, searched: Searched, roots: tuple[int, int], goes_on: Callable[[], bool]
+        self,
+        job: SearchJob,
+        searched: Searched,
+        roots: tuple[int, int],
+        goes_on: Callable[[], bool],
+        meanwhile: Callable[[], None],
     ) -> NDArray[np.uint32] | None:
-        """Return the rows, [rows, 1 + levels]: the root's number, then vertices; None if it was stopped."""
+        """Return the rows, [rows, 1 + levels]: the root's number, then vertices; None if it was stopped.
+
+        `roots`, `goes_on` and `meanwhile` are as for `count`; `meanwhile` enqueues nothing.
+        """
         columns = 1 + searched.most_levels
         row_bytes = 4 * columns
         argument = self._set_up(job, searched, Goal.STORE, roots)
@@ -260,6 +269,8 @@ class RunSearch:
             argument.task.rows = buffer.address
             argument.task.row_capacity = buffer.nbytes // row_bytes
             self._launch(job, resume=resumes)
+            if not resumes:
+                _do_meanwhile(job, meanwhile)
             if not _waited(job, job, goes_on):
                 return None
             self._note_launch(job)
@@ -428,6 +439,15 @@ def _chunk_for(count: int, groups: int) -> int:
 def _covered(count: int) -> int:
     """Return the next power of two: launches of about as many roots are alike."""
     return 1 << (count - 1).bit_length()
+
+
+def _do_meanwhile(job: SearchJob, work: Callable[[], None]) -> None:
+    """Do something while the kernel runs, and stop the kernel if that fails."""
+    try:
+        work()
+    except BaseException:
+        job.stop_and_wait()
+        raise
 
 
 def _waited(job: SearchJob, end: Mark | SearchJob, goes_on: Callable[[], bool]) -> bool:

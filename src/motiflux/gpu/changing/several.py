@@ -6,7 +6,7 @@ and rows are put in the order of their roots.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -76,8 +76,11 @@ class SeveralDevices:
         """Whether the kernels that count are compiled; compiled in the background if not."""
         return all(engine.is_ready() for engine in self._engines)
 
-    def match(self, run: _native.Run) -> Found | None:
-        """Return the matches of a run; None if it was stopped."""
+    def match(self, run: _native.Run, meanwhile: Callable[[], None] | None = None) -> Found | None:
+        """Return the matches of a run; None if it was stopped.
+
+        `meanwhile` is called while the devices search.
+        """
         devices = len(self._engines)
         futures: list[Future[Found | None]] = []
         failed: list[Future[Found | None]] = []
@@ -86,6 +89,8 @@ class SeveralDevices:
             for number, engine in enumerate(self._engines):
                 futures.append(self._threads.submit(_matched, engine, run.share(number, devices)))
             run.write_rows()  # the host's, while the devices search
+            if meanwhile is not None:
+                meanwhile()
             while goes_on and working and not failed:
                 done, others = wait(futures, _SECONDS_BETWEEN_LOOKS, FIRST_EXCEPTION)
                 failed, working = [one for one in done if one.exception() is not None], bool(others)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from motiflux import _native
 from motiflux.errors import CountOverflowError, MotifluxError, StreamError
@@ -16,7 +17,7 @@ from motiflux.stream.matching.core import Call
 from motiflux.stream.matching.delta import Changes, Delta
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.matching.noops import Noops
-from motiflux.stream.matching.numbering import NativeUpdates
+from motiflux.stream.matching.numbering import Mark, NativeUpdates
 from motiflux.stream.matching.watching import Watching
 from motiflux.stream.sources.source import Batch
 from motiflux.stream.updates import Updates
@@ -37,6 +38,37 @@ class _TimeIsUp(Exception):  # noqa: N818
     """A call took too long."""
 
 
+class Prepared(NamedTuple):
+    """Updates that were numbered, and whose net changes were found, while the call before was matched.
+
+    Parameters
+    ----------
+    updates, found
+        The updates, and what `_native.Monitor.apply_prepared` takes.
+    call, mark
+        The number of the native call, and the state before it.
+    """
+
+    updates: Updates
+    found: _native.Found
+    call: int
+    mark: Mark
+
+
+class Undoable(NamedTuple):
+    """A call that was applied and can be taken back.
+
+    Parameters
+    ----------
+    call, marked, position
+        The number of the native call, the state before it, and the position in the source.
+    """
+
+    call: int
+    marked: tuple[Mark, int, int]
+    position: Any
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How updates are applied.
@@ -51,12 +83,21 @@ class Terms:
         The batch of a source that the updates come from.
     ready
         Called when all else is done; if it raises an error, all changes are undone.
+    meanwhile
+        Called, at most once, while a device matches the updates; an error that it raises undoes all changes.
+    after
+        Whether the call before can still be taken back, until `Changing._settle`.
+    prepared
+        What `Changing._prepare` made of the updates.
     """
 
     give: Give | None = None
     timeout: float | None = None
     batch: Batch | None = None
     ready: Callable[[], None] | None = None
+    meanwhile: Callable[[], None] | None = None
+    after: bool = False
+    prepared: Prepared | None = None
 
 
 PLAIN = Terms()
@@ -68,9 +109,11 @@ class Changing(Watching):
 
     _has_given = False
     """Whether matches of the running call were given before its end."""
+    _undoable: Undoable | None = None
+    """The last call that was applied."""
 
     def _apply(self, updates: Updates, terms: Terms) -> Delta:
-        return self._change(lambda end: self._applied(updates, terms.give, end), len(updates), 1, terms)
+        return self._change(lambda end: self._applied(updates, terms, end), len(updates), 1, terms)
 
     def _advance(self, moment: object) -> Delta:
         return self._change(lambda end: self._left(moment, end), 0, 0, PLAIN)
@@ -81,7 +124,7 @@ class Changing(Watching):
 
     def _tried(self, updates: Updates) -> StreamError | None:
         native = self._open()
-        native.begin()
+        number = native.begin()
         marked = self._mark()
         try:
             columns = self._numbering.columns(updates, native)
@@ -90,7 +133,7 @@ class Changing(Watching):
         except StreamError as error:
             return error
         finally:
-            native.take_back()
+            native.take_back(number)
             self._back_to(marked)
         return None
 
@@ -125,7 +168,7 @@ class Changing(Watching):
         start: float,
     ) -> Delta:
         call = Call()
-        marked = None
+        number, marked = 0, None
         interrupted_by: KeyboardInterrupt | None = None
         try:
             self._begin_call(call)
@@ -134,9 +177,13 @@ class Changing(Watching):
             if self._auto is not None:
                 self._choose(updates)
                 chosen_at = time.perf_counter()
-            native.begin()
-            self._follow_graph()
-            marked = self._mark()
+            self._meanwhile = terms.meanwhile
+            if terms.prepared is None:
+                number = native.begin(terms.after)
+                self._follow_graph()
+                marked = self._mark()
+            else:
+                number, marked = terms.prepared.call, (terms.prepared.mark, *self._mark()[1:])
             if self._engine is not None:
                 self._engine.begin(native, self._threads)
             changes, known = work(None if terms.timeout is None else start + terms.timeout)
@@ -148,6 +195,7 @@ class Changing(Watching):
                 terms.ready()
             if self._auto is not None:
                 self._auto.note(updates, time.perf_counter() - chosen_at)
+            self._undoable = Undoable(number, marked, self.source_position)
             # No call from here on: an interrupt by Ctrl-C then leaves nothing applied.
             self.updates_applied += updates
             self.batches_applied += batches
@@ -159,7 +207,7 @@ class Changing(Watching):
         except BaseException as error:
             while marked is not None:
                 try:
-                    native.take_back()
+                    native.take_back(number)
                     self._back_to(marked)
                     if self._engine is not None:
                         self._engine.abandon()
@@ -189,11 +237,16 @@ class Changing(Watching):
     def _changes(self, found: _native.Found | None) -> Changes:
         return Changes(found, self._in_slots(), self._numbering.ids)
 
-    def _applied(self, updates: Updates, give: Give | None, end: float | None) -> _Outcome:
+    def _applied(self, updates: Updates, terms: Terms, end: float | None) -> _Outcome:
         """Apply and match updates."""
+        give, prepared = terms.give, terms.prepared
         if self._takes_columns and updates.times is None and updates.vertex_labels is None:
             full = None if give is None else self._full(give)
-            found = self._numbering.apply(updates, self._native, self._terms(), full, _left(end))
+            found: _native.Found | Literal[False] | None
+            if prepared is not None:
+                found = self._native.apply_prepared(prepared.found, self._terms(), full, _left(end))
+            else:
+                found = self._numbering.apply(updates, self._native, self._terms(), full, _left(end))
             if found is None:
                 raise _TimeIsUp
             if found:
@@ -214,6 +267,56 @@ class Changing(Watching):
             return self._matched(columns, counts, give, end)
         applied, counts["expired"] = self._checked(updates, columns)
         return self._matched(applied, counts, give, end, expanded=True)
+
+    def _prepare(self, updates: Updates, end: float | None) -> Prepared | None:
+        """Prepare a batch while a device matches the batch before, in its call; return what was made.
+
+        Vertices are numbered and net changes found. None, and nothing is changed, if that is not possible, or
+        fails: the call of the batch raises the error then.
+        """
+        native, numbering = self._open(), self._numbering
+        if updates.times is not None or updates.vertex_labels is not None:
+            return None
+        if numbering.awaited or native.may_write_put_off(len(updates)):
+            return None
+        mark = numbering.mark()
+        call = native.begin_next()
+        if call == 0:
+            return None
+        prepared = None
+        with suppress(Exception):
+            found = numbering.apply(updates, native, self._terms(), None, _left(end), prepares=True)
+            prepared = Prepared(updates, found, call, mark) if found else None
+        if prepared is None:
+            self._unprepare(call, mark)
+        return prepared
+
+    def _unprepare(self, call: int, mark: Mark) -> None:
+        """Take back what `_prepare` did, unless that was done with the call before, which stays."""
+
+        def undo() -> None:
+            if self._native.last_call >= call:
+                self._back_to((mark, self.updates_applied, self.batches_applied))
+                self._native.take_back(call)  # last: it says that all is done
+
+        _in_spite_of_interrupts(undo)
+
+    def _settle(self, done: Undoable) -> None:
+        """Make a call final: it is not taken back any more."""
+        self._native.settle(done.call)
+
+    def _take_back(self, done: Undoable, updates: Updates) -> None:
+        """Take back a call that was applied, and those after it; `updates` are those of the call."""
+
+        def undo() -> None:
+            self._native.take_back(done.call)
+            self._back_to(done.marked)
+            if self._engine is not None:
+                self._engine.outdate()
+            self._snapshot = None
+            self.source_position, self.unapplied = done.position, updates
+
+        _in_spite_of_interrupts(undo)
 
     def _left(self, moment: object, end: float | None) -> _Outcome:
         """Apply and match the deletions of the edges that leave the window until a moment."""
@@ -310,6 +413,19 @@ class Changing(Watching):
                 f"updates, row {row}: expected an edge that is not there to insert, found {edge}", row
             )
         raise StreamError(f"updates, row {row}: expected an edge that is there to delete, found {edge}", row)
+
+
+def _in_spite_of_interrupts(undo: Callable[[], None]) -> None:
+    """Call `undo`, from the beginning if Ctrl-C interrupts it, which is raised afterwards."""
+    interrupted_by: KeyboardInterrupt | None = None
+    while True:
+        try:
+            undo()
+            break
+        except KeyboardInterrupt as interrupt:
+            interrupted_by = interrupt
+    if interrupted_by is not None:
+        raise interrupted_by
 
 
 def _left(end: float | None) -> float | None:

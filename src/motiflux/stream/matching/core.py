@@ -138,6 +138,7 @@ class Core:
         if self._engine is not None:
             self._ran = Ran(self._engine.name, self._engine.device, why)
         self._call: Call | None = None
+        self._meanwhile: Callable[[], None] | None = None
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
         self._native = loaded(graph, count_copies=options.count_copies, threads=threads)
@@ -173,7 +174,15 @@ class Core:
     def _connect(self) -> None:
         """Have the engine match the updates of the native monitor, if there is an engine."""
         if self._engine is not None:
-            self._native.match_elsewhere(self._engine.match)
+            self._native.match_elsewhere(self._match_run)
+
+    def _match_run(self, run: _native.Run) -> _native.RunMatches | None:
+        """Have the engine match a run, and do meanwhile what the call wants done."""
+        assert self._engine is not None
+        wanted, self._meanwhile = self._meanwhile, None
+        if wanted is None:
+            return self._engine.match(run)
+        return self._engine.match(run, wanted)
 
     def _fill_window(self, edge_times: str | None) -> None:
         options = self._options

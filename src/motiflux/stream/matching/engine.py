@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -64,8 +64,17 @@ class UpdateEngine(Protocol):
     def describe(self) -> str:
         """Return how updates are matched, in lines of text."""
 
-    def match(self, run: _native.Run) -> _native.RunMatches | None:
-        """Return the matches of a run; None if `Run.keep_going` was False."""
+    def match(
+        self, run: _native.Run, meanwhile: Callable[[], None] | None = None
+    ) -> _native.RunMatches | None:
+        """Return the matches of a run; None if `Run.keep_going` was False.
+
+        Parameters
+        ----------
+        meanwhile
+            Called at most once, in the calling thread, while the device searches, after `Run.write_rows`. An
+            error that it raises ends the searches and is raised.
+        """
 
     def outdate(self) -> None:
         """Take note that the host applies updates alone from now on: `begin` has to load the rows anew."""

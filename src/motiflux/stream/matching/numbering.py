@@ -151,8 +151,15 @@ class Numbering:
         terms: _native.Terms,
         full: Callable[[_native.Found], None] | None,
         timeout: float | None,
+        *,
+        prepares: bool = False,
     ) -> _native.Found | Literal[False] | None:
         """Apply updates with external ids in one native call, if they need nothing else.
+
+        Parameters
+        ----------
+        prepares
+            Whether they are only prepared, for `_native.Monitor.apply_prepared`.
 
         Returns
         -------
@@ -179,7 +186,17 @@ class Numbering:
         else:
             apply = self.ids.native.apply_integers
         return apply(
-            native, updates.inserts, sources, targets, codes, integers, unlabelled, terms, full, timeout
+            native,
+            updates.inserts,
+            sources,
+            targets,
+            codes,
+            integers,
+            unlabelled,
+            terms,
+            full,
+            timeout,
+            prepares,
         )
 
     def plain_code(self) -> int:

@@ -34,6 +34,12 @@ class Watching(Core):
             return False
         return self._engine is not None or (self._auto is not None and size >= self._auto.least)
 
+    @property
+    def overlaps_calls(self) -> bool:
+        """Whether a batch may be prepared while another one is matched, and two batches taken back."""
+        in_batches = self.mode == "batch" and self.takes_plain_updates
+        return in_batches and self._engine is not None and self._auto is None
+
     def _choose(self, updates: int) -> None:
         """With ``device="auto"``, choose where a call is matched, and prepare the plans and rows for it."""
         auto = self._auto

@@ -10,6 +10,7 @@ from dataclasses import replace
 from queue import SimpleQueue
 
 from motiflux.stream.sources.source import Batch, Request, Source
+from motiflux.stream.updates import Updates
 
 LEAST_UPDATES = 4096
 """Batches of fewer updates are not read ahead: to read them takes less than to hand them over."""
@@ -37,17 +38,32 @@ class ReadAhead:
         # Whether one more batch is wanted; a batch, or the error that ended the source, or None at its end.
         self._wanted: SimpleQueue[bool] = SimpleQueue()
         self._read: SimpleQueue[Batch | BaseException | None] = SimpleQueue()
+        self._seen: list[Batch | BaseException | None] = []  # taken out of it, and not yielded yet
         self._thread = threading.Thread(target=self._run, name="motiflux-source", daemon=True)
 
     def batches(self) -> Iterator[Batch]:
         """Yield the batches; raises the error of the source after those before it."""
         self._wanted.put(True)
         self._thread.start()
-        while (found := self._read.get()) is not None:
+        while True:
+            if not self._seen:
+                self._seen.append(self._read.get())
+            found = self._seen.pop()
+            if found is None:
+                return
             if isinstance(found, BaseException):
                 raise found
             self._wanted.put(True)
             yield replace(found, arrived=time.perf_counter()) if isinstance(found, Batch) else found
+
+    def following(self) -> Updates | None:
+        """Return the updates of the batch that `batches` yields next, if it is there already."""
+        if not self._seen and self._read.empty():
+            return None
+        if not self._seen:
+            self._seen.append(self._read.get())
+        found = self._seen[0]
+        return found.updates if isinstance(found, Batch) else None
 
     def stop(self) -> None:
         """End the thread and wait for it; Ctrl-C is raised afterwards."""

@@ -29,7 +29,9 @@ class Delivery:
     numbers as in `Sums`: those watched at the start in their order, then those added.
     """
 
-    def __init__(self, monitor: Core, sink: Sink, shield: Shield) -> None:
+    def __init__(
+        self, monitor: Core, sink: Sink, shield: Shield, numbers: PatternNumbers | None = None
+    ) -> None:
         self._monitor = monitor
         self._sink = sink
         self.most: int | None = None
@@ -45,7 +47,8 @@ class Delivery:
         self._causes: Batch | None = None
         self._first_update = 0
         self._in_batches = monitor.mode == "batch"
-        self._numbers = PatternNumbers()
+        self.numbers = PatternNumbers() if numbers is None else numbers
+        """Of patterns; several of one run have them in common."""
         self._number_patterns()
         self.there = 0.0
         """When the last batch's matches were there."""
@@ -60,7 +63,7 @@ class Delivery:
             shield.up()
         ids_of = self._monitor._numbering.ids
         for pattern, slot, listed in self._monitor._in_slots():
-            number = self._numbers.of(pattern)
+            number = self.numbers.of(pattern)
             if listed and (columns := ids_of.columns(found, slot, first)) is not None:
                 ids, updates, signs = columns
                 sink.write(FoundMatches(pattern, number, signs, updates, None, ids))
@@ -70,11 +73,11 @@ class Delivery:
     def listed(self) -> list[tuple[Pattern, int, int]]:
         """Return the patterns whose matches are given, each with its numbers in monitor and run."""
         watched = self._monitor._watched.items()
-        return [(pattern, one.slot, self._numbers.of(pattern)) for pattern, one in watched if one.listed]
+        return [(pattern, one.slot, self.numbers.of(pattern)) for pattern, one in watched if one.listed]
 
     def _number_patterns(self) -> None:
         for pattern in self._monitor.patterns:
-            self._numbers.of(pattern)
+            self.numbers.of(pattern)
 
     def begin(self, batch: Batch) -> None:
         """Take matches of this batch from now on."""
@@ -91,7 +94,7 @@ class Delivery:
     def give(self, blocks: list[tuple[Pattern, MatchRows]], last: bool) -> None:
         """Take blocks of matches by pattern; when they are the last, all go to the sink."""
         for pattern, rows in blocks:
-            number = self._numbers.of(pattern)
+            number = self.numbers.of(pattern)
             self._held.put(number, rows)
             if self.most is not None:
                 self._tallies.append((number, *rows.by_update()))
@@ -138,7 +141,7 @@ class Delivery:
 
     def given_of(self, pattern: Pattern) -> tuple[int, int]:
         """Return how many matches of a pattern it got of the last batch: appeared, vanished."""
-        number = self._numbers.of(pattern)
+        number = self.numbers.of(pattern)
         return self.given[number, 1], self.given[number, -1]
 
     def acknowledge(self) -> None:
@@ -157,7 +160,7 @@ class Delivery:
             if self._causes.attributes is not None and self._causes.lines is not None:
                 attributes = self._causes.attributes(self._causes.lines[updates])
         return FoundMatches(
-            self._numbers.patterns[number],
+            self.numbers.patterns[number],
             number,
             rows.by_row(np.where(rows.runs.positive, 1, -1).astype(np.int8)),
             updates + self._first_update,

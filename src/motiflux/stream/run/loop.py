@@ -16,6 +16,7 @@ from motiflux.stream.matching.delta import Delta, counts_of
 from motiflux.stream.run import ahead
 from motiflux.stream.run.delivery import Delivery, Shield
 from motiflux.stream.run.limit import first_matches
+from motiflux.stream.run.overlap import Overlap, may_lag
 from motiflux.stream.run.quiet import QuietBatches
 from motiflux.stream.run.skipping import without_refused
 from motiflux.stream.run.totals import Sums, Totals
@@ -94,9 +95,11 @@ class Run:
         self._limit = None if limit is None else check_integer("limit", limit, 0)
         self._is_cut = False
         self._saver = saver
-        self._prints = self._wants_changes = self._is_ahead = False
+        self._prints = self._wants_changes = self._is_ahead = self._laps = False
         self._quiet: QuietBatches | None = None
         self._ahead: ahead.ReadAhead | None = None
+        self._overlap: Overlap | None = None
+        self._deliveries: list[Delivery] = []
         self._report: Callable[[Batch], None] = lambda batch: None
 
     def deltas(self) -> Iterator[Delta]:
@@ -121,6 +124,7 @@ class Run:
                     "sink", "Monitor(..., matches=True) beside a sink that takes matches", sink
                 )
             delivery = Delivery(self._monitor, sink, self._shield)
+            self._deliveries = [delivery, Delivery(self._monitor, sink, self._shield, delivery.numbers)]
         stop: KeyboardInterrupt | None = None
         self._sums.watch(self._monitor.patterns)
         self._prints, self._wants_changes = sink.prints, sink.wants_changes
@@ -136,6 +140,7 @@ class Run:
             deadline=self._deadline,
         )
         self._is_ahead = self._may_read_ahead(size)
+        self._laps = self._is_ahead and self._may_lap(sink)
         try:
             sink.open(self._monitor.patterns)
             try:
@@ -165,13 +170,25 @@ class Run:
                         self._saver.after(len(batch.updates))
             finally:
                 self._note_quiet()
-                if self._ahead is not None:
-                    self._ahead.stop()
+                self._end_pipeline()
+
+    def _end_pipeline(self) -> None:
+        try:
+            if self._ahead is not None:
+                self._ahead.stop()
+        finally:
+            if self._overlap is not None:
+                self._overlap.finish()
 
     def _may_read_ahead(self, size: int) -> bool:
         """Return whether a thread reads the source while a device matches."""
         is_large = size >= ahead.LEAST_UPDATES
         return is_large and can_repeat(self._source) and self._monitor.overlaps(size)
+
+    def _may_lap(self, sink: Sink) -> bool:
+        """Return whether batches may be prepared and written, too, while the device matches others."""
+        needs_each = self._limit is not None or self._saver is not None
+        return self._monitor.overlaps_calls and may_lag(sink) and not needs_each
 
     def _pass_quiet(self, feeding: Feeding) -> bool:
         """Apply batches that need no more than native code; return whether the run goes on."""
@@ -201,6 +218,7 @@ class Run:
             attributes=self._wants_changes and monitor.mode == "sequence",
             times=monitor.needs_times,
             quiet=None if self._quiet is None else self._pass_quiet,
+            is_over=None,
             **monitor.kinds(),
         )
         if self._is_late() or self._is_enough():
@@ -216,6 +234,8 @@ class Run:
 
     def _read_ahead(self, request: Request) -> Iterator[Batch]:
         self._ahead = ahead.ReadAhead(self._source, request)
+        if self._laps:
+            self._overlap = Overlap(self._monitor, self._ahead, self._deliveries, self._shield, self._sums)
         return self._ahead.batches()
 
     def _is_late(self) -> bool:
@@ -232,6 +252,7 @@ class Run:
             except StreamError:
                 if not self._skips:
                     raise
+                self._catch_up()
                 batch = without_refused(batch, self._refusal)
                 delta = self._monitor._no_delta(0.0) if self._is_late() else self._apply_once(batch, delivery)
         except StreamError as error:
@@ -252,10 +273,12 @@ class Run:
             self._shield.down()
 
     def _apply_once(self, batch: Batch, delivery: Delivery | None) -> Delta:
+        left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
+        if self._overlap is not None:
+            return self._overlap.apply(batch, left)
         if delivery is not None:
             delivery.most = None if self._limit is None else self._limit - self._sums.matches
             delivery.begin(batch)
-        left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
         try:
             give = None if delivery is None else delivery.give
             delta = self._monitor._apply(batch.updates, Terms(give, left, batch, self._shield.up))
@@ -280,6 +303,11 @@ class Run:
         if delivery is not None and delivery.given:
             return [delivery.given_of(pattern) for pattern in delta.patterns]
         return first_matches(delta, most)
+
+    def _catch_up(self) -> None:
+        """Have the sink and the totals know all batches that are applied, and nothing prepared."""
+        if self._overlap is not None:
+            self._overlap.finish()
 
     def _totals(self, *, complete: bool, stop: KeyboardInterrupt | None = None) -> Totals:
         seconds = time.perf_counter() - self._start
@@ -326,6 +354,7 @@ class Run:
             now = time.perf_counter()
             if now >= following:
                 following = now + _SECONDS_BETWEEN_REPORTS
+                self._catch_up()
                 tell(batch)
 
         return report

@@ -1,0 +1,215 @@
+"""Three batches in work at once: one is matched on a device, the next one prepared, the last one written.
+
+While a device matches batch k, the thread of the run hands the matches of batch k - 1 to the sink, and then
+prepares batch k + 1, if it was read by then (docs/design/gpu-changing.md, "Pipeline").
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from motiflux.pattern import Pattern
+from motiflux.stream.matching.changing import Changing, Prepared, Terms, Undoable
+from motiflux.stream.matching.delta import Delta, counts_of
+from motiflux.stream.matching.match_rows import MatchRows
+from motiflux.stream.run.ahead import ReadAhead
+from motiflux.stream.run.delivery import Delivery, Shield
+from motiflux.stream.run.totals import Sums
+from motiflux.stream.sinks.file_sink import FileSink
+from motiflux.stream.sinks.several import SeveralSinks
+from motiflux.stream.sinks.sink import Nowhere, Sink
+from motiflux.stream.sinks.standard_output import StandardOutput
+from motiflux.stream.sources.source import Batch
+
+_Blocks = list[tuple[Pattern, MatchRows]]
+
+
+def may_lag(sink: Sink) -> bool:
+    """Return whether a sink runs no code of users, which would see a monitor that is ahead of its matches."""
+    if type(sink) is SeveralSinks:
+        return all(map(may_lag, sink.sinks))
+    return type(sink) in (FileSink, StandardOutput, Nowhere)
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """A batch that is applied, and whose matches are not handed over yet.
+
+    Parameters
+    ----------
+    blocks
+        The matches that were found since the last time that there were many.
+    begun
+        Whether handing over has begun: the batch is taken back, unless it also ends.
+    """
+
+    batch: Batch
+    delta: Delta
+    undoable: Undoable
+    delivery: Delivery | None
+    blocks: _Blocks
+    begun: bool = field(default=False)
+
+
+class Overlap:
+    """Applies the batches of a run.
+
+    Parameters
+    ----------
+    monitor
+        With a device that matches; its calls can be taken back two at a time.
+    reading
+        Reads the batches.
+    deliveries
+        Two that hand matches to the sink, batch by batch in turns; empty: only totals are wanted.
+    shield, sums
+        Of the run.
+    """
+
+    def __init__(
+        self,
+        monitor: Changing,
+        reading: ReadAhead,
+        deliveries: Sequence[Delivery],
+        shield: Shield,
+        sums: Sums,
+    ) -> None:
+        self._monitor = monitor
+        self._reading = reading
+        self._deliveries = deque(deliveries)
+        self._shield = shield
+        self._sums = sums
+        self._waiting: deque[_Waiting] = deque()
+        self._prepared: Prepared | None = None
+        self._end: float | None = None
+
+    def apply(self, batch: Batch, left: float | None) -> Delta:
+        """Apply a batch, all or nothing; its matches are handed over later.
+
+        Parameters
+        ----------
+        left
+            Seconds until the time is up.
+        """
+        if self._prepared is not None and self._prepared.updates is not batch.updates:
+            self.drop_prepared()
+        prepared = self._prepared
+        if self._monitor._native.may_write_put_off(len(batch.updates)):
+            self.hand_over()  # what is written then cannot be taken back
+        self._end = None if left is None else time.perf_counter() + left
+        delivery = self._next_delivery(batch)
+        last: _Blocks = []
+
+        def give(blocks: _Blocks, is_last: bool) -> None:
+            if is_last:
+                last.extend(blocks)
+            elif delivery is not None:
+                delivery.give(blocks, False)
+
+        terms = Terms(
+            give if delivery is not None else None,
+            left,
+            batch,
+            self._shield.up,
+            self._meanwhile,
+            bool(self._waiting),
+            prepared,
+        )
+        try:
+            delta = self._monitor._apply(batch.updates, terms)
+            if not delta.complete:
+                self._forget(delivery)
+                return delta
+            # Ctrl-C waits from here on.
+            if self._prepared is prepared:
+                self._prepared = None
+            undoable = self._monitor._undoable
+            assert undoable is not None
+            self._waiting.append(_Waiting(batch, delta, undoable, delivery, last))
+            while len(self._waiting) > 1:  # the device had nothing to match
+                self._hand_over_first()
+            if delivery is None:
+                self._hand_over_first()
+            return delta
+        except BaseException:
+            if not (self._waiting and self._waiting[-1].batch is batch):
+                self._forget(delivery)
+            self._take_back_begun()
+            raise
+        finally:
+            self._shield.down()
+
+    def _next_delivery(self, batch: Batch) -> Delivery | None:
+        if not self._deliveries:
+            return None
+        self._deliveries.rotate()
+        self._deliveries[0].begin(batch)
+        return self._deliveries[0]
+
+    def _forget(self, delivery: Delivery | None) -> None:
+        """Take note that a batch was not applied."""
+        self.drop_prepared()
+        if delivery is not None:
+            delivery.end()
+
+    def drop_prepared(self) -> None:
+        """Take back what is prepared."""
+        if self._prepared is not None:
+            self._monitor._unprepare(self._prepared.call, self._prepared.mark)
+            self._prepared = None
+
+    def _meanwhile(self) -> None:
+        """Do what there is to do while the device matches: write the last batch, prepare the next one."""
+        self.hand_over()
+        following = self._reading.following()
+        if following is not None:
+            self._prepared = self._monitor._prepare(following, self._end)
+
+    def hand_over(self) -> None:
+        """Hand all matches to the sink that it does not have yet."""
+        while self._waiting:
+            self._hand_over_first()
+
+    def _hand_over_first(self) -> None:
+        """Hand the matches of a batch to the sink; the batch is final then."""
+        first = self._waiting[0]
+        delivery, shield = first.delivery, self._shield
+        first.begun = True
+        was_up = shield.is_up
+        try:
+            there = time.perf_counter()
+            if delivery is not None:
+                delivery.give(first.blocks, True)
+                there = delivery.there
+            shield.up()
+            self._monitor._settle(first.undoable)
+            self._sums.add(first.batch, first.delta, there - first.batch.arrived, counts_of(first.delta))
+            self._waiting.popleft()
+            if delivery is not None:
+                delivery.acknowledge()
+        finally:
+            if delivery is not None:
+                delivery.end()
+            if not was_up:
+                shield.down()
+
+    def _take_back_begun(self) -> None:
+        """Take back a batch whose matches could not be handed over, and those after it."""
+        if self._waiting and self._waiting[0].begun:
+            first = self._waiting[0]
+            self._monitor._take_back(first.undoable, first.batch.updates)
+            self._waiting.clear()
+            self._prepared = None
+
+    def finish(self) -> None:
+        """Hand over what is left, and take back what is prepared, or what could not be handed over."""
+        self.drop_prepared()
+        self._take_back_begun()
+        try:
+            self.hand_over()
+        except BaseException:
+            self._take_back_begun()
+            raise

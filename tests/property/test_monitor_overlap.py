@@ -1,0 +1,87 @@
+"""Runs whose batches overlap, beside runs whose batches follow one another, over drawn streams."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.stream import Nowhere
+from tests.overlaps import all_read_before, lines_of, outcome, overlapping, with_pipeline
+from tests.property.test_monitor_engines import streams
+from tests.stream_engines import PLACEMENT, registered
+from tests.update_streams import Stream
+
+
+@settings(deadline=None)
+@given(
+    stream=streams(),
+    size=st.sampled_from((1, 7, 40)),
+    listed=st.booleans(),
+    mode=st.sampled_from(("batch", "batch", "sequence")),
+    threads=st.sampled_from((1, 2, 5)),
+    more=st.sampled_from((0, 3)),
+    waits=st.booleans(),
+)
+def test_batches_that_overlap_give_the_same(
+    stream: Stream, size: int, mode: str, threads: int, more: int, *, listed: bool, waits: bool
+) -> None:
+    options: dict[str, Any] = {"mode": mode, "threads": threads, "matches": listed, "size": size}
+    with registered():
+        found = [
+            outcomes(stream, more, value, waits=waits, **options, **PLACEMENT) for value in ("on", "off")
+        ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.devices("emulated", "cuda", reason="its monitor has no engine on a device")
+@pytest.mark.parametrize("container", ["slack", "gpma"])
+@settings(deadline=None)
+@given(
+    stream=streams(),
+    size=st.sampled_from((7, 40)),
+    listed=st.booleans(),
+    filters=st.sampled_from(("mask", "mask", "nlf")),
+)
+def test_batches_that_overlap_on_a_device_give_the_same(
+    device: str, container: str, stream: Stream, size: int, filters: str, *, listed: bool
+) -> None:
+    options: dict[str, Any] = {"mode": "batch", "matches": listed, "device": device, "size": size}
+    switches = {"container": container, "filter": filters}
+    found = [outcomes(stream, 3, value, waits=True, switches=switches, **options) for value in ("on", "off")]
+    for one in found:
+        one[-1].sort()  # the order of the matches of one update is free
+    assert found[0] == found[1]
+
+
+def outcomes(
+    stream: Stream,
+    more: int,
+    pipeline: str,
+    *,
+    waits: bool,
+    size: int,
+    matches: bool,
+    switches: dict[str, str] | None = None,
+    **options: Any,
+) -> list[Any]:
+    """Return what a run of a stream came to; the rows are last."""
+    tuning = with_pipeline(pipeline, **(switches or {}))
+    options |= {**stream.options(), "duplicates": stream.duplicates, "matches": matches, "tuning": tuning}
+    with tempfile.TemporaryDirectory() as folder, overlapping():
+        source, output = Path(folder, "updates.stream"), Path(folder, "matches.csv")
+        source.write_text("".join(lines_of(stream, more=more)))
+        output.touch()
+        sink: Any = output if matches else Nowhere()
+        with mf.Monitor(stream.graph(stream.first), stream.patterns, **options) as monitor:
+            if waits and pipeline == "on":
+                with all_read_before():
+                    totals = monitor.run(source, sink, batch_size=size)
+            else:
+                totals = monitor.run(source, sink, batch_size=size)
+            return list(outcome(monitor, totals, output))

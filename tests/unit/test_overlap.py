@@ -1,0 +1,375 @@
+"""Batches that overlap on a device: what happens when, and what is left when one of them fails."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+import motiflux.stream
+from motiflux.errors import OutputError
+from motiflux.stream import FileSink, Nowhere, Position, SeveralSinks, StandardOutput
+from motiflux.stream.matching.changing import Changing
+from motiflux.stream.run.overlap import may_lag
+from tests.overlaps import all_read_before, overlapping, state, with_pipeline
+from tests.rotating import in_turn
+from tests.stream_engines import PLACEMENT, PlainEngine, registered
+
+SIZE = 8
+BATCHES = 6
+STEP = 400
+"""Points of a run between two at which Ctrl-C is tried."""
+STREAM = Path(motiflux.stream.__file__).parent
+
+pytestmark = pytest.mark.filterwarnings("ignore::motiflux.MotifluxWarning")  # of self-loops
+
+
+@pytest.fixture(autouse=True)
+def opened() -> Iterator[list[PlainEngine]]:
+    with registered() as engines, overlapping():
+        yield engines
+
+
+@dataclass(frozen=True)
+class World:
+    """A graph, patterns, and updates: copies, new vertices, self-loops, and edges that no pattern concerns.
+
+    Parameters
+    ----------
+    vertex_labels
+        Of the first vertices.
+    edge_labels
+        Whether edges have labels; there is a new one in each batch.
+    prepares
+        Whether batches can be prepared.
+    """
+
+    patterns: tuple[str, ...]
+    vertex_labels: tuple[int, ...] = ()
+    edge_labels: bool = False
+    prepares: bool = True
+
+    @cached_property
+    def lines(self) -> list[str]:
+        draw = np.random.default_rng(11)
+        found = []
+        for number in range(SIZE * BATCHES):
+            batch = number // SIZE
+            u, v = draw.integers(0, 7 + batch, 2).tolist()
+            label = f" {draw.choice([1, 2, 3 + batch])}" if self.edge_labels else ""
+            ends = f"{u} {v}" if self.vertex_labels else f"n{u} n{v}"
+            found.append(f"{'-e' if draw.random() < 0.25 else 'e'} {ends}{label}\n")
+        return found
+
+    def graph(self) -> mf.Graph:
+        if not self.vertex_labels:
+            return mf.Graph.from_edges([])
+        return mf.Graph.from_edges([], num_vertices=len(self.vertex_labels), vertex_labels=self.vertex_labels)
+
+    def watching(self, pipeline: str = "on", **options: Any) -> mf.Monitor:
+        options = {
+            "mode": "batch",
+            "matches": True,
+            "tuning": with_pipeline(pipeline),
+            **PLACEMENT,
+            **options,
+        }
+        return mf.Monitor(self.graph(), self.patterns, **options)
+
+    def after(self, batches: int, folder: Path) -> tuple[Any, ...]:
+        """Return the state, the position and the rows after so many batches, applied one after another."""
+        path, output = folder / "first.stream", folder / "expected.csv"
+        path.write_text("".join(self.lines[: SIZE * batches]))
+        output.unlink(missing_ok=True)
+        with self.watching("off") as monitor:
+            monitor.run(path, output, batch_size=SIZE)
+            position = monitor.source_position if batches else None
+            return state(monitor), position, rows_of(output)
+
+    def check_and_go_on(self, monitor: mf.Monitor, source: Path, output: Path) -> None:
+        """Check that all agrees on how many batches are applied; apply the others, and check again."""
+        folder = source.parent
+        done = applied(monitor.source_position)
+        assert (state(monitor), monitor.source_position, rows_of(output)) == self.after(done, folder)
+        more = folder / "more.csv"
+        more.unlink(missing_ok=True)
+        rest = mf.open_source(source, start=monitor.source_position or Position())
+        monitor.run(rest, more, batch_size=SIZE)
+        assert (state(monitor), rows_of(output) + rows_of(more)) == self.after(BATCHES, folder)[::2]
+
+
+WORLDS = {
+    "plain": World(("(a)--(b)--(c)--(a)", "(a)--(b)--(c)")),
+    "of vertices": World(("(a:1)--(b:2)",), vertex_labels=(1, 2, 2, 1, 0, 1, 2, 2, 1)),
+    "of edges": World(
+        ("(a)-[:1]-(b)-[:1]-(c)-[:1]-(a)", "(a)-[:1]-(b)-[:2]-(c)"), edge_labels=True, prepares=False
+    ),
+}
+
+
+@pytest.fixture(params=WORLDS)
+def world(request: pytest.FixtureRequest) -> World:
+    return WORLDS[request.param]
+
+
+@pytest.fixture
+def source(tmp_path: Path, world: World) -> Path:
+    path = tmp_path / "updates.stream"
+    path.write_text("".join(world.lines))
+    return path
+
+
+def rows_of(path: Path) -> list[str]:
+    return path.read_text().splitlines()[1:] if path.exists() else []
+
+
+def applied(position: Position | None) -> int:
+    """Return how many batches there are before a position."""
+    done = 0 if position is None else position.line
+    assert done % SIZE == 0
+    return done // SIZE
+
+
+def test_one_batch_is_written_and_one_prepared_while_one_is_matched(
+    world: World, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+
+    def noted(of: type, name: str, event: str) -> None:
+        method = getattr(of, name)
+
+        def notes(self: Any, *given: Any, **options: Any) -> Any:
+            events.append(event)
+            found = method(self, *given, **options)
+            events.append(f"{event} ends")
+            return found
+
+        monkeypatch.setattr(of, name, notes)
+
+    with all_read_before() as prepared:
+        noted(PlainEngine, "match", "match")
+        noted(FileSink, "acknowledged", "write")
+        noted(Changing, "_prepare", "prepare")
+        with world.watching() as monitor:
+            monitor.run(source, tmp_path / "o.csv", batch_size=SIZE)
+    text = " ".join(events)
+    assert "match write write ends prepare prepare ends match ends" in text
+    assert (sum(prepared) >= 2) == world.prepares
+    assert text.count("write ends") == BATCHES
+
+
+@pytest.mark.parametrize("sink", ["function", "own", "several", "subclass"])
+def test_code_of_users_gets_matches_before_the_next_batch_is_begun(
+    world: World, source: Path, tmp_path: Path, sink: str
+) -> None:
+    seen: list[tuple[int, int]] = []
+    with world.watching() as monitor:
+
+        class Own(motiflux.stream.Sink):
+            def write(self, found: Any) -> None:
+                note(found)
+
+        class OfFiles(FileSink):
+            def write(self, found: Any) -> None:
+                note(found)
+
+        def note(found: Any) -> None:
+            seen.append((int(found.updates[0]), monitor.batches_applied))
+            assert monitor.num_edges > 0
+
+        sinks = {
+            "function": note,
+            "own": Own(),
+            "several": [tmp_path / "o.csv", note],
+            "subclass": OfFiles(tmp_path / "p.csv"),
+        }
+        with all_read_before() as prepared:
+            monitor.run(source, sinks[sink], batch_size=SIZE)
+    assert seen
+    assert all(number == done for number, done in seen)
+    assert not any(prepared)
+
+
+def test_sinks_that_may_lag(tmp_path: Path) -> None:
+    file = FileSink(tmp_path / "o.csv")
+    assert all(map(may_lag, (file, Nowhere(), StandardOutput(), SeveralSinks([file, StandardOutput()]))))
+    own = motiflux.stream.as_sink(print)
+    assert not any(map(may_lag, (own, SeveralSinks([file, own]))))
+
+
+@pytest.mark.parametrize(
+    ("fault", "failing"),
+    [*((fault, batch) for fault in ("device", "refused") for batch in range(BATCHES)), ("timeout", 3)],
+)
+def test_a_batch_that_fails_on_the_device_leaves_all_before_it(
+    world: World, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, failing: int
+) -> None:
+    match, begin = PlainEngine.match, PlainEngine.begin
+    number = -1
+
+    def begins(self: PlainEngine, *given: Any) -> None:
+        nonlocal number
+        number += 1
+        begin(self, *given)
+        if fault == "refused" and number == failing:
+            raise mf.StreamError("no such update")
+
+    def matches(self: PlainEngine, run: Any, meanwhile: Callable[[], None] | None = None) -> Any:
+        found = match(self, run, meanwhile)
+        if number == failing and fault == "device":
+            raise OSError("the device is gone")
+        while number == failing and fault == "timeout" and run.keep_going():
+            pass
+        return found if run.keep_going() else None
+
+    output = tmp_path / "o.csv"
+    with world.watching() as monitor, all_read_before():
+        with monkeypatch.context() as patch:
+            patch.setattr(PlainEngine, "begin", begins)
+            patch.setattr(PlainEngine, "match", matches)
+            if fault == "timeout":
+                assert not monitor.run(source, output, batch_size=SIZE, timeout=0.4).complete
+            else:
+                with pytest.raises(OSError if fault == "device" else mf.StreamError):
+                    monitor.run(source, output, batch_size=SIZE)
+        done = applied(monitor.source_position)
+        assert done == failing or (fault == "timeout" and done < failing)
+        assert monitor.unapplied is not None
+        assert len(monitor.unapplied) == SIZE
+        world.check_and_go_on(monitor, source, output)
+
+
+@pytest.mark.parametrize(
+    ("method", "failing"),
+    [*(("flush", batch) for batch in range(BATCHES)), *(("write", time) for time in range(4))],
+)
+def test_a_batch_whose_matches_are_refused_is_taken_back_with_the_one_after_it(
+    world: World, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, failing: int
+) -> None:
+    called = 0
+    original = getattr(FileSink, method)
+
+    def fails(self: FileSink, *given: Any) -> None:
+        nonlocal called
+        original(self, *given)
+        if called == failing:
+            raise OutputError("the disk is full")
+        called += 1
+
+    output = tmp_path / "o.csv"
+    with world.watching() as monitor, all_read_before():
+        with monkeypatch.context() as patch:
+            patch.setattr(FileSink, method, fails)
+            with pytest.raises(OutputError):
+                monitor.run(source, output, batch_size=SIZE)
+        if method == "flush":
+            assert applied(monitor.source_position) == failing
+        assert monitor.unapplied is not None
+        first = SIZE * applied(monitor.source_position)
+        given = [line.split()[1] for line in world.lines[first : first + SIZE]]
+        assert list(map(str, monitor.unapplied.sources.tolist())) == given
+        world.check_and_go_on(monitor, source, output)
+
+
+def test_an_error_after_a_batch_is_final_takes_nothing_back(
+    world: World, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = FileSink.acknowledged
+    called = 0
+
+    def fails(self: FileSink, *given: Any) -> None:
+        nonlocal called
+        kept(self, *given)
+        called += 1
+        if called == 3:
+            raise OutputError("it is written, but")
+
+    output = tmp_path / "o.csv"
+    with world.watching() as monitor, all_read_before():
+        with monkeypatch.context() as patch:
+            patch.setattr(FileSink, "acknowledged", fails)
+            with pytest.raises(OutputError):
+                monitor.run(source, output, batch_size=SIZE)
+        assert applied(monitor.source_position) == 3
+        world.check_and_go_on(monitor, source, output)
+
+
+def interrupted_at(point: int, work: Callable[[], Any]) -> int:
+    """Press Ctrl-C at a point of those that `work` goes through in motiflux.stream; return their number.
+
+    Points are lines; where calls are taken back only calls, as nothing is heard between other steps there.
+    """
+    passed = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal passed
+        path = Path(frame.f_code.co_filename)
+        if not path.is_relative_to(STREAM):
+            return None
+        if event == ("call" if path.name == "changing.py" else "line"):
+            passed += 1
+            if passed == point:
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return passed
+
+
+@pytest.mark.parametrize("part", in_turn(1, range(0, STEP, 20)))
+def test_ctrl_c_anywhere_leaves_whole_batches(world: World, source: Path, tmp_path: Path, part: int) -> None:
+    point = 1 + part
+    output = tmp_path / "o.csv"
+    while True:
+        output.unlink(missing_ok=True)
+        with world.watching() as monitor, all_read_before():
+            work = partial(monitor.run, source, output, batch_size=SIZE)
+            passed = interrupted_at(point, work)
+            world.check_and_go_on(monitor, source, output)
+        if passed < point:
+            break
+        point += STEP
+    assert point > 1000
+
+
+def test_refused_lines_are_left_out_after_what_is_before_them(
+    world: World, source: Path, tmp_path: Path
+) -> None:
+    found = {}
+    rows = [*world.lines[:20], "v n1 7\n", *world.lines[20:]]  # n1 has another label
+    source.write_text("".join(rows))
+    for pipeline in ("on", "off"):
+        output = tmp_path / f"{pipeline}.csv"
+        with world.watching(pipeline) as monitor, all_read_before():
+            totals = monitor.run(source, output, batch_size=SIZE, on_error="skip")
+            found[pipeline] = state(monitor), monitor.source_position, rows_of(output), totals.skipped
+    assert found["on"] == found["off"]
+    assert found["on"][-1] == 1
+
+
+def test_progress_tells_what_the_monitor_has(world: World, source: Path, tmp_path: Path) -> None:
+    told = []
+    with world.watching() as monitor, all_read_before():
+
+        def tell(totals: mf.Totals) -> None:
+            told.append((totals.batches, monitor.batches_applied, monitor.num_edges > 0))
+
+        monitor.run(source, tmp_path / "o.csv", batch_size=SIZE, progress=tell)
+    assert told
+    assert all(batches == done and some for batches, done, some in told)
