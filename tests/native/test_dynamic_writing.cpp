@@ -236,6 +236,111 @@ void rows_that_are_lost_are_told_of_until_the_batch_is_taken_back() {
   CHECK(edges_of(some.monitor.graph()) == some.before);
 }
 
+// Prepares a batch while the one before is matched; `then` follows.
+struct Preparing {
+  explicit Preparing(
+      std::function<void()> then = [] {}, Others others = Others::kGet)
+      : some(others, [this, then] {
+          if (!std::exchange(is_first, false)) return;
+          call = some.monitor.begin_next();
+          CHECK(call > 0 && !some.monitor.is_writing());
+          some.monitor.prepare_batch(next, kHow, prepared, watch);
+          then();
+        }) {
+    after_next = some.after;
+    for (const auto& [edge, inserts] : next) {
+      const std::tuple one(edge.source, edge.target, edge.label);
+      if (inserts)
+        after_next.insert(one);
+      else
+        after_next.erase(one);
+    }
+    first = some.monitor.begin();
+  }
+  void apply_next() {
+    dynamic::Found found;
+    some.monitor.apply_prepared(prepared, kHow, found, watch, SIZE_MAX, [] {});
+  }
+  Edges edges() { return edges_of(some.monitor.graph()); }
+
+  static constexpr dynamic::How kHow{true, 3, {dynamic::AtOnce::kAuto, false}};
+  Always watch;
+  bool is_first = true;
+  std::uint64_t first = 0, call = 0;
+  dynamic::PreparedBatch prepared;
+  std::vector<dynamic::Update> next = updates(3, 20'000);
+  Edges after_next;
+  Case some;
+};
+
+void a_batch_is_prepared_while_the_one_before_is_matched() {
+  Preparing two;
+  two.some.apply(two.some.batch);
+  CHECK(two.edges() == two.some.after);
+  two.apply_next();
+  CHECK(two.edges() == two.after_next);
+}
+
+void two_batches_are_taken_back_one_by_one_or_together() {
+  for (const bool together : {false, true})
+    for (const bool applies : {false, true}) {
+      Preparing two;
+      two.some.apply(two.some.batch);
+      if (applies) two.apply_next();
+      if (!together) {
+        two.some.monitor.take_back(two.call);
+        two.some.monitor.take_back(two.call);  // changes nothing
+        CHECK(two.edges() == two.some.after);
+      }
+      two.some.monitor.take_back(two.first);
+      CHECK(two.edges() == two.some.before);
+    }
+}
+
+void a_batch_that_is_settled_is_not_taken_back() {
+  Preparing two;
+  two.some.apply(two.some.batch);
+  two.some.monitor.settle(two.first);
+  two.apply_next();
+  two.some.monitor.take_back(two.first);
+  CHECK(two.edges() == two.some.after);
+}
+
+void a_batch_that_fails_takes_the_prepared_one_with_it() {
+  Preparing two([] { throw std::runtime_error("the device is gone"); });
+  bool failed = false;
+  try {
+    two.some.apply(two.some.batch);
+  } catch (const std::runtime_error&) {
+    failed = true;
+  }
+  CHECK(failed);
+  CHECK(two.edges() == two.some.before);
+  two.some.apply(two.some.batch);
+  CHECK(two.edges() == two.some.after);
+}
+
+// The rows of the first batch cannot be written, which the preparation waits for.
+void nothing_is_prepared_after_rows_that_cannot_be_written() {
+  Preparing two([] {}, Others::kFail);
+  bool failed = false;
+  try {
+    two.some.apply(two.some.batch);
+  } catch (const std::bad_alloc&) {
+    failed = true;
+  }
+  let(Others::kGet);
+  CHECK(failed && two.call == 0);
+  CHECK(two.edges() == two.some.before);
+}
+
+void a_batch_is_prepared_only_while_another_is_matched() {
+  Case some;
+  CHECK(some.monitor.begin_next() == 0);
+  some.apply(some.batch);
+  CHECK(some.monitor.begin_next() == 0);
+}
+
 void a_monitor_ends_while_its_rows_are_written() {
   Case some;
   some.apply(some.batch);
@@ -274,6 +379,12 @@ int main() {
   an_engine_that_fails_leaves_the_graph_as_it_was();
   rows_that_cannot_be_written_fail_the_batch();
   rows_that_are_lost_are_told_of_until_the_batch_is_taken_back();
+  a_batch_is_prepared_while_the_one_before_is_matched();
+  two_batches_are_taken_back_one_by_one_or_together();
+  a_batch_that_is_settled_is_not_taken_back();
+  a_batch_that_fails_takes_the_prepared_one_with_it();
+  nothing_is_prepared_after_rows_that_cannot_be_written();
+  a_batch_is_prepared_only_while_another_is_matched();
   a_monitor_ends_while_its_rows_are_written();
   a_forked_child_has_all_rows();
 }

@@ -373,3 +373,49 @@ def test_progress_tells_what_the_monitor_has(world: World, source: Path, tmp_pat
         monitor.run(source, tmp_path / "o.csv", batch_size=SIZE, progress=tell)
     assert told
     assert all(batches == done and some for batches, done, some in told)
+
+
+@pytest.mark.parametrize("failing", [None, 1, 3])
+def test_rows_that_other_threads_write_are_there_before_the_next_batch_is_prepared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int | None
+) -> None:
+    draw = np.random.default_rng(3)
+    size, batches = 5000, 5
+    rows = [
+        f"{'e' if grows else '-e'} {u} {v}\n"
+        for grows, u, v in zip(
+            (draw.random(size * batches) < 0.7).tolist(),
+            *draw.integers(0, 150, (2, size * batches)).tolist(),
+            strict=True,
+        )
+    ]
+    source = tmp_path / "u.stream"
+    source.write_text("".join(rows))
+    flush, flushed = FileSink.flush, 0
+
+    def fails(self: FileSink) -> None:
+        nonlocal flushed
+        flush(self)
+        if flushed == failing:
+            raise OutputError("the disk is full")
+        flushed += 1
+
+    found = {}
+    for pipeline in ("on", "off"):
+        output = tmp_path / f"{pipeline}.csv"
+        options: dict[str, Any] = {"mode": "batch", "matches": True, "threads": 3, **PLACEMENT}
+        tuning = with_pipeline(pipeline)
+        with mf.Monitor(mf.Graph.from_edges([]), "(a)--(b)", tuning=tuning, **options) as monitor:
+            if pipeline == "off":
+                source.write_text("".join(rows[: size * (batches if failing is None else failing)]))
+                monitor.run(source, output, batch_size=size)
+            else:
+                with all_read_before() as prepared, monkeypatch.context() as patch:
+                    patch.setattr(FileSink, "flush", fails)
+                    try:
+                        monitor.run(source, output, batch_size=size)
+                    except OutputError:
+                        assert failing is not None
+                assert any(prepared)
+            found[pipeline] = state(monitor), monitor.source_position, rows_of(output)
+    assert found["on"] == found["off"]

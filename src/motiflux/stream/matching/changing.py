@@ -299,7 +299,7 @@ class Changing(Watching):
                 self._back_to((mark, self.updates_applied, self.batches_applied))
                 self._native.take_back(call)  # last: it says that all is done
 
-        _in_spite_of_interrupts(undo)
+        in_spite_of_interrupts(undo)
 
     def _settle(self, done: Undoable) -> None:
         """Make a call final: it is not taken back any more."""
@@ -316,7 +316,7 @@ class Changing(Watching):
             self._snapshot = None
             self.source_position, self.unapplied = done.position, updates
 
-        _in_spite_of_interrupts(undo)
+        in_spite_of_interrupts(undo)
 
     def _left(self, moment: object, end: float | None) -> _Outcome:
         """Apply and match the deletions of the edges that leave the window until a moment."""
@@ -415,12 +415,12 @@ class Changing(Watching):
         raise StreamError(f"updates, row {row}: expected an edge that is there to delete, found {edge}", row)
 
 
-def _in_spite_of_interrupts(undo: Callable[[], None]) -> None:
-    """Call `undo`, from the beginning if Ctrl-C interrupts it, which is raised afterwards."""
+def in_spite_of_interrupts(work: Callable[[], None]) -> None:
+    """Call `work`, again from its beginning if Ctrl-C interrupts it, which is raised afterwards."""
     interrupted_by: KeyboardInterrupt | None = None
     while True:
         try:
-            undo()
+            work()
             break
         except KeyboardInterrupt as interrupt:
             interrupted_by = interrupt

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from queue import SimpleQueue
 
+from motiflux.stream.matching.changing import in_spite_of_interrupts
 from motiflux.stream.sources.source import Batch, Request, Source
 from motiflux.stream.updates import Updates
 
@@ -35,6 +36,7 @@ class ReadAhead:
         self._source = source
         self._request = replace(request, idle=None, quiet=None, is_over=lambda: self._is_over)
         self._is_over = False
+        self._ended = threading.Event()
         # Whether one more batch is wanted; a batch, or the error that ended the source, or None at its end.
         self._wanted: SimpleQueue[bool] = SimpleQueue()
         self._read: SimpleQueue[Batch | BaseException | None] = SimpleQueue()
@@ -67,18 +69,15 @@ class ReadAhead:
 
     def stop(self) -> None:
         """End the thread and wait for it; Ctrl-C is raised afterwards."""
-        self._is_over = True
-        interrupted_by: KeyboardInterrupt | None = None
-        while True:
-            try:
-                self._wanted.put(False)
-                if self._thread.is_alive():
-                    self._thread.join()
-                break
-            except KeyboardInterrupt as interrupt:
-                interrupted_by = interrupt
-        if interrupted_by is not None:
-            raise interrupted_by
+
+        def end() -> None:
+            self._is_over = True
+            self._wanted.put(False)
+            if self._thread.ident is not None:
+                self._ended.wait()  # `join` forgets a thread if Ctrl-C interrupts it
+                self._thread.join()
+
+        in_spite_of_interrupts(end)
 
     def _run(self) -> None:
         # Signals are for the threads that look at them.
@@ -86,7 +85,7 @@ class ReadAhead:
         end: BaseException | None = None
         try:
             batches = self._source.batches(self._request)
-            while self._wanted.get():
+            while self._wanted.get() and not self._is_over:
                 batch = next(batches, None)
                 if batch is None:
                     break
@@ -95,3 +94,4 @@ class ReadAhead:
         except BaseException as error:  # noqa: BLE001 - raised by the thread that takes the batches
             end = error
         self._read.put(end)
+        self._ended.set()

@@ -11,7 +11,7 @@ from typing import Protocol
 from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, StreamError
 from motiflux.io.files.progress import Update, is_shown, meter, shares_terminal
-from motiflux.stream.matching.changing import Changing, Terms
+from motiflux.stream.matching.changing import Changing, Terms, in_spite_of_interrupts
 from motiflux.stream.matching.delta import Delta, counts_of
 from motiflux.stream.run import ahead
 from motiflux.stream.run.delivery import Delivery, Shield
@@ -163,22 +163,32 @@ class Run:
     def _play(self, delivery: Delivery | None) -> None:
         with self._shield, self._reporting() as self._report:
             try:
-                for batch in self._batches():
-                    delta = self._applied(batch, delivery)
-                    self._report(batch)
-                    if self._saver is not None and delta.complete:
-                        self._saver.after(len(batch.updates))
+                self._play_batches(delivery)
             finally:
-                self._note_quiet()
                 self._end_pipeline()
 
-    def _end_pipeline(self) -> None:
+    def _play_batches(self, delivery: Delivery | None) -> None:
         try:
-            if self._ahead is not None:
-                self._ahead.stop()
+            for batch in self._batches():
+                delta = self._applied(batch, delivery)
+                self._report(batch)
+                if self._saver is not None and delta.complete:
+                    self._saver.after(len(batch.updates))
+            self._catch_up()
         finally:
-            if self._overlap is not None:
-                self._overlap.finish()
+            self._note_quiet()
+
+    def _end_pipeline(self) -> None:
+        """End the thread that reads, and leave whole batches; Ctrl-C is raised afterwards."""
+
+        def end() -> None:
+            try:
+                if self._ahead is not None:
+                    self._ahead.stop()
+            finally:
+                self._catch_up()
+
+        in_spite_of_interrupts(end)
 
     def _may_read_ahead(self, size: int) -> bool:
         """Return whether a thread reads the source while a device matches."""
