@@ -23,7 +23,7 @@ other ways, whose queries are the ones of ``table``.
 ``pipeline`` runs each query twice, with batches that overlap and with one stage after the other; the latter
 gives the times of stages. Update and match are one stage, and so are reading, numbering and netting.
 ``over_longest`` is the time of the former over the sum of each batch's longest stage. Dense queries are also
-listed to a file.
+listed to a file; the triangle is counted in the graph without labels, where batches are prepared too.
 
 In the ablation, coalesced search is that of k = 0: query edges that automorphisms exchange are searched once.
 """
@@ -56,6 +56,7 @@ SMALL, MIDDLE, LARGE = "enron_label20", "soc_slashdot0902", inputs.RMAT
 OVER_CPU, OVER_CPU_DENSE, OVER_ONE = 3.0, 1.2, 5.0
 STOLEN, COALESCED, NEVER_BELOW, UTILISATION = 1.2, 1.1, 0.95, 0.8
 BATCHES, SHARE, OVER_LONGEST = 20, 0.01, 1.15
+TRIANGLE = mf.Pattern.parse("(a)--(b)--(c)--(a)")
 NO_SHARING = {"stealing": "none", "handover": "off"}
 WITHOUT, AUTO = "without", "auto"
 STEALING: dict[str, dict[str, str]] = {
@@ -265,21 +266,23 @@ def memory(name: str, graph: mf.Graph) -> Iterator[CaseResult]:
 def pipeline(name: str, graph: mf.Graph) -> Iterator[CaseResult]:
     """Compare runs of files whose batches overlap with the longest stage of each batch."""
     first, inserted = inputs.split(graph, BATCHES * SHARE)
-    size = -(-len(inserted[0]) // BATCHES)
+    plain = inputs.without_labels(first)
+    cases = [("triangle", plain, TRIANGLE, False)]
+    for kind in inputs.KINDS:
+        queries = list(enumerate(inputs.queries(graph, kind, VERTICES, QUERIES)))
+        cases += [(f"{kind} {number}", first, query, False) for number, query in queries]
+        if kind == "dense":
+            cases += [(f"{kind} {number}, listed", first, query, True) for number, query in queries]
     with TemporaryDirectory() as folder:
-        path, output = Path(folder, "updates.stream"), Path(folder, "matches.csv")
-        pipelined.write_stream(path, inserted)
-        for kind in inputs.KINDS:
-            for listed in (False, True) if kind == "dense" else (False,):
-                for number, query in enumerate(inputs.queries(graph, kind, VERTICES, QUERIES)):
-                    found = {
-                        way: pipelined.run(
-                            first, query, path, size, trials.DEVICE, way, output if listed else None
-                        )
-                        for way in ("off", "on")
-                    }
-                    case = f"{name}, {kind} {number}{', listed' if listed else ''}"
-                    yield of_pipeline(case, found["on"], found["off"])
+        path = Path(folder, "updates.stream")
+        size = -(-pipelined.write_stream(path, inserted) // BATCHES)
+        for what, start, query, listed in cases:
+            output = Path(folder, "matches.csv") if listed else None
+            found = {
+                way: pipelined.run(start, query, path, size, trials.DEVICE, way, output)
+                for way in ("off", "on")
+            }
+            yield of_pipeline(f"{name}, {what}", found["on"], found["off"])
 
 
 def of_pipeline(case: str, on: Any, off: Any) -> CaseResult:

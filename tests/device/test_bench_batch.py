@@ -11,6 +11,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.bench.suite import Settings, load_part
+from motiflux.stream.run import ahead
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it measures an engine on a device")
 
@@ -102,3 +103,26 @@ def test_prefixes_are_connected_parts(suite: ModuleType) -> None:
     found = suite.inputs.prefixes(query)
     assert [(len(part.vertices), len(part.edges)) for part in found] == [(2, 1), (3, 3)]
     assert [sorted(vertex.labels)[0] for vertex in found[1].vertices] == [5, 6, 7]
+
+
+def test_overlapping_batches_have_the_figures_of_their_stages(
+    suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "LEAST_UPDATES", 1)
+    monkeypatch.setattr(suite.inputs, "KINDS", {"tree": suite.inputs.KINDS["tree"]})
+    source = suite.inputs.Source(suite.inputs.RMAT, tmp_path)
+    results = list(suite.Experiment("pipeline", source).run(Settings()))
+    assert [one.case for one in results] == ["pipeline rmat, triangle", "pipeline rmat, tree 0"]
+    for found in results:
+        assert not found.disagrees
+        figures = found.figures
+        assert figures["updates"] == round(suite.BATCHES * suite.SHARE * source.read().num_edges)
+        stages = [figures[f"{stage}_seconds"] for stage in ("read", "prepared", "matched", "given")]
+        assert min(stages) > 0
+        assert sum(stages) <= found.baseline.seconds  # they are parts of it
+        assert figures["over_longest"] > 0
+
+
+def test_the_longest_stage_is_that_of_each_batch(suite: ModuleType) -> None:
+    stages = suite.pipelined.Stages([1.0, 0.0], [2.0, 0.5], [2.5, 4.0], [0.0, 1.0])
+    assert stages.longest() == 3.0 + 4.0

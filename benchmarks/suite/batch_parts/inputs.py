@@ -122,6 +122,11 @@ def split(graph: mf.Graph, rate: float, core: int = 0) -> tuple[mf.Graph, Edges]
     return first, (src[late], dst[late])
 
 
+def without_labels(graph: mf.Graph) -> mf.Graph:
+    """Return a graph whose ids are its numbers, without its labels."""
+    return mf.Graph.from_edges(_edges(graph), num_vertices=graph.num_vertices)
+
+
 def mixed(graph: mf.Graph, rate: float) -> tuple[mf.Graph, Edges, Edges]:
     """Return a graph, edges to insert, and edges to delete: two to one, a share of all edges together."""
     first, inserted = split(graph, 2 * rate / 3)
