@@ -112,7 +112,9 @@ def test_overlapping_batches_have_the_figures_of_their_stages(
     monkeypatch.setattr(suite.inputs, "KINDS", {"tree": suite.inputs.KINDS["tree"]})
     source = suite.inputs.Source(suite.inputs.RMAT, tmp_path)
     results = list(suite.Experiment("pipeline", source).run(Settings()))
-    assert [one.case for one in results] == ["pipeline rmat, triangle", "pipeline rmat, tree 0"]
+    assert [one.case for one in results] == [
+        f"pipeline rmat, {case}" for case in ("triangle", "labelled triangle, listed", "tree 0")
+    ]
     for found in results:
         assert not found.disagrees
         figures = found.figures

@@ -14,9 +14,11 @@ import pytest
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.stream import Batch, FoundMatches, Position, Request
+from motiflux.stream import Batch, FoundMatches, Position, Request, as_source
 from motiflux.stream.run import ahead
 from motiflux.stream.run.ahead import ReadAhead
+from motiflux.stream.sources.rows import RowSource
+from motiflux.stream.sources.source import can_repeat
 from tests.stream_engines import PLACEMENT, PlainEngine, registered
 from tests.waiting import SECONDS, wait_until
 
@@ -130,6 +132,32 @@ def test_other_sources_are_read_by_the_thread_of_the_caller(
             monitor.run(source, lambda found: None, batch_size=1)
         assert monitor.num_edges == 5
     assert readers | getattr(source, "readers", set()) == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("items", ["updates", "list", "tuple"])
+def test_updates_in_memory_are_read_ahead(items: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    readers = []
+    batches = RowSource.batches
+
+    def notes(self: RowSource, request: Request) -> Iterator[Batch]:
+        readers.append(threading.get_ident())
+        yield from batches(self, request)
+
+    monkeypatch.setattr(RowSource, "batches", notes)
+    monkeypatch.setattr(ahead, "LEAST_UPDATES", 15)
+    whole = mf.Updates.edges(inserts=np.array([(u, v) for u in range(6) for v in range(u)]))
+    sources: dict[str, Any] = {"updates": whole, "list": [whole, whole], "tuple": (whole,)}
+    with watching() as monitor:
+        totals = monitor.run(sources[items], lambda found: None)
+    assert totals.batches == (2 if items == "list" else 1)
+    assert readers
+    assert readers != [threading.get_ident()]
+
+
+@pytest.mark.parametrize("items", [[("+", 1, 2)], [mf.Updates.of([("+", 1, 2)]), ("+", 2, 3)], []])
+def test_other_lists_are_not(items: list[Any]) -> None:
+    assert not can_repeat(as_source(items))
+    assert not can_repeat(as_source(iter([mf.Updates.of([("+", 1, 2)])])))
 
 
 def test_the_cpu_reads_in_its_own_thread() -> None:

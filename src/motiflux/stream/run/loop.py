@@ -139,7 +139,7 @@ class Run:
             limited=self._limit is not None,
             deadline=self._deadline,
         )
-        self._is_ahead = self._may_read_ahead(size)
+        self._is_ahead = self._may_read_ahead()
         self._laps = self._is_ahead and self._may_lap(sink)
         try:
             sink.open(self._monitor.patterns)
@@ -190,10 +190,12 @@ class Run:
 
         in_spite_of_interrupts(end)
 
-    def _may_read_ahead(self, size: int) -> bool:
+    def _may_read_ahead(self) -> bool:
         """Return whether a thread reads the source while a device matches."""
-        is_large = size >= ahead.LEAST_UPDATES
-        return is_large and can_repeat(self._source) and self._monitor.overlaps(size)
+        if not can_repeat(self._source):
+            return False
+        size = getattr(self._source, "columns_size", DEFAULT_SIZE) if self._size is None else self._size
+        return size >= ahead.LEAST_UPDATES and self._monitor.overlaps(size)
 
     def _may_lap(self, sink: Sink) -> bool:
         """Return whether batches may be prepared and written, too, while the device matches others."""

@@ -110,13 +110,13 @@ class Overlap:
                 delivery.give(blocks, False)
 
         terms = Terms(
-            give if delivery is not None else None,
-            left,
-            batch,
-            self._shield.up,
-            self._meanwhile,
-            bool(self._waiting),
-            prepared,
+            give=None if delivery is None else give,
+            timeout=left,
+            batch=batch,
+            ready=self._shield.up,
+            meanwhile=self._meanwhile,
+            after=bool(self._waiting),
+            prepared=prepared,
         )
         try:
             delta = self._monitor._apply(batch.updates, terms)

@@ -17,7 +17,7 @@ from motiflux.graph.labels import as_column
 from motiflux.interop import arrow
 from motiflux.interop.tables import open_table
 from motiflux.stream.sources.columns import StreamColumns
-from motiflux.stream.sources.source import Batch, Position, Request
+from motiflux.stream.sources.source import DEFAULT_SIZE, Batch, Position, Request
 from motiflux.stream.sources.tables import TableSource
 from motiflux.stream.updates import Updates, VertexLabels
 
@@ -54,7 +54,13 @@ class RowSource:
         As for `TableSource`.
     """
 
+    can_repeat = False
+    columns_size = DEFAULT_SIZE
+    """The most updates of a batch if columns are returned as they are."""
+
     def __init__(self, items: Iterable[Any], *, on_error: str = "stop") -> None:
+        if isinstance(items, (list, tuple)) and items and all(type(item) is Updates for item in items):
+            self.can_repeat, self.columns_size = True, max(map(len, items))
         self._items = items
         self._on_error = on_error
 
@@ -68,6 +74,8 @@ class RowSource:
         """
         done = 0
         for held in self._pieces(request):
+            if request.has_ended:
+                return
             given = self._of_rows(held, done) if isinstance(held, list) else self._of_columns(held, request)
             for batch in given:
                 size = len(batch.updates) + batch.skips

@@ -207,7 +207,7 @@ class Source(Protocol):
 
 
 def can_repeat(source: Source) -> bool:
-    """Return whether a source is one of motiflux that gives its updates again to a later run.
+    """Return whether a source is one of motiflux that can give its updates to a later run, too.
 
     What a run has read of it and not applied is not lost, and it may be read by another thread.
     """

@@ -21,6 +21,8 @@ from motiflux.stream.updates import OPS, Updates, VertexLabels
 from motiflux.types import Label, VertexId
 
 _SKIPS_TOLD = 8
+_LARGE = 1 << 16
+"""Rows that a batch of a file may have; how many is not known before it is read."""
 
 
 class TableSource:
@@ -43,6 +45,8 @@ class TableSource:
     can_repeat
         Whether the table can be opened again, and may be read by another thread.
     """
+
+    columns_size = _LARGE
 
     def __init__(
         self,
