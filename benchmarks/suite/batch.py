@@ -18,7 +18,7 @@ other ways, whose queries are the ones of ``table``.
 ``ablation GRAPH``   WBM alone, with work stealing, with coalesced search, and with both (figure 14)
 ``coalesced GRAPH``  matches listed, with and without coalesced search beyond k = 0 (section V-B)
 ``memory GRAPH``     device memory of the search, and of the frontiers of a breadth-first one (figure 5)
-``pipeline GRAPH``   20 batches of 1 % from a file, beside the longest stage of each (section IV-A)
+``pipeline GRAPH``   20 batches of 1 %, from a file or memory, beside the longest stage of each (section IV-A)
 
 ``pipeline`` runs each query twice, with batches that overlap and with one stage after the other; the latter
 gives the times of stages. Update and match are one stage, and so are reading, numbering and netting.
@@ -264,25 +264,25 @@ def memory(name: str, graph: mf.Graph) -> Iterator[CaseResult]:
 
 
 def pipeline(name: str, graph: mf.Graph) -> Iterator[CaseResult]:
-    """Compare runs of files whose batches overlap with the longest stage of each batch."""
+    """Compare runs whose batches overlap with the longest stage of each batch."""
     first, inserted = inputs.split(graph, BATCHES * SHARE)
     plain = inputs.without_labels(first)
     labels = (3 * list(graph.vertex_label_table.values))[:3]
     labelled = mf.Pattern.from_edges([(0, 1), (1, 2), (2, 0)], vertex_labels=labels)
-    cases = [("triangle", plain, TRIANGLE, False), ("labelled triangle, listed", first, labelled, True)]
-    for kind in inputs.KINDS:
-        queries = enumerate(inputs.queries(graph, kind, VERTICES, QUERIES))
-        cases += [(f"{kind} {number}", first, query, False) for number, query in queries]
     with TemporaryDirectory() as folder:
-        path = Path(folder, "updates.stream")
-        size = -(-pipelined.write_stream(path, inserted) // BATCHES)
-        for what, start, query, listed in cases:
-            output = Path(folder, "matches.csv") if listed else None
-            found = {
-                way: pipelined.run(start, query, path, size, trials.DEVICE, way, output)
-                for way in ("off", "on")
-            }
-            yield of_pipeline(f"{name}, {what}", found["on"], found["off"])
+        stream = pipelined.Insertions.of(Path(folder, "updates.stream"), inserted, BATCHES)
+        output = Path(folder, "matches.csv")
+        cases = [
+            pipelined.Case("triangle", plain, TRIANGLE),
+            pipelined.Case("triangle, in memory", plain, TRIANGLE, in_memory=True),
+            pipelined.Case("labelled triangle, listed", first, labelled, output),
+        ]
+        for kind in inputs.KINDS:
+            queries = enumerate(inputs.queries(graph, kind, VERTICES, QUERIES))
+            cases += [pipelined.Case(f"{kind} {number}", first, query) for number, query in queries]
+        for case in cases:
+            off, on = (pipelined.run(case, stream, trials.DEVICE, way) for way in ("off", "on"))
+            yield of_pipeline(f"{name}, {case.name}", on, off)
 
 
 def of_pipeline(case: str, on: Any, off: Any) -> CaseResult:

@@ -113,7 +113,8 @@ def test_overlapping_batches_have_the_figures_of_their_stages(
     source = suite.inputs.Source(suite.inputs.RMAT, tmp_path)
     results = list(suite.Experiment("pipeline", source).run(Settings()))
     assert [one.case for one in results] == [
-        f"pipeline rmat, {case}" for case in ("triangle", "labelled triangle, listed", "tree 0")
+        f"pipeline rmat, {case}"
+        for case in ("triangle", "triangle, in memory", "labelled triangle, listed", "tree 0")
     ]
     for found in results:
         assert not found.disagrees

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.stream import Nowhere
+from motiflux.stream import Nowhere, as_source
 
 Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -66,13 +66,34 @@ class TimedSource:
         self.moments[-1].append(time.perf_counter())
 
 
-def write_stream(path: Path, edges: Edges) -> int:
-    """Write insertions as a ``.stream`` file; return their number."""
-    with path.open("w") as file:
-        for first in range(0, len(edges[0]), 1 << 18):
-            pairs = np.stack([ends[first : first + (1 << 18)] for ends in edges], axis=1)
-            np.savetxt(file, pairs, fmt="e %d %d")
-    return len(edges[0])
+@dataclass(frozen=True)
+class Insertions:
+    """Edges that are inserted in batches, from a ``.stream`` file or from memory.
+
+    Parameters
+    ----------
+    size
+        Edges of a batch.
+    """
+
+    path: Path
+    edges: Edges
+    size: int
+
+    @classmethod
+    def of(cls, path: Path, edges: Edges, batches: int) -> Insertions:
+        """Return them, and write the file."""
+        with path.open("w") as file:
+            for first in range(0, len(edges[0]), 1 << 18):
+                pairs = np.stack([ends[first : first + (1 << 18)] for ends in edges], axis=1)
+                np.savetxt(file, pairs, fmt="e %d %d")
+        return cls(path, edges, -(-len(edges[0]) // batches))
+
+    def source(self, *, in_memory: bool) -> Any:
+        """Return a source."""
+        if not in_memory:
+            return mf.open_source(self.path)
+        return as_source(list(mf.Updates.edges(inserts=self.edges).slices(self.size)))
 
 
 @dataclass(frozen=True)
@@ -85,46 +106,49 @@ class Outcome:
     stages: Stages | None = None
 
 
-def run(
-    graph: mf.Graph,
-    pattern: mf.Pattern,
-    path: Path,
-    size: int,
-    device: str,
-    pipeline: str,
-    output: Path | None,
-) -> Outcome:
-    """Run a stream in batches of this size.
+@dataclass(frozen=True)
+class Case:
+    """What is matched.
 
     Parameters
     ----------
     output
         Where matches are listed; None: they are counted.
     """
+
+    name: str
+    graph: mf.Graph
+    pattern: mf.Pattern
+    output: Path | None = None
+    in_memory: bool = False
+
+
+def run(case: Case, inserted: Insertions, device: str, pipeline: str) -> Outcome:
+    """Run a case with batches that overlap, or not."""
+    output = case.output
     tuning = private_tuning({"pipeline": pipeline})
     options: dict[str, Any] = {"mode": "batch", "matches": output is not None, "tuning": tuning}
-    with mf.Monitor(graph, pattern, device=device, engine="batch", **options) as monitor:
+    with mf.Monitor(case.graph, case.pattern, device=device, engine="batch", **options) as monitor:
         engine: Any = monitor._engine
-        _warm(monitor, engine, path)
-        source: Any = mf.open_source(path)
+        _warm(monitor, engine, inserted)
+        source = inserted.source(in_memory=case.in_memory)
         if pipeline == "off":
             source = TimedSource(source)
             engine.match = _noted(engine.match, source)
         begun = time.perf_counter()
-        totals = monitor.run(source, Nowhere() if output is None else output, batch_size=size)
+        totals = monitor.run(source, Nowhere() if output is None else output, batch_size=inserted.size)
         seconds = time.perf_counter() - begun
         matches = (totals[0].positive, totals[0].negative)
         stages = _stages_of(source.moments) if pipeline == "off" else None
         return Outcome(seconds, matches, totals.updates, stages)
 
 
-def _warm(monitor: mf.Monitor, engine: Any, path: Path) -> None:
+def _warm(monitor: mf.Monitor, engine: Any, inserted: Insertions) -> None:
     """Load rows and compile kernels, with an update that is taken back."""
     engine.is_ready()
-    with path.open() as file:
-        _, u, v = file.readline().split()
+    source, target = (int(ends[0]) for ends in inserted.edges)
     for sign in "+-":
-        monitor.apply([(sign, int(u), int(v))])
+        monitor.apply([(sign, source, target)])
     engine._accelerator.compiler.settle()
 
 
