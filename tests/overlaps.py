@@ -16,7 +16,7 @@ from motiflux.stream.matching.changing import Changing
 from motiflux.stream.run import ahead
 from tests.update_streams import Stream
 
-ROWS = "motiflux-source"
+READER = "motiflux-source"
 """The name of the thread that reads a source."""
 
 
@@ -26,7 +26,7 @@ def overlapping() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ahead, "LEAST_UPDATES", 1)
         yield
-    assert not [one.name for one in threading.enumerate() if one.name == ROWS]
+    assert not [one.name for one in threading.enumerate() if one.name == READER]
 
 
 @contextmanager
