@@ -326,35 +326,6 @@ void Monitor::set_more_copies(const Edge& edge, std::uint64_t more) {
   log_.done.push_back({Done::kCopies, edge, before});
 }
 
-void Monitor::open_log(std::shared_ptr<PutOffNoops> joined) {
-  log_.call = ++calls_;
-  put_off_.begin(joined);
-  joined_ = std::move(joined);
-  log_.edges_before = graph_.edges();
-}
-
-// Counts the changes of a call, which are final, and forgets them.
-void Monitor::make_final(Log& log) {
-  if (!log.written.empty()) {
-    label_changes_.add(graph_, log.written.all());
-    log.written = Column<Update>();
-  }
-  for (const std::vector<Done>& done : log.done_before) label_changes_.add(graph_, done);
-  label_changes_.add(graph_, log.done);
-  log.done.clear();
-  log.done_before.clear();
-}
-
-void Monitor::take_back(std::uint64_t call) {
-  while (log_.call >= call) {
-    undo();
-    if (!kept_) return;
-    put_off_.reopen(std::move(kept_->put_off));
-    log_ = std::move(*kept_);
-    kept_.reset();
-  }
-}
-
 void Monitor::undo() {
   writing_.stop();
   bulk_.take_back();

@@ -1,4 +1,5 @@
-// Two calls of which both can be taken back: the last one that was applied, and the one after it.
+// The logs of calls, and two calls of which both can be taken back: the last one that was applied, and the
+// one after it.
 //
 // While an engine matches a batch, its rows are written. Then the net changes of the next batch can be found,
 // which read these rows. What this changes itself, numbers of copies and the list of updates that are put
@@ -9,6 +10,35 @@
 #include "dynamic/monitor.hpp"
 
 namespace motiflux::dynamic {
+
+void Monitor::open_log(std::shared_ptr<PutOffNoops> joined) {
+  log_.call = ++calls_;
+  put_off_.begin(joined);
+  joined_ = std::move(joined);
+  log_.edges_before = graph_.edges();
+}
+
+// Counts the changes of a call, which are final, and forgets them.
+void Monitor::make_final(Log& log) {
+  if (!log.written.empty()) {
+    label_changes_.add(graph_, log.written.all());
+    log.written = Column<Update>();
+  }
+  for (const std::vector<Done>& done : log.done_before) label_changes_.add(graph_, done);
+  label_changes_.add(graph_, log.done);
+  log.done.clear();
+  log.done_before.clear();
+}
+
+void Monitor::take_back(std::uint64_t call) {
+  while (log_.call >= call) {
+    undo();
+    if (!kept_) return;
+    put_off_.reopen(std::move(kept_->put_off));
+    log_ = std::move(*kept_);
+    kept_.reset();
+  }
+}
 
 void Monitor::keep_log() {
   if (kept_) throw std::logic_error("the changes of one call are kept already");
