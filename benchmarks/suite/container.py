@@ -22,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -243,25 +243,27 @@ class Sustained:
 @contextmanager
 def timed(spent: dict[str, float]) -> Iterator[None]:
     """Add the device's seconds of writing rows to `spent`; each call is waited for."""
-    kept: list[tuple[type[RunOfRows], str, Callable[..., None]]] = []
+    kept: list[tuple[type[RunOfRows], str, Any]] = []
     for kind in (RunOfSlackRows, RunOfPackedRows):
         for name in ("merge", "settle"):
             call = getattr(kind, name)
 
-            def clocked(run: RunOfRows, on: Stream, at: int, call: Any = call, name: str = name) -> None:
+            def clocked(
+                _: type[RunOfRows], on: Stream, *rows: Any, call: Any = call, name: str = name
+            ) -> None:
                 begin = on.mark()
-                call(run, on, at)
+                call(on, *rows)
                 end = on.mark()
                 on.wait()
                 spent[f"{name}_ms"] = spent.get(f"{name}_ms", 0.0) + end.milliseconds_since(begin)
 
-            kept.append((kind, name, call))
-            setattr(kind, name, clocked)
+            kept.append((kind, name, vars(kind)[name]))
+            setattr(kind, name, classmethod(clocked))
     try:
         yield
     finally:
-        for kind, name, call in kept:
-            setattr(kind, name, call)
+        for kind, name, method in kept:
+            setattr(kind, name, method)
 
 
 @lru_cache(maxsize=1)
