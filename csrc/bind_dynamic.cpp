@@ -700,6 +700,7 @@ void bind_dynamic(nb::module_& module) {
       .def(
           "may_write_put_off",
           [](const PyMonitor& self, std::size_t updates) {
+            const FreeGil free_gil;  // rows may still be written
             return self.monitor().may_write_put_off(updates);
           },
           "updates"_a)

@@ -52,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
     is made to work: shells start what runs in the background without it.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if share := config.getoption("--share"):
+        config.pluginmanager.register(Share(*map(int, share.split("/"))))
     if config.getoption("--device") == "emulated" and not config.getoption("--long"):
         settings.register_profile("default", settings.get_profile("default"), max_examples=6)
         settings.load_profile("default")
@@ -84,14 +86,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if device not in mark.args:
                 reason = f"not on device {device}: {mark.kwargs['reason']}"
                 item.add_marker(pytest.mark.skip(reason=reason))
-    if share := config.getoption("--share"):
-        number, shares = map(int, share.split("/"))
-        long = sorted((item for item in items if _is_long(item, device)), key=lambda item: item.nodeid)
-        _keep(config, items, long[number::shares])
-    elif not (config.getoption("--long") or "long" in config.getoption("markexpr")):
+    if not (config.getoption("--long") or "long" in config.getoption("markexpr")):
         short = [item for item in items if not _is_long(item, device)]
         config.stash[_LEFT_OUT] = len(items) - len(short)
         _keep(config, items, short)
+
+
+class Share:
+    """Runs one share of the long tests, and no others.
+
+    Parameters
+    ----------
+    number, shares
+        Which one, and of how many.
+    """
+
+    def __init__(self, number: int, shares: int) -> None:
+        self._number, self._shares = number, shares
+
+    @pytest.hookimpl(trylast=True)  # after ``-k``, so that what it leaves is divided
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Keep every test of the share."""
+        device = config.getoption("--device")
+        long = sorted((item for item in items if _is_long(item, device)), key=lambda item: item.nodeid)
+        _keep(config, items, long[self._number :: self._shares])
 
 
 def _is_long(item: pytest.Item, device: str) -> bool:

@@ -188,8 +188,8 @@ def _told(command: tuple[str, ...]) -> tuple[int, str]:
 
 
 def number_of_commit(repository: Path = REPOSITORY) -> int:
-    """Return a number that grows by one with each commit; 0 without Git."""
-    count = _git(repository, "rev-list", "--count", "HEAD")
+    """Return a number that grows by one with each commit of the main line; 0 without Git."""
+    count = _git(repository, "rev-list", "--count", "--first-parent", "HEAD")
     return int(count) if count is not None else 0
 
 

@@ -115,7 +115,10 @@ class Monitor {
   // whether there were any.
   bool write_some_put_off();
   // Whether so many updates might have all of them written, in 30 ms or more.
-  bool may_write_put_off(std::size_t updates) const { return put_off_.is_full(updates); }
+  bool may_write_put_off(std::size_t updates) const {
+    finish_writing();  // it depends on the number of edges
+    return put_off_.is_full(updates);
+  }
   bool noops_awaited() const { return put_off_.awaited(); }
   std::size_t put_off_bytes() const { return put_off_.bytes(); }
 

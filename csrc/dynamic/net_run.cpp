@@ -2,8 +2,8 @@
 //
 // An edge changes at most once in them, so its lifetime is known without its rows. If the same is true of the
 // searches that there are to do, but for the classes that rows have and those that the run brings, the engine
-// gets the run at once. Rows are written by other threads, while a
-// device searches and, if this takes longer, after the matches were returned.
+// gets the run at once. Rows are written by other threads, while a device searches and, if this takes longer,
+// after the matches were returned.
 #include <algorithm>
 #include <array>
 #include <atomic>

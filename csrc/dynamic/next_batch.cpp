@@ -18,14 +18,12 @@ void Monitor::open_log(std::shared_ptr<PutOffNoops> joined) {
   log_.edges_before = graph_.edges();
 }
 
-// Counts the changes of a call, which are final, and forgets them.
+// Counts the changes of a call, which are final, and forgets them; if memory fails, it forgets none.
 void Monitor::make_final(Log& log) {
-  if (!log.written.empty()) {
-    label_changes_.add(graph_, log.written.all());
-    log.written = Column<Update>();
-  }
+  if (!log.written.empty()) label_changes_.add(graph_, log.written.all());
   for (const std::vector<Done>& done : log.done_before) label_changes_.add(graph_, done);
   label_changes_.add(graph_, log.done);
+  log.written = Column<Update>();
   log.done.clear();
   log.done_before.clear();
 }

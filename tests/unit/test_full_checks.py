@@ -114,11 +114,12 @@ def collected(*options: str) -> list[str]:
     return sorted(line for line in done.stdout.splitlines() if line.startswith(file))
 
 
-def test_every_long_test_is_in_one_share() -> None:
-    check = Check((), 2)
+@pytest.mark.parametrize("chosen", [(), ("-k", "edges")], ids=str)
+def test_every_long_test_is_in_one_share(chosen: tuple[str, ...]) -> None:
+    check = Check(chosen, 2)
     shares = [collected("--long", *check.share(number)) for number in (5, 6)]
     assert all(shares)
-    assert sorted(test for share in shares for test in share) == collected("-m", "long")
+    assert sorted(test for share in shares for test in share) == collected("-m", "long", *chosen)
 
 
 def test_another_share_is_run_with_each_commit(repository: Path) -> None:

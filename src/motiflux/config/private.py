@@ -195,10 +195,10 @@ PRIVATE = by_name(
     ),
     TuningOption(
         "pipeline",
-        ("on", "off"),
-        "on",
-        "Monitor.run on a GPU. on: the stages of different batches overlap where the source is a file; off: "
-        "each batch is read, matched and written before the next one",
+        ("off", "on"),
+        "off",
+        "Monitor.run on a GPU. on: the stages of different batches of files and Updates overlap; off: each "
+        "batch is read, matched and written before the next one",
     ),
 )
 """The private switches by name."""
@@ -238,7 +238,7 @@ REMOVED = MappingProxyType(
         "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",
         "quotients": "matches are always counted as sums if several patterns share what this needs",
         "replan": "plans are always made anew when the graph has changed enough",
-        "pipeline": "stages of different batches of a file always overlap on a GPU",
+        "pipeline": "stages of different batches of files and Updates never overlap on a GPU",
         "probe_eager": "other orders are always tried on a few updates, and kept if they take less work",
     }
 )
