@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -158,6 +159,33 @@ def test_updates_in_memory_are_read_ahead(items: str, monkeypatch: pytest.Monkey
 def test_other_lists_are_not(items: list[Any]) -> None:
     assert not can_repeat(as_source(items))
     assert not can_repeat(as_source(iter([mf.Updates.of([("+", 1, 2)])])))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["u.stream", "u.csv"])
+def test_ctrl_c_ends_the_wait_for_a_named_pipe(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    has_ended = threading.Event()
+    main = threading.main_thread().ident
+    assert main is not None
+    ended_by_ctrl_c = []
+
+    def writes() -> None:
+        with path.open("w"):  # waits for the run
+            time.sleep(0.05)
+            signal.pthread_kill(main, signal.SIGINT)
+            ended_by_ctrl_c.append(has_ended.wait(10))
+
+    writer = threading.Thread(target=writes)
+    writer.start()
+    assert not can_repeat(mf.open_source(path))
+    with watching() as monitor:
+        totals = monitor.run(path, lambda found: None, batch_size=SIZE)
+        has_ended.set()
+    writer.join()
+    assert ended_by_ctrl_c == [True]
+    assert (totals.complete, totals.batches) == (False, 0)
 
 
 def test_the_cpu_reads_in_its_own_thread() -> None:

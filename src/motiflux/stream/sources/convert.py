@@ -19,7 +19,7 @@ from motiflux.io.arrow.tables import naming
 from motiflux.io.files.source import format_suffix
 from motiflux.stream.sources.columns import Name, StreamColumns
 from motiflux.stream.sources.missing_ids import MISSING
-from motiflux.stream.sources.reading import FileReader, PipeReader
+from motiflux.stream.sources.reading import FileReader, PipeReader, is_regular
 from motiflux.stream.sources.rows import QueueSource, RowSource, is_table
 from motiflux.stream.sources.source import BEGIN, ON_ERROR, Position, Source
 from motiflux.stream.sources.tables import TableSource
@@ -166,7 +166,13 @@ def open_source(
             yield _TABLE_FILES[form](file, pa, None)
 
     return TableSource(
-        opened, str(file), columns=given, on_error=on_error, missing=missing, start=begin, can_repeat=True
+        opened,
+        str(file),
+        columns=given,
+        on_error=on_error,
+        missing=missing,
+        start=begin,
+        can_repeat=is_regular(file),
     )
 
 

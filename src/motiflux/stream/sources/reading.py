@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -40,6 +41,9 @@ class Reader(Protocol):
     descriptor: int
     """Of what can be read as soon as `chunks` has yielded data; -1 if only `chunks` can read it."""
 
+    def can_repeat(self) -> bool:
+        """Whether it is a file that ends, and that can be read again."""
+
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
         """Yield the data after `offset` bytes; ``b""`` while there is none."""
 
@@ -67,6 +71,10 @@ class FileReader:
         if not follow and not is_compressed(path):
             with suppress(OSError, ValueError):  # reading will raise the error
                 self.size = path.stat().st_size
+
+    def can_repeat(self) -> bool:
+        """Whether it ends and can be read again: a named pipe has a name, too."""
+        return not self.live and is_regular(self.path)
 
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
         """Yield the data after `offset` bytes."""
@@ -129,6 +137,10 @@ class PipeReader:
         self.name = name
         self.descriptor = -1
 
+    def can_repeat(self) -> bool:
+        """Return False."""
+        return False
+
     def chunks(self, offset: int, deadline: float | None) -> Iterator[bytes]:
         """Yield data as soon as it arrives, after the first `offset` bytes; ``b""`` while there is none."""
         yield from after(offset, self._chunks(deadline))
@@ -149,6 +161,13 @@ class PipeReader:
             if chunk == b"":
                 return
             yield chunk or b""
+
+
+def is_regular(path: Path) -> bool:
+    """Return whether a path names a file of a disk: not a pipe, whose reader waits for its writers."""
+    with suppress(OSError, ValueError):  # reading will raise the error
+        return stat.S_ISREG(path.stat().st_mode)
+    return False
 
 
 def after(offset: int, chunks: Iterator[bytes]) -> Iterator[bytes]:

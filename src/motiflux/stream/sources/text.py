@@ -84,8 +84,8 @@ class TextSource:
 
     @property
     def can_repeat(self) -> bool:
-        """Whether it is a file that ends, or that was not opened to be followed."""
-        return not self._reader.live and not self._reader.once
+        """Whether it is a file that ends, and that can be read again."""
+        return self._reader.can_repeat()
 
     def batches(self, request: Request) -> Iterator[Batch]:
         """Yield batches as they arrive.
