@@ -19,6 +19,7 @@ import motiflux.stream
 from motiflux.errors import OutputError
 from motiflux.stream import FileSink, Nowhere, Position, SeveralSinks, StandardOutput
 from motiflux.stream.matching.changing import Changing
+from motiflux.stream.run import ahead
 from motiflux.stream.run.overlap import may_lag
 from tests.overlaps import all_read_before, overlapping, state, with_pipeline
 from tests.rotating import in_turn
@@ -301,6 +302,72 @@ def test_an_error_after_a_batch_is_final_takes_nothing_back(
                 monitor.run(source, output, batch_size=SIZE)
         assert applied(monitor.source_position) == 3
         world.check_and_go_on(monitor, source, output)
+
+
+@pytest.mark.parametrize("fault", ["device", "sink", "source"])
+@pytest.mark.parametrize("when", ["in the sink", "taking back", "at the end"])
+def test_an_error_is_raised_in_spite_of_ctrl_c_that_comes_after_it(
+    world: World, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, when: str
+) -> None:
+    has_failed = pressed = False
+    match, flush, stop = PlainEngine.match, FileSink.flush, ahead.ReadAhead.stop
+    back, end = Changing._take_back, Changing._unprepare
+
+    def press(at: str) -> None:
+        nonlocal pressed
+        if has_failed and at == when and not pressed:
+            pressed = True
+            signal.raise_signal(signal.SIGINT)
+
+    def matches(self: PlainEngine, run: Any, meanwhile: Callable[[], None] | None = None) -> Any:
+        nonlocal has_failed
+        found = match(self, run, meanwhile)
+        if fault == "device" and self.runs == 3:
+            has_failed = True
+            raise OSError("the device is gone")
+        return found
+
+    def flushes(self: FileSink) -> None:
+        nonlocal has_failed
+        flush(self)
+        if fault == "sink":
+            has_failed = True
+            press("in the sink")
+            raise OutputError("the disk is full")
+        press("in the sink")
+
+    def stops(self: ahead.ReadAhead) -> None:
+        nonlocal has_failed
+        has_failed = True
+        press("at the end")
+        stop(self)
+
+    def takes_back(self: Changing, *given: Any) -> None:
+        press("taking back")
+        back(self, *given)
+        press("taking back")
+
+    def unprepares(self: Changing, *given: Any) -> None:
+        end(self, *given)
+        press("taking back")
+
+    if fault == "source":
+        source.write_text("".join([*world.lines[: SIZE * 3], "e 1\n"]))
+    errors = {"device": OSError, "sink": OutputError, "source": mf.FormatError}
+    output = tmp_path / "o.csv"
+    with world.watching() as monitor, all_read_before():
+        with monkeypatch.context() as patch:
+            patch.setattr(PlainEngine, "match", matches)
+            patch.setattr(FileSink, "flush", flushes)
+            patch.setattr(ahead.ReadAhead, "stop", stops)
+            patch.setattr(Changing, "_take_back", takes_back)
+            patch.setattr(Changing, "_unprepare", unprepares)
+            with pytest.raises(errors[fault]):
+                monitor.run(source, output, batch_size=SIZE)
+        if fault == "source":
+            assert rows_of(output) == world.after(3, tmp_path)[2]
+        else:
+            world.check_and_go_on(monitor, source, output)
 
 
 def interrupted_at(point: int, work: Callable[[], Any]) -> int:

@@ -177,9 +177,9 @@ def test_ctrl_c_ends_the_wait_for_a_named_pipe(tmp_path: Path, name: str) -> Non
             signal.pthread_kill(main, signal.SIGINT)
             ended_by_ctrl_c.append(has_ended.wait(10))
 
-    writer = threading.Thread(target=writes)
-    writer.start()
     assert not can_repeat(mf.open_source(path))
+    writer = threading.Thread(target=writes, daemon=True)
+    writer.start()
     with watching() as monitor:
         totals = monitor.run(path, lambda found: None, batch_size=SIZE)
         has_ended.set()

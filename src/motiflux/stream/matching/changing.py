@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from motiflux import _native
 from motiflux.errors import CountOverflowError, MotifluxError, StreamError
@@ -426,6 +426,18 @@ def in_spite_of_interrupts(work: Callable[[], None]) -> None:
             interrupted_by = interrupt
     if interrupted_by is not None:
         raise interrupted_by
+
+
+def raise_after(error: BaseException, work: Callable[[], None]) -> NoReturn:
+    """Call `work` because of an error, and raise that: Ctrl-C meanwhile is only its context.
+
+    `work` is called again from its beginning if it is interrupted.
+    """
+    try:
+        in_spite_of_interrupts(work)
+    except KeyboardInterrupt:
+        raise error  # noqa: B904 - its context is the interrupt
+    raise error
 
 
 def _left(end: float | None) -> float | None:

@@ -11,7 +11,7 @@ from typing import Protocol
 from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, StreamError
 from motiflux.io.files.progress import Update, is_shown, meter, shares_terminal
-from motiflux.stream.matching.changing import Changing, Terms, in_spite_of_interrupts
+from motiflux.stream.matching.changing import Changing, Terms, in_spite_of_interrupts, raise_after
 from motiflux.stream.matching.delta import Delta, counts_of
 from motiflux.stream.run import ahead
 from motiflux.stream.run.delivery import Delivery, Shield
@@ -164,8 +164,9 @@ class Run:
         with self._shield, self._reporting() as self._report:
             try:
                 self._play_batches(delivery)
-            finally:
-                self._end_pipeline()
+            except BaseException as error:  # noqa: BLE001 - it is raised
+                raise_after(error, self._end_pipeline)
+            self._end_pipeline()
 
     def _play_batches(self, delivery: Delivery | None) -> None:
         try:

@@ -12,7 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from motiflux.pattern import Pattern
-from motiflux.stream.matching.changing import Changing, Prepared, Terms, Undoable
+from motiflux.stream.matching.changing import (
+    Changing,
+    Prepared,
+    Terms,
+    Undoable,
+    raise_after,
+)
 from motiflux.stream.matching.delta import Delta, counts_of
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.run.ahead import ReadAhead
@@ -134,11 +140,8 @@ class Overlap:
             if delivery is None:
                 self._hand_over_first()
             return delta
-        except BaseException:
-            if not (self._waiting and self._waiting[-1].batch is batch):
-                self._forget(delivery)
-            self._take_back_begun()
-            raise
+        except BaseException as error:  # noqa: BLE001 - it is raised
+            raise_after(error, lambda: self._undo(batch, delivery))
         finally:
             self._shield.down()
 
@@ -148,6 +151,13 @@ class Overlap:
         self._deliveries.rotate()
         self._deliveries[0].begin(batch)
         return self._deliveries[0]
+
+    def _undo(self, batch: Batch, delivery: Delivery | None) -> None:
+        """Take back what an error leaves half done."""
+        self._shield.down()
+        if not (self._waiting and self._waiting[-1].batch is batch):
+            self._forget(delivery)
+        self._take_back_begun()
 
     def _forget(self, delivery: Delivery | None) -> None:
         """Take note that a batch was not applied."""
@@ -179,6 +189,13 @@ class Overlap:
         delivery, shield = first.delivery, self._shield
         first.begun = True
         was_up = shield.is_up
+
+        def end() -> None:
+            if delivery is not None:
+                delivery.end()
+            if not was_up:
+                shield.down()
+
         try:
             there = time.perf_counter()
             if delivery is not None:
@@ -190,11 +207,9 @@ class Overlap:
             self._waiting.popleft()
             if delivery is not None:
                 delivery.acknowledge()
-        finally:
-            if delivery is not None:
-                delivery.end()
-            if not was_up:
-                shield.down()
+        except BaseException as error:  # noqa: BLE001 - it is raised
+            raise_after(error, end)
+        end()
 
     def _take_back_begun(self) -> None:
         """Take back a batch whose matches could not be handed over, and those after it."""
@@ -210,6 +225,5 @@ class Overlap:
         self._take_back_begun()
         try:
             self.hand_over()
-        except BaseException:
-            self._take_back_begun()
-            raise
+        except BaseException as error:  # noqa: BLE001 - it is raised
+            raise_after(error, self._take_back_begun)
