@@ -84,6 +84,7 @@ class PlainEngine:
     name = "plain"
     coalesces = False
     counts_tails = False
+    overlaps_calls = True
     opened: ClassVar[list[PlainEngine]] = []
     """All that were opened by monitors since `registered`."""
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.device import devices_like
 from motiflux.stream import Nowhere
 from tests.overlaps import all_read_before, lines_of, outcome, overlapping, with_pipeline
 from tests.property.test_monitor_engines import streams
@@ -41,6 +42,7 @@ def test_batches_that_overlap_give_the_same(
 
 @pytest.mark.devices("emulated", "cuda", reason="its monitor has no engine on a device")
 @pytest.mark.parametrize("container", ["slack", "gpma"])
+@pytest.mark.parametrize("devices", [None, 2])
 @settings(deadline=None)
 @given(
     stream=streams(),
@@ -49,9 +51,12 @@ def test_batches_that_overlap_give_the_same(
     filters=st.sampled_from(("mask", "mask", "nlf")),
 )
 def test_batches_that_overlap_on_a_device_give_the_same(
-    device: str, container: str, stream: Stream, size: int, filters: str, *, listed: bool
+    device: str, container: str, devices: int | None, stream: Stream, size: int, filters: str, *, listed: bool
 ) -> None:
+    if devices is not None and len(devices_like(device)) < devices:
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
     options: dict[str, Any] = {"mode": "batch", "matches": listed, "device": device, "size": size}
+    options["devices"] = devices
     switches = {"container": container, "filter": filters}
     found = [outcomes(stream, 3, value, waits=True, switches=switches, **options) for value in ("on", "off")]
     for one in found:

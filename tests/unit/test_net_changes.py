@@ -23,6 +23,7 @@ class RecordingEngine:
     name = "recording"
     coalesces = False
     counts_tails = True
+    overlaps_calls = False
     reason = ""
     device = "none"
     found: list[NDArray[np.uint32]]

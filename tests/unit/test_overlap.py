@@ -200,6 +200,17 @@ def test_code_of_users_gets_matches_before_the_next_batch_is_begun(
     assert not any(prepared)
 
 
+def test_calls_do_not_overlap_where_the_engine_looks_at_the_monitor_all_the_time(
+    world: World, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PlainEngine, "overlaps_calls", False)
+    output = tmp_path / "o.csv"
+    with world.watching() as monitor, all_read_before() as prepared:
+        monitor.run(source, output, batch_size=SIZE)
+        world.check_and_go_on(monitor, source, output)
+    assert not prepared
+
+
 def test_sinks_that_may_lag(tmp_path: Path) -> None:
     file = FileSink(tmp_path / "o.csv")
     assert all(map(may_lag, (file, Nowhere(), StandardOutput(), SeveralSinks([file, StandardOutput()]))))

@@ -54,6 +54,7 @@ class ChangingEngine:
     """
 
     counts_tails = True
+    overlaps_calls = True
     spent: dict[str, float]
     """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
 

@@ -37,6 +37,8 @@ class SeveralDevices:
     """
 
     counts_tails = ChangingEngine.counts_tails
+    overlaps_calls = False
+    """The threads of other devices may look at the native monitor whenever one device searches."""
 
     def __init__(self, engines: Sequence[ChangingEngine]) -> None:
         self._engines = tuple(engines)
@@ -79,7 +81,7 @@ class SeveralDevices:
     def match(self, run: _native.Run, meanwhile: Callable[[], None] | None = None) -> Found | None:
         """Return the matches of a run; None if it was stopped.
 
-        `meanwhile` is called while the devices search.
+        `meanwhile` is not called.
         """
         devices = len(self._engines)
         futures: list[Future[Found | None]] = []
@@ -89,8 +91,6 @@ class SeveralDevices:
             for number, engine in enumerate(self._engines):
                 futures.append(self._threads.submit(_matched, engine, run.share(number, devices)))
             run.write_rows()  # the host's, while the devices search
-            if meanwhile is not None:
-                meanwhile()
             while goes_on and working and not failed:
                 done, others = wait(futures, _SECONDS_BETWEEN_LOOKS, FIRST_EXCEPTION)
                 failed, working = [one for one in done if one.exception() is not None], bool(others)

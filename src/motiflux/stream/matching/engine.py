@@ -38,6 +38,8 @@ class UpdateEngine(Protocol):
     """Whether plans that list matches may share levels."""
     counts_tails: bool
     """Whether it counts levels in closed form, of components that have one set each."""
+    overlaps_calls: bool
+    """Whether `match` calls `meanwhile`, while it does not look at the native monitor."""
 
     def check(self, plans: list[Any]) -> str | None:
         """Return why the engine cannot take plans of a new pattern, in words; None: it can.

@@ -38,7 +38,8 @@ class Watching(Core):
     def overlaps_calls(self) -> bool:
         """Whether a batch may be prepared while another one is matched, and two batches taken back."""
         in_batches = self.mode == "batch" and self.takes_plain_updates
-        return in_batches and self._engine is not None and self._auto is None
+        engine = None if self._auto is not None else self._engine
+        return in_batches and engine is not None and engine.overlaps_calls
 
     def _choose(self, updates: int) -> None:
         """With ``device="auto"``, choose where a call is matched, and prepare the plans and rows for it."""
