@@ -15,7 +15,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.stream import Batch, FoundMatches, Position, Request, as_source
+from motiflux.stream import Batch, FoundMatches, Nowhere, Position, Request, as_source
 from motiflux.stream.run import ahead
 from motiflux.stream.run.ahead import ReadAhead
 from motiflux.stream.sources.rows import RowSource
@@ -149,10 +149,27 @@ def test_updates_in_memory_are_read_ahead(items: str, monkeypatch: pytest.Monkey
     whole = mf.Updates.edges(inserts=np.array([(u, v) for u in range(6) for v in range(u)]))
     sources: dict[str, Any] = {"updates": whole, "list": [whole, whole], "tuple": (whole,)}
     with watching() as monitor:
-        totals = monitor.run(sources[items], lambda found: None)
+        totals = monitor.run(sources[items], Nowhere())
     assert totals.batches == (2 if items == "list" else 1)
     assert readers
     assert readers != [threading.get_ident()]
+
+
+@pytest.mark.parametrize("by", ["sink", "progress"])
+def test_a_list_may_be_extended_by_code_of_users(by: str, tmp_path: Path) -> None:
+    items = [mf.Updates.edges(inserts=np.array([(u, v) for u in range(4) for v in range(u)]))]
+
+    def extend(given: Any) -> None:
+        time.sleep(0.05)  # as long as it takes another thread to come to the end
+        if len(items) == 1:
+            items.append(mf.Updates.edges(inserts=np.array([(4, 0), (4, 1)])))
+
+    with watching() as monitor:
+        if by == "sink":
+            totals = monitor.run(items, extend)
+        else:
+            totals = monitor.run(items, tmp_path / "o.csv", progress=extend)
+    assert (totals.batches, totals.updates) == (2, 8)
 
 
 @pytest.mark.parametrize("items", [[("+", 1, 2)], [mf.Updates.of([("+", 1, 2)]), ("+", 2, 3)], []])

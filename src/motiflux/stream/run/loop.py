@@ -139,7 +139,7 @@ class Run:
             limited=self._limit is not None,
             deadline=self._deadline,
         )
-        self._is_ahead = self._may_read_ahead()
+        self._is_ahead = self._may_read_ahead(sink)
         self._laps = self._is_ahead and self._may_lap(sink)
         try:
             sink.open(self._monitor.patterns)
@@ -191,9 +191,12 @@ class Run:
 
         in_spite_of_interrupts(end)
 
-    def _may_read_ahead(self) -> bool:
+    def _may_read_ahead(self, sink: Sink) -> bool:
         """Return whether a thread reads the source while a device matches."""
         if not can_repeat(self._source):
+            return False
+        runs_code = callable(self._progress) or not may_lag(sink)
+        if runs_code and getattr(self._source, "may_grow", False):
             return False
         size = getattr(self._source, "columns_size", DEFAULT_SIZE) if self._size is None else self._size
         return size >= ahead.LEAST_UPDATES and self._monitor.overlaps(size)

@@ -212,7 +212,7 @@ def as_source(source: object, *, on_error: str = "stop") -> Source:
     if isinstance(source, queue.Queue) or (hasattr(source, "get") and hasattr(source, "put")):
         return QueueSource(source, on_error=on_error)
     if isinstance(source, Updates):
-        return RowSource([source], on_error=on_error)
+        return RowSource((source,), on_error=on_error)
     if is_table(source):
         return TableSource(lambda: nullcontext(open_table(source, "table")), "table", on_error=on_error)
     if isinstance(source, Iterable):

@@ -55,12 +55,15 @@ class RowSource:
     """
 
     can_repeat = False
+    may_grow = False
+    """Whether the items are in a list, which code of users may extend while it is read."""
     columns_size = DEFAULT_SIZE
     """The most updates of a batch if columns are returned as they are."""
 
     def __init__(self, items: Iterable[Any], *, on_error: str = "stop") -> None:
         if isinstance(items, (list, tuple)) and items and all(type(item) is Updates for item in items):
             self.can_repeat, self.columns_size = True, max(map(len, items))
+            self.may_grow = isinstance(items, list)
         self._items = items
         self._on_error = on_error
 
