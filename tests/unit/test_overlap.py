@@ -19,6 +19,7 @@ import motiflux.stream
 from motiflux.errors import OutputError
 from motiflux.stream import FileSink, Nowhere, Position, SeveralSinks, StandardOutput
 from motiflux.stream.matching.changing import Changing
+from motiflux.stream.matching.numbering import Numbering
 from motiflux.stream.run import ahead
 from motiflux.stream.run.overlap import may_lag
 from tests.overlaps import all_read_before, overlapping, state, with_pipeline
@@ -209,6 +210,49 @@ def test_calls_do_not_overlap_where_the_engine_looks_at_the_monitor_all_the_time
         monitor.run(source, output, batch_size=SIZE)
         world.check_and_go_on(monitor, source, output)
     assert not prepared
+
+
+def test_a_monitor_keeps_nothing_of_a_run(
+    world: World, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(self: PlainEngine, *given: Any) -> None:
+        raise OSError("the device is gone")
+
+    with world.watching() as monitor:
+        source.write_text("e n1 n1\n" if not world.vertex_labels else "e 1 1\n")  # nothing to match
+        monitor.run(source, tmp_path / "o.csv", batch_size=SIZE)
+        assert monitor._meanwhile is None
+        source.write_text("".join(world.lines))
+        monkeypatch.setattr(PlainEngine, "begin", fails)
+        with pytest.raises(OSError, match="gone"):
+            monitor.run(source, tmp_path / "p.csv", batch_size=SIZE)
+        assert monitor._meanwhile is None
+
+
+@pytest.mark.parametrize("error", [MemoryError, mf.StreamError, TypeError])
+def test_errors_of_preparing_that_its_own_call_does_not_raise_are_raised(
+    source: Path, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    apply, output = Numbering.apply, tmp_path / "o.csv"
+    failed = []
+
+    def fails(self: Numbering, *given: Any, prepares: bool = False) -> Any:
+        found = apply(self, *given, prepares=prepares)
+        if prepares and not failed:
+            failed.append(error)
+            raise error("while it is prepared")
+        return found
+
+    with world.watching() as monitor, all_read_before():
+        with monkeypatch.context() as patch:
+            patch.setattr(Numbering, "apply", fails)
+            if error is TypeError:
+                with pytest.raises(TypeError, match="prepared"):
+                    monitor.run(source, output, batch_size=SIZE)
+            else:
+                monitor.run(source, output, batch_size=SIZE)
+        assert failed
+        world.check_and_go_on(monitor, source, output)
 
 
 def test_sinks_that_may_lag(tmp_path: Path) -> None:

@@ -223,6 +223,8 @@ class Changing(Watching):
             if isinstance(error, OverflowError) and not isinstance(error, MotifluxError):
                 raise CountOverflowError(f"{error}; nothing of the call was applied") from error
             raise
+        finally:
+            self._meanwhile = None  # it holds the run, and its source
 
     def _delta_of(self, changes: Changes, known: dict[str, Any], seconds: float) -> Delta:
         ran = self._ran
@@ -272,7 +274,8 @@ class Changing(Watching):
         """Prepare a batch while a device matches the batch before, in its call; return what was made.
 
         Vertices are numbered and net changes found. None, and nothing is changed, if that is not possible, or
-        fails: the call of the batch raises the error then.
+        the updates are refused or memory is full: the call of the batch raises the error then. Other errors
+        are raised, and undo the call before.
         """
         native, numbering = self._open(), self._numbering
         if updates.times is not None or updates.vertex_labels is not None:
@@ -284,7 +287,7 @@ class Changing(Watching):
         if call == 0:
             return None
         prepared = None
-        with suppress(Exception):
+        with suppress(MotifluxError, MemoryError):
             found = numbering.apply(updates, native, self._terms(), None, _left(end), prepares=True)
             prepared = Prepared(updates, found, call, mark) if found else None
         if prepared is None:
