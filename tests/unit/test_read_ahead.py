@@ -1,4 +1,4 @@
-"""Runs on a device whose source a thread reads, one batch ahead: what is applied, and what is left."""
+"""Runs on a device whose source a thread reads, two batches ahead: what is applied, and what is left."""
 
 from __future__ import annotations
 
@@ -87,17 +87,17 @@ class Numbered:
             self.is_closed = True
 
 
-def test_a_batch_is_read_while_the_device_has_the_one_before(
+def test_two_batches_are_read_while_the_device_has_the_one_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source = Numbered()
     match = PlainEngine.match
 
     def waits(self: PlainEngine, run: Any) -> Any:
-        following = min(self.runs + 2, source.batches_in_all)
-        wait_until(lambda: source.asked >= following, "the next batch is read")
+        following = min(self.runs + 3, source.batches_in_all)
+        wait_until(lambda: source.asked >= following, "the next batches are read")
         time.sleep(0.02)  # as long as it takes to ask for one more, if it did
-        assert source.asked == following, "no more than one batch ahead"
+        assert source.asked == following, "no more than two batches ahead"
         return match(self, run)
 
     monkeypatch.setattr(PlainEngine, "match", waits)

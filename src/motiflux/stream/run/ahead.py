@@ -1,4 +1,4 @@
-"""A source that a thread reads, one batch ahead of the batch that is applied."""
+"""A source that a thread reads, up to two batches ahead of the batch that is applied."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from motiflux.stream.updates import Updates
 LEAST_UPDATES = 4096
 """Batches of fewer updates are not read ahead: to read them takes less than to hand them over."""
 
+_MOST_READ = 2
+"""Batches that are read and not taken yet, at most."""
+
 
 class ReadAhead:
     """Reads a source on a thread of its own.
 
-    The thread begins to read a batch when the batch before it is taken, so there is never more than one that
-    is not applied yet. `stop` ends the thread: a source is asked to end between two pieces of its input
-    (`Request.is_over`).
+    The thread begins to read a batch when the second one before it is taken, so there are never more than two
+    that are not taken yet: one that may be prepared, and one that is read meanwhile. `stop` ends the thread:
+    a source is asked to end between two pieces of its input (`Request.is_over`).
 
     Parameters
     ----------
@@ -45,7 +48,8 @@ class ReadAhead:
 
     def batches(self) -> Iterator[Batch]:
         """Yield the batches; raises the error of the source after those before it."""
-        self._wanted.put(True)
+        for _ in range(_MOST_READ):
+            self._wanted.put(True)
         self._thread.start()
         while True:
             if not self._seen:
