@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -22,6 +23,7 @@ from motiflux.stream.matching.changing import Changing
 from motiflux.stream.matching.numbering import Numbering
 from motiflux.stream.run import ahead
 from motiflux.stream.run.overlap import may_lag
+from motiflux.stream.sources.text import TextSource
 from tests.overlaps import all_read_before, overlapping, state, with_pipeline
 from tests.rotating import in_turn
 from tests.stream_engines import PLACEMENT, PlainEngine, registered
@@ -252,6 +254,37 @@ def test_errors_of_preparing_that_its_own_call_does_not_raise_are_raised(
             else:
                 monitor.run(source, output, batch_size=SIZE)
         assert failed
+        world.check_and_go_on(monitor, source, output)
+
+
+def test_matches_are_handed_over_before_the_source_is_waited_for(
+    world: World, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, read = 0, 0
+    acknowledged, taken = FileSink.acknowledged, TextSource._taken
+    late = []
+
+    def counts(self: FileSink, *given: Any) -> None:
+        nonlocal written
+        written += 1
+        acknowledged(self, *given)
+
+    def waits(self: TextSource, *given: Any) -> Iterator[Any]:
+        nonlocal read
+        until = time.monotonic() + (0.5 if late else 10)
+        while written < read and time.monotonic() < until:
+            time.sleep(0.001)
+        if written < read:
+            late.append(read)
+        read += 1
+        yield from taken(self, *given)
+
+    monkeypatch.setattr(FileSink, "acknowledged", counts)
+    monkeypatch.setattr(TextSource, "_taken", waits)
+    output = tmp_path / "o.csv"
+    with world.watching() as monitor:
+        monitor.run(source, output, batch_size=SIZE)
+        assert not late
         world.check_and_go_on(monitor, source, output)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from queue import SimpleQueue
 
@@ -33,10 +33,13 @@ class ReadAhead:
         A source without code of users: it must not depend on the thread that reads it.
     request
         What is asked of it.
+    idle
+        Called each time before a batch that is not there yet is waited for; it may raise errors.
     """
 
-    def __init__(self, source: Source, request: Request) -> None:
+    def __init__(self, source: Source, request: Request, idle: Callable[[], None] = lambda: None) -> None:
         self._source = source
+        self._idle = idle
         self._request = replace(request, idle=None, quiet=None, is_over=lambda: self._is_over)
         self._is_over = False
         self._ended = threading.Event()
@@ -52,6 +55,8 @@ class ReadAhead:
             self._wanted.put(True)
         self._thread.start()
         while True:
+            if not self._seen and self._read.empty():
+                self._idle()
             if not self._seen:
                 self._seen.append(self._read.get())
             found = self._seen.pop()

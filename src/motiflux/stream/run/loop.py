@@ -249,7 +249,7 @@ class Run:
                 return
 
     def _read_ahead(self, request: Request) -> Iterator[Batch]:
-        self._ahead = ahead.ReadAhead(self._source, request)
+        self._ahead = ahead.ReadAhead(self._source, request, self._hand_over)
         if self._laps:
             self._overlap = Overlap(self._monitor, self._ahead, self._deliveries, self._shield, self._sums)
         return self._ahead.batches()
@@ -319,6 +319,11 @@ class Run:
         if delivery is not None and delivery.given:
             return [delivery.given_of(pattern) for pattern in delta.patterns]
         return first_matches(delta, most)
+
+    def _hand_over(self) -> None:
+        """Have the sink and the totals know all batches that are applied."""
+        if self._overlap is not None:
+            self._overlap.hand_over()
 
     def _catch_up(self) -> None:
         """Have the sink and the totals know all batches that are applied, and nothing prepared."""
