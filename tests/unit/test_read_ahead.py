@@ -205,6 +205,25 @@ def test_ctrl_c_ends_the_wait_for_a_named_pipe(tmp_path: Path, name: str) -> Non
     assert (totals.complete, totals.batches) == (False, 0)
 
 
+@pytest.mark.parametrize("to_file", [False, True])
+def test_the_caller_reads_if_no_thread_can_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, to_file: bool
+) -> None:
+    start = threading.Thread.start
+
+    def fails(self: threading.Thread) -> None:
+        if self.name == "motiflux-source":
+            raise RuntimeError("can't start new thread")
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", fails)
+    source = Numbered()
+    with watching() as monitor:
+        totals = monitor.run(source, tmp_path / "o.csv" if to_file else lambda found: None)
+        assert (totals.batches, edges(monitor), monitor.source_position) == (5, 5, Position(5))
+    assert source.readers == {threading.get_ident()}
+
+
 def test_the_cpu_reads_in_its_own_thread() -> None:
     source = Numbered()
     with watching(device="cpu", engine="auto") as monitor:

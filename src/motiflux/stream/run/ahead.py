@@ -40,6 +40,7 @@ class ReadAhead:
     def __init__(self, source: Source, request: Request, idle: Callable[[], None] = lambda: None) -> None:
         self._source = source
         self._idle = idle
+        self._given = request
         self._request = replace(request, idle=None, quiet=None, is_over=lambda: self._is_over)
         self._is_over = False
         self._ended = threading.Event()
@@ -53,7 +54,13 @@ class ReadAhead:
         """Yield the batches; raises the error of the source after those before it."""
         for _ in range(_MOST_READ):
             self._wanted.put(True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:  # there is no room for one more: the calling thread reads
+            for batch in self._source.batches(self._given):
+                yield batch
+                self._idle()
+            return
         while True:
             if not self._seen and self._read.empty():
                 self._idle()
