@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from motiflux.errors import OutputError
 from motiflux.stream import FileSink, Nowhere, Position, SeveralSinks, StandardOutput
 from motiflux.stream.matching.changing import Changing
 from motiflux.stream.matching.numbering import Numbering
-from motiflux.stream.run import ahead
+from motiflux.stream.run import ahead, loop
 from motiflux.stream.run.overlap import may_lag
 from motiflux.stream.sources.text import TextSource
 from tests.overlaps import all_read_before, overlapping, state, with_pipeline
@@ -528,6 +529,33 @@ def test_progress_tells_what_the_monitor_has(world: World, source: Path, tmp_pat
         monitor.run(source, tmp_path / "o.csv", batch_size=SIZE, progress=tell)
     assert told
     assert all(batches == done and some for batches, done, some in told)
+
+
+@pytest.mark.parametrize("world", [WORLDS["plain"]], ids=["plain"])
+def test_a_progress_meter_leaves_what_is_prepared(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    dropped = []
+
+    @contextmanager
+    def meter(*given: Any, **options: Any) -> Iterator[Callable[..., None]]:
+        yield lambda done, size, note: shown.append(note)
+
+    unprepare = Changing._unprepare
+
+    def notes(self: Changing, *given: Any) -> None:
+        dropped.append(self.batches_applied)
+        unprepare(self, *given)
+
+    monkeypatch.setattr(loop, "meter", meter)
+    monkeypatch.setattr(loop, "is_shown", lambda: True)
+    monkeypatch.setattr(loop, "_SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(Changing, "_unprepare", notes)
+    with WORLDS["plain"].watching() as monitor, all_read_before() as prepared:
+        totals = monitor.run(source, tmp_path / "o.csv", batch_size=SIZE, progress=True)
+    assert (len(shown), totals.batches) == (BATCHES, BATCHES)
+    assert len(dropped) == prepared.count(False) == 0 < len(prepared)
 
 
 @pytest.mark.parametrize("failing", [None, 1, 3])

@@ -360,7 +360,12 @@ class Run:
     def _reporting(self) -> Iterator[Callable[[Batch], None]]:
         progress = self._progress
         if callable(progress):
-            yield self._now_and_then(lambda batch: progress(self._totals(complete=False)))
+
+            def tell(batch: Batch) -> None:
+                self._catch_up()  # a function may look at the monitor, or change its patterns
+                progress(self._totals(complete=False))
+
+            yield self._now_and_then(tell)
         elif progress and is_shown():
             with meter("watching", in_lines=self._prints and shares_terminal()) as update:
                 yield self._now_and_then(lambda batch: self._show(update, batch))
@@ -375,12 +380,12 @@ class Run:
             now = time.perf_counter()
             if now >= following:
                 following = now + _SECONDS_BETWEEN_REPORTS
-                self._catch_up()
                 tell(batch)
 
         return report
 
     def _show(self, update: Update, batch: Batch) -> None:
+        """Show how far the run is; matches that wait are not counted yet."""
         size = getattr(self._source, "size", None) or 0
         done = batch.position.offset if size else 0
         update(min(done, size), size, progress_note(self._totals(complete=False)))
