@@ -197,8 +197,9 @@ PRIVATE = by_name(
         "pipeline",
         ("off", "on"),
         "off",
-        "Monitor.run on a GPU. on: the stages of different batches of files and Updates overlap; off: each "
-        "batch is read, matched and written before the next one",
+        "Monitor.run on a GPU. on: the stages of different batches overlap where the source is a file or "
+        "Updates, in batches of at least 4,096 updates; off: each batch is read, matched and written before "
+        "the next one",
     ),
 )
 """The private switches by name."""
