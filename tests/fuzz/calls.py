@@ -47,6 +47,7 @@ NOT_DRAWN = {
     "filter_bits": "is about monitors",
     "encode": "is about monitors",
     "probe": "is about monitors",
+    "pipeline": "is about monitors",
     "probe_eager": "is about monitors",
 }
 """Switches that are left as they are, and why."""
