@@ -185,16 +185,24 @@ class Shield:
     def __enter__(self) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
+        self.up()  # an interrupt must not leave its handler behind, here and at the end
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
             if callable(handler):
                 self._handlers[number] = handler
                 signal.signal(number, self._note)
+        try:
+            self.down()
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __exit__(self, *args: object) -> None:
-        for number, handler in self._handlers.items():
+        self.up()
+        for number, handler in reversed(self._handlers.items()):
             if signal.getsignal(number) == self._note:
                 signal.signal(number, handler)
+        self.down()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.is_up:
