@@ -133,6 +133,15 @@ def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Ite
         items[:] = kept
 
 
+@pytest.fixture(autouse=True)
+def handler_of_ctrl_c() -> Generator[None]:
+    """Fail a test that leaves another handler of Ctrl-C behind, not one after it."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    left = signal.signal(signal.SIGINT, before)
+    assert left is before, f"the test leaves {left} as the handler of Ctrl-C, where {before} was"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Tell how to repeat a test that failed: which are run may change with the commit."""

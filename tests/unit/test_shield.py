@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sys
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -38,3 +40,21 @@ def test_ctrl_c_anywhere_leaves_no_handler_behind(looked_up: int, monkeypatch: p
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def test_ctrl_c_as_a_run_ends_is_raised_afterwards() -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    def press(frame: FrameType, event: str, argument: Any) -> None:
+        if frame.f_code is Shield.__exit__.__code__:  # at its start, where the interpreter hears signals
+            handler = signal.getsignal(signal.SIGINT)
+            assert callable(handler)
+            handler(signal.SIGINT, frame)
+
+    tracer = sys.gettrace()
+    try:
+        with pytest.raises(KeyboardInterrupt), Shield():
+            sys.settrace(press)
+    finally:
+        sys.settrace(tracer)
+    assert signal.getsignal(signal.SIGINT) is before

@@ -205,7 +205,9 @@ class Shield:
         self.down()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.is_up:
+        # Before the first line of `__exit__` it is down, but an error there would leave this handler behind.
+        leaves = frame is not None and frame.f_code is Shield.__exit__.__code__
+        if self.is_up or leaves:
             self._arrived.append((number, frame))
         else:
             self._handlers[number](number, frame)
