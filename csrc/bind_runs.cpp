@@ -19,6 +19,7 @@
 #include "common/parallel.hpp"
 #include "common/watched.hpp"
 #include "dynamic/changed_rows.hpp"
+#include "dynamic/copy_rows.hpp"
 
 namespace motiflux {
 namespace {
@@ -155,7 +156,23 @@ nb::object rows_of_target(const dynamic::Monitor& monitor, std::uint32_t target,
                         to_numpy(std::move(*neighbors), entries));
 }
 
+namespace {
+
+// The caller answers for the addresses.
+void copy_rows(const InputArray<std::uint64_t>& addresses, const InputArray<std::uint64_t>& starts,
+               nb::ndarray<std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> to, int threads) {
+  require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+  require(starts.size() == addresses.size() + 1, "a place for each row and one more expected");
+  const std::span<const std::uint64_t> places = as_span(starts);
+  require(std::ranges::is_sorted(places) && places.back() <= to.size(), "ascending places expected");
+  const FreeGil free_gil;
+  dynamic::copy_rows(as_span(addresses), places, to.data(), {threads, nullptr});
+}
+
+}  // namespace
+
 void bind_runs(nb::module_& module) {
+  module.def("copy_rows", &copy_rows, "addresses"_a, "starts"_a, "to"_a, "threads"_a);
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

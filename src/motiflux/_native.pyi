@@ -729,6 +729,10 @@ class Run:
     def share(self, number: int, shares: int) -> Run: ...
     def stop_shares(self) -> None: ...
 
+def copy_rows(
+    addresses: NDArray[np.uint64], starts: NDArray[np.uint64], to: NDArray[np.uint32], threads: int
+) -> None: ...
+
 class ChangedRows:
     def __init__(
         self,

@@ -17,6 +17,7 @@ import numpy as np
 import motiflux as mf
 from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.stream import VertexLabels
+from motiflux.stream.matching.engine import ENGINES
 from tests.update_streams import Edge, Stream
 
 UPDATES = 1_000_000
@@ -87,7 +88,8 @@ def run_stream(seed: int, number: int, updates: int, device: str = "cpu", device
     stream = drawn_stream(random, updates)
     options = drawn_options(random)
     fed = [applied, from_text][int(random.random() < 0.4)]
-    drawn = f"({fed.__name__}, {stream}, {options})"
+    engine = "auto" if device == "cpu" else str(random.choice(list(ENGINES)))
+    drawn = f"({fed.__name__}, {stream}, engine={engine}, {options})"
     states = stream.states()
     edges = next(states)
     known = counts(stream, edges)
@@ -98,6 +100,7 @@ def run_stream(seed: int, number: int, updates: int, device: str = "cpu", device
         duplicates=stream.duplicates,
         device=device,
         devices=devices,
+        engine=engine,
         **stream.options(),
         **options,
     ) as monitor:
@@ -210,6 +213,9 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                         "filter",
                         "filter_bits",
                         "encode",
+                        "cache",
+                        "carry",
+                        "cache_copies",
                         *SHARING,
                     )
                 },

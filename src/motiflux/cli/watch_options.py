@@ -58,6 +58,7 @@ class Engine(StrEnum):
     CPU = "cpu"
     CHANGING = "changing"
     BATCH = "batch"
+    OUT_OF_CORE = "outofcore"
 
 
 GraphArgument = Annotated[

@@ -186,6 +186,31 @@ class EncodeArgs(ctypes.Structure):
     ]
 
 
+MOVED_ROW = np.dtype([("neighbors", "<u8"), ("vertex", "<u4"), ("unused", "<u4")])
+"""``changing::MovedRow``."""
+CACHE_MOVE_ENTRY, CACHE_COPY_ENTRY, CACHE_OPEN_ENTRY = (
+    "motiflux_cache_move",
+    "motiflux_cache_copy",
+    "motiflux_cache_open",
+)
+"""Kernels that have headers name other places, copy rows, and have headers name the copies."""
+
+
+class CacheArgs(ctypes.Structure):
+    """``changing::CacheArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("rows", _u64),
+        ("moved", _u64),
+        ("moved_count", _u64),
+        ("rowptr", _u64),
+        ("rowidx", _u64),
+        ("colidx", _u64),
+        ("row_count", _u64),
+    ]
+
+
 class WriteArgs(ctypes.Structure):
     """``changing::WriteArgs``."""
 
@@ -323,6 +348,12 @@ def encode_source() -> Source:
     return Source("changing-encode", '#include "motiflux/changing/encode_candidates.cuh"\n')
 
 
+@cache
+def cache_source() -> Source:
+    """Return the unit that copies rows of the host to the device; it has the entry points ``CACHE_*``."""
+    return Source("changing-cache", '#include "motiflux/changing/cache_rows.cuh"\n')
+
+
 def filtered_sources() -> list[Source]:
     """Return the units of changing graphs that a filter by candidates needs beside those that write rows."""
     goals = (Goal.COUNT, Goal.STORE)
@@ -358,4 +389,5 @@ def changing_sources_of_switches() -> list[Source]:
         changing_source(Goal.COUNT, warp, whole_updates=True),
         changing_source(Goal.COUNT, warp, measures=True),
         changing_source(Goal.STORE, warp, coalesced=True),
+        cache_source(),
     ]

@@ -159,6 +159,20 @@ PRIVATE = by_name(
         "Monitor, filter=nlf: number up to which neighbours by a label are counted",
     ),
     TuningOption(
+        "carry",
+        ("on", "off"),
+        "on",
+        "GPU, Monitor, engine=outofcore. on: rows that were copied to the device stay there for later runs, "
+        "while there is room; off: each run copies its rows anew",
+    ),
+    TuningOption(
+        "cache_copies",
+        ("host", "device"),
+        "host",
+        "GPU, Monitor, engine=outofcore: what copies rows to the device. host: threads of the host put them "
+        "together, for one copy; device: a kernel reads them where they are",
+    ),
+    TuningOption(
         "encode",
         ("host", "device"),
         "host",
@@ -231,6 +245,8 @@ REMOVED = MappingProxyType(
         "gpma_index": "the top 8 levels of the index are always in shared memory",
         "gpma_groups": "lanes are always divided by the entries that are left",
         "filter_bits": "filter=nlf always counts neighbours up to two",
+        "carry": "rows that were copied to the device always stay there while there is room",
+        "cache_copies": "the host always puts together the rows that are copied to the device",
         "encode": "vertices are always encoded on the host, where searches begin",
         "roots": "lanes that search together always take an update at one query edge at a time",
         "measure": "motiflux bench batch measures how long groups of lanes have work",

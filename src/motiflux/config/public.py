@@ -181,6 +181,14 @@ TUNING = by_name(
         "array of all rows",
     ),
     TuningOption(
+        "cache",
+        ("degree", "khop", "none"),
+        "degree",
+        "GPU, Monitor, engine=outofcore: rows of the host that are copied to the device before a run. "
+        "degree: the longest ones; khop: those of vertices that searches may come to, the nearest first; "
+        "none: no row",
+    ),
+    TuningOption(
         "filter",
         ("mask", "nlf", "none"),
         "mask",

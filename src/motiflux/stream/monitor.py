@@ -84,8 +84,9 @@ class Monitor(Changing, Kept):
         Several GPUs of this machine that match together, each with a copy of the graph: ``"all"``, a number,
         or their ordinals such as ``[0, 1]``. Default: one device.
     engine
-        ``"cpu"``, or on a GPU ``"changing"`` or ``"batch"``, its preset for GAMMA; ``"auto"``: the engine of
-        the device. Results are equal, but the order of the matches of one update is free.
+        ``"cpu"``, or on a GPU ``"changing"``, ``"batch"``, its preset for GAMMA, or ``"outofcore"``, for
+        graphs that do not fit into its memory (GCSM); ``"auto"``: the engine of the device. Results are
+        equal, but the order of the matches of one update is free.
     gpu_memory
         Maximum memory on each GPU: bytes, or text such as ``"8GiB"``.
     tuning

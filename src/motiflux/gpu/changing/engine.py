@@ -32,6 +32,7 @@ from motiflux.gpu.changing.rows import EITHER, Rows, RunOfRows, SlackRows
 from motiflux.gpu.changing.search import RunSearch, Searched
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
+from motiflux.jit import Source
 
 
 class ChangingEngine:
@@ -76,9 +77,7 @@ class ChangingEngine:
             self._candidates = (EncodedCandidates if there else UploadedCandidates)(accelerator, gpu_memory)
         self.device = device.name
         self.search = RunSearch(accelerator, gpu_memory, self.manner)
-        writers = [write_source() if self._packed is None else gpma_source()]
-        writers += [] if self._candidates is None else self._candidates.sources
-        self._kernels = RunKernels(accelerator, self.manner, self.search, writers)
+        self._kernels = RunKernels(accelerator, self.manner, self.search, self._writers())
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
         self._arrays = Room(device, "a run of updates", gpu_memory)
         self._tables = Room(device, "plans of a monitor", gpu_memory)
@@ -96,6 +95,11 @@ class ChangingEngine:
         self._job: SearchJob | None = None
         self._process = os.getpid()
         self.spent = {}
+
+    def _writers(self) -> list[Source]:
+        """Return the units that write rows and candidates."""
+        rows = write_source() if self._packed is None else gpma_source()
+        return [rows, *(() if self._candidates is None else self._candidates.sources)]
 
     def check(self, plans: list[Any]) -> None:
         """Accept all plans."""
@@ -225,8 +229,12 @@ class ChangingEngine:
         except BaseException:
             _wait_until_idle(stream)  # kernels may still write rows, which are freed then
             raise
-        self._staging.sent()
+        self._sent()
         return found
+
+    def _sent(self) -> None:
+        """Give back memory that uploads of a run went through."""
+        self._staging.sent()
 
     def _open_job(self, *, may_resume: bool) -> SearchJob:
         """Return the job of the run before, opened again, or a new one; one that may resume is not kept."""
@@ -322,6 +330,7 @@ class ChangingEngine:
         if changed_rows or lists_version != self._lists_version:
             self._lists_version = lists_version
             self._upload_tables(native, table, stream)
+        self._choose_rows(stream, run)
         changed = [changes for rows in self._rows.values() if (changes := rows.changes(run)) is not None]
         memory = self._memory.of(max(1, sum(changes.nbytes for changes in changed)), stream)
         parcel = Parcel()
@@ -350,9 +359,16 @@ class ChangingEngine:
             type(changed[0]).merge(stream, changed, starts)
         if write_candidates is not None:
             write_candidates(arrays.address, changed, starts)
+        self._bring_rows(stream)
         first = arrays.address + at_roots
         more = [arrays.address + at for at in at_arrays]
         return [first, first + sizes[0], *more], changed, starts
+
+    def _choose_rows(self, stream: Stream, run: _native.Run) -> None:
+        """Do what has to be done before places of rows change."""
+
+    def _bring_rows(self, stream: Stream) -> None:
+        """Do what has to be done once the touched rows are written, before the search."""
 
     def _cover(self, stream: Stream, native: _native.Monitor) -> bool:
         """Have rows for all vertices and classes; return whether kernels have to be told of other rows."""

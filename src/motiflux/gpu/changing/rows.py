@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from motiflux.codegen.changing import (
     write_source,
 )
 from motiflux.codegen.kernels import THREADS
-from motiflux.device import Buffer, Kernel, Stream
+from motiflux.device import Buffer, HostBuffer, Kernel, Stream
 from motiflux.gpu.changing.memory import Parcel
 from motiflux.gpu.runtime.accelerator import Accelerator
 
@@ -170,7 +170,8 @@ class SlackRows(Rows):
 
     def __init__(self, accelerator: Accelerator, budget: int | None, *, way: int, directed: bool) -> None:
         super().__init__(accelerator, budget, way=way, directed=directed)
-        self._chunks: list[Buffer] = []
+        self._chunks: list[Buffer | HostBuffer] = []
+        self._held = 0  # bytes of the chunks
         self._next = self._left = 0
         self._headers: Buffer | None = None
 
@@ -188,27 +189,29 @@ class SlackRows(Rows):
     @property
     def nbytes(self) -> int:
         """Bytes held on the device."""
-        headers = 0 if self._headers is None else self._headers.nbytes
-        return headers + sum(chunk.nbytes for chunk in self._chunks)
+        return self._header_bytes + self._held
+
+    @property
+    def _header_bytes(self) -> int:
+        return 0 if self._headers is None else self._headers.nbytes
 
     @property
     def is_wasteful(self) -> bool:
         """Whether places that rows have left take more memory than the rows."""
-        held = sum(chunk.nbytes for chunk in self._chunks) // 4
         fresh = self.entries + self.entries // 4 + 4 * len(self._size)
-        return held > _WASTE * fresh + 4 * _LEAST_CHUNK
+        return self._held // 4 > _WASTE * fresh + 4 * _LEAST_CHUNK
 
     def load(self, stream: Stream, native: _native.Monitor, target: int, threads: int) -> None:
         """Copy the rows of a target from the host to the device, with threads of the host."""
         self.release()
         places, sizes, entries = native.target_rows(target, self._way, threads, with_room=True)
         total = len(entries)
-        chunk = self._take_chunk(total + max(_LEAST_CHUNK, total // 8))
+        begin = self._take_chunk(total + max(_LEAST_CHUNK, total // 8))
         if total:
-            stream.upload(chunk, entries)
+            self._fill(stream, entries)
         self._next += 4 * total
         self._left -= total
-        self._address = np.uint64(chunk.address) + np.uint64(4) * places[:-1]
+        self._address = np.uint64(begin) + np.uint64(4) * places[:-1]
         self._size = sizes.view(np.int64)
         ends = places.view(np.int64)
         self._capacity = ends[1:] - ends[:-1]
@@ -216,11 +219,20 @@ class SlackRows(Rows):
         self._pad(stream, len(sizes))
         stream.wait()  # the arrays above are not kept
 
-    def _take_chunk(self, entries: int) -> Buffer:
-        chunk = self._device.allocate(4 * entries, "rows of the changing graph", budget=self._budget)
+    def _take_chunk(self, entries: int) -> int:
+        """Allocate memory for rows; return its address."""
+        chunk = self._allocate(4 * entries)
         self._chunks.append(chunk)
+        self._held += 4 * entries
         self._next, self._left = chunk.address, entries
-        return chunk
+        return self._next
+
+    def _allocate(self, nbytes: int) -> Buffer | HostBuffer:
+        return self._device.allocate(nbytes, "rows of the changing graph", budget=self._budget)
+
+    def _fill(self, stream: Stream, entries: NDArray[np.uint32]) -> None:
+        """Write the beginning of the last chunk."""
+        stream.upload(cast("Buffer", self._chunks[-1]), entries)
 
     def _pad(self, stream: Stream, vertices: int) -> None:
         """Make headers for at least this number of vertices; rows beyond those that there are are empty."""
@@ -262,7 +274,7 @@ class SlackRows(Rows):
     def release(self) -> None:
         """Free the memory."""
         self._chunks, self._headers = [], None
-        self._next = self._left = 0
+        self._held = self._next = self._left = 0
 
 
 class RunOfRows(ABC):

@@ -204,9 +204,13 @@ def open_update_engine(
 
 
 def open_with(
-    preset: Preset, devices: Sequence[str], gpu_memory: int | None, tuning: Mapping[str, str] | None
+    preset: Preset,
+    devices: Sequence[str],
+    gpu_memory: int | None,
+    tuning: Mapping[str, str] | None,
+    engine: type[ChangingEngine] = ChangingEngine,
 ) -> ChangingEngine | SeveralDevices:
     """Return an engine with its defaults."""
     switches = resolve_tuning(tuning)
-    engines = [ChangingEngine(open_accelerator(device), gpu_memory, switches, preset) for device in devices]
+    engines = [engine(open_accelerator(device), gpu_memory, switches, preset) for device in devices]
     return engines[0] if len(engines) == 1 else SeveralDevices(engines)

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 HOST = "cpu"
 """The engine, and its device, that needs no other: the native monitor itself."""
 
-ENGINES = {"changing": "motiflux.gpu.changing", "batch": "motiflux.gpu.changing.batch"}
+ENGINES = {
+    "changing": "motiflux.gpu.changing",
+    "batch": "motiflux.gpu.changing.batch",
+    "outofcore": "motiflux.gpu.outofcore",
+}
 """Engines on GPUs: modules with ``open_update_engine(devices, *, gpu_memory, tuning)``, imported on use."""
 
 _GPU_ENGINE, _GPU_DEVICE = "changing", "cuda"

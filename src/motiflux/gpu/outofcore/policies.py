@@ -1,0 +1,157 @@
+"""Which rows of the host a run is expected to open: what `RowCache` copies for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.gpu.changing.plans import PlanTable
+from motiflux.gpu.outofcore.cache import NOTHING, Wanted
+from motiflux.gpu.outofcore.host_rows import HostRows
+
+_GROWTH = 1.25
+"""Growth of the entries after which the longest rows are sought anew."""
+
+
+class Policy(Protocol):
+    """Chooses rows before the addresses of rows change."""
+
+    def wanted(
+        self,
+        run: _native.Run,
+        table: PlanTable,
+        rows: Sequence[HostRows],
+        touched: NDArray[np.uint32],
+        capacity: int,
+        threads: int,
+    ) -> Wanted:
+        """Return rows, best first.
+
+        Parameters
+        ----------
+        rows
+            The rows of the names of `table`, in their order; so are the kinds of what is returned.
+        touched
+            The vertices whose rows the run changes, ascending.
+        capacity
+            Bytes that there is room for.
+        threads
+            Threads of the host that may read rows.
+        """
+
+
+class NoRows:
+    """Copies no row: all are read from the host (zero-copy)."""
+
+    def wanted(
+        self,
+        run: _native.Run,
+        table: PlanTable,
+        rows: Sequence[HostRows],
+        touched: NDArray[np.uint32],
+        capacity: int,
+        threads: int,
+    ) -> Wanted:
+        """Return none."""
+        return NOTHING
+
+
+class LongestRows:
+    """Copies the longest rows, whatever the run: the naive policy of GCSM's section VI-A."""
+
+    def __init__(self) -> None:
+        self._found = NOTHING
+        self._of: tuple[tuple[int, ...], int, int] | None = None
+
+    def wanted(
+        self,
+        run: _native.Run,
+        table: PlanTable,
+        rows: Sequence[HostRows],
+        touched: NDArray[np.uint32],
+        capacity: int,
+        threads: int,
+    ) -> Wanted:
+        """Return the longest rows that there is room for."""
+        loads, entries = tuple(one.written for one in rows), sum(one.entries for one in rows)
+        known = self._of
+        if known is None or known[::2] != (loads, capacity) or entries > _GROWTH * known[1]:
+            self._found, self._of = self._longest(rows, capacity), (loads, entries, capacity)
+        return self._found
+
+    @staticmethod
+    def _longest(rows: Sequence[HostRows], capacity: int) -> Wanted:
+        if not rows:
+            return NOTHING
+        sizes = np.concatenate([one.sizes for one in rows])
+        starts = np.cumsum([0, *(len(one.sizes) for one in rows)])
+        order = np.argsort(-sizes, kind="stable")
+        order = order[: int(np.searchsorted(np.cumsum(4 * sizes[order]), capacity, "right"))]
+        order = order[sizes[order] > 0]
+        kinds = np.searchsorted(starts, order, "right") - 1
+        return Wanted(kinds.astype(np.uint32), (order - starts[kinds]).astype(np.uint32))
+
+
+class NearRows:
+    """Copies the rows of all vertices that a search may come to, the nearest first (VSGM).
+
+    VSGM needs all of them. Here those that are left out for want of room are read from the host.
+    """
+
+    def wanted(
+        self,
+        run: _native.Run,
+        table: PlanTable,
+        rows: Sequence[HostRows],
+        touched: NDArray[np.uint32],
+        capacity: int,
+        threads: int,
+    ) -> Wanted:
+        """Return the rows of vertices up to so many steps from the changed edges as plans take."""
+        seen = frontier = touched
+        found: list[Wanted] = []
+        left = capacity
+        for _ in range(most_hops(table)):
+            near = np.unique(np.concatenate([_neighbors(one, frontier, threads) for one in rows]))
+            frontier = np.setdiff1d(near, seen, assume_unique=True)
+            seen = np.union1d(seen, frontier)
+            for number, one in enumerate(rows):
+                found.append(Wanted(np.full(len(frontier), number, np.uint32), frontier))
+                left -= 4 * int(one.sizes[frontier].sum())
+            if left <= 0 or not len(frontier):
+                break
+        if not found:
+            return NOTHING
+        return Wanted(
+            np.concatenate([one.kinds for one in found]), np.concatenate([one.vertices for one in found])
+        )
+
+
+def _neighbors(rows: HostRows, vertices: NDArray[np.uint32], threads: int) -> NDArray[np.uint32]:
+    """Return the neighbours of vertices in these rows."""
+    starts = np.zeros(len(vertices) + 1, np.uint64)
+    np.cumsum(rows.sizes[vertices], out=starts[1:])
+    found = np.empty(int(starts[-1]), np.uint32)
+    _native.copy_rows(rows.addresses[vertices], starts, found, threads)
+    return np.unique(found)
+
+
+def most_hops(table: PlanTable) -> int:
+    """Return the most steps from the changed edge to a vertex whose row a plan reads."""
+    most = 0
+    for steps in table.steps:
+        hops = [0, 0]
+        for sources, reuse, *_ in steps[2:]:
+            levels = [source[0] for source in sources]
+            most = max([most, *(hops[level] for level in levels)])
+            near = [hops[level] + 1 for level in levels] + ([hops[reuse]] if reuse >= 0 else [])
+            hops.append(min(near, default=1))
+    return most
+
+
+POLICIES: Mapping[str, Callable[[], Policy]] = {"none": NoRows, "degree": LongestRows, "khop": NearRows}
+"""By the value of ``tuning={"cache": ...}``."""

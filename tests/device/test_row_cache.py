@@ -1,0 +1,243 @@
+"""Rows of the host that are copied to the device: which ones, that searches read them, and which go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import motiflux as mf
+from motiflux.codegen.changing import ROW
+from motiflux.config import TUNING, private_tuning
+from motiflux.gpu.outofcore import OutOfCoreEngine
+from motiflux.gpu.outofcore.cache import RowCache
+from motiflux.gpu.outofcore.host_rows import HostRows
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="they are copied to a device")
+
+VERTICES = 60
+TRIANGLE, PATH = "(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)--(e)"
+COPIES = ("host", "device")
+
+
+def graph() -> mf.Graph:
+    """Return a graph whose vertex 0 has the longest row by far."""
+    rng = np.random.default_rng(7)
+    ends = rng.integers(0, VERTICES, (2, 150))
+    hub = np.stack([np.zeros(40, np.int64), np.arange(1, 41)])
+    ends = np.concatenate([ends[:, ends[0] != ends[1]], hub], axis=1)
+    return mf.Graph.from_edges((ends[0], ends[1]), num_vertices=VERTICES)
+
+
+@contextmanager
+def monitors(device: str, pattern: str, **tuning: str) -> Iterator[tuple[mf.Monitor, mf.Monitor]]:
+    """Give a monitor of the CPU, and one whose rows stay on the host."""
+    options: dict[str, Any] = {"mode": "batch", "duplicates": "ignore"}
+    with (
+        mf.Monitor(graph(), pattern, device="cpu", **options) as here,
+        mf.Monitor(
+            graph(), pattern, device=device, engine="outofcore", tuning=private_tuning(tuning), **options
+        ) as there,
+    ):
+        yield here, there
+
+
+def engine_of(monitor: mf.Monitor) -> OutOfCoreEngine:
+    engine = monitor._engine
+    assert isinstance(engine, OutOfCoreEngine)
+    return engine
+
+
+def drawn(seed: int, size: int = 20) -> list[tuple[str, int, int]]:
+    rng = np.random.default_rng(seed)
+    ends = rng.integers(0, VERTICES, (size, 2))
+    return [("+-"[int(rng.integers(2))], int(u), int(v)) for u, v in ends if u != v]
+
+
+def same(here: mf.Monitor, there: mf.Monitor, updates: list[tuple[str, int, int]]) -> None:
+    ours, theirs = here.apply(updates)[0], there.apply(updates)[0]
+    assert (ours.positive, ours.negative) == (theirs.positive, theirs.negative)
+
+
+def brought(monitor: mf.Monitor) -> dict[str, int]:
+    figures = monitor_figures(monitor)
+    return {name.removeprefix("cache_"): int(value) for name, value in figures.items()}
+
+
+def monitor_figures(monitor: mf.Monitor) -> dict[str, float]:
+    return {name: value for name, value in engine_of(monitor).measured().items() if name.startswith("cache_")}
+
+
+@pytest.mark.parametrize("copies", COPIES)
+def test_searches_read_copies_and_not_the_rows_of_the_host(
+    device: str, copies: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring, saved = RowCache.bring, []
+
+    def and_spoil(
+        cache: RowCache, stream: Any, wanted: Any, touched: NDArray[np.uint32], threads: int
+    ) -> None:
+        bring(cache, stream, wanted, touched, threads)
+        stream.wait()
+        for kind in cache._kinds:
+            for vertex in kind.held:
+                first, size = int(kind.rows.addresses[vertex]), int(kind.rows.sizes[vertex])
+                at = (first - kind.rows._last_chunk.ctypes.data) // 4
+                row = kind.rows._last_chunk[at : at + size]
+                saved.append((row, row.copy()))
+                row[:] = 0
+
+    with monitors(device, PATH, cache="degree", cache_copies=copies) as (here, there):
+        same(here, there, drawn(0))
+        monkeypatch.setattr(RowCache, "bring", and_spoil)
+        same(here, there, drawn(1))
+        assert len(saved) > VERTICES // 3
+        for row, entries in reversed(saved):
+            row[:] = entries
+        monkeypatch.undo()
+        same(here, there, drawn(2))
+
+
+def test_rows_of_the_host_are_read_where_there_are_no_copies(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The test above would pass if searches read no rows at all."""
+    bring = RowCache.bring
+
+    def and_spoil(
+        cache: RowCache, stream: Any, wanted: Any, touched: NDArray[np.uint32], threads: int
+    ) -> None:
+        bring(cache, stream, wanted, touched, threads)
+        stream.wait()
+        for kind in cache._kinds:
+            kind.rows._last_chunk[:] = 0
+
+    with monitors(device, PATH, cache="none") as (here, there):
+        same(here, there, drawn(0))
+        assert brought(there)["copied"] == 0
+        monkeypatch.setattr(RowCache, "bring", and_spoil)
+        updates = drawn(1)
+        ours, theirs = here.apply(updates)[0], there.apply(updates)[0]
+        assert (ours.positive, ours.negative) != (theirs.positive, theirs.negative)
+
+
+@pytest.mark.parametrize("copies", COPIES)
+@pytest.mark.parametrize("room", [600, 2000, 3000, 1 << 16])
+def test_headers_name_copies_or_rows_of_the_host_whatever_is_dropped(
+    device: str, copies: str, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RowCache, "_most", lambda cache: room)
+    dropped = kept = 0
+    with monitors(device, PATH, cache="khop", cache_copies=copies) as (here, there):
+        held = 0
+        for seed in range(8):
+            same(here, there, drawn(seed, 4))
+            engine = engine_of(there)
+            cache = engine.cache
+            assert cache._buffer is not None
+            assert cache._buffer.nbytes <= room
+            assert max(cache._used) <= cache._segment_bytes
+            for kind in cache._kinds:
+                check_headers(cache, kind.rows, kind.held)
+            now = sum(len(kind.held) for kind in cache._kinds)
+            dropped += now < held
+            kept += brought(there)["kept"]
+            held = now
+    assert kept > 0
+    assert dropped > 0 or room == 1 << 16
+
+
+def check_headers(cache: RowCache, rows: HostRows, held: NDArray[np.uint32]) -> None:
+    accelerator = cache._accelerator
+    session = accelerator.session()
+    headers = np.zeros(len(rows.sizes), ROW)
+    assert rows._headers is not None
+    session.main.download(rows._headers, headers)
+    content = np.zeros(cache.nbytes, np.uint8)
+    assert cache._buffer is not None
+    content = np.zeros(cache._buffer.nbytes, np.uint8)
+    session.main.download(cache._buffer, content)
+    session.main.wait()
+    accelerator.recycle(session)
+    is_held = np.zeros(len(headers), bool)
+    is_held[held] = True
+    assert headers["size"].tolist() == rows.sizes.tolist()
+    assert headers["neighbors"][~is_held].tolist() == rows.addresses[~is_held].tolist()
+    chunk = rows._last_chunk
+    for vertex in held:
+        begin, size = int(headers["neighbors"][vertex]) - cache._buffer.address, int(rows.sizes[vertex])
+        home = (int(rows.addresses[vertex]) - chunk.ctypes.data) // 4
+        copied = content[begin : begin + 4 * size].view(np.uint32)
+        assert copied.tolist() == chunk[home : home + size].tolist()
+
+
+@pytest.mark.parametrize("carry", ["on", "off"])
+def test_copies_stay_for_the_next_run(device: str, carry: str) -> None:
+    with monitors(device, TRIANGLE, cache="degree", carry=carry) as (here, there):
+        same(here, there, [("+", 50, 51)])
+        first = brought(there)
+        assert first["copied"] > 0 == first["kept"]
+        same(here, there, [("+", 52, 53)])
+        second = brought(there)
+    if carry == "off":
+        assert (second["kept"], second["copied"]) == (0, first["copied"])
+    else:
+        assert second["copied"] == 2  # those that the first run touched
+        assert second["kept"] == first["copied"] - 2
+
+
+def test_the_longest_rows_are_copied_first(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RowCache, "_most", lambda cache: 1400)
+    with monitors(device, TRIANGLE, cache="degree") as (here, there):
+        same(here, there, [("+", 50, 51)])
+        (kind,) = engine_of(there).cache._kinds
+        assert there.names(kind.held[-1:]).tolist() == [0]  # ids ascend by the length of rows
+        others = np.setdiff1d(np.arange(VERTICES), [*kind.held, *engine_of(there)._touched])
+        assert kind.rows.sizes[others].max() <= kind.rows.sizes[kind.held].min()
+
+
+def test_rows_are_copied_as_far_as_searches_come(device: str) -> None:
+    for pattern, hops in ((TRIANGLE, 0), ("(a)--(b)--(c)", 0), ("(a)--(b)--(c)--(d)", 1), (PATH, 2)):
+        with monitors(device, pattern, cache="khop") as (here, there):
+            same(here, there, [("+", 50, 51)])
+            near = {50, 51}
+            for _ in range(hops):
+                near |= neighbors(near)
+            (kind,) = engine_of(there).cache._kinds
+            assert set(there.names(kind.held).tolist()) == near - {50, 51}
+
+
+def neighbors(vertices: set[int]) -> set[int]:
+    edges = graph().to_edges()
+    pairs = [*zip(edges.src.tolist(), edges.dst.tolist(), strict=True)]
+    return {v for u, v in pairs if u in vertices} | {u for u, v in pairs if v in vertices}
+
+
+def test_rows_that_no_copy_has_room_for_are_read_from_the_host(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RowCache, "_most", lambda cache: 40)
+    with monitors(device, PATH, cache="khop") as (here, there):
+        for seed in range(3):
+            same(here, there, drawn(seed, 6))
+            assert brought(there)["copied"] == 0 < brought(there)["left_out"]
+
+
+@pytest.mark.parametrize("cache", TUNING["cache"].values)
+def test_new_vertices_and_patterns_come_between_runs(device: str, cache: str) -> None:
+    with monitors(device, TRIANGLE, cache=cache) as (here, there):
+        same(here, there, drawn(0))
+        grown = [("+", VERTICES + at, at % 7) for at in range(200)]
+        same(here, there, grown)
+        same(here, there, [("+", VERTICES + at, at % 7 + 1) for at in range(200)])
+        for monitor in (here, there):
+            monitor.add("(a)--(b), (b)--(c), (c)--(d), (d)--(a)")
+        updates = drawn(1)
+        ours, theirs = here.apply(updates), there.apply(updates)
+        assert [(one.positive, one.negative) for one in ours] == [
+            (one.positive, one.negative) for one in theirs
+        ]

@@ -1,0 +1,116 @@
+"""Faults of rows that stay on the host, and of their copies: the next call after one that fails is right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux import _native
+from motiflux.device import open_device
+from motiflux.errors import DeviceError, DeviceMemoryError
+from motiflux.gpu.changing.rows import Rows, RunOfSlackRows
+from motiflux.gpu.changing.search import RunSearch
+from motiflux.gpu.outofcore.cache import RowCache
+from motiflux.gpu.outofcore.host_rows import HostRows
+from motiflux.gpu.outofcore.policies import LongestRows
+from tests.fault.test_changing_faults import FULL, PATTERNS, failing_once, same, updates
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="its monitor has no rows for a device")
+
+STAGES: dict[str, tuple[Any, str]] = {
+    "rows are chosen": (LongestRows, "wanted"),
+    "copies are dropped": (RowCache, "leave"),
+    "headers are moved": (RowCache, "_launch"),
+    "rows are placed": (Rows, "changes"),
+    "rows are written": (RunOfSlackRows, "merge"),
+    "rows are copied": (_native, "copy_rows"),
+    "a segment is filled": (RowCache, "_fill"),
+    "updates are counted": (RunSearch, "count"),
+    "rows are settled": (RunOfSlackRows, "settle"),
+}
+
+
+def monitors(device: str, **options: Any) -> tuple[mf.Monitor, mf.Monitor]:
+    graph = mf.Graph.from_edges([(u, u + 1) for u in range(50)])  # no update touches most of them
+    there = mf.Monitor(graph, PATTERNS, device=device, engine="outofcore", **options)
+    return mf.Monitor(graph, PATTERNS, mode=options.get("mode", "sequence")), there
+
+
+@pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full", "Ctrl-C"])
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+def test_a_call_that_fails_leaves_the_graph_and_the_next_call_is_right(
+    device: str, mode: str, stage: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = monitors(device, mode=mode, tuning={"cache": "degree"})
+    first = [*updates(1), ("+", 30, 33)]  # whose rows are copied by the next call
+    assert same(here.apply(first), there.apply(first))
+    before = there.num_edges
+    place, name = STAGES[stage]
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, failing_once(getattr(place, name), error))
+        with pytest.raises(type(error)):
+            there.apply([*updates(2), ("+", 20, 22)])  # whose rows were copied
+    assert there.num_edges == before
+    assert same(here.apply(updates(3)), there.apply(updates(3)))
+    assert here.num_edges == there.num_edges
+
+
+def test_memory_that_cannot_be_pinned_is_an_error_that_leaves_the_graph(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = monitors(device)
+    refusal = DeviceError("no pinned memory")
+    with monkeypatch.context() as patch:
+        patch.setattr(HostRows, "_allocate", failing_once(HostRows._allocate, refusal))
+        with pytest.raises(DeviceError, match="no pinned memory"):
+            there.apply(updates(1))
+    assert there.num_edges == here.num_edges
+    assert same(here.apply(updates(1)), there.apply(updates(1)))
+
+
+def test_too_little_memory_for_headers_is_an_error_that_leaves_the_graph(device: str) -> None:
+    graph = mf.Graph.from_edges([(u, u + 1) for u in range(300)])
+    with mf.Monitor(graph, PATTERNS, device=device, engine="outofcore", gpu_memory=4096) as monitor:
+        with pytest.raises(DeviceMemoryError, match="gpu_memory"):
+            monitor.apply(updates(1))
+        assert monitor.num_edges == graph.num_edges
+
+
+def test_without_memory_for_copies_all_rows_are_read_from_the_host(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = monitors(device, tuning={"cache": "degree"})
+    gpu = type(open_device(device))
+    allocate = gpu.allocate
+
+    def without_copies(self: Any, nbytes: int, what: str, *, budget: int | None = None) -> Any:
+        if "in a cache" in what and "leave" not in what:
+            raise DeviceMemoryError(what, nbytes, 0, "wait")
+        return allocate(self, nbytes, what, budget=budget)
+
+    monkeypatch.setattr(gpu, "allocate", without_copies)
+    for seed in range(3):
+        assert same(here.apply(updates(seed)), there.apply(updates(seed)))
+    engine: Any = there._engine
+    assert engine.cache.brought.copied == engine.cache.room == 0
+
+
+def test_a_hub_that_doubles_in_a_call_stays_right(device: str) -> None:
+    graph = mf.Graph.from_edges([(0, 1)], num_vertices=2)
+    patterns = "(a)--(b)--(c)"
+    here = mf.Monitor(graph, patterns, mode="batch")
+    with mf.Monitor(
+        graph, patterns, device=device, engine="outofcore", mode="batch", tuning={"cache": "degree"}
+    ) as there:
+        first, size = 1, 3
+        while size < 400:
+            hub = [("+", 0, leaf) for leaf in range(first + 1, first + size + 1)]
+            assert same(here.apply(hub), there.apply(hub))
+            first, size = first + size, 2 * size
+        gone = [("-", 0, leaf) for leaf in np.arange(1, first, 2).tolist()]
+        assert same(here.apply(gone), there.apply(gone))
+        assert here.num_edges == there.num_edges

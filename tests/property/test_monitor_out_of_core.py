@@ -1,0 +1,67 @@
+"""Monitors whose rows stay in memory of the host, beside recounting and beside the CPU's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import run_state_machine_as_test
+
+from motiflux.config import PRIVATE, TUNING, private_tuning
+from motiflux.device import devices_like
+from motiflux.gpu.outofcore.cache import RowCache
+from tests.property.test_monitor import MonitorMachine
+from tests.property.test_monitor_engines import compare, streams
+from tests.update_streams import Stream
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="other tests are about the CPU's monitor")
+
+POLICIES = TUNING["cache"].values
+SWITCHES = {
+    "cache": POLICIES,
+    **{name: PRIVATE[name].values for name in ("carry", "cache_copies")},
+    "filter": ("mask", "nlf"),
+}
+
+
+@pytest.mark.parametrize("cache", POLICIES)
+def test_monitors_agree_with_recounting(device: str, cache: str) -> None:
+    class Machine(MonitorMachine):
+        placement = {"device": device, "engine": "outofcore"}
+        switches = {"cache": cache}
+
+    run_state_machine_as_test(Machine, settings=settings(stateful_step_count=12, deadline=None))  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("devices", [None, 2])
+@settings(deadline=None)
+@given(
+    stream=streams(),
+    mode=st.sampled_from(("sequence", "batch")),
+    size=st.sampled_from((1, 7, 150)),
+    listed=st.booleans(),
+    room=st.sampled_from((0, 100, 400, 1 << 16)),
+    data=st.data(),
+)
+def test_the_matches_are_those_of_the_cpu(
+    device: str,
+    devices: int | None,
+    stream: Stream,
+    mode: str,
+    size: int,
+    *,
+    listed: bool,
+    room: int,
+    data: Any,
+) -> None:
+    if devices is not None and len(devices_like(device)) < devices:
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
+    options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
+    drawn = {name: data.draw(st.sampled_from(values), label=name) for name, values in SWITCHES.items()}
+    options["tuning"] = private_tuning(drawn)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RowCache, "_most", lambda cache: room)
+        there = {"device": device, "devices": devices, "engine": "outofcore"}
+        compare(stream, {**options, "matches": listed}, there, size, data)
