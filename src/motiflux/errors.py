@@ -188,6 +188,10 @@ class DeviceMemoryError(DeviceError):
         self.available = available
         super().__init__(f"{what}: expected {needed:,} bytes of device memory, found {available:,}; {advice}")
 
+    def advise(self, more: str) -> None:
+        """Add one more remedy."""
+        self.args = (f"{self}; {more}",)
+
 
 class CompileError(MotifluxError, RuntimeError):
     """A kernel did not compile: a bug in motiflux, or a broken compiler installation.

@@ -593,7 +593,7 @@ BAD_OPTIONS = {
         "symmetry: expected 'embeddings' with semantics='homomorphism', found 'subgraphs'",
     ),
     "device": ({"device": "gpu"}, "device: expected one of auto, cpu, cuda, found 'gpu'"),
-    "engine": ({"engine": "fast"}, "engine: expected one of auto, cpu, dfs, found 'fast'"),
+    "engine": ({"engine": "fast"}, "engine: expected one of auto, cpu, dfs, outofcore, found 'fast'"),
     "tuning name": (
         {"tuning": {"speed": "on"}},
         (

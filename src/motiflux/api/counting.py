@@ -89,7 +89,8 @@ def count(
         Several GPUs of this machine that search together, each with a copy of the graph: ``"all"``, a number,
         or their ordinals such as ``[0, 1]``. Default: one device.
     engine
-        ``"cpu"``, ``"dfs"`` (GPU), or ``"auto"``: the engine of the device.
+        ``"cpu"``, ``"dfs"`` (GPU), ``"outofcore"`` (GPU, for graphs that do not fit into its memory: edges
+        stay on the host), or ``"auto"``: the engine of the device.
     limit
         Stop at this count: the result is min(true count, limit). With several patterns, the limit of each.
     timeout

@@ -34,6 +34,7 @@ class Engine(StrEnum):
     AUTO = "auto"
     CPU = "cpu"
     DFS = "dfs"
+    OUT_OF_CORE = "outofcore"
 
 
 def device_name(text: str) -> str:

@@ -205,7 +205,7 @@ class DfsEngine:
 
         if devices > 1:
             return GroupJob.searching(group, make, Call(graph, stage.plan, request, deadline), limit)
-        pool, name = job_pool(graph, group.accelerators[0]), (stage.name, request.gpu_memory)
+        pool, name = job_pool(graph, group.accelerators[0]), (stage.name, request.gpu_memory, self.name)
         job = pool.begin(name, request)
         if job is None:
             job = make(group.accelerators[0])

@@ -307,7 +307,7 @@ def _share_space(first: AnyJob, accelerator: Accelerator, call: Call) -> None:
 
     with SearchJob(accelerator) as carrier:
         request = call.request
-        context = UploadContext(carrier.stream, request.threads, request.gpu_memory, call.deadline)
+        context = UploadContext.of(carrier.stream, request, call.deadline)
         copy_space(space, fetch, carrier, call.graph, call.plan, context)
 
 

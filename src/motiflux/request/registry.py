@@ -25,8 +25,12 @@ class EngineEntry:
 ENGINES = {
     "cpu": EngineEntry("motiflux.cpu.engine", on_gpu=False),
     "dfs": EngineEntry("motiflux.gpu.engine", on_gpu=True),
+    "outofcore": EngineEntry("motiflux.gpu.outofcore.search", on_gpu=True),
 }
 """All engines by name."""
 
 HOST_ENGINE, GPU_ENGINE = "cpu", "dfs"
 """The default engines on the CPU and on GPUs."""
+
+OUT_OF_CORE = "outofcore"
+"""The engine on GPUs whose edges stay in memory of the host."""

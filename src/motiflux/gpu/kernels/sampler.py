@@ -233,7 +233,7 @@ class DeviceSampler:
         source = draw_source(chosen, tuning["streaming"], tuning["sync"])
         entries = self._accelerator.kernels(source, DrawKernel, deadline)
         with setting_up(DrawingJob(self._accelerator)) as job:
-            context = UploadContext(job.stream, self._request.threads, self._request.gpu_memory, deadline)
+            context = UploadContext.of(job.stream, self._request, deadline)
             args = DrawArgs()
             own = not isinstance(estimator, str)  # it may read the graph's arcs
             args.graph = self._loader.load(job, context, tree=estimator == "tree", arcs=own)

@@ -402,7 +402,7 @@ def prepare_tables(
     job = pool.begin(name, request)
     if job is None:
         with setting_up(TableJob(accelerator, "tables", MOST_BLOCK_BYTES, request.gpu_memory)) as job:
-            context = UploadContext(job.stream, request.threads, request.gpu_memory, deadline)
+            context = UploadContext.of(job.stream, request, deadline)
             run = TableRun(job, graph, context)
             _Preparation(run, graph, schedule, share).prepare()
             if run.repeatable:

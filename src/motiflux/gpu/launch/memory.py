@@ -19,6 +19,7 @@ from motiflux.gpu.storage.device_csr import RowsKey
 from motiflux.graph import Direction, Graph
 from motiflux.plan.estimate.predict import arcs_of
 from motiflux.plan.physical import Stage
+from motiflux.request.registry import OUT_OF_CORE
 from motiflux.request.request import Request
 from motiflux.units import bytes_text, quantity
 
@@ -54,14 +55,14 @@ def device_bytes(device: Device, graph: Graph, stage: Stage, request: Request) -
     All groups of lanes that can run at once have lists; if these do not fit, fewer groups run. The rows of a
     candidate space are taken to be as long as the graph's rows with these labels.
     """
-    needs = _needs(device, graph, stage)
+    needs = _needs(device, graph, stage, request)
     wanted = needs.group * needs.groups + needs.beside
     return needs.rows + min(wanted, _room(device, request, needs))
 
 
 def groups_told(device: Device, graph: Graph, stage: Stage, request: Request) -> str:
     """Return a note if memory for lists suffices for few of the groups that could run; else an empty text."""
-    needs = _needs(device, graph, stage)
+    needs = _needs(device, graph, stage, request)
     if needs.group == 0:
         return ""
     fitting = _room(device, request, needs) // needs.group
@@ -79,17 +80,18 @@ def _room(device: Device, request: Request, needs: _Needs) -> int:
     return max(0, int(USABLE * (room - needs.rows)))
 
 
-def _needs(device: Device, graph: Graph, stage: Stage) -> _Needs:
+def _needs(device: Device, graph: Graph, stage: Stage, request: Request) -> _Needs:
     plan, kernel = stage.plan, stage.kernel
+    on_host = request.engine == OUT_OF_CORE
     keys = row_keys(plan)
     distinct = {key for level in keys for key in level}
     steps = plan.shape.steps
     whole = any(s.bounds_out or s.not_out for s in steps) + any(s.bounds_in or s.not_in for s in steps)
-    rows = sum(_row_bytes(graph, _arcs(graph, key)) for key in distinct)
+    rows = sum(_row_bytes(graph, 0 if on_host else _arcs(graph, key)) for key in distinct)
     if plan.space is not None:
         slots = {key for level in slot_keys(plan) for key in level}
         rows += 4 * graph.num_vertices + 8 * (len(slots) * graph.num_vertices + 1)
-    rows += whole * _row_bytes(graph, len(graph.forward.neighbors))
+    rows += whole * _row_bytes(graph, 0 if on_host else len(graph.forward.neighbors))
     root_arcs = _arcs(graph, keys[1][0])
     groups_of_block = THREADS // (LANES[-1] if kernel is None else kernel.lanes)
     blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))

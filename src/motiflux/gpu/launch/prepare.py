@@ -126,7 +126,7 @@ def prepare(
     """
     deadline.check()
     with setting_up(SearchJob(accelerator)) as job:
-        context = UploadContext(job.stream, request.threads, request.gpu_memory, deadline)
+        context = UploadContext.of(job.stream, request, deadline)
         set_up(job, graph, stage, request, context)
         job.launches.set_limit(limit)
     return job

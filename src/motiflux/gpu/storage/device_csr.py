@@ -8,11 +8,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.device import Buffer, Device, Stream
+from motiflux.device import Buffer, Device, HostBuffer, Stream
+from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.runtime.device_cache import CacheEntry, DeviceCache
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.graph.adjacency import Adjacency
 from motiflux.request.deadline import Deadline
+from motiflux.request.registry import OUT_OF_CORE
+from motiflux.request.request import Request
 
 _KEPT_BYTES, _KEPT_RATIO = 1 << 30, 32
 """Limit of unused copies: a number of bytes, or a multiple of the graph's size, whichever is greater."""
@@ -43,12 +46,42 @@ class UploadContext:
         Maximum number of bytes that motiflux holds on the device.
     deadline
         Deadline of the call.
+    on_host
+        Whether neighbours stay in pinned memory of the host, where kernels read them.
     """
 
     stream: Stream
     threads: int
     budget: int | None
     deadline: Deadline
+    on_host: bool = False
+
+    @classmethod
+    def of(cls, stream: Stream, request: Request, deadline: Deadline) -> UploadContext:
+        """Return what a request says."""
+        on_host = request.engine == OUT_OF_CORE
+        return cls(stream, request.threads, request.gpu_memory, deadline, on_host)
+
+
+class HostNeighbors:
+    """Neighbours in pinned memory of the host: a `Buffer` that takes no memory of the device."""
+
+    nbytes = 0
+
+    def __init__(self, memory: HostBuffer) -> None:
+        self._memory = memory
+        self.lines: set[Any] = (
+            set()
+        )  # as a stream wants it; the device waits for all before it frees the memory
+
+    @property
+    def address(self) -> int:
+        """Address of the first one, for kernels."""
+        return self._memory.address
+
+    def close(self) -> None:
+        """Free the memory; no kernel may read it any more."""
+        self._memory.close()
 
 
 @dataclass(eq=False)
@@ -143,7 +176,7 @@ class DeviceCsr(DeviceCache):
             many = np.diff(graph.adjacency(arcs, context.threads)[0]) > more_than
             return self._send(_from(_above(host) if key.above else host, many), host, context)
 
-        return self.keep(("from", key, arcs, more_than), make)
+        return self.keep(("from", key, arcs, more_than, context.on_host), make)
 
     def labels(self, graph: Graph, context: UploadContext) -> CopiedArray | None:
         """Return the label codes of all vertices; None if all have one label. Raises the errors of `rows`."""
@@ -160,24 +193,37 @@ class DeviceCsr(DeviceCache):
 
     def _upload(self, host: Adjacency, above: bool, context: UploadContext) -> DeviceRows:
         # The copy holds both arrays, so that no other array gets their ids.
-        return self.keep((id(host[0]), id(host[1]), above), lambda: self._copy(host, above, context))
+        name = (id(host[0]), id(host[1]), above, context.on_host)
+        return self.keep(name, lambda: self._copy(host, above, context))
 
     def _copy(self, host: Adjacency, above: bool, context: UploadContext) -> DeviceRows:
         context.deadline.check()
         return self._send(_above(host) if above else host, host, context)
 
     def _send(self, rows: Adjacency, host: Adjacency, context: UploadContext) -> DeviceRows:
-        offsets, neighbors = (self._to_device(array, context) for array in rows)
+        offsets = self._to_device(rows[0], context)
+        neighbors = (self._to_host if context.on_host else self._to_device)(rows[1], context)
         copies = DeviceRows(offsets, neighbors, len(rows[1]), int(np.diff(rows[0]).max(initial=0)), host)
         context.stream.wait()
         return copies
 
     def _to_device(self, array: NDArray[Any], context: UploadContext) -> Buffer:
         context.deadline.check()
-        buffer = self._device.allocate(max(array.nbytes, 8), "a copy of the graph", budget=context.budget)
+        try:
+            buffer = self._device.allocate(max(array.nbytes, 8), "a copy of the graph", budget=context.budget)
+        except DeviceMemoryError as error:
+            if not context.on_host:
+                error.advise(f"engine={OUT_OF_CORE!r} leaves the edges in memory of the host")
+            raise
         if array.nbytes:
             context.stream.upload(buffer, array)
         return buffer
+
+    def _to_host(self, array: NDArray[Any], context: UploadContext) -> Buffer:
+        context.deadline.check()
+        memory = self._device.allocate_host(max(array.nbytes, 8), "a copy of the graph")
+        memory.array[: array.nbytes].view(array.dtype)[:] = array
+        return HostNeighbors(memory)
 
 
 def _above(rows: Adjacency) -> Adjacency:
