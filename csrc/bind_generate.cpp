@@ -7,6 +7,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "bind_checks.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/watched.hpp"
@@ -153,6 +154,20 @@ std::size_t keep_distinct(const Ids& sources, const Ids& targets, int threads) {
   return kept;
 }
 
+std::size_t keep_first_at_each(const Ids& sources, const Ids& targets, std::uint64_t vertices,
+                               std::uint32_t most, int threads) {
+  const generate::Ends edges = as_ends(sources, targets);
+  const auto all_known = [&](std::span<const std::uint32_t> ids) {
+    return std::ranges::all_of(ids, [&](std::uint32_t id) { return id < vertices; });
+  };
+  require(all_known(edges.sources) && all_known(edges.targets), "ids of vertices expected");
+  std::size_t kept = 0;
+  run_drawing(sources.size(), threads, [&](const Workers& workers) {
+    kept = generate::keep_first_at_each(edges, vertices, most, workers);
+  });
+  return kept;
+}
+
 }  // namespace
 
 void bind_generate(nb::module_& module) {
@@ -172,6 +187,8 @@ void bind_generate(nb::module_& module) {
              nb::arg("threads"));
   module.def("draw_codes", &draw_codes, nb::arg("seed"), nb::arg("stream"), nb::arg("ends"), nb::arg("first"),
              nb::arg("out"), nb::arg("threads"));
+  module.def("keep_first_at_each", &keep_first_at_each, nb::arg("sources"), nb::arg("targets"),
+             nb::arg("vertices"), nb::arg("most"), nb::arg("threads"));
   module.def("keep_distinct", &keep_distinct, nb::arg("sources"), nb::arg("targets"), nb::arg("threads"));
 }
 

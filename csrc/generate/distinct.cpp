@@ -89,4 +89,21 @@ std::size_t keep_distinct(Ends edges, const Workers& workers) {
   return kept[buckets];
 }
 
+// On one thread: whether an edge is kept depends on those before it.
+std::size_t keep_first_at_each(Ends edges, std::uint64_t vertices, std::uint32_t most,
+                               const Workers& workers) {
+  std::vector<std::uint32_t> degrees(vertices);
+  std::size_t kept = 0;
+  for (std::size_t at = 0; at < edges.sources.size(); ++at) {
+    if (at % kLeastChunk == 0) workers.check();
+    const std::uint32_t source = edges.sources[at], target = edges.targets[at];
+    if (degrees[source] >= most || degrees[target] >= most) continue;
+    ++degrees[source];
+    ++degrees[target];
+    edges.sources[kept] = source;
+    edges.targets[kept++] = target;
+  }
+  return kept;
+}
+
 }  // namespace motiflux::generate

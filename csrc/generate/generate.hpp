@@ -60,4 +60,9 @@ void draw_codes(std::uint64_t seed, std::uint32_t stream, std::span<const std::u
 // behind them are undefined then, and all of them after an exception.
 std::size_t keep_distinct(Ends edges, const Workers& workers);
 
+// Moves an edge to the front, in their order, unless one of its ends has `most` edges that were moved before;
+// returns their number. The elements behind them are undefined then.
+std::size_t keep_first_at_each(Ends edges, std::uint64_t vertices, std::uint32_t most,
+                               const Workers& workers);
+
 }  // namespace motiflux::generate

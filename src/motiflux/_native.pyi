@@ -107,6 +107,9 @@ def draw_units(seed: int, stream: int, first: int, out: NDArray[np.float64], thr
 def draw_codes(
     seed: int, stream: int, ends: NDArray[np.uint32], first: int, out: NDArray[np.uint32], threads: int
 ) -> None: ...
+def keep_first_at_each(
+    sources: NDArray[np.uint32], targets: NDArray[np.uint32], vertices: int, most: int, threads: int
+) -> int: ...
 def keep_distinct(sources: NDArray[np.uint32], targets: NDArray[np.uint32], threads: int) -> int: ...
 
 _Mask: TypeAlias = NDArray[np.uint8] | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ GENERATORS: list[Generator] = [
     Rmat(scale=11, edges=60_000, seed=1),
     Rmat(scale=11, edges=60_000, seed=1, noise=0.5, directed=False, permute=False),
     Rmat(scale=8, edges=60_000, seed=1, duplicates="drop"),
+    Rmat(scale=8, edges=60_000, seed=1, max_degree=100),
     UniformEdges(vertices=1001, edges=60_000, seed=2),
     UniformEdges(vertices=1000, edges=60_000, seed=2, directed=True),
     UniformGraph(vertices=2000, probability=0.03, seed=3),
@@ -156,6 +158,21 @@ class TestRmat:
         even = np.bincount(Rmat(scale=12, edges=100_000, a=0.25, b=0.25, c=0.25).columns().sources)
         assert skewed.max() > 1000
         assert even.max() < 60
+
+    @pytest.mark.parametrize("duplicates", ["keep", "drop"])
+    def test_a_most_degree_keeps_the_first_edges_that_are_drawn_at_both_ends(self, duplicates: str) -> None:
+        options: dict[str, Any] = {"scale": 8, "edges": 60_000, "seed": 1}
+        drawn, most = Rmat(**options).columns(), 100
+        degrees, kept = Counter[int](), []
+        for u, v in zip(drawn.sources.tolist(), drawn.targets.tolist(), strict=True):
+            if degrees[u] < most and degrees[v] < most:
+                degrees.update((u, v))
+                kept.append((u, v))
+        found = Rmat(**options, duplicates=duplicates, max_degree=most).columns()
+        pairs = [*zip(found.sources.tolist(), found.targets.tolist(), strict=True)]
+        assert pairs == (kept if duplicates == "keep" else sorted(set(kept)))
+        assert max(degrees.values()) == most
+        assert len(kept) < len(drawn)
 
     def test_dropped_duplicates_leave_each_edge_that_was_drawn_once(self) -> None:
         kept = Rmat(scale=8, edges=60_000, seed=1).columns()
@@ -301,6 +318,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (Rmat, {"scale": 4, "edges": 1, "a": 0.6, "b": 0.3, "c": 0.3}, "a, b, c: expected at most 1 together"),
     (Rmat, {"scale": 4, "edges": 1, "a": 1.0, "b": 0.0, "c": 0.0}, "self-loops"),
     (Rmat, {"scale": 4, "edges": 1, "noise": 2}, "noise: expected a number from 0 to 1, found 2"),
+    (Rmat, {"scale": 4, "edges": 1, "max_degree": 0}, "max_degree: expected an integer from 1"),
     (Rmat, {"scale": 4, "edges": 1, "duplicates": "some"}, "duplicates: expected 'keep' or 'drop'"),
     (Rmat, {"scale": 4, "edges": 1, "directed": 1}, "directed: expected True or False, found 1"),
     (Rmat, {"scale": 4, "edges": 1, "seed": -1}, "seed: expected an integer from 0"),

@@ -19,6 +19,7 @@ LOSSES = pytest.mark.filterwarnings("ignore:.*left out:motiflux.MotifluxWarning"
 GENERATORS: list[Generator] = [
     Rmat(scale=8, edges=3000, seed=1),
     Rmat(scale=6, edges=3000, seed=1, duplicates="drop"),
+    Rmat(scale=6, edges=3000, seed=1, max_degree=40),
     UniformGraph(vertices=200, probability=0.1, seed=2),
     PowerLaw(vertices=200, edges=3000, vertex_label_count=4, edge_label_count=3),
     Flows(flows=3000),

@@ -80,6 +80,16 @@ class CountedGenerator(Generator):
         """Whether of equal edges the first only is kept."""
         return False
 
+    @property
+    def most_edges(self) -> int | None:
+        """Most edges of a vertex: those that are drawn later are left out; None: any number."""
+        return None
+
+    @property
+    def draws_whole(self) -> bool:
+        """Whether all edges are drawn before the first one is known to be kept."""
+        return self.drops_duplicates or self.most_edges is not None
+
     @abstractmethod
     def draw_ends(
         self, first: int, sources: NDArray[np.uint32], targets: NDArray[np.uint32], threads: int
@@ -99,6 +109,9 @@ class CountedGenerator(Generator):
                 block = slice(first, first + BLOCK_ROWS)
                 self.draw_ends(first, sources[block], targets[block], count)
                 update(min(first + BLOCK_ROWS, self.num_rows))
+        if self.most_edges is not None:
+            kept = _native.keep_first_at_each(sources, targets, self.num_vertices, self.most_edges, count)
+            sources, targets = sources[:kept], targets[:kept]
         if self.drops_duplicates:
             kept = _native.keep_distinct(sources, targets, count)
             sources, targets = sources[:kept], targets[:kept]
@@ -109,7 +122,7 @@ class CountedGenerator(Generator):
         """Draw the edges part by part; see `Generator.blocks`."""
         check_integer("rows", rows, 1)
         count = resolve_threads(threads)
-        whole = self.columns(threads=threads) if self.drops_duplicates else None
+        whole = self.columns(threads=threads) if self.draws_whole else None
         size = self.num_rows if whole is None else len(whole)
         for first in range(0, size, rows):
             here = min(rows, size - first)

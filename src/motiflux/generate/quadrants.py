@@ -53,6 +53,9 @@ class Rmat(CountedGenerator):
         Whether ids are put in random order; otherwise low ids have many edges.
     duplicates
         ``"keep"``: `edges` edges, some more than once. ``"drop"``: each edge once, ascending.
+    max_degree
+        Most edges of a vertex, in both directions together: an edge is left out if one of its ends has as
+        many that were drawn before. All edges are in memory then. None: any number.
 
     Notes
     -----
@@ -77,6 +80,7 @@ class Rmat(CountedGenerator):
     directed: bool = True
     permute: bool = True
     duplicates: Duplicates = "keep"
+    max_degree: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,6 +93,8 @@ class Rmat(CountedGenerator):
         check_flag("directed", self.directed)
         check_flag("permute", self.permute)
         check_duplicates(self.duplicates)
+        if self.max_degree is not None:
+            check_integer("max_degree", self.max_degree, 1, 2**32 - 1)
         steps = np.diff(self._quadrant_ends(), axis=1, prepend=0, append=1)
         if (loops := float(np.prod(steps[:, 0] + steps[:, 3]))) > _MOST_LOOPS:
             raise ArgumentError(
@@ -114,6 +120,11 @@ class Rmat(CountedGenerator):
     def drops_duplicates(self) -> bool:
         """Whether each edge is kept once."""
         return self.duplicates == "drop"
+
+    @property
+    def most_edges(self) -> int | None:
+        """Most edges of a vertex; None: any number."""
+        return self.max_degree
 
     def draw_ends(
         self, first: int, sources: NDArray[np.uint32], targets: NDArray[np.uint32], threads: int
@@ -144,7 +155,7 @@ class Rmat(CountedGenerator):
         Raises
         ------
         ArgumentError
-            `duplicates` is ``"drop"``.
+            `duplicates` is ``"drop"``, or there is a `max_degree`.
         DeviceError
             There is no such device here.
         DeviceMemoryError
@@ -156,6 +167,8 @@ class Rmat(CountedGenerator):
         budget = None if gpu_memory is None else check_bytes("gpu_memory", gpu_memory)
         if self.drops_duplicates:
             raise ArgumentError("duplicates", "'keep' on a device", self.duplicates)
+        if self.max_degree is not None:
+            raise ArgumentError("max_degree", "None on a device", self.max_degree)
         return rmat_blocks(self.parameters(), self.num_rows, device, rows, budget)
 
     def parameters(self) -> layout.Rmat:
@@ -192,6 +205,7 @@ def rmat(
     directed: bool = True,
     permute: bool = True,
     duplicates: Duplicates = "keep",
+    max_degree: int | None = None,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress = False,
@@ -220,6 +234,7 @@ def rmat(
         directed=directed,
         permute=permute,
         duplicates=duplicates,
+        max_degree=max_degree,
         seed=seed,
     )
     return generator.graph(threads=threads, progress=progress)

@@ -133,7 +133,7 @@ def _write_npz(
 ) -> int:
     """Write an archive for `motiflux.read_graph`. Each member draws the edges again, so none is in memory."""
     rows = getattr(generator, "num_rows", None)
-    if rows is None or getattr(generator, "drops_duplicates", False):
+    if rows is None or getattr(generator, "draws_whole", False):
         rows = sum(len(block) for block in generator.blocks(threads=threads))
 
     def drawn(part: _Part, *, counted: bool = False) -> Iterator[NDArray[Any]]:

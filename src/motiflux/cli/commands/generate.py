@@ -73,6 +73,9 @@ def rmat(
     directed: UndirectedFirst = True,
     permute: PermuteOption = True,
     duplicates: DuplicatesOption = Duplicates.KEEP,
+    max_degree: Annotated[
+        int | None, typer.Option(help="Most edges of a vertex; later ones are left out.")
+    ] = None,
     seed: SeedOption = 0,
     threads: opt.ThreadsOption = None,
     as_json: opt.JsonOption = False,
@@ -92,6 +95,7 @@ def rmat(
             directed=directed,
             permute=permute,
             duplicates=duplicates.value,
+            max_degree=max_degree,
             seed=seed,
         ),
         *("rmat", output, threads, as_json, progress),
