@@ -1,0 +1,263 @@
+"""Graphs whose edges stay on the host: the experiments of GCSM (section VI), in one run on one machine.
+
+``motiflux bench outofcore``, on a machine with a GPU (``MOTIFLUX_DEVICE`` names it; default ``cuda``). The
+graphs are drawn: R-MAT with 16 edges a vertex, of which a vertex has at most 5,000 (``MOTIFLUX_RMAT`` is its
+scale), and a lattice like a road network. 98,304 updates, half of them insertions, come in batches. Times are
+wall clock of `Monitor.apply`, the median of the batches after the first; ratios are those of the time without
+copies (zero-copy) to that of the policy. The cache has at most a twentieth of the bytes of the edges.
+
+``policies QUERY``       each policy, for batches of 4,096 (figures 8 to 10, table II)
+``sizes QUERY``          batches of 64 to 8,192 (figure 12)
+``near QUERY``           batches of 64, and of 128, which k-hop copies need (figure 13)
+``road QUERY``           the lattice (figure 11)
+``carry QUERY``          copies that stay, against those of each batch alone
+``copies QUERY``         rows put together by the host, against a kernel that reads them
+``processor QUERY``      the CPU Monitor on all threads against this engine, and `batch`, whose edges fit
+``static PATTERN``       a count over edges on the host against one over edges on the device
+
+Figures: seconds for choosing and copying rows, and of the search; rows and bytes that were copied.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import motiflux as mf
+from motiflux.bench.measure import Timing
+from motiflux.bench.results import Bar, BaselineTime, CaseResult
+from motiflux.bench.suite import Probe, Settings, Suite
+from motiflux.config import TUNING, private_tuning
+from motiflux.device import open_device
+from motiflux.generate import rmat
+
+DEVICE = os.environ.get("MOTIFLUX_DEVICE", "cuda")
+SCALE = int(os.environ.get("MOTIFLUX_RMAT", "24"))
+MAX_DEGREE, LABELS = 5000, 16
+UPDATES, BATCH = 12 * 8192, 4096
+SIZES = (64, 256, 1024, 4096, 8192)
+MOST_BATCHES = 12
+SHARE = 0.05
+QUERIES = {
+    "Q1": "(a:0)--(b:1)--(c:2)--(a), (c)--(d:3), (d)--(e:4)",
+    "Q2": "(a:0)--(b:1)--(c:2)--(d:3)--(a), (d)--(e:4)",
+    "Q3": "(a:0)--(b:1)--(c:2)--(a), (b)--(d:3)--(c), (d)--(e:4)--(f:5)",
+    "Q4": "(a:0)--(b:1)--(c:2)--(d:3)--(e:4)--(f:5)--(a)",
+    "Q5": "(a:0)--(b:1)--(c:2)--(a), (c)--(d:3)--(e:4)--(c), (e)--(f:5)--(g:6)",
+    "Q6": "(a:0)--(b:1)--(c:2)--(d:3)--(a), (c)--(e:4)--(f:5)--(d), (f)--(g:6)",
+}
+ROAD = "(a)--(b)--(c)--(d)--(a), (d)--(e)"
+STATIC = {
+    "triangle": "(a)--(b)--(c)--(a)",
+    "sparse 6": "(a:0)--(b:1)--(c:2)--(a), (c)--(d:3)--(e:4)--(f:5)",
+}
+POLICIES = tuple(value for value in TUNING["cache"].values if value != "none")
+OVER_ZERO_COPY, NEVER_BELOW, OVER_CPU, OVER_RESIDENT = 2.0, 0.97, 3.0, 8.0
+Ends = NDArray[np.int64]
+
+
+@lru_cache(maxsize=1)
+def skewed() -> tuple[mf.Graph, mf.Updates]:
+    """Return the R-MAT graph before the updates, and these."""
+    graph = rmat(SCALE, 16 << SCALE, directed=False, duplicates="drop", max_degree=MAX_DEGREE, seed=1)
+    edges = graph.to_edges()
+    labels = np.random.default_rng(3).integers(0, LABELS, graph.num_vertices)
+    return stream(np.asarray(edges.src), np.asarray(edges.dst), graph.num_vertices, labels)
+
+
+@lru_cache(maxsize=1)
+def lattice() -> tuple[mf.Graph, mf.Updates]:
+    """Return a lattice of as many vertices, of which a tenth of the edges is missing, and updates."""
+    side = 1 << (SCALE // 2)
+    number = np.arange(side * side).reshape(side, side)
+    src = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
+    dst = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
+    there = np.random.default_rng(4).random(len(src)) > 0.1
+    return stream(src[there], dst[there], side * side, None)
+
+
+def stream(src: Ends, dst: Ends, vertices: int, labels: Ends | None) -> tuple[mf.Graph, mf.Updates]:
+    """Choose edges; leave those out that are inserted later, and delete the others later."""
+    random = np.random.default_rng(5)
+    chosen = random.choice(len(src), min(UPDATES, len(src) // 4), replace=False)
+    inserts = random.random(len(chosen)) < 0.5
+    stays = np.ones(len(src), bool)
+    stays[chosen[inserts]] = False
+    graph = mf.Graph.from_edges((src[stays], dst[stays]), num_vertices=vertices, vertex_labels=labels)
+    return graph, mf.Updates(inserts, src[chosen], dst[chosen])
+
+
+@dataclass
+class Outcome:
+    """Changes by batch, the median time of a batch after the first, and the mean figures of these batches."""
+
+    changes: list[tuple[int, int]]
+    seconds: float
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+def applied(
+    world: tuple[mf.Graph, mf.Updates], query: str, size: int, engine: str, tuning: Mapping[str, str]
+) -> Outcome:
+    """Apply batches to a fresh monitor."""
+    graph, updates = world
+    device = "cpu" if engine == "cpu" else DEVICE
+    memory = None
+    if engine == "outofcore":
+        headers = 32 * graph.num_vertices * 16
+        memory = (
+            open_device(DEVICE).used_memory() + headers + 2 * int(SHARE * 8 * graph.num_edges) + (1 << 30)
+        )
+    changes, seconds, figures = [], [], []
+    with mf.Monitor(
+        graph,
+        query,
+        mode="batch",
+        device=device,  # type: ignore[arg-type]
+        engine=engine,
+        gpu_memory=memory,
+        tuning=private_tuning(tuning),
+    ) as monitor:
+        for number, some in enumerate(updates.slices(size)):
+            if number == MOST_BATCHES:
+                break
+            begun = time.perf_counter()
+            delta = monitor.apply(some)
+            seconds.append(time.perf_counter() - begun)
+            changes.append((delta[0].positive, delta[0].negative))
+            figures.append({**getattr(monitor._engine, "spent", {}), **delta.measured})
+    later = figures[1:] or figures
+    means = {name: statistics.fmean(one.get(name, 0.0) for one in later) for name in later[0]}
+    return Outcome(changes, statistics.median(seconds[1:] or seconds), means)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Batches of one size by several engines or switches, against the first of them."""
+
+    name: str
+    query: str
+    size: int
+    ways: Mapping[str, tuple[str, Mapping[str, str]]]
+    road: bool = False
+    quick: bool = False
+
+    def run(self, settings: Settings) -> Iterator[CaseResult]:
+        """Time each way."""
+        world = lattice() if self.road else skewed()
+        found = {way: applied(world, self.query, self.size, *how) for way, how in self.ways.items()}
+        base, first = next(iter(found.items()))
+        for way, outcome in found.items():
+            yield CaseResult(
+                f"{self.name}, batches of {self.size}, {way}",
+                self.ways[way][0],
+                sum(positive for positive, _ in outcome.changes),
+                base,
+                Timing.of([outcome.seconds]),
+                BaselineTime(base, first.seconds),
+                first.seconds / outcome.seconds,
+                outcome.changes != first.changes,
+                figures=dict(outcome.figures),
+            )
+
+
+@dataclass(frozen=True)
+class Static:
+    """A count over edges on the host, against one over edges on the device."""
+
+    pattern: str
+    quick: bool = False
+
+    @property
+    def name(self) -> str:
+        """The pattern."""
+        return f"static {self.pattern}"
+
+    def run(self, settings: Settings) -> Iterator[CaseResult]:
+        """Time the second call of each engine."""
+        graph, _ = skewed()
+        counts, seconds = {}, {}
+        for engine in ("dfs", "outofcore"):
+            tuning = {"tables": "off", "candidates": "off"}
+            options = {"device": DEVICE, "engine": engine, "tuning": tuning, "symmetry": "subgraphs"}
+            mf.count(graph, STATIC[self.pattern], **options)  # type: ignore[arg-type]
+            seconds[engine] = math.inf
+            for _ in range(settings.runs):
+                begun = time.perf_counter()
+                counts[engine] = int(mf.count(graph, STATIC[self.pattern], **options))  # type: ignore[arg-type]
+                seconds[engine] = min(seconds[engine], time.perf_counter() - begun)
+        yield CaseResult(
+            self.name,
+            "outofcore",
+            counts["outofcore"],
+            "dfs",
+            Timing.of([seconds["outofcore"]]),
+            BaselineTime("dfs", seconds["dfs"]),
+            seconds["dfs"] / seconds["outofcore"],
+            counts["dfs"] != counts["outofcore"],
+        )
+
+
+def ways(**switches: str) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Return zero-copy, and all policies, with switches."""
+    found = {"zero-copy": ("outofcore", {"cache": "none"})}
+    found |= {policy: ("outofcore", {"cache": policy, **switches}) for policy in POLICIES}
+    return found
+
+
+def by_switch(switch: str, *values: str) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Return the default policy with each value of a switch."""
+    return {value: ("outofcore", {switch: value}) for value in values}
+
+
+ELSEWHERE = {"CPU Monitor": ("cpu", {}), "outofcore": ("outofcore", {}), "batch": ("batch", {})}
+
+
+def build(shared: Path) -> Suite:
+    """Return the suite."""
+    probes: list[Probe] = []
+    for query, text in QUERIES.items():
+        probes.append(Compared(f"policies {query}", text, BATCH, ways()))
+    for query in ("Q5", "Q6"):
+        probes += [Compared(f"sizes {query}", QUERIES[query], size, ways()) for size in SIZES]
+        probes += [Compared(f"near {query}", QUERIES[query], size, ways(carry="off")) for size in (64, 128)]
+    for size in (BATCH,):
+        probes.append(Compared("road", ROAD, size, ways(), road=True))
+    for query, text in QUERIES.items():
+        probes.append(Compared(f"carry {query}", text, BATCH, by_switch("carry", "off", "on")))
+        probes.append(Compared(f"copies {query}", text, BATCH, by_switch("cache_copies", "host", "device")))
+        probes.append(Compared(f"processor {query}", text, BATCH, ELSEWHERE))
+    probes += [Static(pattern) for pattern in STATIC]
+    return Suite("outofcore", (), bars, probes=probes, device=lambda: open_device(DEVICE).model)
+
+
+def bars(results: Sequence[CaseResult]) -> list[Bar]:
+    """Return the bars that we set ourselves."""
+    found = [Bar("cases that differ", sum(one.disagrees for one in results), 0, "lower")]
+
+    def ratios(begin: str, end: str) -> list[float]:
+        named = [one for one in results if one.case.startswith(begin) and one.case.endswith(end)]
+        return [one.ratio for one in named if one.ratio is not None]
+
+    for policy in POLICIES:
+        values = ratios("policies", policy)
+        mean = statistics.geometric_mean(values) if values else None
+        found.append(Bar(f"{policy}: over zero-copy, geometric mean", mean, OVER_ZERO_COPY, "higher"))
+        least = min(values, default=None)
+        found.append(Bar(f"{policy}: over zero-copy, least", least, NEVER_BELOW, "higher"))
+    values = ratios("processor", "outofcore")
+    mean = statistics.geometric_mean(values) if values else None
+    found.append(Bar("over the CPU Monitor on all threads", mean, OVER_CPU, "higher"))
+    for pattern in STATIC:
+        value = next((1 / one for one in ratios(f"static {pattern}", pattern)), None)
+        found.append(Bar(f"static {pattern}: over the resident graph", value, OVER_RESIDENT, "lower"))
+    return found

@@ -1,0 +1,56 @@
+"""The suite `outofcore`, run on small graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from motiflux.bench.suite import Settings, load_part
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="it measures an engine on a device")
+
+SUITE = Path(__file__).resolve().parents[2] / "benchmarks/suite/outofcore.py"
+
+
+@pytest.fixture
+def suite(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    found = load_part(SUITE)
+    monkeypatch.setattr(found, "DEVICE", device)
+    monkeypatch.setattr(found, "SCALE", 8)
+    monkeypatch.setattr(found, "MAX_DEGREE", 60)
+    monkeypatch.setattr(found, "BATCH", 100)
+    monkeypatch.setattr(found, "SIZES", (50,))
+    monkeypatch.setattr(found, "MOST_BATCHES", 3)
+    monkeypatch.setattr(found, "QUERIES", {name: found.QUERIES[name] for name in ("Q1", "Q5", "Q6")})
+    for drawn in (found.skewed, found.lattice):
+        drawn.cache_clear()
+    yield found
+    for drawn in (found.skewed, found.lattice):
+        drawn.cache_clear()
+
+
+def test_every_experiment_agrees_and_has_its_figures(suite: ModuleType, tmp_path: Path) -> None:
+    results = [result for probe in suite.build(tmp_path).probes for result in probe.run(Settings())]
+    assert not any(one.disagrees for one in results)
+    assert all(bar.value is not None for bar in suite.bars(results))
+    assert sum(one.count or 0 for one in results) > 0
+    by_name = {one.case: one.figures for one in results}
+    assert by_name["policies Q1, batches of 100, zero-copy"]["cache_copied"] == 0
+    assert by_name["policies Q1, batches of 100, degree"]["cache_wanted"] > 0
+    assert by_name["road, batches of 100, khop"]["copy_seconds"] > 0
+
+
+def test_updates_insert_and_delete_edges_of_graphs_of_bounded_degree(suite: ModuleType) -> None:
+    for graph, updates in (suite.skewed(), suite.lattice()):
+        assert 0 < updates.inserts.sum() < len(updates)
+        assert np.diff(graph.forward.offsets).max() <= suite.MAX_DEGREE
+        edges = graph.to_edges()
+        there = {*zip(np.asarray(edges.src).tolist(), np.asarray(edges.dst).tolist(), strict=True)}
+        for inserts, u, v in zip(
+            updates.inserts.tolist(), updates.sources.tolist(), updates.targets.tolist(), strict=True
+        ):
+            assert inserts == ((u, v) not in there and (v, u) not in there)
