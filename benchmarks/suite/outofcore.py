@@ -144,12 +144,17 @@ def applied(
 class Compared:
     """Batches of one size by several engines or switches, against the first of them."""
 
-    name: str
+    title: str
     query: str
     size: int
     ways: Mapping[str, tuple[str, Mapping[str, str]]]
     road: bool = False
     quick: bool = False
+
+    @property
+    def name(self) -> str:
+        """The experiment, and the size of batches."""
+        return f"{self.title}, batches of {self.size}"
 
     def run(self, settings: Settings) -> Iterator[CaseResult]:
         """Time each way."""
@@ -158,7 +163,7 @@ class Compared:
         base, first = next(iter(found.items()))
         for way, outcome in found.items():
             yield CaseResult(
-                f"{self.name}, batches of {self.size}, {way}",
+                f"{self.name}, {way}",
                 self.ways[way][0],
                 sum(positive for positive, _ in outcome.changes),
                 base,
@@ -226,12 +231,11 @@ def build(shared: Path) -> Suite:
     """Return the suite."""
     probes: list[Probe] = []
     for query, text in QUERIES.items():
-        probes.append(Compared(f"policies {query}", text, BATCH, ways()))
+        probes.append(Compared(f"policies {query}", text, BATCH, ways(), quick=query == "Q1"))
     for query in ("Q5", "Q6"):
         probes += [Compared(f"sizes {query}", QUERIES[query], size, ways()) for size in SIZES]
         probes += [Compared(f"near {query}", QUERIES[query], size, ways(carry="off")) for size in (64, 128)]
-    for size in (BATCH,):
-        probes.append(Compared("road", ROAD, size, ways(), road=True))
+    probes.append(Compared("road", ROAD, BATCH, ways(), road=True))
     for query, text in QUERIES.items():
         probes.append(Compared(f"carry {query}", text, BATCH, by_switch("carry", "off", "on")))
         probes.append(Compared(f"copies {query}", text, BATCH, by_switch("cache_copies", "host", "device")))
