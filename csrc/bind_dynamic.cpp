@@ -1,6 +1,7 @@
 // Bindings of changing graphs and the patterns watched on them (csrc/dynamic).
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -427,10 +429,23 @@ class PyMonitor {
   }
   std::uint64_t begin_next() {
     if (window_) return 0;
-    const FreeGil free_gil;
+    if (monitor_.is_writing()) {
+      const FreeGil free_gil;
+      monitor_.wait_for_rows();
+    }
     return monitor_.begin_next();
   }
   void settle(std::uint64_t call) { monitor_.settle(call); }
+  // Why the rows of a call could not be written; empty if they are.
+  std::string finish_call(std::uint64_t call) const {
+    const FreeGil free_gil;
+    try {
+      monitor_.finish_call(call);
+      return {};
+    } catch (const dynamic::RowsLost& error) {
+      return error.why;
+    }
+  }
   void take_back(std::uint64_t call) {
     monitor_.take_back(call);
     if (window_) window_->undo();
@@ -474,7 +489,7 @@ class PyMonitor {
   }
 
   void match_elsewhere(std::optional<nb::callable> callback) {
-    monitor_.match_elsewhere(callback ? std::make_unique<PythonMatcher>(std::move(*callback)) : nullptr);
+    monitor_.match_elsewhere(callback ? std::make_shared<PythonMatcher>(std::move(*callback)) : nullptr);
   }
   std::uint32_t num_plans() const { return static_cast<std::uint32_t>(monitor_.plans().size()); }
   std::uint32_t num_classes() const {
@@ -693,7 +708,9 @@ void bind_dynamic(nb::module_& module) {
       .def("begin", &PyMonitor::begin, "after"_a = false)
       .def("begin_next", &PyMonitor::begin_next)
       .def_prop_ro("last_call", [](const PyMonitor& self) { return self.monitor().last_call(); })
+      .def_prop_ro("final_call", [](const PyMonitor& self) { return self.monitor().final_call(); })
       .def("settle", &PyMonitor::settle, "call"_a)
+      .def("finish_call", &PyMonitor::finish_call, "call"_a)
       .def("take_back", &PyMonitor::take_back, "call"_a)
       .def("apply_prepared", &PyMonitor::apply_prepared, "prepared"_a, "terms"_a, "full"_a.none(),
            "timeout"_a.none())
@@ -707,6 +724,11 @@ void bind_dynamic(nb::module_& module) {
       .def_prop_ro("directed", &PyMonitor::directed)
       .def_prop_ro("num_vertices", &PyMonitor::num_vertices)
       .def_prop_ro("num_edges", &PyMonitor::num_edges)
+      .def_prop_ro("final_edges",
+                   [](PyMonitor& self) {
+                     const FreeGil free_gil;
+                     return self.monitor().final_edges();
+                   })
       .def_prop_ro("written_edges", &PyMonitor::written_edges)
       .def_prop_ro("typical_row", [](const PyMonitor& self) { return self.monitor().graph().typical_row(); })
       .def_prop_ro("nbytes", &PyMonitor::nbytes);

@@ -55,7 +55,7 @@ void PythonMatcher::match(const std::shared_ptr<const dynamic::Run>& run, dynami
   PyRun& seen = nb::cast<PyRun&>(given);
   nb::object result;
   try {
-    result = callback_(given);
+    result = nb::callable(callback_)(given);  // held, as the monitor may be given another one meanwhile
   } catch (...) {
     seen.end();
     if (seen.was_cut_short()) throw dynamic::Stopped();
@@ -180,6 +180,13 @@ void bind_runs(nb::module_& module) {
       PyErr_SetString(nb::module_::import_("motiflux.errors").attr("InternalError").ptr(), error.what());
     } catch (const dynamic::RowsLost& error) {
       PyErr_SetString(nb::module_::import_("motiflux.errors").attr("InternalError").ptr(), error.what());
+    } catch (const dynamic::NotOpen& error) {
+      PyErr_SetString(nb::module_::import_("motiflux.errors").attr("InternalError").ptr(), error.what());
+    } catch (const dynamic::CallsOverlap&) {
+      const nb::object error = nb::module_::import_("motiflux.errors").attr("ArgumentError");
+      const nb::tuple about = nb::make_tuple("monitor", "a call after the run, or in its progress function",
+                                             "a call while batches of the run overlap");
+      PyErr_SetObject(error.ptr(), about.ptr());
     }
   });
   bind_run(module);

@@ -15,6 +15,11 @@ namespace motiflux {
 class PythonMatcher : public dynamic::RunMatcher {
  public:
   explicit PythonMatcher(nanobind::callable callback) : callback_(std::move(callback)) {}
+  // The last one that used it may be native code.
+  ~PythonMatcher() override {
+    const nanobind::gil_scoped_acquire acquire;
+    callback_.reset();
+  }
   void match(const std::shared_ptr<const dynamic::Run>& run, dynamic::Watch& watch,
              const std::function<void()>& write,
              const std::function<void(const dynamic::RunMatches&)>& use) override;

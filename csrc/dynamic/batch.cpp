@@ -153,9 +153,9 @@ void Monitor::prepare(std::span<const Update> updates, const How& how, PreparedB
   if (run_matcher_ != nullptr && batch.standing.empty()) prepare_run(batch, how.threads, pass);
 }
 
-// Matches a batch and writes its changes.
+// Matches a batch and writes its changes. There may be no engine any more since it was prepared.
 void Monitor::match_batch(PreparedBatch& batch, const How& how, Pass& pass) {
-  if (batch.is_run) {
+  if (batch.is_run && run_matcher_ != nullptr) {
     pass.found.put_off = put_off_.noops();  // of this batch: the next one may be prepared meanwhile
     match_before_writing(batch, how.threads, pass);
     forget_runs();

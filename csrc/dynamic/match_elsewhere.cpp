@@ -49,8 +49,9 @@ void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pa
   given->threads = threads_for(run.size(), threads);
   find_roots(run, *given, pass);
   const auto written = [] {};  // is it already
-  run_matcher_->match(given, pass.watch, written,
-                      [&](const RunMatches& matches) { take_matches(*given, matches, pass); });
+  const std::shared_ptr<RunMatcher> matcher = run_matcher_;
+  matcher->match(given, pass.watch, written,
+                 [&](const RunMatches& matches) { take_matches(*given, matches, pass); });
 }
 
 CandidateChanges Monitor::candidate_changes() {

@@ -49,6 +49,12 @@ class Watch {
   virtual bool keep_going() = 0;
 };
 
+// For work that is not stopped.
+class Unwatched : public Watch {
+ public:
+  bool keep_going() override { return true; }
+};
+
 // Lists of ascending ids that steps refer to.
 using Allowed = std::vector<std::vector<Vertex>>;
 

@@ -353,7 +353,9 @@ void Monitor::note_bulk() {
 }
 
 void Monitor::all_or_none(const std::function<void()>& work) {
-  const std::uint64_t call = begin(joined_);
+  if (!log_.is_new) begin();
+  const std::uint64_t call = log_.call;
+  log_.is_new = false;
   try {
     work();
   } catch (...) {
@@ -416,14 +418,11 @@ void Monitor::note_for_later(const Edge& edge, Class to, bool inserts) {
 }
 
 void Monitor::write_put_off(int threads) {
-  struct : Watch {
-    bool keep_going() override { return true; }
-  } watch;
+  Unwatched watch;
   write_put_off(threads, watch);
 }
 
 bool Monitor::write_some_put_off() {
-  check_log();
   begin();
   const bool any = put_off_.write_few(kFew);
   log_.edges_before = graph_.edges();

@@ -20,6 +20,7 @@
 #include "dynamic/lifetimes.hpp"
 #include "dynamic/matcher.hpp"
 #include "dynamic/naming.hpp"
+#include "dynamic/open_calls.hpp"
 #include "dynamic/plan.hpp"
 #include "dynamic/probe.hpp"
 #include "dynamic/put_off.hpp"
@@ -37,6 +38,7 @@ struct PreparedBatch {
   Column<Update> net;          // its changes: edges that vanish, then edges that appear
   std::vector<Edge> standing;  // edges that stand in for others
   std::uint64_t noops = 0, plans_version = 0;
+  std::uint64_t call = 0;                  // in which it was prepared
   bool is_run = false;                     // an engine can have it before it is written:
   std::shared_ptr<Run> run;                // the changes that concern plans,
   std::shared_ptr<Unwritten<RunEnd>> all;  // and all, if there are others
@@ -106,6 +108,7 @@ class Monitor {
   // graph waits for them.
   bool is_writing() const { return writing_.is_begun(); }
   void finish_writing() const { writing_.finish(); }
+  void wait_for_rows() const { writing_.wait(); }
   // What stays as it is while rows are written: any thread may read it meanwhile.
   const Relations& relations() const { return graph_.relations(); }
   std::uint32_t vertices() const { return graph_.vertices(); }
@@ -155,7 +158,7 @@ class Monitor {
       apply_sequence(updates, how.threads, how.switches, found, watch, most, full);
   }
   // From now on, has every run matched by this; null: here.
-  void match_elsewhere(std::unique_ptr<RunMatcher> matcher) { run_matcher_ = std::move(matcher); }
+  void match_elsewhere(std::shared_ptr<RunMatcher> matcher) { run_matcher_ = std::move(matcher); }
   bool matches_elsewhere() const { return run_matcher_ != nullptr; }
   const RunMatcher* run_matcher() const { return run_matcher_.get(); }
   // Plans by number; the version changes whenever numbers stand for other plans.
@@ -178,28 +181,35 @@ class Monitor {
   // is no change.
   std::size_t first_noop(std::span<const Update> updates) const;
   // Begins a call and returns its number: numbers ascend. The changes of the call before are final. The
-  // no-ops of `joined`, those put off by the call before, may count those of this call too.
-  std::uint64_t begin(std::shared_ptr<PutOffNoops> joined = nullptr) {
-    finish_writing();
-    make_final(log_);
-    open_log(std::move(joined));
-    return log_.call;
-  }
-  // Takes back the changes of the last call, and of those before it down to this number, as far as they are
-  // not final; the graph must not have been changed otherwise. May be repeated.
+  // no-ops of `joined`, those put off by the call before, may count those of this call too. Throws
+  // CallsOverlap, and does nothing, while two calls can be taken back.
+  std::uint64_t begin(const std::shared_ptr<PutOffNoops>& joined = nullptr);
+  // Takes back the changes of the last call, and of those before it down to this number; the graph must not
+  // have been changed otherwise. May be repeated. Throws NotOpen, and does nothing, if the call is final.
   void take_back(std::uint64_t call);
   void take_back() { take_back(log_.call); }
   // The number of the last call, or of the one before if the last one was taken back.
   std::uint64_t last_call() const { return log_.call; }
+  // Calls up to this number are final: they are not taken back any more.
+  std::uint64_t final_call() const { return final_call_; }
 
   // Two calls that can be taken back (dynamic/next_batch.cpp). begin_after() begins a call, and that before
-  // it can be taken back still, until it is settled. No updates that were put off may be written meanwhile.
+  // it can be taken back still, until it is settled. No updates that were put off may be written meanwhile:
+  // this throws CallsOverlap.
   std::uint64_t begin_after();
   // The same while an engine matches a batch, so that the next one can be prepared; it waits until the rows
   // of the batch are written. Returns 0, and does nothing, if it is not matched before they are.
   std::uint64_t begin_next();
-  // Makes the changes of a call, and of those before it, final, unless it is the last one.
+  // Makes the changes of a call final, of the earlier one if two can be taken back; it may be repeated.
+  // Throws NotOpen for any other call. If memory fails, nothing is done.
   void settle(std::uint64_t call);
+  // Waits until the rows of a call are written. Throws RowsLost if they could not be, until it is taken back.
+  void finish_call(std::uint64_t call) const {
+    if (log_.call == call) finish_writing();
+  }
+  // The number of edges before the calls that can be taken back, which are those after final_call(). Updates
+  // that were put off before them are written.
+  std::uint64_t final_edges();
   // Finds the net changes of a batch, and what an engine gets of them, after begin_next(). If it throws, the
   // call has to be taken back.
   void prepare_batch(std::span<const Update> updates, const How& how, PreparedBatch& batch, Watch& watch);
@@ -438,8 +448,8 @@ class Monitor {
   bool erase(const Edge& edge);
   void set_more_copies(const Edge& edge, std::uint64_t more);
   void undo();
-  void open_log(std::shared_ptr<PutOffNoops> joined);
-  void keep_log();
+  void open_log(const std::shared_ptr<PutOffNoops>& joined);
+  std::uint64_t keep_log();
   void check_log() const;
   void all_or_none(const std::function<void()>& work);
   Column<Update> net_changes(std::span<const Update> updates, int threads, bool put_off, Pass& pass);
@@ -471,6 +481,7 @@ class Monitor {
   // What undo() needs of a call.
   struct Log {
     std::uint64_t call = 0;
+    bool is_new = false;  // it was begun, and no updates are applied in it yet
     // Changes: lists in the order in which they were made, then the last ones.
     std::vector<std::vector<Done>> done_before;
     std::vector<Done> done;
@@ -481,16 +492,15 @@ class Monitor {
   void make_final(Log& log);
   Log log_;
   std::optional<Log> kept_;  // of the call before
-  std::uint64_t calls_ = 0;
+  std::uint64_t calls_ = 0, final_call_ = 0;
   // While an engine matches a batch before it is written; whether it is written since, or being written.
   bool matches_net_ = false, has_begun_writing_ = false;
   Bulk bulk_{graph_, count_copies_};
   PutOff put_off_{graph_, count_copies_};
-  std::vector<PutOff::Part> later_;      // of a call, by slice; kept for its memory
-  std::shared_ptr<PutOffNoops> joined_;  // of begin()
+  std::vector<PutOff::Part> later_;  // of a call, by slice; kept for its memory
   LabelChanges label_changes_;
   Lifetimes lifetimes_{graph_};
-  std::unique_ptr<RunMatcher> run_matcher_;
+  std::shared_ptr<RunMatcher> run_matcher_;  // in its use it may be replaced: who uses it holds it
   // Of a run: the gate of each update, and the number of changes of the graph before it.
   std::vector<std::uint32_t, UnclearedPages<std::uint32_t>> run_gates_;
   std::uint64_t run_start_ = 0;

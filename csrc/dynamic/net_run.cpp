@@ -115,7 +115,7 @@ void Monitor::prepare_run(PreparedBatch& batch, int threads, Pass& pass) {
   if (!gates.all_watched) *batch.all = ends_of_net(changes, writers, false, pass.watch);
 }
 
-// Matches the net changes of a batch, which it takes over, and writes them.
+// Matches the net changes of a batch, which it takes over, and writes them; there is an engine.
 void Monitor::match_before_writing(PreparedBatch& batch, int threads, Pass& pass) {
   if (!pass.watch.keep_going()) throw Stopped();
   if (batch.net.empty()) return;
@@ -142,8 +142,9 @@ void Monitor::match_before_writing(PreparedBatch& batch, int threads, Pass& pass
   };
   if (given->ends.size() > 0) {
     const Matching matching(matches_net_);
-    run_matcher_->match(given, pass.watch, write,
-                        [&](const RunMatches& matches) { take_matches(*given, matches, pass); });
+    const std::shared_ptr<RunMatcher> matcher = run_matcher_;
+    matcher->match(given, pass.watch, write,
+                   [&](const RunMatches& matches) { take_matches(*given, matches, pass); });
   }
   write();
   gather(0, changes, threads, pass);

@@ -82,6 +82,12 @@ void PutOff::write_earlier(int threads, Watch& watch) {
   if (written_ < earlier_) write(earlier_, threads, watch, nullptr);
 }
 
+void PutOff::write_before(Call& call, int threads, Watch& watch) {
+  if (written_ == call.earlier) return;
+  write(call.earlier, threads, watch, nullptr);
+  call.earlier = 0;
+}
+
 void PutOff::write_current(int threads, Watch& watch, std::vector<Done>& done) {
   if (written_ < updates_.size()) write(updates_.size(), threads, watch, &done);
 }

@@ -42,7 +42,7 @@ class PutOff {
   // Forgets the updates of the call that were not written.
   void take_back();
   // The current call, so that updates of another one can follow and be taken back first. Until reopen(), or
-  // until the call is not taken back any more, nothing may be written.
+  // until the call is not taken back any more, nothing may be written but by write_before().
   struct Call {
     std::size_t earlier = 0;
     std::shared_ptr<PutOffNoops> noops;
@@ -91,6 +91,8 @@ class PutOff {
   // Writes the updates of calls before the current one, then those of the current call; the changes of the
   // latter are appended to `done`. Each part is written as a whole or not at all, on up to `threads` threads.
   void write_earlier(int threads, Watch& watch);
+  // The same for the updates of calls before one that current() returned and that is to be reopened.
+  void write_before(Call& call, int threads, Watch& watch);
   void write_current(int threads, Watch& watch, std::vector<Done>& done);
 
   std::size_t bytes() const { return updates_.capacity() * sizeof(Entry); }

@@ -16,7 +16,10 @@ struct RowsLost : std::runtime_error {
       : std::runtime_error(
             "the matches of the last batch were returned, but its updates could not be written"
             " (" +
-            why + "): the graph of this monitor is lost; make a new one") {}
+            why + "): the graph of this monitor is lost; make a new one"),
+        why(why) {}
+
+  std::string why;
 };
 
 // Belongs to one thread at a time. A fork waits until nothing is written: the child has none of the threads.

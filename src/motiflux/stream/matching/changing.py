@@ -171,7 +171,7 @@ class Changing(Watching):
         number, marked = 0, None
         interrupted_by: KeyboardInterrupt | None = None
         try:
-            self._begin_call(call)
+            self._begin_call(call, overlaps=terms.meanwhile is not None)
             native = self._open()
             chosen_at = start
             if self._auto is not None:
@@ -184,6 +184,7 @@ class Changing(Watching):
                 marked = self._mark()
             else:
                 number, marked = terms.prepared.call, (terms.prepared.mark, *self._mark()[1:])
+            self._await_missing(marked, after=terms.after)
             if self._engine is not None:
                 self._engine.begin(native, self._threads)
             changes, known = work(None if terms.timeout is None else start + terms.timeout)
@@ -216,7 +217,7 @@ class Changing(Watching):
                     interrupted_by = interrupt
             if self._call is call:
                 self._call = None
-            if interrupted_by is not None:
+            if interrupted_by is not None and isinstance(error, _TimeIsUp):
                 raise interrupted_by from error
             if isinstance(error, _TimeIsUp):
                 return self._no_delta(time.perf_counter() - start)
@@ -225,6 +226,12 @@ class Changing(Watching):
             raise
         finally:
             self._meanwhile = None  # it holds the run, and its source
+
+    def _await_missing(self, marked: tuple[Mark, int, int], *, after: bool) -> None:
+        """Await ids no longer that final vertices have; `after`: the last call can be taken back."""
+        if self._numbering.awaited:
+            before = self._undoable.marked if after and self._undoable is not None else marked
+            self._numbering.await_no_vertex(before[0].vertices)
 
     def _delta_of(self, changes: Changes, known: dict[str, Any], seconds: float) -> Delta:
         ran = self._ran
@@ -307,6 +314,17 @@ class Changing(Watching):
     def _settle(self, done: Undoable) -> None:
         """Make a call final: it is not taken back any more."""
         self._native.settle(done.call)
+
+    def _rows_lost(self, done: Undoable) -> str:
+        """Wait until the rows of a call are written; return why they could not be, empty if they are.
+
+        The graph is as before the call once that is taken back.
+        """
+        return self._native.finish_call(done.call)
+
+    def _is_final(self, done: Undoable) -> bool:
+        """Return whether a call is final, whatever came after `_settle` had made it so."""
+        return done.call <= self._native.final_call
 
     def _take_back(self, done: Undoable, updates: Updates) -> None:
         """Take back a call that was applied, and those after it; `updates` are those of the call."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from motiflux.stream.window import fill_window, open_window
 from motiflux.units import grouped, quantity
 
 T = TypeVar("T")
+
+AFTER_A_RUN = "a call after the run, or in its progress function"
+"""What is expected while batches of a run overlap."""
 
 
 @dataclass
@@ -99,6 +102,13 @@ class Call:
         self.thread = threading.get_ident()
 
 
+class OpenCalls(Protocol):
+    """A run that has calls which can still be taken back, after they have returned."""
+
+    def vertices(self) -> int | None:
+        """Return the number of vertices before these calls; None if there are none now."""
+
+
 class Core:
     """The state of `Monitor`, and the methods on it that are not public.
 
@@ -138,6 +148,7 @@ class Core:
         if self._engine is not None:
             self._ran = Ran(self._engine.name, self._engine.device, why)
         self._call: Call | None = None
+        self._open_calls: OpenCalls | None = None
         self._meanwhile: Callable[[], None] | None = None
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
@@ -244,6 +255,7 @@ class Core:
 
     def close(self) -> None:
         """Give back the memory; the monitor cannot be used any more."""
+        self._check_overlap()
         if self._native is not None and self._native.noops_awaited:
             self._native.write_put_off()
         if self._native is not None and self._engine is not None:
@@ -292,13 +304,25 @@ class Core:
 
     @property
     def num_vertices(self) -> int:
-        """Number of vertices now."""
-        return self._open().num_vertices
+        """Number of vertices now; while batches of a run overlap, after the last one that is final."""
+        native = self._open()
+        before = self._vertices_before()
+        return native.num_vertices if before is None else before
 
     @property
     def num_edges(self) -> int:
-        """Number of distinct edges now."""
-        return self._open().num_edges
+        """Number of distinct edges now; while batches of a run overlap, after the last one that is final."""
+        native = self._open()
+        return native.num_edges if self._vertices_before() is None else native.final_edges
+
+    def _vertices_before(self) -> int | None:
+        """Return the number of vertices before the batches that can be taken back; None if there are none."""
+        return None if self._open_calls is None else self._open_calls.vertices()
+
+    def _check_overlap(self) -> None:
+        """Refuse a call while batches of a run can be taken back."""
+        if self._vertices_before() is not None:
+            raise ArgumentError("monitor", AFTER_A_RUN, "a call while batches of the run overlap")
 
     @property
     def nbytes(self) -> int:
@@ -373,8 +397,13 @@ class Core:
             self._begin_call(Call())  # raises the error
         self._open().write_put_off()
 
-    def _begin_call(self, call: Call) -> None:
-        """Refuse a call during another one, from any thread."""
+    def _begin_call(self, call: Call, *, overlaps: bool = False) -> None:
+        """Refuse a call during another one, from any thread, or among batches that overlap.
+
+        `overlaps`: it is the call of such a batch.
+        """
+        if not overlaps:
+            self._check_overlap()
         running = self._call
         if running is not None:
             where = "this thread" if running.thread == call.thread else "another thread"

@@ -57,3 +57,7 @@ class NoopSum:
     def total(self) -> int:
         """Return the sum."""
         return self._counted + sum(noops.number() for noops in self._waiting)
+
+    def known(self) -> int:
+        """Return the sum of those that are known; nothing is written."""
+        return self._counted + sum(noops.number() for noops in self._waiting if noops.known)

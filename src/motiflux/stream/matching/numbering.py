@@ -95,6 +95,13 @@ class Numbering:
             kept = ((name, [n for n in numbers if n not in gone]) for name, numbers in self.awaited.items())
             self.awaited = {name: numbers for name, numbers in kept if numbers}
 
+    def await_no_vertex(self, vertices: int) -> None:
+        """Await ids no longer that one of the first so many vertices has, which stays."""
+        found = ((name, self.vertex_of(name)) for name in self.awaited)
+        missing = {name for name, vertex in found if vertex is None or vertex >= vertices}
+        if len(missing) < len(self.awaited):
+            self.awaited = {name: lists for name, lists in self.awaited.items() if name in missing}
+
     def mark(self) -> Mark:
         """Return a state for `back_to`."""
         return Mark(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.pattern import Pattern
+from motiflux.stream.matching.changing import raise_after
 from motiflux.stream.matching.core import Core
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.run.held import Held
@@ -52,6 +53,8 @@ class Delivery:
         self._number_patterns()
         self.there = 0.0
         """When the last batch's matches were there."""
+        self.error: BaseException | None = None
+        """The first that the sink raised. It is noted without a call, before which Ctrl-C might come."""
 
     def give_whole(self, found: _native.Found, first: int) -> None:
         """Hand all matches of a batch to the sink, of which only the matches are wanted.
@@ -62,12 +65,16 @@ class Delivery:
         if sink.uninterrupted:
             shield.up()
         ids_of = self._monitor._numbering.ids
-        for pattern, slot, listed in self._monitor._in_slots():
-            number = self.numbers.of(pattern)
-            if listed and (columns := ids_of.columns(found, slot, first)) is not None:
-                ids, updates, signs = columns
-                sink.write(FoundMatches(pattern, number, signs, updates, None, ids))
-        sink.flush()
+        try:
+            for pattern, slot, listed in self._monitor._in_slots():
+                number = self.numbers.of(pattern)
+                if listed and (columns := ids_of.columns(found, slot, first)) is not None:
+                    ids, updates, signs = columns
+                    sink.write(FoundMatches(pattern, number, signs, updates, None, ids))
+            sink.flush()
+        except BaseException as error:
+            self.error = self.error or error
+            raise
         shield.up()
 
     def listed(self) -> list[tuple[Pattern, int, int]]:
@@ -105,9 +112,13 @@ class Delivery:
         self.there = time.perf_counter()
         if self._sink.uninterrupted:
             self._shield.up()
-        for number, rows in self._held.take():
-            self._write(number, rows)
-        self._sink.flush()
+        try:
+            for number, rows in self._held.take():
+                self._write(number, rows)
+            self._sink.flush()
+        except BaseException as error:
+            self.error = self.error or error
+            raise
         # The graph keeps a change once the sink has its matches: Ctrl-C interrupts before both or after both.
         self._shield.up()
 
@@ -146,7 +157,11 @@ class Delivery:
 
     def acknowledge(self) -> None:
         """Tell the sink that the batch is applied; interrupts wait meanwhile."""
-        self._sink.acknowledged(self._shield.has_arrived)
+        try:
+            self._sink.acknowledged(self._shield.has_arrived)
+        except BaseException as error:
+            self.error = self.error or error
+            raise
 
     def end(self) -> None:
         """Forget what was not delivered: the batch is applied, or taken back."""
@@ -185,7 +200,7 @@ class Shield:
     def __enter__(self) -> None:
         if threading.current_thread() is not threading.main_thread():
             return
-        self.up()  # an interrupt must not leave its handler behind, here and at the end
+        self.is_up = True  # an interrupt must not leave its handler behind, here and at the end
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
             if callable(handler):
@@ -197,15 +212,17 @@ class Shield:
             self.__exit__()
             raise
 
-    def __exit__(self, *args: object) -> None:
-        self.up()
+    def __exit__(self, kind: object = None, error: BaseException | None = None, trace: object = None) -> None:
+        self.is_up = True  # without a call, in which an interrupt might come
         for number, handler in reversed(self._handlers.items()):
             if signal.getsignal(number) == self._note:
                 signal.signal(number, handler)
+        if error is not None:
+            raise_after(error, self.down)
         self.down()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        # Before the first line of `__exit__` it is down, but an error there would leave this handler behind.
+        # Before the first line of `__exit__` it may be down; an error there would leave this handler behind.
         leaves = frame is not None and frame.f_code is Shield.__exit__.__code__
         if self.is_up or leaves:
             self._arrived.append((number, frame))

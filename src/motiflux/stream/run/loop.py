@@ -94,6 +94,7 @@ class Run:
         self._skips = skips
         self._limit = None if limit is None else check_integer("limit", limit, 0)
         self._is_cut = False
+        self._error: BaseException | None = None
         self._saver = saver
         self._prints = self._wants_changes = self._is_ahead = self._laps = False
         self._quiet: QuietBatches | None = None
@@ -146,6 +147,9 @@ class Run:
             try:
                 self._play(delivery)
             except KeyboardInterrupt as interrupt:
+                for error in (self._error, *(one.error for one in self._deliveries)):
+                    if error is not None and not isinstance(error, KeyboardInterrupt):
+                        raise error  # noqa: B904 - the interrupt came later: it is the context
                 stop = interrupt
         except BaseException:
             sink.abandon()
@@ -164,7 +168,9 @@ class Run:
         with self._shield, self._reporting() as self._report:
             try:
                 self._play_batches(delivery)
+                self._shield.is_up = True
             except BaseException as error:  # noqa: BLE001 - it is raised
+                self._shield.is_up = True  # without a call, in which Ctrl-C might come
                 raise_after(error, self._end_pipeline)
             self._end_pipeline()
 
@@ -176,8 +182,10 @@ class Run:
                 if self._saver is not None and delta.complete:
                     self._saver.after(len(batch.updates))
             self._catch_up()
-        finally:
-            self._note_quiet()
+        except BaseException as error:  # noqa: BLE001 - it is raised
+            self._error = error  # noted without a call, before which Ctrl-C might come
+            raise_after(error, self._note_quiet)
+        self._note_quiet()
 
     def _end_pipeline(self) -> None:
         """End the thread that reads, and leave whole batches; Ctrl-C is raised afterwards."""
@@ -187,7 +195,11 @@ class Run:
                 if self._ahead is not None:
                     self._ahead.stop()
             finally:
-                self._catch_up()
+                try:
+                    self._catch_up()
+                finally:
+                    if self._overlap is not None:
+                        self._overlap.end()
 
         in_spite_of_interrupts(end)
 
@@ -284,9 +296,11 @@ class Run:
             return None
         self._shield.up()
         try:
-            return self._monitor._refusal(updates)
-        finally:
-            self._shield.down()
+            refusal = self._monitor._refusal(updates)
+        except BaseException as error:  # noqa: BLE001 - it is raised
+            raise_after(error, self._shield.down)
+        self._shield.down()
+        return refusal
 
     def _apply_once(self, batch: Batch, delivery: Delivery | None) -> Delta:
         left = None if self._deadline is None else max(0.0, self._deadline - time.perf_counter())
@@ -295,19 +309,28 @@ class Run:
         if delivery is not None:
             delivery.most = None if self._limit is None else self._limit - self._sums.matches
             delivery.begin(batch)
+
+        def end() -> None:
+            if delivery is not None:
+                delivery.end()
+            self._shield.down()
+
         try:
-            give = None if delivery is None else delivery.give
-            delta = self._monitor._apply(batch.updates, Terms(give, left, batch, self._shield.up))
-            if not delta.complete:
-                return delta
+            delta = self._delivered(batch, delivery, left)
+        except BaseException as error:  # noqa: BLE001 - it is raised
+            raise_after(error, end)
+        end()
+        return delta
+
+    def _delivered(self, batch: Batch, delivery: Delivery | None, left: float | None) -> Delta:
+        """Apply a batch and have the sink and the totals know it; Ctrl-C waits afterwards."""
+        give = None if delivery is None else delivery.give
+        delta = self._monitor._apply(batch.updates, Terms(give, left, batch, self._shield.up))
+        if delta.complete:
             there = time.perf_counter() if delivery is None else delivery.there
             self._sums.add(batch, delta, there - batch.arrived, self._counts(delta, delivery))
             if delivery is not None:
                 delivery.acknowledge()
-        finally:
-            if delivery is not None:
-                delivery.end()
-            self._shield.down()
         return delta
 
     def _counts(self, delta: Delta, delivery: Delivery | None) -> list[tuple[int, int]]:
@@ -330,9 +353,11 @@ class Run:
         if self._overlap is not None:
             self._overlap.finish()
 
-    def _totals(self, *, complete: bool, stop: KeyboardInterrupt | None = None) -> Totals:
+    def _totals(
+        self, *, complete: bool, stop: KeyboardInterrupt | None = None, writes: bool = True
+    ) -> Totals:
         seconds = time.perf_counter() - self._start
-        return self._sums.totals(seconds, complete=complete, stopped_by=stop)
+        return self._sums.totals(seconds, complete=complete, stopped_by=stop, writes=writes)
 
     def _tell_skipped(self, batch: Batch) -> None:
         """Tell the first few lines that are left out at once: a stream may have no end."""
@@ -385,10 +410,10 @@ class Run:
         return report
 
     def _show(self, update: Update, batch: Batch) -> None:
-        """Show how far the run is; matches that wait are not counted yet."""
+        """Show how far the run is; matches that wait are not counted, and updates put off are not written."""
         size = getattr(self._source, "size", None) or 0
         done = batch.position.offset if size else 0
-        update(min(done, size), size, progress_note(self._totals(complete=False)))
+        update(min(done, size), size, progress_note(self._totals(complete=False, writes=False)))
 
 
 def progress_note(totals: Totals) -> str:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from motiflux.errors import InternalError
 from motiflux.pattern import Pattern
 from motiflux.stream.matching.changing import (
     Changing,
@@ -90,7 +91,18 @@ class Overlap:
         self._sums = sums
         self._waiting: deque[_Waiting] = deque()
         self._prepared: Prepared | None = None
+        self._vertices: int | None = None  # before the batch that is applied now
         self._end: float | None = None
+        monitor._open_calls = self
+
+    def vertices(self) -> int | None:
+        """Return the number of vertices after the last batch that is final; None if all of them are."""
+        for one in self._waiting:
+            if not self._monitor._is_final(one.undoable):
+                return one.undoable.marked[0].vertices
+        if self._vertices is None and self._prepared is not None:
+            return self._prepared.mark.vertices
+        return self._vertices
 
     def apply(self, batch: Batch, left: float | None) -> Delta:
         """Apply a batch, all or nothing; its matches are handed over later.
@@ -103,6 +115,8 @@ class Overlap:
         if self._prepared is not None and self._prepared.updates is not batch.updates:
             self.drop_prepared()
         prepared = self._prepared
+        if self._waiting:
+            self._finish_rows(self._waiting[-1])
         if self._monitor._native.may_write_put_off(len(batch.updates)):
             self.hand_over()  # what is written then cannot be taken back
         self._end = None if left is None else time.perf_counter() + left
@@ -125,6 +139,8 @@ class Overlap:
             prepared=prepared,
         )
         try:
+            mark = self._monitor._numbering.mark() if prepared is None else prepared.mark
+            self._vertices = mark.vertices
             delta = self._monitor._apply(batch.updates, terms)
             if not delta.complete:
                 self._forget(delivery)
@@ -143,7 +159,18 @@ class Overlap:
         except BaseException as error:  # noqa: BLE001 - it is raised
             raise_after(error, lambda: self._undo(batch, delivery))
         finally:
+            self._vertices = None
             self._shield.down()
+
+    def _finish_rows(self, one: _Waiting) -> None:
+        """Wait until the rows of a batch are written; a batch whose rows are lost has to be taken back."""
+        why = self._monitor._rows_lost(one.undoable)
+        if why:
+            one.begun = True
+            raise InternalError(
+                f"{one.batch.whole()}: expected room for the updates of this batch, found none ({why}); "
+                "the batch was taken back, and none of its matches was handed over"
+            )
 
     def _next_delivery(self, batch: Batch) -> Delivery | None:
         if not self._deliveries:
@@ -197,13 +224,15 @@ class Overlap:
                 shield.down()
 
         try:
+            self._finish_rows(first)
+            counts = counts_of(first.delta)
             there = time.perf_counter()
             if delivery is not None:
                 delivery.give(first.blocks, True)
                 there = delivery.there
             shield.up()
+            self._sums.add(first.batch, first.delta, there - first.batch.arrived, counts)
             self._monitor._settle(first.undoable)
-            self._sums.add(first.batch, first.delta, there - first.batch.arrived, counts_of(first.delta))
             self._waiting.popleft()
             if delivery is not None:
                 delivery.acknowledge()
@@ -213,11 +242,22 @@ class Overlap:
 
     def _take_back_begun(self) -> None:
         """Take back a batch whose matches could not be handed over, and those after it."""
-        if self._waiting and self._waiting[0].begun:
-            first = self._waiting[0]
-            self._monitor._take_back(first.undoable, first.batch.updates)
-            self._waiting.clear()
-            self._prepared = None
+        if not (self._waiting and self._waiting[0].begun):
+            return
+        first = self._waiting[0]
+        if self._monitor._is_final(first.undoable):  # the error came right afterwards
+            self._waiting.popleft()
+            if first.delivery is not None:
+                first.delivery.acknowledge()
+            return
+        self._monitor._take_back(first.undoable, first.batch.updates)
+        self._waiting.clear()
+        self._prepared = None
+
+    def end(self) -> None:
+        """Have the monitor forget the run, after `finish`."""
+        if self._monitor._open_calls is self:
+            self._monitor._open_calls = None
 
     def finish(self) -> None:
         """Hand over what is left, and take back what is prepared, or what could not be handed over."""

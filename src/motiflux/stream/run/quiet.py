@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from motiflux import _native
-from motiflux.stream.matching.changing import Changing
+from motiflux.stream.matching.changing import Changing, raise_after
 from motiflux.stream.run.delivery import Delivery, Shield
 from motiflux.stream.run.totals import Sums
 from motiflux.stream.sinks.native_lines import native_lines
@@ -79,8 +79,9 @@ class QuietBatches:
         self._feeding = feeding
         try:
             updates = monitor._alone(lambda: self._turn(feeding))
-        finally:
-            self._shield.down()
+        except BaseException as error:  # noqa: BLE001 - it is raised
+            raise_after(error, self._shield.down)
+        self._shield.down()
         if updates and tell is not None:
             tell(Batch(_NO_UPDATES, feeding.origin, monitor.source_position, time.perf_counter()))
         return updates
@@ -120,9 +121,8 @@ class QuietBatches:
                     break
                 feed.go_on()
             return self.note()
-        except BaseException:
-            self._take_back(feed, feeding)
-            raise
+        except BaseException as error:  # noqa: BLE001 - it is raised
+            raise_after(error, lambda: self._take_back(feed, feeding))
 
     def _wait(self) -> float:
         """Return for how many seconds a silent pipe is waited for."""
@@ -155,21 +155,18 @@ class QuietBatches:
             feed.commit()
             if delivery is not None:
                 delivery.acknowledge()
-        finally:
-            shield.down()
+        except BaseException as error:  # noqa: BLE001 - it is raised
+            raise_after(error, shield.down)
+        shield.down()
 
     def _take_back(self, feed: _native.QuietFeed, feeding: Feeding) -> None:
         """Undo the open batch after an error in its delivery; its updates are those that were not applied."""
-        interrupted_by: KeyboardInterrupt | None = None
-        while feed.is_open:
-            try:
-                feed.take_back()
-                self.note()  # before the parser goes on
-                self._monitor.unapplied = feeding.parsing.take().found.updates
-            except KeyboardInterrupt as interrupt:
-                interrupted_by = interrupt
-        if interrupted_by is not None:
-            raise interrupted_by
+        if not feed.is_open:
+            return
+        self._shield.up()  # until the turn has ended
+        feed.take_back()
+        self.note()  # before the parser goes on
+        self._monitor.unapplied = feeding.parsing.take().found.updates
 
     def note(self) -> int:
         """Count the batches applied since the last time; return the number of their updates.
@@ -192,7 +189,12 @@ class QuietBatches:
             monitor.source_position = Position(parser.line, parser.offset)
             if self._lines is not None:
                 written, rest = self._lines.take_written(), self._lines.take_rest()
-                self._sink.written_natively(rows, written, rest, self._shield.has_arrived)
+                try:
+                    self._sink.written_natively(rows, written, rest, self._shield.has_arrived)
+                except BaseException as error:
+                    if self._delivery is not None:
+                        self._delivery.error = self._delivery.error or error
+                    raise
         finally:
             if not was_up:
                 self._shield.down()

@@ -268,16 +268,21 @@ class Sums:
         return given, batches, rows
 
     def totals(
-        self, seconds: float, *, complete: bool, stopped_by: KeyboardInterrupt | None = None
+        self,
+        seconds: float,
+        *,
+        complete: bool,
+        stopped_by: KeyboardInterrupt | None = None,
+        writes: bool = True,
     ) -> Totals:
-        """Return all of it."""
+        """Return all of it; without no-ops that are not known yet, unless it `writes` updates for them."""
         counted = zip(self._numbers.patterns, self._counts, strict=True)
         patterns = tuple(PatternTotal(pattern, *counts) for pattern, counts in counted)
         ran = self._ran_all()
         return Totals(
             patterns,
             self._updates,
-            self._noops.total(),
+            self._noops.total() if writes else self._noops.known(),
             self.self_loops,
             self.late,
             self._expired,

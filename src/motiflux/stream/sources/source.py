@@ -184,6 +184,13 @@ class Batch:
         message = re.sub(rf"^updates, (times, )?row {at}: ", "", error.message)
         return StreamError(f"{self.place(int(lines[at]))}: {message}", error.row, error.label)
 
+    def whole(self) -> str:
+        """Return the first and the last of `lines`, as errors name them."""
+        if self.lines is None or not len(self.lines):
+            end = self.position.line
+            return f"{self.origin}, updates {end - len(self.updates)} to {end - 1}"
+        return f"{self.place(int(self.lines[0]))} to {self.place(int(self.lines[-1])).split()[-1]}"
+
     def place(self, line: int) -> str:
         """Return one of `lines` as errors name it: rows of tables are counted from 0 there."""
         return f"{self.origin}, {self.unit} {line - 1 if self.unit == 'row' else line}"
