@@ -75,23 +75,24 @@ void IntegerIds::keep(std::size_t count) {
   }
 }
 
+// All that needs memory comes first, or leaves nothing behind: an id is added as a whole or not at all.
 Vertex StringIds::add(Value id, std::uint32_t hash) {
   const auto number = static_cast<Vertex>(size());
-  text_.insert(text_.end(), id.begin(), id.end());
+  if (ends_.size() == ends_.capacity()) ends_.reserve(std::max(kSmallest, 2 * ends_.size()));
   hashes_.resize(number + std::size_t{1});
-  hashes_[number] = hash;
-  ends_.push_back(text_.size());
-  widest_ = std::max(widest_, characters(id));
-  if (2 * ends_.size() > slots_.size()) {
+  if (2 * hashes_.size() > slots_.size()) {
     slots_.assign(std::max(kSmallest, 2 * slots_.size()), {});
-    for (Vertex one = 0; one <= number; ++one) {
+    for (Vertex one = 0; one < number; ++one) {
       std::size_t at = hashes_[one] & (slots_.size() - 1);
       while (slots_[at].number != kUnknown) at = (at + 1) & (slots_.size() - 1);
       slots_[at] = {hashes_[one], one};
     }
-  } else {
-    slots_[slot_of(id, hash)] = {hash, number};
   }
+  text_.insert(text_.end(), id.begin(), id.end());
+  ends_.push_back(text_.size());
+  hashes_[number] = hash;
+  widest_ = std::max(widest_, characters(id));
+  slots_[slot_of(id, hash)] = {hash, number};
   return number;
 }
 
@@ -100,7 +101,7 @@ void StringIds::keep(std::size_t count) {
     const auto last = static_cast<Vertex>(size() - 1);
     if (!slots_.empty()) slots_[slot_of(at(last), hashes_[last])].number = kUnknown;
     ends_.pop_back();
-    hashes_.pop_back();
+    hashes_.resize(ends_.size());
     text_.resize(ends_.empty() ? 0 : ends_.back());
   }
 }

@@ -297,13 +297,78 @@ void two_batches_are_taken_back_one_by_one_or_together() {
     }
 }
 
+bool is_refused(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const dynamic::NotOpen&) {
+    return true;
+  }
+  return false;
+}
+
 void a_batch_that_is_settled_is_not_taken_back() {
   Preparing two;
   two.some.apply(two.some.batch);
-  two.some.monitor.settle(two.first);
+  dynamic::Monitor& monitor = two.some.monitor;
+  CHECK(is_refused([&] { monitor.settle(two.call); }));  // the first one comes first
+  monitor.settle(two.first);
+  monitor.settle(two.first);  // changes nothing
+  CHECK(monitor.final_call() == two.first);
   two.apply_next();
-  two.some.monitor.take_back(two.first);
+  CHECK(is_refused([&] { monitor.take_back(two.first); }));
+  CHECK(two.edges() == two.after_next);
+  monitor.take_back(two.call);
+  CHECK(is_refused([&] { monitor.take_back(two.first); }));
   CHECK(two.edges() == two.some.after);
+}
+
+void no_call_is_begun_while_two_can_be_taken_back() {
+  Preparing two;
+  two.some.apply(two.some.batch);
+  dynamic::Monitor& monitor = two.some.monitor;
+  const std::vector<std::function<void()>> calls{
+      [&] { monitor.begin(); }, [&] { monitor.begin_after(); }, [&] { two.some.apply(two.next); },
+      [&] { monitor.write_put_off(); }, [&] { monitor.write_some_put_off(); }};
+  for (std::size_t number = 0; number < calls.size(); ++number) {
+    if (number == 2) two.apply_next();  // before, the call of the next batch is there to be used
+    bool refused = false;
+    try {
+      calls[number]();
+    } catch (const dynamic::CallsOverlap&) {
+      refused = true;
+    }
+    CHECK(refused);
+    CHECK(monitor.last_call() == two.call);
+  }
+  CHECK(two.edges() == two.after_next);
+  CHECK(monitor.final_edges() == two.some.before.size());
+  monitor.settle(two.first);
+  CHECK(monitor.final_edges() == two.some.after.size());
+  monitor.settle(two.call);
+  CHECK(monitor.final_edges() == two.after_next.size());
+}
+
+void a_batch_is_applied_in_the_call_in_which_it_was_prepared() {
+  Preparing two;
+  two.some.apply(two.some.batch);
+  two.some.monitor.take_back(two.call);
+  CHECK(is_refused([&] { two.apply_next(); }));
+  CHECK(two.edges() == two.some.after);
+}
+
+void a_prepared_batch_is_matched_here_if_there_is_no_engine_any_more() {
+  Preparing two;
+  two.some.apply(two.some.batch);
+  two.some.monitor.match_elsewhere(nullptr);
+  two.apply_next();
+  CHECK(two.edges() == two.after_next);
+}
+
+void an_engine_may_be_taken_away_while_it_matches() {
+  std::unique_ptr<Case> some;
+  some = std::make_unique<Case>(Others::kGet, [&] { some->monitor.match_elsewhere(nullptr); });
+  some->apply(some->batch);
+  CHECK(edges_of(some->monitor.graph()) == some->after);
 }
 
 void a_batch_that_fails_takes_the_prepared_one_with_it() {
@@ -382,6 +447,10 @@ int main() {
   a_batch_is_prepared_while_the_one_before_is_matched();
   two_batches_are_taken_back_one_by_one_or_together();
   a_batch_that_is_settled_is_not_taken_back();
+  no_call_is_begun_while_two_can_be_taken_back();
+  a_batch_is_applied_in_the_call_in_which_it_was_prepared();
+  a_prepared_batch_is_matched_here_if_there_is_no_engine_any_more();
+  an_engine_may_be_taken_away_while_it_matches();
   a_batch_that_fails_takes_the_prepared_one_with_it();
   nothing_is_prepared_after_rows_that_cannot_be_written();
   a_batch_is_prepared_only_while_another_is_matched();

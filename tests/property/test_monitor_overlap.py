@@ -12,11 +12,23 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.device import devices_like
-from motiflux.stream import Nowhere
-from tests.overlaps import all_read_before, lines_of, outcome, overlapping, with_pipeline
+from motiflux.errors import InternalError, OutputError
+from motiflux.stream import FileSink, Nowhere
+from motiflux.stream.matching.changing import Changing
+from tests.overlaps import all_read_before, lines_of, outcome, overlapping, state, with_pipeline
 from tests.property.test_monitor_engines import streams
-from tests.stream_engines import PLACEMENT, registered
+from tests.stream_engines import PLACEMENT, PlainEngine, registered
 from tests.update_streams import Stream
+
+FAULTS: dict[str, tuple[type, str, Exception]] = {
+    "device": (PlainEngine, "match", OSError("the device is gone")),
+    "sink": (FileSink, "flush", OutputError("the disk is full")),
+    "preparing": (Changing, "_prepare", TypeError("while it is prepared")),
+    "before final": (Changing, "_settle", MemoryError()),
+    "after final": (Changing, "_settle", MemoryError()),
+    "rows": (Changing, "_rows_lost", InternalError("the batch was taken back")),
+}
+"""What fails: a method, and its error."""
 
 
 @settings(deadline=None)
@@ -62,6 +74,62 @@ def test_batches_that_overlap_on_a_device_give_the_same(
     for one in found:
         one[-1].sort()  # the order of the matches of one update is free
     assert found[0] == found[1]
+
+
+@settings(deadline=None)
+@given(
+    stream=streams(),
+    size=st.sampled_from((3, 7, 20)),
+    listed=st.booleans(),
+    fault=st.sampled_from(sorted(FAULTS)),
+    at=st.integers(0, 4),
+    more=st.sampled_from((0, 3)),
+)
+def test_batches_that_overlap_and_fail_leave_whole_batches(
+    stream: Stream, size: int, fault: str, at: int, more: int, *, listed: bool
+) -> None:
+    of, name, error = FAULTS[fault]
+    method, called = getattr(of, name), 0
+
+    def fails(*given: Any, **options: Any) -> Any:
+        nonlocal called
+        called += 1
+        if called == at + 1 and fault == "before final":
+            raise error
+        found = method(*given, **options)
+        if called == at + 1 and fault == "rows":
+            return "no memory"
+        if called == at + 1:
+            raise error
+        return found
+
+    lines = lines_of(stream, more=more)
+    options: dict[str, Any] = {**stream.options(), "duplicates": stream.duplicates, "matches": listed}
+    options |= {"mode": "batch", **PLACEMENT}
+    with tempfile.TemporaryDirectory() as folder, overlapping(), registered():
+        source, output, expected = (Path(folder, name) for name in ("updates.stream", "on.csv", "off.csv"))
+        source.write_text("".join(lines))
+        graph = stream.graph(stream.first)
+        with mf.Monitor(graph, stream.patterns, tuning=with_pipeline("on"), **options) as monitor:
+            before = [monitor.count(pattern) for pattern in monitor.patterns]
+            with pytest.MonkeyPatch.context() as patch, all_read_before():
+                patch.setattr(of, name, fails)
+                try:
+                    monitor.run(source, output if listed else Nowhere(), batch_size=size)
+                except type(error):
+                    assert called > at
+            done = monitor.source_position.line if monitor.source_position else 0
+            source.write_text("".join(lines[:done]))
+            with mf.Monitor(graph, stream.patterns, tuning=with_pipeline("off"), **options) as other:
+                totals = other.run(source, expected if listed else Nowhere(), batch_size=size)
+                assert state(monitor) == state(other)
+            if listed:
+                rows = [
+                    path.read_text().splitlines()[1:] if path.exists() else [] for path in (output, expected)
+                ]
+                assert rows[0] == rows[1]
+            for pattern, first, total in zip(monitor.patterns, before, totals.patterns, strict=True):
+                assert int(monitor.count(pattern)) == int(first) + total.positive - total.negative
 
 
 def outcomes(
