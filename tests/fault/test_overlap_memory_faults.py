@@ -70,7 +70,7 @@ def run(count):
     output = folder / "o.csv"
     output.unlink(missing_ok=True)
     with world.watching(matches=listed, threads=1) as monitor:
-        sink = output if listed else None
+        sink = output if listed else mf.stream.Nowhere()
         failed = None
         left = count
         try:
@@ -88,7 +88,7 @@ def run(count):
             pairs = [(one.positive, one.negative) for one in totals.patterns]
             assert pairs == sums, (count, pairs)
         rest = mf.open_source(source, start=monitor.source_position or mf.stream.Position())
-        monitor.run(rest, folder / "more.csv" if listed else None, batch_size=SIZE)
+        monitor.run(rest, folder / "more.csv" if listed else mf.stream.Nowhere(), batch_size=SIZE)
         assert state(monitor) == expected[BATCHES][0], count
         return hit, failed is not None
 
