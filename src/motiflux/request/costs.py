@@ -8,7 +8,7 @@ from math import inf, isfinite
 from motiflux.plan import Plan
 from motiflux.plan.estimate.predict import START_SECONDS, expected_count, expected_seconds
 from motiflux.plan.ir import Formula
-from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS, Speeds
+from motiflux.plan.local_counts.speeds import Speeds
 from motiflux.request.request import Request
 
 _FOUND_ROW, _GIVEN_ROW = 2e-9, 5e-9
@@ -151,7 +151,7 @@ class GpuCosts:
     longest_look: float = 0.05
     worth_a_look: float = 0.01
     shares: tuple[tuple[float, float], ...] = ((6, 0.02), (8, 0.075), (12, 0.4), (16, 10.0), (inf, 20.0))
-    parts: float = DEVICE_SPEEDS.parts
+    parts: float = 2.0
     row: float = 6e-9
     draw: float = 2e-3
     samples: float = 0.005
