@@ -62,6 +62,7 @@ PARTS = {
     "test_dynamic_runs": DYNAMIC,
     "test_dynamic_writing": DYNAMIC,
     "test_parallel": THREADS,
+    "test_rows": ("csrc/dynamic/rows.cpp",),
     "test_sets": ("csrc/sets/*.cpp",),
     "test_sharing": SEARCH,
     "test_sharing_nested_tails": SEARCH,
