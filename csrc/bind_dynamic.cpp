@@ -313,14 +313,15 @@ class PyMonitor {
     }
     return columns;
   }
-  // A row for each vertex, as in candidates(), with the columns that accept its label.
-  nb::object labelled_candidates() const {
+  // A row for each vertex from `first` on, as in candidates(), with the columns that accept its label.
+  nb::object labelled_candidates(Vertex first) const {
+    require(first <= graph().vertices(), "no such vertex");
     const dynamic::CandidateTable& table = graph().candidates();
-    std::vector<std::uint64_t> words(table.words().size());
+    std::vector<std::uint64_t> words(std::size_t{graph().vertices() - first} * table.width());
     for (std::uint32_t number = 0; number < table.columns().size(); ++number)
-      for (Vertex vertex = 0; vertex < graph().vertices(); ++vertex)
+      for (Vertex vertex = first; vertex < graph().vertices(); ++vertex)
         if (table.columns()[number].labels.has(graph().label(vertex)))
-          words[std::size_t{vertex} * table.width() + number / dynamic::CandidateTable::kWordBits] |=
+          words[std::size_t{vertex - first} * table.width() + number / dynamic::CandidateTable::kWordBits] |=
               std::uint64_t{1} << number % dynamic::CandidateTable::kWordBits;
     return to_numpy(std::move(words));
   }
@@ -665,7 +666,7 @@ void bind_dynamic(nb::module_& module) {
       .def("filter_by", &PyMonitor::filter_by, "kind"_a, "bits"_a)
       .def("candidates", &PyMonitor::candidates)
       .def("candidate_columns", &PyMonitor::candidate_columns)
-      .def("labelled_candidates", &PyMonitor::labelled_candidates)
+      .def("labelled_candidates", &PyMonitor::labelled_candidates, "first"_a)
       .def("plan_columns", &PyMonitor::plan_columns, "number"_a)
       .def("apply", &PyMonitor::apply, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none(),
            "origins"_a.none(), "moments"_a.none(), "expanded"_a, "terms"_a, "full"_a.none(),

@@ -11,6 +11,7 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.gpu.changing.candidates import UploadedCandidates
+from motiflux.gpu.changing.encoded_candidates import EncodedCandidates
 from motiflux.gpu.changing.search import RunSearch
 from motiflux.gpu.runtime.accelerator import open_accelerator
 
@@ -147,6 +148,34 @@ def test_a_device_encodes_vertices_as_the_host_does(
         ]
     assert len(compared) >= 5
     assert np.concatenate(compared).mean() > 0.95, "edges that come again in a run count twice"
+
+
+def test_vertices_encoded_for_new_ones_are_a_multiple_of_those(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[int] = []
+    encode = EncodedCandidates._encode
+
+    def noted(self: EncodedCandidates, stream: Any, vertices: int, count: int) -> None:
+        encoded.append(count)
+        encode(self, stream, vertices, count)
+
+    monkeypatch.setattr(EncodedCandidates, "_encode", noted)
+    graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3)], vertex_labels=[0, 1, 0, 1])
+    new = 150
+    tuning = private_tuning({"filter": "nlf", "encode": "device"})
+    with (
+        mf.Monitor(graph, PATTERNS[:1]) as here,
+        mf.Monitor(graph, PATTERNS[:1], device=device, tuning=tuning) as there,
+    ):
+        for vertex in range(4, 4 + new):
+            edge = ("+", vertex // 3, vertex)
+            labels: dict[int | str, int | str] = {vertex: vertex // 3 % 2 ^ 1}
+            expected, found = (one.apply([edge], vertex_labels=labels) for one in (here, there))
+            assert [one.positive for one in expected] == [one.positive for one in found]
+    # Two ends of an edge in the rows of two kinds, twice; and all of them some times.
+    assert sum(encoded) <= 20 * new
+    assert max(encoded) > 64, "the table outgrew its room"
 
 
 def test_a_table_of_many_patterns_has_several_bytes(device: str, seen: list[int]) -> None:

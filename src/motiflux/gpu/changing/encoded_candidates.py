@@ -31,8 +31,11 @@ _VERTEX_AT, _STRIDE = TOUCHED.fields["vertex"][1], TOUCHED.itemsize // 4  # type
 class EncodedCandidates(CandidateTable):
     """A table that needs nothing but labels from the host.
 
-    Vertices are encoded when a run is merged into the rows, and again when the rows are settled. An edge that
-    goes and comes again in a run counts twice: a vertex may pass here that the host's table leaves out.
+    The vertices that a run touches are encoded when it is merged into the rows, and again when the rows are
+    settled. An edge that goes and comes again in a run counts twice: a vertex may pass here that the host's
+    table leaves out. All vertices are encoded if the columns are others, or if there are more vertices than
+    the table has room for. It is then made a quarter larger than needed: of a stream of new vertices, each is
+    encoded a constant number of times in the mean.
 
     Parameters
     ----------
@@ -48,6 +51,7 @@ class EncodedCandidates(CandidateTable):
         self._accelerator = accelerator
         self._table = Room(device, "candidates of query vertices", budget)
         self._labelled = Room(device, "query vertices by label", budget)
+        self._most_vertices = 0
         self._state: tuple[int, int] | None = None
         self._args: EncodeArgs | None = None
 
@@ -64,10 +68,12 @@ class EncodedCandidates(CandidateTable):
             return None
         state = run.candidate_changes[0], native.num_vertices
         asked = native.candidate_columns()
-        is_new = self._state != state
-        if is_new:
+        known = self._known_vertices(state)
+        if known < native.num_vertices:
             self._state = None
-            self._upload_labels(stream, native, len(asked))
+            if known == 0:
+                self._make_room(stream, native.num_vertices, len(asked))
+            self._upload_labels(stream, native, known)
         items = [
             (rows[_name(native, way, target)].headers, least, 0)
             for one in asked
@@ -87,10 +93,10 @@ class EncodedCandidates(CandidateTable):
                 column_count=len(asked),
                 row_bytes=self.row_bytes,
             )
-            if is_new:
+            if known == 0:
                 self._encode(stream, 0, native.num_vertices)
             else:
-                self.settled(stream, runs, starts)
+                self.settled(stream, runs, starts)  # new vertices had no neighbours before
             self._state = state
 
         return write
@@ -108,13 +114,33 @@ class EncodedCandidates(CandidateTable):
         kernel = self._accelerator.kernels(encode_source(), (ENCODE_ENTRY,))[ENCODE_ENTRY]
         stream.launch(kernel, blocks_of_threads(count), THREADS, 0, self._args)
 
-    def _upload_labels(self, stream: Stream, native: _native.Monitor, columns: int) -> None:
-        """Upload which columns accept the label of each vertex, and make room for the table."""
+    def _known_vertices(self, state: tuple[int, int]) -> int:
+        """Return the vertices whose rows of the table are kept: none if all have to be encoded."""
+        version, vertices = state
+        if (
+            self._state is None
+            or self._state[0] != version
+            or not self._state[1] <= vertices <= self._most_vertices
+        ):
+            return 0
+        return self._state[1]
+
+    def _make_room(self, stream: Stream, vertices: int, columns: int) -> None:
+        """Have an empty table of at least so many vertices."""
         self.row_bytes = -(-columns // COLUMNS_OF_BYTE)
-        words = native.labelled_candidates().view(np.uint8).reshape(native.num_vertices, -1)
+        self._most_vertices = vertices + vertices // 4 + 64
+        nbytes = self._most_vertices * self.row_bytes
+        self._labelled.of(nbytes, stream)
+        table = self._table.of(nbytes, stream)
+        self.address = table.address
+        stream.clear(table)
+
+    def _upload_labels(self, stream: Stream, native: _native.Monitor, first: int) -> None:
+        """Upload which columns accept the label of each vertex, from vertex `first` on."""
+        vertices = native.num_vertices - first
+        words = native.labelled_candidates(first).view(np.uint8).reshape(vertices, -1)
         packed: NDArray[np.uint8] = np.ascontiguousarray(words[:, : self.row_bytes]).reshape(-1)
-        self.address = self._table.of(packed.nbytes, stream).address
-        stream.upload(self._labelled.of(packed.nbytes, stream), packed)
+        stream.upload(self._labelled.of(1, stream), packed, first * self.row_bytes)
         stream.wait()  # the array is not kept
 
     def release(self) -> None:
@@ -122,7 +148,7 @@ class EncodedCandidates(CandidateTable):
         self._table.release()
         self._labelled.release()
         self._state = self._args = None
-        self.address = 0
+        self._most_vertices = self.address = 0
 
 
 def _name(native: _native.Monitor, way: int, target: int) -> RowsName:
