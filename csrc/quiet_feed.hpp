@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -27,12 +26,11 @@
 #include "feed/comes.hpp"
 #include "feed/line_output.hpp"
 #include "feed/match_lines.hpp"
-#include "python_int.hpp"
+#include "named_ids.hpp"
+#include "quiet_totals.hpp"
 #include "text/updates.hpp"
 
 namespace motiflux {
-
-using SteadyClock = std::chrono::steady_clock;
 
 inline constexpr std::size_t kReadBytes = 1 << 16;
 inline constexpr dynamic::Label kNoCode =
@@ -41,54 +39,6 @@ inline constexpr dynamic::Label kNoCode =
 inline constexpr std::chrono::milliseconds kTurn{20}, kLongest{40};
 // Batches that follow on some that could not be applied are left to Python for a while: up to kMostLeft.
 inline constexpr std::size_t kMostLeft = 64;
-inline constexpr double kLatencySteps = 64, kLeastMicroseconds = 1e-3;
-
-// Ids that are integers, or codes of names.
-struct IntegerSpan {
-  static constexpr bool kIsCheap = true;
-  const text::Growing<std::int64_t>& values;
-
-  std::size_t size() const { return values.size(); }
-  std::int64_t at(std::size_t row) const { return values[row]; }
-  bool same(std::size_t row, const IntegerSpan& other) const { return values[row] == other.values[row]; }
-};
-
-// The names of a batch as ids, by their codes there: each is looked up once, and memory is fetched ahead.
-class NamedIds {
- public:
-  using Value = std::int64_t;
-  using Owned = std::int64_t;
-
-  NamedIds(dynamic::StringIds& ids, const text::Dictionary& names)
-      : ids_(ids), names_(names), hashes_(names.size()), known_(names.size()) {
-    for (std::size_t first = 0; first < known_.size(); first += kFetched) {
-      const std::size_t end = std::min(first + kFetched, known_.size());
-      for (std::size_t code = first; code < end; ++code) {
-        hashes_[code] = dynamic::StringIds::hash_of(names.at(code));
-        ids.prefetch_slot(hashes_[code]);
-      }
-      for (std::size_t code = first; code < end; ++code) ids.prefetch_end(hashes_[code]);
-      for (std::size_t code = first; code < end; ++code) ids.prefetch_text(hashes_[code]);
-      for (std::size_t code = first; code < end; ++code)
-        known_[code] = ids.find(names.at(code), hashes_[code]);
-    }
-  }
-  std::size_t size() const { return ids_.size(); }
-  dynamic::Vertex find(Value code) const { return known_[static_cast<std::size_t>(code)]; }
-  void prefetch(Value) const {}
-  dynamic::Vertex add(Value code) {
-    const auto at = static_cast<std::size_t>(code);
-    return known_[at] = ids_.add(names_.at(at), hashes_[at]);
-  }
-
- private:
-  static constexpr std::size_t kFetched = 256;
-
-  dynamic::StringIds& ids_;
-  const text::Dictionary& names_;
-  std::vector<std::uint32_t> hashes_;
-  std::vector<dynamic::Vertex> known_;
-};
 
 class TurnWatch : public dynamic::Watch {
  public:
@@ -180,27 +130,9 @@ class QuietFeed {
     } while (SteadyClock::now() < turn.end);
   }
 
-  // (updates given, updates applied, batches, self-loops, no-ops, [no-ops of updates that were put off],
-  // [(step of latency, updates)], the greatest, [matches of a pattern that appeared, vanished]) since the
-  // last call.
-  nanobind::tuple take() {
-    nanobind::list latencies;
-    for (const auto& [step, updates] : latencies_) latencies.append(nanobind::make_tuple(step, updates));
-    nanobind::list put_off;
-    for (const auto& noops : put_off_) put_off.append(noops);
-    nanobind::list matches;
-    for (const auto& [positive, negative] : matches_)
-      matches.append(nanobind::make_tuple(to_python(Wide(positive)), to_python(Wide(negative))));
-    nanobind::tuple taken = nanobind::make_tuple(given_, applied_, batches_, self_loops_, noops_, put_off,
-                                                 latencies, longest_latency_, matches);
-    matches_.clear();
-    put_off_.clear();
-    given_ = applied_ = batches_ = self_loops_ = noops_ = 0;
-    latencies_.clear();
-    longest_latency_ = 0;
-    return taken;
-  }
-  std::size_t batches() const { return batches_; }
+  // The totals since the last call (QuietTotals::take).
+  nanobind::tuple take() { return totals_.take(); }
+  std::size_t batches() const { return totals_.batches(); }
 
   bool is_open() const { return open_.has_value(); }
   // The number of the first update, or of the batch in batch mode, of the open batch.
@@ -216,9 +148,10 @@ class QuietFeed {
   }
   void commit() {
     require(open_.has_value(), "no batch is open");
-    count(open_->parser->filled().size(), open_->updates, open_->self_loops, open_->noops, open_->put_off);
-    count_matches(open_->matches);
-    note(open_->there - open_->start, open_->parser->filled().size());
+    const std::size_t given = open_->parser->filled().size();
+    totals_.count(given, open_->updates, open_->self_loops, open_->noops, open_->put_off);
+    totals_.count_matches(open_->matches);
+    totals_.note(open_->there - open_->start, given);
     open_->parser->drop();
     open_.reset();
   }
@@ -246,8 +179,8 @@ class QuietFeed {
     std::chrono::milliseconds wait;
     SteadyClock::time_point end;
   };
-  using PutOff = std::shared_ptr<dynamic::PutOffNoops>;
-  using Matches = std::vector<std::pair<Total, Total>>;  // of a pattern, appeared and vanished
+  using PutOff = QuietTotals::PutOff;
+  using Matches = QuietTotals::Matches;
 
   struct Open {
     text::UpdateParser* parser;
@@ -268,36 +201,9 @@ class QuietFeed {
     ids.ids.keep(before);
     if (monitor.graph().vertices() > before) monitor.keep_vertices(static_cast<std::uint32_t>(before));
   }
-  void count(std::size_t given, std::size_t applied, std::size_t self_loops, std::size_t noops,
-             const PutOff& put_off) {
-    given_ += given;
-    applied_ += applied;
-    self_loops_ += self_loops;
-    noops_ += noops;
-    if (put_off != nullptr && (put_off_.empty() || put_off_.back() != put_off)) put_off_.push_back(put_off);
-    std::erase_if(put_off_, [&](const PutOff& one) {
-      if (!one->known) return false;
-      noops_ += one->count;
-      return true;
-    });
-    ++batches_;
-  }
-
-  // So that a batch that is applied can be counted.
-  void make_room_to_count(std::size_t patterns) {
-    put_off_.reserve(put_off_.size() + 1);
-    matches_.reserve(patterns);
-  }
 
   std::int64_t first_of(bool in_batches) const {
-    return first_ + static_cast<std::int64_t>(in_batches ? batches_ : given_);
-  }
-  void count_matches(const Matches& more) {
-    if (matches_.size() < more.size()) matches_.resize(more.size());
-    for (std::size_t pattern = 0; pattern < more.size(); ++pattern) {
-      matches_[pattern].first += more[pattern].first;
-      matches_[pattern].second += more[pattern].second;
-    }
+    return first_ + static_cast<std::int64_t>(in_batches ? totals_.batches() : totals_.given());
   }
 
   // Writes updates that were put off as long as there is nothing to read: else the stream would have to wait
@@ -355,7 +261,7 @@ class QuietFeed {
     const std::size_t before = ids.ids.size();
     dynamic::Found found;
     std::optional<dynamic::Numbered> numbers;
-    monitor.begin(put_off_.empty() ? nullptr : put_off_.back());
+    monitor.begin(totals_.put_off());
     try {
       const IntegerSpan sources{batch.source}, targets{batch.target};
       if (parser.form(0) == text::Form::kNames) {
@@ -375,9 +281,9 @@ class QuietFeed {
     Matches matches;
     std::optional<Applied> applied;
     try {
-      if (good) make_room_to_count(found.patterns.size());
+      if (good) totals_.make_room(found.patterns.size());
       if (good && !quiet) {
-        good = take_counts(found, matches);
+        good = matches_of(found, matches);
         if (turn.lines == nullptr) applied.emplace(Applied{updates_, std::move(numbers->origins)});
         if (good && turn.lines != nullptr)
           good = write(*turn.lines, found, ids.ids, parser, *numbers, terms.how.batch);
@@ -403,16 +309,16 @@ class QuietFeed {
                          std::move(matches)});
       return false;
     }
-    count(batch.size(), updates_.size(), numbers->self_loops, found.noops, found.put_off);
-    count_matches(matches);
+    totals_.count(batch.size(), updates_.size(), numbers->self_loops, found.noops, found.put_off);
+    totals_.count_matches(matches);
     if (!quiet && !turn.lines->output.grows()) turn.lines->output.print(text_);
-    note(SteadyClock::now() - start, batch.size());
+    totals_.note(SteadyClock::now() - start, batch.size());
     parser.drop();
     return quiet || !turn.lines->output.has_rest();
   }
 
   // The numbers of matches by pattern; false if sums of a run of batches might exceed 128 bits.
-  static bool take_counts(const dynamic::Found& found, Matches& matches) {
+  static bool matches_of(const dynamic::Found& found, Matches& matches) {
     constexpr Total kMost = Total{1} << 96;
     for (const dynamic::Found::OfPattern& one : found.patterns) {
       if (one.positive > kMost || one.negative > kMost) return false;
@@ -458,32 +364,17 @@ class QuietFeed {
     return numbers;
   }
 
-  void note(SteadyClock::duration taken, std::size_t updates) {
-    const double microseconds =
-        std::max(std::chrono::duration<double, std::micro>(taken).count(), kLeastMicroseconds);
-    try {
-      latencies_[std::lround(kLatencySteps * std::log2(microseconds))] += updates;
-    } catch (const std::bad_alloc&) {
-      // The batch is applied and counted; only its latency is not.
-    }
-    longest_latency_ = std::max(longest_latency_, microseconds);
-  }
-
   std::vector<std::string> owned_;
   std::unordered_set<std::string_view> words_;
   std::size_t longest_ = 0;
   std::vector<char> buffer_;
   dynamic::Updates updates_;
   std::size_t left_ = 0, next_left_ = 0;  // batches to be left to Python, now and after the next match
-  std::size_t given_ = 0, applied_ = 0, batches_ = 0, self_loops_ = 0, noops_ = 0;
-  std::vector<PutOff> put_off_;  // no-ops that are not known yet
-  Matches matches_;
+  QuietTotals totals_;
   std::int64_t first_ = 0;  // number of the first update, or batch, since take()
   std::string text_;        // lines of a batch
   std::optional<Turn> turn_;
   std::optional<Open> open_;
-  std::map<long, std::size_t> latencies_;
-  double longest_latency_ = 0;
 };
 
 }  // namespace motiflux

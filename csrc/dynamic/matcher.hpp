@@ -297,4 +297,8 @@ class Matcher {
 
 }  // namespace motiflux::dynamic
 
-#include "dynamic/matcher.inl.hpp"
+#include "dynamic/matcher_count.inl.hpp"
+#include "dynamic/matcher_list.inl.hpp"
+#include "dynamic/matcher_remembered.inl.hpp"
+#include "dynamic/matcher_sets.inl.hpp"
+#include "dynamic/matcher_walk.inl.hpp"

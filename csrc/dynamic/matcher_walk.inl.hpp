@@ -1,0 +1,177 @@
+// Searches from a changed edge: the plans that it concerns, and the levels that plans share.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "dynamic/matcher.hpp"
+
+namespace motiflux::dynamic {
+
+template <class View>
+Total Matcher<View>::count_part(std::size_t first, std::size_t last) {
+  const sets::Span all = clipped(2);
+  return count_over(2, {all.first + first, all.first + last});
+}
+
+template <class View>
+void Matcher<View>::begin(const View& view, const Edge& edge, std::span<const Plan> plans) {
+  view_ = &view;
+  edge_ = edge;
+  plans_ = plans;
+  spend(1);
+  memory_.make_room();
+  if (sets_.size() < all_sets_) sets_.resize(all_sets_);
+  assign(0, edge.source);
+  search_ = clock_;
+  assign(1, edge.target);
+}
+
+template <class View>
+void Matcher<View>::prefetch_around() const {
+  const auto around = [&](const Rows& rows) {
+    std::array<sets::Span, 2> near{rows.all(value_[0]), rows.all(value_[1])};
+    for (sets::Span& some : near) some.last = std::min(some.last, some.first + kMostFetched);
+    for (const sets::Span& some : near)
+      for (Vertex vertex : some) rows.prefetch(vertex);
+    for (const sets::Span& some : near)
+      for (Vertex vertex : some) rows.prefetch_row(vertex);
+  };
+  around(view_->graph.rows(Way::kOut));
+  if (view_->graph.directed()) around(view_->graph.rows(Way::kIn));
+}
+
+template <class View>
+PlanBits Matcher<View>::concerned(const Forest& forest, PlanBits among) {
+  among = forest.ends[0].met(*view_, value_[0], among);
+  if (among != 0) among = forest.ends[1].met(*view_, value_[1], among);
+  for_each_plan(among & forest.checked, [&](std::size_t number) {
+    plan_ = &plans_[forest.plans[number]];
+    if (!has_label_and_place(0) || !has_label_and_place(1) || !changes()) among &= ~(PlanBits{1} << number);
+  });
+  return among;
+}
+
+// Whether a plan may have matches with the edge.
+template <class View>
+bool Matcher<View>::fits(const Plan& plan) {
+  plan_ = &plan;
+  return view_->serves(value_[0], plan.needs[0]) && view_->serves(value_[1], plan.needs[1]) &&
+         has_label_and_place(0) && has_label_and_place(1) && changes();
+}
+
+template <class View>
+auto Matcher<View>::divide(const Forest& forest, PlanBits among) -> Division {
+  if constexpr (!View::kHoles)
+    if (pays_to_sum(forest, among & forest.summed))
+      return {among & forest.summed, among & ~(forest.summed | forest.spared)};
+  return {0, among};
+}
+
+// Prepares the sums of `among`, if there are any and they are likely to take less time than searches.
+template <class View>
+bool Matcher<View>::pays_to_sum(const Forest& forest, PlanBits among) {
+  const int size = std::popcount(among);
+  if (size == 0 || (size < kFewestSums && !forest.always_sums)) return false;
+  const std::size_t most = forest.always_sums ? SIZE_MAX : static_cast<std::size_t>(size) * kMostSummed;
+  return sums_.begin(*forest.quotients, *view_, value_[0], value_[1], most);
+}
+
+// Searches for the matches of `plans` with the vertices chosen up to the level of a branch.
+template <class View>
+template <class Found>
+void Matcher<View>::walk(const Forest& forest, std::size_t at, PlanBits plans, Found& found) {
+  const Branch& branch = forest.branches[at];
+  PlanBits alone = plans & branch.own;
+  const auto for_each_below = [&](auto&& visit) {
+    for (std::size_t below = at + 1; below < branch.end; below = forest.branches[below].end)
+      if (const PlanBits some = plans & ~alone & forest.branches[below].plans; some != 0) visit(below, some);
+  };
+  for_each_below([&](std::size_t below, PlanBits some) {
+    if (forest.branches[below].grouped && std::has_single_bit(some)) alone |= some;
+  });
+  for_each_plan(alone, [&](std::size_t number) { walk_own(forest, number, branch.level, found); });
+  for_each_below([&](std::size_t below, PlanBits some) {
+    walk_over(forest, below, some, candidates_of(forest.branches[below]), found);
+  });
+}
+
+// Searches for the matches of one plan.
+template <class View>
+template <class Found>
+void Matcher<View>::walk_own(const Forest& forest, std::size_t number, int level, Found& found) {
+  plan_ = &plans_[forest.plans[number]];
+  latest_ = level;
+  const bool all = level + 1 == plan_->levels();
+  if ((forest.listed >> number & 1) == 0) {
+    found.count(number, all ? 1 : count_from(level + 1));
+    return;
+  }
+  const auto wrote = [&](std::size_t count) { found.wrote(number, count); };
+  const Vertex last = value_[static_cast<std::size_t>(level)];
+  if (all)
+    write({&last, &last + 1}, found.rows(number), wrote);
+  else
+    list_from(level + 1, found.rows(number), wrote);
+}
+
+// The vertices of a branch.
+template <class View>
+sets::Span Matcher<View>::candidates_of(const Branch& branch) {
+  plan_ = &plans_[branch.plan];
+  return clipped(step(branch.level), branch.loop.set, branch.loop.after, branch.loop.before);
+}
+
+// The plans whose own order restrictions a vertex of a branch meets.
+template <class View>
+PlanBits Matcher<View>::within_bounds(const Branch& branch, PlanBits plans, Vertex vertex) const {
+  for (const Bound& bound : branch.bounds) {
+    const auto [first, end] = bounds(bound.after, bound.before);
+    if (vertex < first || vertex >= end) plans &= ~bound.plans;
+  }
+  return plans;
+}
+
+// Takes some of the vertices of a branch one after another.
+template <class View>
+template <class Found>
+void Matcher<View>::walk_over(const Forest& forest, std::size_t at, PlanBits plans, sets::Span candidates,
+                              Found& found) {
+  const Branch& branch = forest.branches[at];
+  const Loop& loop = branch.loop;
+  spend(1 + candidates.size());
+  for (Vertex vertex : candidates) {
+    PlanBits some = branch.required.met(*view_, vertex, plans);
+    if (some == 0 || is_hole(loop.set, vertex) || is_taken(loop.distinct, vertex)) continue;
+    if (!branch.bounds.empty()) [[unlikely]]
+      if (some = within_bounds(branch, some, vertex); some == 0) continue;
+    assign(branch.level, vertex);
+    walk(forest, at, some, found);
+  }
+}
+
+// Whether the two vertices satisfy all query edges between them only with the changed edge.
+template <class View>
+bool Matcher<View>::changes() const {
+  if (plan_->pair.size() == 1 && view_->one_witness(plan_->pair[0].relation)) return true;
+  bool without = true;
+  for (const PairEdge& asked : plan_->pair) {
+    if (!view_->witnessed(value_[0], value_[1], asked.way, asked.relation, nullptr)) return false;
+    without = without && view_->witnessed(value_[0], value_[1], asked.way, asked.relation, &edge_);
+  }
+  return !without;
+}
+
+template <class View>
+bool Matcher<View>::has_label_and_place(int level) const {
+  const Step& step = plan_->steps[static_cast<std::size_t>(level)];
+  const Vertex vertex = value_[static_cast<std::size_t>(level)];
+  if (step.allowed != kNone) {
+    const auto& list = allowed_[static_cast<std::size_t>(step.allowed)];
+    if (!std::binary_search(list.begin(), list.end(), vertex)) return false;
+  }
+  return true;
+}
+
+}  // namespace motiflux::dynamic
