@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.codegen import local_counts_layout
+from motiflux.codegen.local_counts_kernels import LocalCountKernel
 from motiflux.config import private_tuning
 from motiflux.gpu import engine as gpu_engine
 from motiflux.gpu.kernels import table_run
-from motiflux.gpu.kernels.table_run import Shape
+from motiflux.gpu.kernels.table_run import Shape, TableRun
 from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.launches import Result
 from motiflux.gpu.storage import wedge_roots
@@ -73,6 +75,28 @@ def test_hubs_and_light_roots_count_alike_in_little_shared_memory(
     graph = skewed(220, 900, seed=len(name))
     found = mf.count(graph, PATTERNS[name], tuning=ON, device=device)
     assert (found, found.complete) == (mf.count(graph, PATTERNS[name], tuning=OFF), True)
+
+
+@pytest.mark.usefixtures("no_way_out")
+def test_walks_count_on_the_device_up_to_the_most_registers(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registers: list[int] = []
+    launch = TableRun.launch_blocks
+
+    def noted(self: TableRun, kernel: LocalCountKernel, args: Any, *more: Any) -> None:
+        if kernel is LocalCountKernel.WALKS:
+            registers.append(args.registers)
+        launch(self, kernel, args, *more)
+
+    monkeypatch.setattr(TableRun, "launch_blocks", noted)
+    expected = mf.count(skewed(24, 60, seed=3), PATTERNS["5-cycle"], tuning=OFF)
+    assert mf.count(skewed(24, 60, seed=3), PATTERNS["5-cycle"], tuning=ON, device=device) == expected
+    monkeypatch.setattr(local_counts_layout, "MOST_REGISTERS", max(registers))
+    assert mf.count(skewed(24, 60, seed=3), PATTERNS["5-cycle"], tuning=ON, device=device) == expected
+    monkeypatch.setattr(local_counts_layout, "MOST_REGISTERS", max(registers) - 1)
+    with pytest.raises(AssertionError, match="counted on the host"):
+        mf.count(skewed(24, 60, seed=3), PATTERNS["5-cycle"], tuning=ON, device=device)
 
 
 @pytest.mark.usefixtures("no_way_out")

@@ -11,8 +11,9 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.plan import make_plan
+from motiflux.plan.neighborhood import universal_vertex
 from motiflux.plan.neighborhood.choices import UniversalVertexPlan, universal_vertex_plans
-from motiflux.plan.neighborhood.universal_vertex import ClosedForm
+from motiflux.plan.neighborhood.universal_vertex import ClosedForm, NeighborhoodStep
 from motiflux.types import Semantics, Symmetry
 
 RANDOM = np.random.default_rng(5)
@@ -110,3 +111,26 @@ def test_a_star_is_no_cone_unless_its_leaves_must_not_be_linked() -> None:
     assert cones(mf.Pattern.from_edges([(0, 1), (1, 2), (2, 0)])) == []
     large = mf.Pattern.from_edges([*((0, v) for v in range(1, 11)), (1, 2)])
     assert cones(large) == []
+
+
+def step(**levels: set[int]) -> NeighborhoodStep:
+    conditions = {name: frozenset(levels.get(name, ())) for name in ("joined", "apart", "after", "before")}
+    return NeighborhoodStep(**conditions, distinct=frozenset(), base=0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "form"),
+    [
+        (step(), step(after={1}), ClosedForm.PAIRS),
+        (step(joined={0}), step(joined={0}, after={1}), ClosedForm.PAIRS),
+        (step(after={0}), step(after={1}), ClosedForm.PAIRS),
+        (step(joined={0}), step(after={1}), None),
+        (step(), step(joined={0}, after={1}), None),
+        (step(), step(after={0, 1}), None),
+        (step(after={0}), step(after={0, 1}), None),
+    ],
+)
+def test_the_last_two_levels_are_pairs_only_if_they_differ_by_their_order_alone(
+    one: NeighborhoodStep, other: NeighborhoodStep, form: ClosedForm | None
+) -> None:
+    assert universal_vertex._close([step(), one, other]) is form
