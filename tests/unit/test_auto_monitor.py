@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.config import private_tuning
+from motiflux.config import private_tuning, resolve_tuning
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.stream.matching import auto, break_even, engine
 from tests import stream_engines
@@ -201,3 +201,21 @@ def test_without_tuning_expected_times_decide(monkeypatch: pytest.MonkeyPatch) -
         delta = there.apply(rows)
         assert same(here.apply(rows), delta)
         assert delta.device == device
+
+
+def test_what_calls_lose_on_an_engine_adds_up_until_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+    decide = break_even.decide
+
+    def noted(facts: break_even.Facts, costs: break_even.Costs) -> break_even.Choice:
+        seen.append(facts.lost)
+        return decide(facts, costs)
+
+    monkeypatch.setattr(auto, "decide", noted)
+    choosing = auto.AutoMatching(PresentGpu(), None, resolve_tuning(EIGHT), threads=1)
+    for seconds in (5.0, 7.0, 0.0):
+        choosing.choose(9, row_cost=0.0, typical_row=lambda: 1.0, arcs=24, lists=False)
+        choosing.note(9, seconds)
+    choosing.use(on_gpu=True)
+    choosing.choose(9, row_cost=0.0, typical_row=lambda: 1.0, arcs=24, lists=False)
+    assert seen == [0.0, pytest.approx(5.0, abs=1.0), pytest.approx(12.0, abs=2.0), 0.0]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.stream import Batch, Nowhere, Position, Request, Source, as_source
 from motiflux.stream.sources import reading
+from motiflux.stream.sources.missing_ids import _is_integer
 from motiflux.stream.sources.reading import PipeReader
 from motiflux.stream.sources.text import TextSource
 from motiflux.stream.updates import OPS
@@ -540,3 +541,17 @@ class TestNamesOfColumns:
             message = "time or timestamp, or columns={'time': 'when'}, as a window needs times; found 'x, y"
             with pytest.raises(mf.FormatError, match=re.escape(message)):
                 monitor.run(source, Nowhere())
+
+
+@pytest.mark.parametrize(
+    ("text", "is_integer"),
+    [
+        (str(-(2**63)), True),
+        (str(-(2**63) - 1), False),
+        (str(2**63 - 1), True),
+        (str(2**63), False),
+        ("1.0", False),
+    ],
+)
+def test_ids_of_up_to_64_bits_are_integers(text: str, is_integer: bool) -> None:
+    assert _is_integer(text) is is_integer
