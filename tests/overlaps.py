@@ -69,10 +69,13 @@ def outcome(monitor: mf.Monitor, totals: mf.Totals, output: Path) -> tuple[Any, 
 
 
 def state(monitor: mf.Monitor) -> tuple[Any, ...]:
-    """Return all that can be seen of a monitor."""
-    edges = monitor.snapshot().to_edges()
+    """Return all that can be seen of a monitor; an edge without a direction has its lesser end first."""
+    graph = monitor.snapshot()
+    edges = graph.to_edges()
     labels = [0] * len(edges.src) if edges.labels is None else edges.labels.tolist()
-    rows = zip(edges.src.tolist(), edges.dst.tolist(), labels, edges.multiplicity.tolist(), strict=True)
+    pairs = zip(edges.src.tolist(), edges.dst.tolist(), strict=True)
+    ends = [pair if graph.directed else tuple(sorted(pair, key=repr)) for pair in pairs]
+    rows = [(*pair, *more) for pair, *more in zip(ends, labels, edges.multiplicity.tolist(), strict=True)]
     numbering = monitor._numbering
     return (
         sorted(rows),

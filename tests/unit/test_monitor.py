@@ -69,6 +69,16 @@ def test_a_repeated_transfer_goes_with_its_last_copy(mode: str) -> None:
     assert monitor.apply(deletes=[(0, 1)])[0].net == -1
 
 
+def test_a_snapshot_has_no_copies_that_the_monitor_ignores() -> None:
+    graph = mf.Graph.from_edges(([0, 0, 0, 1], [2, 2, 2, 0]))
+    monitor = mf.Monitor(graph, "(a)--(b)", duplicates="ignore")
+    assert monitor.snapshot().num_edge_copies == monitor.num_edges == 2
+    assert monitor.apply([("-", 0, 2)])[0].negative == 2
+    assert monitor.snapshot().num_edge_copies == 1
+    counting = mf.Monitor(graph, "(a)--(b)")
+    assert counting.snapshot().num_edge_copies == counting.num_edges + 2 == 4
+
+
 def test_repeated_transfers_that_are_ignored_go_at_once() -> None:
     monitor = mf.Monitor(empty(directed=True), "(a)-->(b)", duplicates="ignore")
     assert monitor.apply(inserts=[(0, 1), (0, 1)]).noops == 1

@@ -168,7 +168,9 @@ class Core:
         self._takes_columns = (options.span is None or not options.span.timed) and not options.strict
         self._watched: dict[Pattern, Watched] = {}
         self._slots: list[tuple[Pattern, int, bool]] | None = None  # None after a change of the patterns
-        self._snapshot: Graph | None = graph
+        # Copies of edges that are ignored are not in the monitor's graph.
+        has_copies = graph.num_edge_copies != graph.num_edges
+        self._snapshot: Graph | None = None if has_copies and options.duplicates == "ignore" else graph
         self._fill_window(edge_times)
         self._connect()
         self.updates_applied = 0
