@@ -17,7 +17,7 @@ from motiflux.gpu.changing.manner import Preset
 from motiflux.gpu.changing.rows import Rows
 from motiflux.gpu.outofcore.cache import NOTHING, RowCache, Wanted
 from motiflux.gpu.outofcore.host_rows import HostRows
-from motiflux.gpu.outofcore.policies import POLICIES, Policy
+from motiflux.gpu.outofcore.policies import POLICIES, Coming, Policy
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
 from motiflux.units import bytes_text, grouped
@@ -99,13 +99,14 @@ class OutOfCoreEngine(ChangingEngine):
 
     def _choose_rows(self, stream: Stream, run: _native.Run) -> None:
         """Choose the rows to copy, and drop the copies of rows that the run touches."""
+        assert self._native is not None, "begin() comes first"
         assert self._table is not None
         begun = time.perf_counter()
         rows = [one for one in (self._rows[name] for name in self._table.names) if isinstance(one, HostRows)]
         self.cache.open(stream, rows)
         self._touched = np.unique(run.ends[:, 0])
         self._wanted = self._policy.wanted(
-            run, self._table, rows, self._touched, self.cache.room, self._threads
+            Coming(self._native, run, self._table, rows, self._touched, self.cache.room, self._threads)
         )
         self.cache.leave(stream, self._touched)
         self._spent["choose_seconds"] = time.perf_counter() - begun

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -17,45 +18,44 @@ _GROWTH = 1.25
 """Growth of the entries after which the longest rows are sought anew."""
 
 
+@dataclass(frozen=True)
+class Coming:
+    """A run that is to be searched, before the places of rows change.
+
+    Parameters
+    ----------
+    native, run, table
+        The monitor, what it applies, and its plans.
+    rows
+        The rows of the names of `table`, in their order; `Wanted` numbers them so.
+    touched
+        The vertices whose rows the run changes, ascending.
+    room
+        Bytes that there is room for.
+    threads
+        Threads of the host that may read rows.
+    """
+
+    native: _native.Monitor
+    run: _native.Run
+    table: PlanTable
+    rows: Sequence[HostRows]
+    touched: NDArray[np.uint32]
+    room: int
+    threads: int
+
+
 class Policy(Protocol):
-    """Chooses rows before the addresses of rows change."""
+    """Chooses rows for the run to come."""
 
-    def wanted(
-        self,
-        run: _native.Run,
-        table: PlanTable,
-        rows: Sequence[HostRows],
-        touched: NDArray[np.uint32],
-        capacity: int,
-        threads: int,
-    ) -> Wanted:
-        """Return rows, best first.
-
-        Parameters
-        ----------
-        rows
-            The rows of the names of `table`, in their order; so are the kinds of what is returned.
-        touched
-            The vertices whose rows the run changes, ascending.
-        capacity
-            Bytes that there is room for.
-        threads
-            Threads of the host that may read rows.
-        """
+    def wanted(self, coming: Coming) -> Wanted:
+        """Return rows, best first."""
 
 
 class NoRows:
     """Copies no row: all are read from the host (zero-copy)."""
 
-    def wanted(
-        self,
-        run: _native.Run,
-        table: PlanTable,
-        rows: Sequence[HostRows],
-        touched: NDArray[np.uint32],
-        capacity: int,
-        threads: int,
-    ) -> Wanted:
+    def wanted(self, coming: Coming) -> Wanted:
         """Return none."""
         return NOTHING
 
@@ -67,30 +67,23 @@ class LongestRows:
         self._found = NOTHING
         self._of: tuple[tuple[int, ...], int, int] | None = None
 
-    def wanted(
-        self,
-        run: _native.Run,
-        table: PlanTable,
-        rows: Sequence[HostRows],
-        touched: NDArray[np.uint32],
-        capacity: int,
-        threads: int,
-    ) -> Wanted:
+    def wanted(self, coming: Coming) -> Wanted:
         """Return the longest rows that there is room for."""
+        rows, room = coming.rows, coming.room
         loads, entries = tuple(one.written for one in rows), sum(one.entries for one in rows)
         known = self._of
-        if known is None or known[::2] != (loads, capacity) or entries > _GROWTH * known[1]:
-            self._found, self._of = self._longest(rows, capacity), (loads, entries, capacity)
+        if known is None or known[::2] != (loads, room) or entries > _GROWTH * known[1]:
+            self._found, self._of = self._longest(rows, room), (loads, entries, room)
         return self._found
 
     @staticmethod
-    def _longest(rows: Sequence[HostRows], capacity: int) -> Wanted:
+    def _longest(rows: Sequence[HostRows], room: int) -> Wanted:
         if not rows:
             return NOTHING
         sizes = np.concatenate([one.sizes for one in rows])
         starts = np.cumsum([0, *(len(one.sizes) for one in rows)])
         order = np.argsort(-sizes, kind="stable")
-        order = order[: int(np.searchsorted(np.cumsum(4 * sizes[order]), capacity, "right"))]
+        order = order[: int(np.searchsorted(np.cumsum(4 * sizes[order]), room, "right"))]
         order = order[sizes[order] > 0]
         kinds = np.searchsorted(starts, order, "right") - 1
         return Wanted(kinds.astype(np.uint32), (order - starts[kinds]).astype(np.uint32))
@@ -102,24 +95,18 @@ class NearRows:
     VSGM needs all of them. Here those that are left out for want of room are read from the host.
     """
 
-    def wanted(
-        self,
-        run: _native.Run,
-        table: PlanTable,
-        rows: Sequence[HostRows],
-        touched: NDArray[np.uint32],
-        capacity: int,
-        threads: int,
-    ) -> Wanted:
+    def wanted(self, coming: Coming) -> Wanted:
         """Return the rows of vertices up to so many steps from the changed edges as plans take."""
-        seen = frontier = touched
+        seen = frontier = coming.touched
         found: list[Wanted] = []
-        left = capacity
-        for _ in range(most_hops(table)):
-            near = np.unique(np.concatenate([_neighbors(one, frontier, threads) for one in rows]))
+        left = coming.room
+        for _ in range(most_hops(coming.table)):
+            near = np.unique(
+                np.concatenate([_neighbors(one, frontier, coming.threads) for one in coming.rows])
+            )
             frontier = np.setdiff1d(near, seen, assume_unique=True)
             seen = np.union1d(seen, frontier)
-            for number, one in enumerate(rows):
+            for number, one in enumerate(coming.rows):
                 found.append(Wanted(np.full(len(frontier), number, np.uint32), frontier))
                 left -= 4 * int(one.sizes[frontier].sum())
             if left <= 0 or not len(frontier):
