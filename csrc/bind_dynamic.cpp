@@ -1,5 +1,6 @@
 // Bindings of changing graphs and the patterns watched on them (csrc/dynamic).
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind_accesses.hpp"
 #include "bind_checks.hpp"
 #include "bind_found.hpp"
 #include "bind_runs.hpp"
@@ -706,6 +708,20 @@ void bind_dynamic(nb::module_& module) {
             return rows_of_target(self.monitor(), target, way, threads, with_room);
           },
           "target"_a, "way"_a, "threads"_a, "with_room"_a = false)
+      .def(
+          "estimate_accesses",
+          [](const PyMonitor& self, dynamic::AccessEstimator& estimator, PyRun& run,
+             const std::vector<std::pair<std::uint32_t, int>>& names, int method, std::uint64_t seed,
+             std::optional<std::uint64_t> walks, std::uint64_t most_walks, double alpha, double delta,
+             std::uint64_t top, std::optional<double> seconds, int threads) {
+            require(method >= 0 && method <= 2, "unknown method");
+            return estimate_accesses(self.monitor(), estimator, run, names,
+                                     {static_cast<dynamic::AccessMethod>(method), seed, walks.value_or(0),
+                                      !walks, most_walks, alpha, delta, top, seconds, threads});
+          },
+          "estimator"_a, "run"_a, "names"_a, "method"_a = 0, "seed"_a = 0, "walks"_a.none() = 0,
+          "most_walks"_a = 0, "alpha"_a = 1., "delta"_a = .9, "top"_a = 0, "seconds"_a.none() = .01,
+          "threads"_a = 1)
       .def("begin", &PyMonitor::begin, "after"_a = false)
       .def("begin_next", &PyMonitor::begin_next)
       .def_prop_ro("last_call", [](const PyMonitor& self) { return self.monitor().last_call(); })

@@ -20,13 +20,6 @@ namespace motiflux {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace {
-
-// Runs of fewer ends take microseconds.
-constexpr std::size_t kShort = 4096;
-
-}  // namespace
-
 bool PyRun::keep_going() {
   if (watch_ == nullptr || stopped_) return false;
   stopped_ = !watch_->keep_going();
@@ -48,22 +41,6 @@ void PyRun::end() {
   watch_ = nullptr;
   stop_shares();
   if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
-}
-
-template <class Work>
-void PyRun::without_gil(Work&& work) {
-  if (watch_ == nullptr) nb::raise("the run is over");
-  try {
-    // Taking the GIL back may take milliseconds while other threads run.
-    std::optional<nb::gil_scoped_release> release;
-    if (run_->ends.size() >= kShort) release.emplace();
-    work(*watch_);
-    return;
-  } catch (const dynamic::Stopped&) {
-    stopped_ = cut_short_ = true;
-  }
-  keep_error();
-  nb::raise("the run was stopped");
 }
 
 void PyRun::write_rows() {

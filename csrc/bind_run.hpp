@@ -8,6 +8,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "dynamic/divided_roots.hpp"
@@ -33,10 +34,15 @@ class PyRun {
 
   // An error of a signal handler is kept: the callback returns None, and then it is raised.
   bool keep_going();
-  // Calls work(watch), without the GIL unless the run is short. Raises an error if it throws Stopped, or if
-  // the run is over.
+  // Calls work(watch), without the GIL unless that is brief. Raises an error if it throws Stopped, or if the
+  // run is over.
   template <class Work>
-  void without_gil(Work&& work);
+  void without_gil(Work&& work, bool is_brief);
+  // The same for work that takes microseconds for runs of few ends.
+  template <class Work>
+  void without_gil(Work&& work) {
+    without_gil(std::forward<Work>(work), run_->ends.size() < kShort);
+  }
   // Writes the run into the rows of the monitor (RunMatcher::match), if this may do it.
   void write_rows();
   // After the callback.
@@ -57,6 +63,8 @@ class PyRun {
     const std::atomic<bool>& stop_;
   };
 
+  static constexpr std::size_t kShort = 4096;
+
   void keep_error();
 
   std::shared_ptr<const dynamic::Run> run_;
@@ -68,6 +76,22 @@ class PyRun {
   bool stopped_ = false, cut_short_ = false;
   std::exception_ptr error_;
 };
+
+template <class Work>
+void PyRun::without_gil(Work&& work, bool is_brief) {
+  if (watch_ == nullptr) nanobind::raise("the run is over");
+  try {
+    // Taking the GIL back may take milliseconds while other threads run.
+    std::optional<nanobind::gil_scoped_release> release;
+    if (!is_brief) release.emplace();
+    work(*watch_);
+    return;
+  } catch (const dynamic::Stopped&) {
+    stopped_ = cut_short_ = true;
+  }
+  keep_error();
+  nanobind::raise("the run was stopped");
+}
 
 void bind_run(nanobind::module_& module);
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind_accesses.hpp"
 #include "bind_checks.hpp"
 #include "bind_run.hpp"
 #include "bindings.hpp"
@@ -190,6 +191,7 @@ void bind_runs(nb::module_& module) {
     }
   });
   bind_run(module);
+  bind_accesses(module);
 }
 
 }  // namespace motiflux

@@ -57,6 +57,7 @@ DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", *THR
 UPDATES = ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp")
 PARTS = {
     "test_dynamic": DYNAMIC,
+    "test_dynamic_accesses": DYNAMIC,
     "test_dynamic_candidates": DYNAMIC,
     "test_dynamic_probe": DYNAMIC,
     "test_dynamic_runs": DYNAMIC,
