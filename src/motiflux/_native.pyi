@@ -735,6 +735,7 @@ class Run:
 def copy_rows(
     addresses: NDArray[np.uint64], starts: NDArray[np.uint64], to: NDArray[np.uint32], threads: int
 ) -> None: ...
+
 class Accesses:
     @property
     def names(self) -> NDArray[np.uint32]: ...
