@@ -11,17 +11,21 @@ import pytest
 from numpy.typing import NDArray
 
 import motiflux as mf
+from motiflux import _native
 from motiflux.codegen.changing import ROW
-from motiflux.config import TUNING, private_tuning
+from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore.cache import RowCache
 from motiflux.gpu.outofcore.host_rows import HostRows
+from motiflux.gpu.outofcore.policies import Coming, OftenOpened
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="they are copied to a device")
 
 VERTICES = 60
 TRIANGLE, PATH = "(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)--(e)"
 COPIES = ("host", "device")
+EXACT = 2
+"""The method of an estimate that visits every node."""
 
 
 def graph() -> mf.Graph:
@@ -241,3 +245,35 @@ def test_new_vertices_and_patterns_come_between_runs(device: str, cache: str) ->
         assert [(one.positive, one.negative) for one in ours] == [
             (one.positive, one.negative) for one in theirs
         ]
+
+
+@pytest.mark.parametrize("walks", PRIVATE["access_walks"].values)
+def test_the_rows_opened_most_often_are_copied(
+    device: str, walks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the true numbers: a small search is visited whole by weighted walks."""
+    monkeypatch.setattr(RowCache, "_most", lambda cache: 1500)
+    exact = []
+    wanted = OftenOpened.wanted
+
+    def beside(policy: OftenOpened, coming: Coming) -> Any:
+        found = coming.native.estimate_accesses(
+            _native.AccessEstimator(), coming.run, coming.table.names, EXACT, seconds=None
+        )
+        exact.append(dict(zip(found.vertices.tolist(), found.times.tolist(), strict=True)))
+        return wanted(policy, coming)
+
+    monkeypatch.setattr(OftenOpened, "wanted", beside)
+    with monitors(device, PATH, cache="frequency", access_walks=walks) as (here, there):
+        same(here, there, drawn(0, 3))
+        engine = engine_of(there)
+        (kind,) = engine.cache._kinds
+        assert brought(there)["left_out"] > 0
+        times = exact[-1]
+        apart = {vertex: times[vertex] for vertex in times if vertex not in engine._touched.tolist()}
+        copied = sum(apart.get(vertex, 0) for vertex in kind.held.tolist())
+        others = sorted(apart.values(), reverse=True)[: len(kind.held)]
+        assert 0 < copied <= sum(others)
+        if walks == "weighted":
+            assert copied == sum(others)
+        assert copied > sum(apart.values()) * len(kind.held) / len(apart)

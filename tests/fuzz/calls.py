@@ -37,6 +37,7 @@ NOT_DRAWN = {
     "auto_updates": "is about monitors",
     "container": "is about monitors",
     "cache": "is about monitors",
+    "access_walks": "is about monitors",
     "carry": "is about monitors",
     "cache_copies": "is about monitors",
     "roots": "is about monitors",

@@ -214,6 +214,7 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                         "filter_bits",
                         "encode",
                         "cache",
+                        "access_walks",
                         "carry",
                         "cache_copies",
                         *SHARING,

@@ -159,6 +159,13 @@ PRIVATE = by_name(
         "Monitor, filter=nlf: number up to which neighbours by a label are counted",
     ),
     TuningOption(
+        "access_walks",
+        ("weighted", "paper"),
+        "weighted",
+        "GPU, Monitor, cache=frequency: random walks that estimate how often rows are opened. weighted: all "
+        "that are found stand for equally many; paper: those of GCSM, as many as it sets",
+    ),
+    TuningOption(
         "carry",
         ("on", "off"),
         "on",
@@ -245,6 +252,7 @@ REMOVED = MappingProxyType(
         "gpma_index": "the top 8 levels of the index are always in shared memory",
         "gpma_groups": "lanes are always divided by the entries that are left",
         "filter_bits": "filter=nlf always counts neighbours up to two",
+        "access_walks": "walks that estimate accesses are always weighted",
         "carry": "rows that were copied to the device always stay there while there is room",
         "cache_copies": "the host always puts together the rows that are copied to the device",
         "encode": "vertices are always encoded on the host, where searches begin",

@@ -182,11 +182,11 @@ TUNING = by_name(
     ),
     TuningOption(
         "cache",
-        ("degree", "khop", "none"),
-        "degree",
+        ("frequency", "degree", "khop", "none"),
+        "frequency",
         "GPU, Monitor, engine=outofcore: rows of the host that are copied to the device before a run. "
-        "degree: the longest ones; khop: those of vertices that searches may come to, the nearest first; "
-        "none: no row",
+        "frequency: those that its search is expected to open most often; degree: the longest ones; khop: "
+        "those of vertices that searches may come to, the nearest first; none: no row",
     ),
     TuningOption(
         "filter",

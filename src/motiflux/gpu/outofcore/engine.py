@@ -17,7 +17,7 @@ from motiflux.gpu.changing.manner import Preset
 from motiflux.gpu.changing.rows import Rows
 from motiflux.gpu.outofcore.cache import NOTHING, RowCache, Wanted
 from motiflux.gpu.outofcore.host_rows import HostRows
-from motiflux.gpu.outofcore.policies import POLICIES, Coming, Policy
+from motiflux.gpu.outofcore.policies import Coming, policy_of
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
 from motiflux.units import bytes_text, grouped
@@ -58,7 +58,7 @@ class OutOfCoreEngine(ChangingEngine):
     ) -> None:
         super().__init__(accelerator, gpu_memory, {**tuning, **_NO_EFFECT}, preset)
         self._policy_name = tuning["cache"]
-        self._policy: Policy = POLICIES[self._policy_name]()
+        self._policy = policy_of(tuning)
         self.cache = RowCache(
             accelerator,
             gpu_memory,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +14,8 @@ from motiflux.gpu.changing.plans import PlanTable
 from motiflux.gpu.outofcore.cache import NOTHING, Wanted
 from motiflux.gpu.outofcore.host_rows import HostRows
 
+WEIGHTED, PAPER = range(2)
+"""How the walks of an estimate are weighted, as the native monitor numbers them."""
 _GROWTH = 1.25
 """Growth of the entries after which the longest rows are sought anew."""
 
@@ -140,5 +142,43 @@ def most_hops(table: PlanTable) -> int:
     return most
 
 
-POLICIES: Mapping[str, Callable[[], Policy]] = {"none": NoRows, "degree": LongestRows, "khop": NearRows}
-"""By the value of ``tuning={"cache": ...}``."""
+class OftenOpened:
+    """Copies the rows that the search is expected to open most often (GCSM, section IV).
+
+    Parameters
+    ----------
+    method
+        How walks are weighted: `WEIGHTED` or `PAPER`.
+    """
+
+    def __init__(self, method: int = WEIGHTED) -> None:
+        self._method, self._estimator = method, _native.AccessEstimator()
+        self._native: _native.Monitor | None = None
+
+    def wanted(self, coming: Coming) -> Wanted:
+        """Return the rows that walks from the changed edges come to, those opened most often first."""
+        if self._native is not coming.native:  # it knows the plans and the longest row of one monitor
+            self._native, self._estimator = coming.native, _native.AccessEstimator()
+        if not coming.table.names or not coming.run.num_roots or not coming.room:
+            return NOTHING
+        found = coming.native.estimate_accesses(
+            self._estimator,
+            coming.run,
+            coming.table.names,
+            self._method,
+            walks=0 if self._method == WEIGHTED else None,
+            threads=coming.threads,
+        )
+        return Wanted(found.names, found.vertices)
+
+
+def policy_of(tuning: Mapping[str, str]) -> Policy:
+    """Return the policy that the values of all switches say."""
+    match tuning["cache"]:
+        case "none":
+            return NoRows()
+        case "degree":
+            return LongestRows()
+        case "khop":
+            return NearRows()
+    return OftenOpened(PAPER if tuning["access_walks"] == "paper" else WEIGHTED)
