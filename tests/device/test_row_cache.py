@@ -14,6 +14,7 @@ import motiflux as mf
 from motiflux import _native
 from motiflux.codegen.changing import ROW
 from motiflux.config import PRIVATE, TUNING, private_tuning
+from motiflux.device import devices_like
 from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore.cache import RowCache
 from motiflux.gpu.outofcore.host_rows import HostRows
@@ -277,3 +278,30 @@ def test_the_rows_opened_most_often_are_copied(
         if walks == "weighted":
             assert copied == sum(others)
         assert copied > sum(apart.values()) * len(kind.held) / len(apart)
+
+
+def test_several_devices_are_told_what_to_copy_before_rows_are_written(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
+    steps: list[str] = []
+    for name in ("foresee", "match"):
+        method = getattr(OutOfCoreEngine, name)
+
+        def noted(engine: Any, run: Any, *, name: str = name, method: Any = method, **more: Any) -> Any:
+            steps.append(name)
+            return method(engine, run, **more)
+
+        monkeypatch.setattr(OutOfCoreEngine, name, noted)
+    options: dict[str, Any] = {"mode": "batch", "duplicates": "ignore"}
+    with (
+        mf.Monitor(graph(), PATH, device="cpu", **options) as here,
+        mf.Monitor(graph(), PATH, device=device, devices=2, engine="outofcore", **options) as there,
+    ):
+        for seed in range(3):
+            steps.clear()
+            same(here, there, [*drawn(seed, 4), ("+", VERTICES + seed, seed)])
+            assert steps == ["foresee", "match", "match"]
+        several: Any = there._engine
+        assert all(engine.cache.brought.wanted > 0 for engine in several._engines)

@@ -66,10 +66,10 @@ def test_a_device_that_fails_fails_the_call(
     before = there.num_edges
     match = ChangingEngine.match
 
-    def fails_on_the_second(self: ChangingEngine, run: Any) -> Any:
+    def fails_on_the_second(self: ChangingEngine, run: Any, **more: Any) -> Any:
         if self.device != device:
             raise FULL
-        return match(self, run)
+        return match(self, run, **more)
 
     with monkeypatch.context() as patch:
         patch.setattr(ChangingEngine, "match", fails_on_the_second)
@@ -91,14 +91,14 @@ def test_ctrl_c_stops_all_devices(device: str, monkeypatch: pytest.MonkeyPatch) 
     before, match = there.num_edges, ChangingEngine.match
     ended = []
 
-    def interrupted(self: ChangingEngine, run: Any) -> Any:
+    def interrupted(self: ChangingEngine, run: Any, **more: Any) -> Any:
         if self.device != device:
             raise_here.set()
             while run.keep_going():
                 pass
             ended.append(self.device)
             return None
-        return match(self, run)
+        return match(self, run, **more)
 
     raise_here = threading.Event()
 

@@ -94,6 +94,7 @@ class ChangingEngine:
         self._lists_version = -1
         self._job: SearchJob | None = None
         self._process = os.getpid()
+        self._foreseen: object = None
         self.spent = {}
 
     def _writers(self) -> list[Source]:
@@ -208,14 +209,26 @@ class ChangingEngine:
         stream.wait()
         self._tables_at = begin + at_plans, begin + at_rows
 
-    def match(self, run: _native.Run, meanwhile: Callable[[], None] | None = None) -> Found | None:
+    def foresee(self, run: _native.Run) -> object:
+        """Return what `match` is told of a whole run that several devices share.
+
+        It is called while no rows of the host are written.
+        """
+        return None
+
+    def match(
+        self, run: _native.Run, meanwhile: Callable[[], None] | None = None, foreseen: object = None
+    ) -> Found | None:
         """Return the matches of a run as `Monitor.match_elsewhere` wants them; None if it was stopped.
 
         Parameters
         ----------
         meanwhile
             Called once, if there is a search, while the device searches.
+        foreseen
+            What `foresee` of any of the devices returned; None: the engine is to look itself.
         """
+        self._foreseen = foreseen
         native, table = self._native, self._table
         assert native is not None, "begin() comes first"
         assert table is not None

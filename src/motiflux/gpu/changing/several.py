@@ -87,9 +87,12 @@ class SeveralDevices:
         futures: list[Future[Found | None]] = []
         failed: list[Future[Found | None]] = []
         goes_on = working = True
+        with _named(self._engines[0]):
+            foreseen = self._engines[0].foresee(run)
         try:
             for number, engine in enumerate(self._engines):
-                futures.append(self._threads.submit(_matched, engine, run.share(number, devices)))
+                share = run.share(number, devices)
+                futures.append(self._threads.submit(_matched, engine, share, foreseen))
             run.write_rows()  # the host's, while the devices search
             while goes_on and working and not failed:
                 done, others = wait(futures, _SECONDS_BETWEEN_LOOKS, FIRST_EXCEPTION)
@@ -144,9 +147,9 @@ def _named(engine: ChangingEngine) -> Iterator[None]:
         raise
 
 
-def _matched(engine: ChangingEngine, share: _native.Run) -> Found | None:
+def _matched(engine: ChangingEngine, share: _native.Run, foreseen: object) -> Found | None:
     with _named(engine):
-        return engine.match(share)
+        return engine.match(share, foreseen=foreseen)
 
 
 def _together(parts: Sequence[Found]) -> Found:

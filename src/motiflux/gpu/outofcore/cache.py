@@ -188,6 +188,11 @@ class RowCache:
         return self._moved.nbytes + (0 if self._buffer is None else self._buffer.nbytes)
 
     @property
+    def is_open(self) -> bool:
+        """Whether it has memory."""
+        return self._buffer is not None
+
+    @property
     def room(self) -> int:
         """Bytes of copies that there is room for; one segment is left for those that replace others."""
         return max(0, len(self._used) - 1) * (self._segment_bytes - self._bytes_of_kinds)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 import numpy as np
@@ -97,17 +98,33 @@ class OutOfCoreEngine(ChangingEngine):
     def _new_rows(self, way: int, *, directed: bool) -> Rows:
         return HostRows(self._accelerator, self._budget, way=way, directed=directed)
 
-    def _choose_rows(self, stream: Stream, run: _native.Run) -> None:
-        """Choose the rows to copy, and drop the copies of rows that the run touches."""
+    def foresee(self, run: _native.Run) -> Wanted:
+        """Return the rows that a whole run is expected to open."""
+        return self._wanted_of(run, self._kinds(), np.unique(run.ends[:, 0]))
+
+    def _kinds(self) -> list[HostRows]:
+        """Return the rows of the names of plans, in their order."""
+        assert self._table is not None, "begin() comes first"
+        return [one for one in (self._rows[name] for name in self._table.names) if isinstance(one, HostRows)]
+
+    def _wanted_of(self, run: _native.Run, kinds: Sequence[HostRows], touched: NDArray[np.uint32]) -> Wanted:
         assert self._native is not None, "begin() comes first"
         assert self._table is not None
-        begun = time.perf_counter()
-        rows = [one for one in (self._rows[name] for name in self._table.names) if isinstance(one, HostRows)]
-        self.cache.open(stream, rows)
-        self._touched = np.unique(run.ends[:, 0])
-        self._wanted = self._policy.wanted(
-            Coming(self._native, run, self._table, rows, self._touched, self.cache.room, self._threads)
+        room = self.cache.room if self.cache.is_open else sys.maxsize
+        return self._policy.wanted(
+            Coming(self._native, run, self._table, kinds, touched, room, self._threads)
         )
+
+    def _choose_rows(self, stream: Stream, run: _native.Run) -> None:
+        """Choose the rows to copy, and drop the copies of rows that the run touches."""
+        begun = time.perf_counter()
+        kinds, self._touched = self._kinds(), np.unique(run.ends[:, 0])
+        self.cache.open(stream, kinds)
+        foreseen = self._foreseen
+        if isinstance(foreseen, Wanted):
+            self._wanted = foreseen
+        else:
+            self._wanted = self._wanted_of(run, kinds, self._touched)
         self.cache.leave(stream, self._touched)
         self._spent["choose_seconds"] = time.perf_counter() - begun
 

@@ -121,7 +121,8 @@ class NearRows:
 
 
 def _neighbors(rows: HostRows, vertices: NDArray[np.uint32], threads: int) -> NDArray[np.uint32]:
-    """Return the neighbours of vertices in these rows."""
+    """Return the neighbours of vertices in these rows, which may not have those that are new."""
+    vertices = vertices[vertices < len(rows.sizes)]
     starts = np.zeros(len(vertices) + 1, np.uint64)
     np.cumsum(rows.sizes[vertices], out=starts[1:])
     found = np.empty(int(starts[-1]), np.uint32)
