@@ -1,9 +1,11 @@
 #include "local_counts/walks.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <type_traits>
 
@@ -14,6 +16,8 @@ namespace {
 constexpr double kRow = 6;
 constexpr double kReached = 10;  // a newly reached vertex, including its reset
 constexpr double kStep = 30;
+
+constexpr double kMostOfRoot = 8;  // times the work after which no further vertex is tried
 
 constexpr std::size_t kWalkArcs = 1 << 9;  // arcs of the roots per work item: each may read all arcs
 
@@ -45,21 +49,55 @@ T raised(T base, int power) {
   return result;
 }
 
+// Values that are zero at first. The system clears a page at the first access: walks from few roots reach few
+// of them.
+template <class T>
+class Zeros {
+ public:
+  explicit Zeros(std::size_t count)
+      : values_(static_cast<T*>(std::calloc(std::max<std::size_t>(count, 1), sizeof(T)))) {
+    if (!values_) throw std::bad_alloc();
+  }
+  T& operator[](std::size_t at) { return values_.get()[at]; }
+  const T& operator[](std::size_t at) const { return values_.get()[at]; }
+
+ private:
+  struct Free {
+    void operator()(T* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<T[], Free> values_;
+};
+
 template <class T>
 class Walker {
  public:
-  Walker(const Walk& walk, const Workers& workers)
-      : walk_(walk), workers_(workers), registers_(walk.registers) {
-    for (Register& one : registers_) one.value.assign(walk.vertices, T{0});
+  // A walk is left after `most` work from a root: then work() is an estimate, and no other result is valid.
+  Walker(const Walk& walk, const Workers& workers, double most = std::numeric_limits<double>::infinity())
+      : walk_(walk), workers_(workers), most_(most) {
+    registers_.reserve(walk.registers);
+    for (std::size_t at = 0; at < walk.registers; ++at) registers_.push_back({Zeros<T>(walk.vertices), {}});
   }
 
   // Fills the registers from `root`; clear() must follow.
   void go(std::uint32_t root) {
+    limit_ = work_ + most_;
+    left_ = false;
     for (const Step& step : walk_.steps) {
       workers_.check();  // a step reads no arc twice
       work_ += kStep;
-      take(step, root);
+      if (!left_)
+        take(step, root);
+      else if (step.move == Move::kPush || step.move == Move::kPull)
+        add_step_left_out(step.rows);
     }
+  }
+
+  // The work of sum_of_edges().
+  void add_sum_of_edges() {
+    if (left_)
+      add_step_left_out(walk_.rows);
+    else
+      sum_of_edges();
   }
 
   void clear() {
@@ -80,7 +118,13 @@ class Walker {
   Total sum_of_edges() {
     Total total = 0;
     const Register& last = result();
-    for (const std::uint32_t vertex : last.reached) {
+    const double before = work_;
+    for (std::size_t at = 0; at < last.reached.size(); ++at) {
+      if (work_ > limit_) {
+        leave(walk_.rows, last.reached, at, before);
+        break;
+      }
+      const std::uint32_t vertex = last.reached[at];
       const std::uint32_t* const begin = walk_.rows.begin(vertex);
       const std::uint32_t* const end = std::lower_bound(begin, walk_.rows.end(vertex), vertex);
       const Total product = times(Total{last.value[vertex]}, Total{gathered(last, begin, end)});
@@ -95,7 +139,7 @@ class Walker {
 
  private:
   struct Register {
-    std::vector<T> value;
+    Zeros<T> value;
     std::vector<std::uint32_t> reached;
   };
 
@@ -166,7 +210,13 @@ class Walker {
   }
 
   void push(const Step& step, Register& into, const Register& from, std::uint32_t root) {
-    for (const std::uint32_t vertex : from.reached) {
+    const double before = work_;
+    for (std::size_t at = 0; at < from.reached.size(); ++at) {
+      if (work_ > limit_) {
+        leave(step.rows, from.reached, at, before);
+        break;
+      }
+      const std::uint32_t vertex = from.reached[at];
       const T value = from.value[vertex];
       if (value == 0) continue;
       const std::uint32_t* const end = end_of(step, vertex, root);
@@ -186,17 +236,37 @@ class Walker {
   }
 
   void pull(const Step& step, Register& into, const Register& from, std::uint32_t root) {
-    for (const std::uint32_t vertex : into.reached) {
+    const double before = work_;
+    for (std::size_t at = 0; at < into.reached.size(); ++at) {
+      if (work_ > limit_) return leave(step.rows, into.reached, at, before);
+      const std::uint32_t vertex = into.reached[at];
       if (into.value[vertex] == 0) continue;
       const T sum = gathered(step, from, step.rows.begin(vertex), end_of(step, vertex, root));
       into.value[vertex] = times(into.value[vertex], raised(sum, step.power));
     }
   }
 
+  // Leaves a walk in a step that has not read the rows of vertices from `at` on.
+  void leave(const view::Adjacency& rows, const std::vector<std::uint32_t>& reached, std::size_t at,
+             double before) {
+    for (; at < reached.size(); ++at) work_ += static_cast<double>(rows.degree(reached[at])) + kRow;
+    left_ = true;
+    entries_ = work_ - before;
+  }
+
+  // Adds the work of a step behind one that was left: it reads the rows of the reached vertices, at most
+  // all rows.
+  void add_step_left_out(const view::Adjacency& rows) {
+    work_ += std::min(entries_, static_cast<double>(rows.offsets[walk_.vertices]));
+  }
+
   const Walk& walk_;
   const Workers& workers_;
+  const double most_;
   std::vector<Register> registers_;
-  double work_ = 0;
+  double work_ = 0, limit_ = 0;
+  bool left_ = false;
+  double entries_ = 0;  // of the step in which the walk was left
 };
 
 // A pool of walkers, one per working thread; clear while no thread uses them.
@@ -328,12 +398,12 @@ OwnedTable walk_counts(const Walk& walk, const Workers& workers) {
 
 std::vector<double> walk_work(const Walk& walk, std::span<const std::uint32_t> roots, double most) {
   const Workers alone;
-  Walker<std::uint64_t> walker(walk, alone);
+  Walker<std::uint64_t> walker(walk, alone, kMostOfRoot * most);
   std::vector<double> work;
   while (work.size() < roots.size() && walker.work() < most) {
     const double before = walker.work();
     walker.go(roots[work.size()]);
-    if (walk.finish == Finish::kEdges) walker.sum_of_edges();
+    if (walk.finish == Finish::kEdges) walker.add_sum_of_edges();
     walker.clear();
     work.push_back(walker.work() - before);
   }

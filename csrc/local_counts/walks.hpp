@@ -58,7 +58,8 @@ struct Walk {
 OwnedTable walk_counts(const Walk& walk, const Workers& workers);
 
 // The work of the walks from each of some vertices, in entries of rows read; stops after the first vertices
-// whose work exceeds `most` in total.
+// whose work exceeds `most` in total. A walk that takes many times as much is left, and the rest of its work
+// estimated.
 std::vector<double> walk_work(const Walk& walk, std::span<const std::uint32_t> roots, double most);
 
 }  // namespace motiflux::local_counts
