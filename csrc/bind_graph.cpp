@@ -17,6 +17,7 @@
 #include "graph/count_labels.hpp"
 #include "graph/filter.hpp"
 #include "graph/number.hpp"
+#include "graph/row_ends.hpp"
 
 namespace motiflux {
 namespace {
@@ -185,6 +186,68 @@ nb::object count_label_triples(const InputArray<std::uint64_t>& offsets,
   return to_numpy(std::move(counts));
 }
 
+using PackedArray = nb::ndarray<std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Offsets = InputArray<std::uint64_t>;
+
+graph::NeighborSpans checked_rows(const Offsets& offsets, const InputArray<std::uint32_t>& neighbors) {
+  if (offsets.size() == 0 || offsets.data()[offsets.size() - 1] != neighbors.size())
+    throw nb::value_error("offsets up to the number of neighbors expected");
+  return {as_span(offsets), as_span(neighbors)};
+}
+
+void check_ends(const Offsets& offsets, const Offsets& ends) {
+  if (offsets.size() == 0 || ends.size() != offsets.size())
+    throw nb::value_error("as many offsets of ends as of rows expected");
+}
+
+std::uint64_t longest_row(const Offsets& offsets, int threads) {
+  if (offsets.size() == 0) throw nb::value_error("offsets must not be empty");
+  std::uint64_t longest = 0;
+  run_graph_work(offsets.size(), threads,
+                 [&](const Workers& workers) { longest = graph::longest_row(as_span(offsets), workers); });
+  return longest;
+}
+
+nb::object offsets_above(const Offsets& offsets, const InputArray<std::uint32_t>& neighbors, int threads) {
+  const graph::NeighborSpans rows = checked_rows(offsets, neighbors);
+  std::optional<Unwritten<std::uint64_t>> above;
+  run_graph_work(offsets.size(), threads,
+                 [&](const Workers& workers) { above.emplace(graph::offsets_above(rows, workers)); });
+  return to_numpy(std::move(*above), offsets.size());
+}
+
+std::tuple<double, double> row_work(const Offsets& offsets, const Offsets& above) {
+  check_ends(offsets, above);
+  graph::RowWork work;
+  run_graph_work(offsets.size(), 1, [&](const Workers& workers) {
+    work = graph::row_work(as_span(offsets), as_span(above), workers);
+  });
+  return {work.triangles, work.wedges};
+}
+
+double lesser_of_lesser(const Offsets& offsets, const InputArray<std::uint32_t>& neighbors,
+                        const Offsets& above, int threads) {
+  const graph::NeighborSpans rows = checked_rows(offsets, neighbors);
+  check_ends(offsets, above);
+  double sum = 0;
+  run_graph_work(offsets.size() + neighbors.size(), threads, [&](const Workers& workers) {
+    sum = graph::lesser_of_lesser(rows, as_span(above), workers);
+  });
+  return sum;
+}
+
+void pack_row_ends(const Offsets& offsets, const InputArray<std::uint32_t>& neighbors, const Offsets& kept,
+                   std::uint64_t first, const PackedArray& packed, int threads) {
+  const graph::NeighborSpans rows = checked_rows(offsets, neighbors);
+  check_ends(offsets, kept);
+  const std::uint64_t entries = kept.data()[kept.size() - 1];
+  if (first > entries || packed.size() > entries - first)
+    throw nb::value_error("entries within the ends of the rows expected");
+  run_graph_work(packed.size(), threads, [&](const Workers& workers) {
+    graph::pack_row_ends(rows, as_span(kept), first, {packed.data(), packed.size()}, workers);
+  });
+}
+
 }  // namespace
 
 void bind_graph(nb::module_& module) {
@@ -204,6 +267,13 @@ void bind_graph(nb::module_& module) {
   module.def("describe_fault", &describe_fault, nb::arg("offsets"), nb::arg("neighbors"),
              nb::arg("labels").none(), nb::arg("copies").none(), nb::arg("edge_labels"), nb::arg("edge_rows"),
              nb::arg("threads"));
+  module.def("longest_row", &longest_row, nb::arg("offsets"), nb::arg("threads"));
+  module.def("offsets_above", &offsets_above, nb::arg("offsets"), nb::arg("neighbors"), nb::arg("threads"));
+  module.def("row_work", &row_work, nb::arg("offsets"), nb::arg("above"));
+  module.def("lesser_of_lesser", &lesser_of_lesser, nb::arg("offsets"), nb::arg("neighbors"),
+             nb::arg("above"), nb::arg("threads"));
+  module.def("pack_row_ends", &pack_row_ends, nb::arg("offsets"), nb::arg("neighbors"), nb::arg("kept"),
+             nb::arg("first"), nb::arg("packed"), nb::arg("threads"));
 }
 
 }  // namespace motiflux

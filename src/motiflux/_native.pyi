@@ -64,6 +64,22 @@ def describe_fault(
     edge_rows: int,
     threads: int,
 ) -> str: ...
+def longest_row(offsets: NDArray[np.uint64], threads: int) -> int: ...
+def offsets_above(
+    offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32], threads: int
+) -> NDArray[np.uint64]: ...
+def row_work(offsets: NDArray[np.uint64], above: NDArray[np.uint64]) -> tuple[float, float]: ...
+def lesser_of_lesser(
+    offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32], above: NDArray[np.uint64], threads: int
+) -> float: ...
+def pack_row_ends(
+    offsets: NDArray[np.uint64],
+    neighbors: NDArray[np.uint32],
+    kept: NDArray[np.uint64],
+    first: int,
+    packed: NDArray[np.uint32],
+    threads: int,
+) -> None: ...
 
 _Skew: TypeAlias = tuple[int, float, bytes]
 

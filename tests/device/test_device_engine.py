@@ -34,7 +34,8 @@ from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.runtime.session import Session
 from motiflux.gpu.storage import device_csr
-from motiflux.gpu.storage.device_csr import RowsKey, UploadContext, resident
+from motiflux.gpu.storage.device_csr import RowsKey, resident
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.jit import Built, Compiler, KernelCache, Source, Toolchain
 from motiflux.plan import Plan, make_plan

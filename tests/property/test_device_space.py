@@ -17,7 +17,7 @@ from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.storage import candidate_space as candidate_space_module
 from motiflux.gpu.storage.candidate_space import DeviceSpace, SlotKey, device_space, slot_keys
-from motiflux.gpu.storage.device_csr import UploadContext
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.plan import Plan, make_plan
 from motiflux.plan.candidates.space import candidate_space
 from motiflux.request.deadline import Deadline

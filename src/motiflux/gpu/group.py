@@ -22,7 +22,7 @@ from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import AnyJob, SearchJob
 from motiflux.gpu.runtime.launches import Result
 from motiflux.gpu.storage.candidate_space import DeviceSpace, copy_space
-from motiflux.gpu.storage.device_csr import UploadContext
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.gpu.strategy import DeviceFacts
 from motiflux.graph import Graph
 from motiflux.plan import Plan

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import isqrt
 
-import numpy as np
-
+from motiflux import _native
 from motiflux.codegen.kernels import LANES, WITHIN_BLOCK, Goal
 from motiflux.codegen.tails import DeviceTail, device_tail
-from motiflux.graph import AdjacencyKey, Direction, Graph
+from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan import Plan
 from motiflux.plan.estimate.predict import arcs_of
 from motiflux.plan.ir import Searched, Walks, Wedges
@@ -124,23 +123,13 @@ def _lengths(graph: Graph, key: AdjacencyKey, vertices: int, threads: int) -> Ro
     alike = key.source_labels == key.target_labels
     arcs = arcs_of(graph, key)
     arcs = arcs // 2 if alike and not graph.directed else arcs
-    if graph.directed and key.direction is Direction.EITHER:
-        sides = [graph.forward, graph.reverse]
-    else:
-        sides = [graph.reverse if graph.directed and key.direction is Direction.IN else graph.forward]
-    longest = sum(int(np.diff(side.offsets).max(initial=0)) for side in sides)
+    longest = graph.longest_row(key.direction, threads)
     if not graph.directed:
         longest = min(longest, isqrt(len(graph.forward.neighbors)) + 1)  # ids ascend by degree
     if longest > _LONGEST_ROW.get(vertices, _LONGEST_ROW_IN_BITS):
-        return graph.memo.keep(("rows above", key), lambda: _exact_lengths(graph, key, threads))
+        above = graph.offsets_above(key, threads)
+        return RowLengths(int(above[-1]), _native.longest_row(above, threads))
     return RowLengths(arcs, longest)
-
-
-def _exact_lengths(graph: Graph, key: AdjacencyKey, threads: int) -> RowLengths:
-    offsets, neighbors = graph.adjacency(key, threads)
-    sources = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets).astype(np.int64))
-    above = sources[neighbors > sources]
-    return RowLengths(len(above), int(np.bincount(above).max(initial=0)))
 
 
 def _best_bits(

@@ -8,9 +8,11 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from motiflux import _native
 from motiflux.arguments import resolve_threads
-from motiflux.graph.adjacency import Adjacency, AdjacencyKey
+from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction
 from motiflux.graph.assemble import SelfLoops
+from motiflux.graph.csr import Csr
 from motiflux.graph.exporters import Exporters
 from motiflux.graph.importers import Importers
 from motiflux.graph.narrow import narrow
@@ -18,6 +20,7 @@ from motiflux.graph.numbering import split_edges
 from motiflux.graph.shape import ShapeStats, describe
 from motiflux.graph.stats import GraphStats, LabelFrequencies, summarize
 from motiflux.interop import GraphColumns
+from motiflux.types import OffsetArray
 from motiflux.units import quantity
 
 
@@ -184,6 +187,34 @@ class Graph(Importers, Exporters):
             found = narrow(key, self, threads)
             self._keep_adjacency(key, found)
         return found
+
+    def offsets_above(self, key: AdjacencyKey, threads: int = 1) -> OffsetArray:
+        """Return the offsets of the rows that `key` names without neighbours less than the row's vertex.
+
+        Kept as the rows are. Reads few entries of each row, as rows ascend.
+        """
+        rows = self.adjacency(key, threads)
+
+        def make() -> OffsetArray:
+            above = _native.offsets_above(*rows, threads)
+            above.flags.writeable = False
+            return above
+
+        return self.memo.get_sized("offsets above", key, make, self.cache_bytes())
+
+    def longest_row(self, direction: Direction, threads: int = 1) -> int:
+        """Return the most arcs of a vertex in a direction; ``EITHER``: the sum of both directions' maxima.
+
+        In an undirected graph, directions are the same.
+        """
+        sides = [self.reverse if direction is Direction.IN else self.forward]
+        if self.directed and direction is Direction.EITHER:
+            sides = [self.forward, self.reverse]
+        return sum(self._longest_of(side, threads) for side in sides)
+
+    def _longest_of(self, rows: Csr, threads: int) -> int:
+        key = ("longest row", rows is self.forward)
+        return self.memo.keep(key, lambda: _native.longest_row(rows.offsets, threads))
 
     def _keep_adjacency(self, key: AdjacencyKey, rows: Adjacency) -> None:
         # Single dict operations only: atomic, so that threads share this without a lock a fork could inherit.

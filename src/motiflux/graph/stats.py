@@ -171,6 +171,10 @@ def _count_triples(
     deadline: float | None,
 ) -> tuple[Triples, NDArray[np.int64]]:
     """Return the triples that occur, as three columns, and the arcs of each."""
+    if vertex_labels is None and forward.labels is None:  # all arcs have the triple of codes 0
+        some = min(1, forward.num_arcs)
+        zeros = np.zeros(some, dtype=np.int64)
+        return (zeros, zeros, zeros), np.full(some, forward.num_arcs, dtype=np.int64)
     cells = num_vertex_labels * num_edge_labels * num_vertex_labels
     table = np.zeros(cells, dtype=np.int64) if cells <= _LARGEST_TABLE else None
     nothing = np.empty(0, dtype=np.int64)

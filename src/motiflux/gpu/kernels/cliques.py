@@ -17,7 +17,8 @@ from motiflux.gpu.launch.group_memory import allocate_for
 from motiflux.gpu.launch.prepare import grid_of
 from motiflux.gpu.runtime.job import SearchJob, set_up_search
 from motiflux.gpu.runtime.work_partition import ArcPartition, CliquePartition
-from motiflux.gpu.storage.device_csr import CopiedArray, DeviceRows, RowsKey, UploadContext, resident
+from motiflux.gpu.storage.device_csr import CopiedArray, DeviceRows, RowsKey, resident
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan.physical import Stage
 from motiflux.request.request import Request

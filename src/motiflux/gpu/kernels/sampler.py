@@ -29,8 +29,8 @@ from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.gpu.runtime.job import KernelJob, setting_up
 from motiflux.gpu.runtime.kernel_times import LaunchTimer
 from motiflux.gpu.runtime.launches import LaunchSequence
-from motiflux.gpu.storage.device_csr import UploadContext
 from motiflux.gpu.storage.sample_candidates import Loader
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.request.deadline import Deadline, OutOfTimeError, moments

@@ -20,7 +20,8 @@ from motiflux.gpu.runtime.job import KernelJob
 from motiflux.gpu.runtime.launches import LaunchSequence, Result, check_not_stopped
 from motiflux.gpu.runtime.session import CONTROL_BYTES, MOST_BLOCK_BYTES
 from motiflux.gpu.runtime.work_partition import every
-from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, resident
+from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, resident
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.gpu.storage.wedge_roots import TABLE_THREADS, DeviceRoots, roots_of
 from motiflux.graph import AdjacencyKey, Graph
 

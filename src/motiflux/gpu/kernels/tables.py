@@ -20,7 +20,8 @@ from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import setting_up
 from motiflux.gpu.runtime.kernel_times import on_host
 from motiflux.gpu.runtime.session import MOST_BLOCK_BYTES
-from motiflux.gpu.storage.device_csr import DeviceRows, UploadContext
+from motiflux.gpu.storage.device_csr import DeviceRows
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import Graph
 from motiflux.plan.ir import (
     Finish,

@@ -10,7 +10,8 @@ from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.gpu.kernels.cliques import WARP, RootTasks, cut_up, set_up_units, upload_units
 from motiflux.gpu.runtime.job import SearchJob
-from motiflux.gpu.storage.device_csr import CopiedArray, RowsKey, UploadContext, resident
+from motiflux.gpu.storage.device_csr import CopiedArray, RowsKey, resident
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import Graph, VertexFilter
 from motiflux.plan.bind import Codes
 from motiflux.plan.neighborhood.bits import LOOK_UP, MOST_MEMBERS, ROOT, degrees_of, instructions, words_of

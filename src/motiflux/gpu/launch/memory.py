@@ -6,8 +6,6 @@ import ctypes
 from dataclasses import dataclass
 from math import isqrt
 
-import numpy as np
-
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal
 from motiflux.codegen.tails import device_tail
@@ -16,7 +14,7 @@ from motiflux.gpu.launch.group_memory import USABLE, kept_places, lay_out
 from motiflux.gpu.launch.prepare import row_keys
 from motiflux.gpu.storage.candidate_space import slot_keys
 from motiflux.gpu.storage.device_csr import RowsKey
-from motiflux.graph import Direction, Graph
+from motiflux.graph import Graph
 from motiflux.plan.estimate.predict import arcs_of
 from motiflux.plan.physical import Stage
 from motiflux.request.registry import OUT_OF_CORE
@@ -120,11 +118,7 @@ def _arcs(graph: Graph, key: RowsKey) -> int:
 
 def _longest(graph: Graph, key: RowsKey) -> int:
     """Bound the longest row. Ids ascend by degree: a row has at most sqrt(arcs) greater neighbours."""
-    into = key.adjacency.direction is Direction.IN
-    sides = [graph.reverse if into and graph.directed else graph.forward]
-    if graph.directed and key.adjacency.direction is Direction.EITHER:
-        sides = [graph.forward, graph.reverse]
-    longest = sum(int(np.diff(side.offsets).max(initial=0)) for side in sides)
+    longest = graph.longest_row(key.adjacency.direction)
     if key.above and not graph.directed:
         longest = min(longest, isqrt(len(graph.forward.neighbors)) + 1)
     return longest

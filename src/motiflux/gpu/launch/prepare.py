@@ -33,7 +33,8 @@ from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, set_up_search, setting_up
 from motiflux.gpu.runtime.work_partition import ArcPartition
 from motiflux.gpu.storage.candidate_space import device_space, slot_keys
-from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, WalkedRows, resident
+from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, WalkedRows, resident
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.gpu.strategy import MOST_VERTICES
 from motiflux.graph import Graph
 from motiflux.jit import Source

@@ -23,7 +23,8 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.runtime.device_cache import CacheEntry
 from motiflux.gpu.runtime.job import AnyJob
 from motiflux.gpu.runtime.kernel_times import times_taken
-from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, RowsKey, UploadContext, resident
+from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, RowsKey, resident
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundEdge, BoundPattern

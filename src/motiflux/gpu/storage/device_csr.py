@@ -8,14 +8,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.device import Buffer, Device, HostBuffer, Stream
+from motiflux import _native
+from motiflux.device import Buffer, Device, HostBuffer
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.runtime.device_cache import CacheEntry, DeviceCache
+from motiflux.gpu.storage.upload import PIECE, UploadContext, upload_row_ends
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.graph.adjacency import Adjacency
-from motiflux.request.deadline import Deadline
 from motiflux.request.registry import OUT_OF_CORE
-from motiflux.request.request import Request
+from motiflux.types import OffsetArray
 
 _KEPT_BYTES, _KEPT_RATIO = 1 << 30, 32
 """Limit of unused copies: a number of bytes, or a multiple of the graph's size, whichever is greater."""
@@ -32,37 +33,6 @@ class RowsKey(NamedTuple):
     above: bool
 
 
-@dataclass(frozen=True)
-class UploadContext:
-    """Resources for copies to a device.
-
-    Parameters
-    ----------
-    stream
-        The stream of the copies.
-    threads
-        Number of host threads that filter rows by labels.
-    budget
-        Maximum number of bytes that motiflux holds on the device.
-    deadline
-        Deadline of the call.
-    on_host
-        Whether neighbours stay in pinned memory of the host, where kernels read them.
-    """
-
-    stream: Stream
-    threads: int
-    budget: int | None
-    deadline: Deadline
-    on_host: bool = False
-
-    @classmethod
-    def of(cls, stream: Stream, request: Request, deadline: Deadline) -> UploadContext:
-        """Return what a request says."""
-        on_host = request.engine == OUT_OF_CORE
-        return cls(stream, request.threads, request.gpu_memory, deadline, on_host)
-
-
 class HostNeighbors:
     """Neighbours in pinned memory of the host: a `Buffer` that takes no memory of the device."""
 
@@ -70,9 +40,8 @@ class HostNeighbors:
 
     def __init__(self, memory: HostBuffer) -> None:
         self._memory = memory
-        self.lines: set[Any] = (
-            set()
-        )  # as a stream wants it; the device waits for all before it frees the memory
+        # As a stream wants it; the device waits for all streams before it frees pinned memory.
+        self.lines: set[Any] = set()
 
     @property
     def address(self) -> int:
@@ -156,12 +125,22 @@ class DeviceCsr(DeviceCache):
         OutOfTimeError
             Time was up before all rows were copied.
         """
-        return self._upload(graph.adjacency(key.adjacency, context.threads), key.above, context)
+        host = graph.adjacency(key.adjacency, context.threads)
+
+        def make() -> DeviceRows:
+            context.deadline.check()
+            kept = graph.offsets_above(key.adjacency, context.threads) if key.above else host[0]
+            return self._send(host, kept, context)
+
+        # The copy holds both arrays, so that no other array gets their ids.
+        return self.keep((id(host[0]), id(host[1]), key.above, context.on_host), make)
 
     def arcs(self, graph: Graph, *, into: bool, context: UploadContext) -> DeviceRows:
         """Return all arcs, by source or (`into`) by target; raises the errors of `rows`."""
         rows = graph.reverse if into else graph.forward
-        return self._upload((rows.offsets, rows.neighbors), False, context)
+        host = rows.offsets, rows.neighbors
+        name = (id(host[0]), id(host[1]), False, context.on_host)
+        return self.keep(name, lambda: self._send(host, host[0], context))
 
     def rows_from(
         self, graph: Graph, key: RowsKey, arcs: AdjacencyKey, more_than: int, context: UploadContext
@@ -173,8 +152,9 @@ class DeviceCsr(DeviceCache):
 
         def make() -> DeviceRows:
             host = graph.adjacency(key.adjacency, context.threads)
+            kept = graph.offsets_above(key.adjacency, context.threads) if key.above else host[0]
             many = np.diff(graph.adjacency(arcs, context.threads)[0]) > more_than
-            return self._send(_from(_above(host) if key.above else host, many), host, context)
+            return self._send(host, _of_rows(kept, many), context)
 
         return self.keep(("from", key, arcs, more_than, context.on_host), make)
 
@@ -191,56 +171,51 @@ class DeviceCsr(DeviceCache):
 
         return self.keep(("labels", id(codes)), make)
 
-    def _upload(self, host: Adjacency, above: bool, context: UploadContext) -> DeviceRows:
-        # The copy holds both arrays, so that no other array gets their ids.
-        name = (id(host[0]), id(host[1]), above, context.on_host)
-        return self.keep(name, lambda: self._copy(host, above, context))
-
-    def _copy(self, host: Adjacency, above: bool, context: UploadContext) -> DeviceRows:
+    def _send(self, host: Adjacency, kept: OffsetArray, context: UploadContext) -> DeviceRows:
+        """Copy the last entries of each row: as many as between its offsets in `kept`."""
+        offsets = self._to_device(kept, context)
+        arcs = int(kept[-1])
         context.deadline.check()
-        return self._send(_above(host) if above else host, host, context)
-
-    def _send(self, rows: Adjacency, host: Adjacency, context: UploadContext) -> DeviceRows:
-        offsets = self._to_device(rows[0], context)
-        neighbors = (self._to_host if context.on_host else self._to_device)(rows[1], context)
-        copies = DeviceRows(offsets, neighbors, len(rows[1]), int(np.diff(rows[0]).max(initial=0)), host)
+        if context.on_host:
+            neighbors: Buffer = self._to_host(host, kept, context)
+        else:
+            neighbors = self._allocate(4 * arcs, context)
+            upload_row_ends(self._device, neighbors, host, kept, context)
+        longest = _native.longest_row(kept, context.threads)
+        copies = DeviceRows(offsets, neighbors, arcs, longest, host)
         context.stream.wait()
         return copies
 
     def _to_device(self, array: NDArray[Any], context: UploadContext) -> Buffer:
         context.deadline.check()
-        try:
-            buffer = self._device.allocate(max(array.nbytes, 8), "a copy of the graph", budget=context.budget)
-        except DeviceMemoryError as error:
-            if not context.on_host:
-                error.advise(f"engine={OUT_OF_CORE!r} leaves the edges in memory of the host")
-            raise
+        buffer = self._allocate(array.nbytes, context)
         if array.nbytes:
             context.stream.upload(buffer, array)
         return buffer
 
-    def _to_host(self, array: NDArray[Any], context: UploadContext) -> Buffer:
-        context.deadline.check()
-        memory = self._device.allocate_host(max(array.nbytes, 8), "a copy of the graph")
-        memory.array[: array.nbytes].view(array.dtype)[:] = array
+    def _allocate(self, nbytes: int, context: UploadContext) -> Buffer:
+        try:
+            return self._device.allocate(max(nbytes, 8), "a copy of the graph", budget=context.budget)
+        except DeviceMemoryError as error:
+            if not context.on_host:
+                error.advise(f"engine={OUT_OF_CORE!r} leaves the edges in memory of the host")
+            raise
+
+    def _to_host(self, host: Adjacency, kept: OffsetArray, context: UploadContext) -> HostNeighbors:
+        """Copy the same entries to pinned memory of the host."""
+        arcs = int(kept[-1])
+        memory = self._device.allocate_host(max(4 * arcs, 8), "a copy of the graph")
+        to = memory.array[: 4 * arcs].view(np.uint32)
+        for first in range(0, arcs, PIECE):
+            context.deadline.check()
+            _native.pack_row_ends(*host, kept, first, to[first : first + PIECE], context.threads)
         return HostNeighbors(memory)
 
 
-def _above(rows: Adjacency) -> Adjacency:
-    """Keep the neighbours that are greater than the row's vertex."""
-    offsets, neighbors = rows
-    vertices = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(offsets).astype(np.int64))
-    kept = neighbors > vertices
-    before = np.concatenate([np.zeros(1, np.uint64), np.cumsum(kept, dtype=np.uint64)])
-    return before[offsets], neighbors[kept]
-
-
-def _from(rows: Adjacency, kept: NDArray[np.bool_]) -> Adjacency:
-    """Return the rows, without the entries of rows that are not `kept`."""
-    offsets, neighbors = rows
-    lengths = np.diff(offsets).astype(np.int64)
-    shorter = np.concatenate([np.zeros(1, np.uint64), np.cumsum(np.where(kept, lengths, 0), dtype=np.uint64)])
-    return shorter, neighbors[np.repeat(kept, lengths)]
+def _of_rows(offsets: OffsetArray, kept: NDArray[np.bool_]) -> OffsetArray:
+    """Return the offsets without the entries of rows that are not `kept`."""
+    lengths = np.where(kept, np.diff(offsets), np.uint64(0))
+    return np.concatenate([np.zeros(1, np.uint64), np.cumsum(lengths, dtype=np.uint64)])
 
 
 def resident(graph: Graph, device: Device) -> DeviceCsr:

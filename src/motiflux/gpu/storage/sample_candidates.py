@@ -32,7 +32,8 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.device_cache import CacheEntry
 from motiflux.gpu.runtime.job import AnyJob
-from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, UploadContext, resident
+from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, resident
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan import Plan
 from motiflux.statistics import UNIT_BITS

@@ -15,7 +15,8 @@ from motiflux.codegen.local_counts_kernels import LocalCountKernel, local_counts
 from motiflux.device import Buffer, Device
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.device_cache import CacheEntry
-from motiflux.gpu.storage.device_csr import DeviceRows, UploadContext, resident
+from motiflux.gpu.storage.device_csr import DeviceRows, resident
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import Graph
 
 TABLE_THREADS = 256

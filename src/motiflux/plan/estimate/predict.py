@@ -14,8 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-import numpy as np
-
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.plan.candidates.space import candidate_space
 from motiflux.plan.estimate.prediction import MemoryReport
@@ -113,7 +111,7 @@ def expected_seconds(plan: Plan, threads: int, limit: int | None) -> float | Non
 
 def host_memory(graph: Graph, plan: Plan, threads: int) -> MemoryReport:
     """Return an upper bound on the bytes that a search on the CPU holds."""
-    longest = _longest_row(graph)
+    longest = graph.longest_row(Direction.EITHER, threads)
     if plan.space is not None:
         space = candidate_space(graph, plan.space, threads)
         if space is not None:
@@ -168,8 +166,3 @@ def _position_bytes(plan: Plan, sizes: Sequence[int]) -> int:
         for step in plan.shape.steps
         for earlier in {*step.after, *step.before, *step.distinct}
     )
-
-
-def _longest_row(graph: Graph) -> int:
-    rows = (graph.forward,) if not graph.directed else (graph.forward, graph.reverse)
-    return sum(int(np.diff(row.offsets).max(initial=0)) for row in rows)

@@ -1,0 +1,120 @@
+"""Uploads of large arrays, in pieces: the next piece is prepared while one is copied."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.device import Buffer, Device, HostBuffer, Mark, Stream
+from motiflux.errors import DeviceError
+from motiflux.graph.adjacency import Adjacency
+from motiflux.request.deadline import Deadline
+from motiflux.request.registry import OUT_OF_CORE
+from motiflux.request.request import Request
+from motiflux.types import OffsetArray
+
+PIECE = 8 << 20
+"""Entries of a piece, 32 MiB: between pieces, Ctrl-C and the deadline are answered."""
+_SLEEP = 50e-6
+
+
+@dataclass(frozen=True)
+class UploadContext:
+    """Resources for copies to a device.
+
+    Parameters
+    ----------
+    stream
+        The stream of the copies.
+    threads
+        Number of host threads that prepare rows.
+    budget
+        Maximum number of bytes that motiflux holds on the device.
+    deadline
+        Deadline of the call.
+    on_host
+        Whether neighbours stay in pinned memory of the host, where kernels read them.
+    """
+
+    stream: Stream
+    threads: int
+    budget: int | None
+    deadline: Deadline
+    on_host: bool = False
+
+    @classmethod
+    def of(cls, stream: Stream, request: Request, deadline: Deadline) -> UploadContext:
+        """Return what a request says."""
+        on_host = request.engine == OUT_OF_CORE
+        return cls(stream, request.threads, request.gpu_memory, deadline, on_host)
+
+
+@dataclass
+class _Stage:
+    """Host memory of one piece, and the mark behind its copy to the device."""
+
+    array: NDArray[np.uint32]
+    pinned: HostBuffer | None = None
+    copied: Mark | None = None
+
+    @classmethod
+    def of(cls, device: Device) -> _Stage:
+        """Return pinned memory, or ordinary memory if none can be pinned."""
+        try:
+            pinned = device.allocate_host(4 * PIECE, "the upload of a graph")
+        except DeviceError:
+            return cls(np.empty(PIECE, np.uint32))
+        return cls(pinned.array.view(np.uint32), pinned)
+
+    def wait(self, deadline: Deadline) -> None:
+        """Wait until the memory can be filled again."""
+        while self.copied is not None and not self.copied.done():
+            deadline.check()
+            time.sleep(_SLEEP)
+
+
+def upload_row_ends(
+    device: Device, destination: Buffer, rows: Adjacency, kept: OffsetArray, context: UploadContext
+) -> None:
+    """Copy the last entries of each row to a device, one row after another.
+
+    Of a row, as many entries are copied as between its two offsets in `kept`. Whole rows of one piece are
+    copied from where they are, others through two buffers. The copy is over when the stream's work is.
+
+    Raises
+    ------
+    OutOfTimeError
+        Time was up before all entries were copied.
+    """
+    arcs, stream = int(kept[-1]), context.stream
+    if arcs <= PIECE:
+        if arcs:
+            stream.upload(destination, _packed(rows, kept, context.threads))
+        return
+    stages = _Stage.of(device), _Stage.of(device)
+    try:
+        for turn, first in enumerate(range(0, arcs, PIECE)):
+            context.deadline.check()
+            stage = stages[turn % 2]
+            stage.wait(context.deadline)
+            piece = stage.array[: min(PIECE, arcs - first)]
+            _native.pack_row_ends(*rows, kept, first, piece, context.threads)
+            stream.upload(destination, piece, 4 * first)
+            stage.copied = stream.mark(stage.copied)
+        stream.wait()
+    finally:
+        for stage in stages:
+            if stage.pinned is not None:
+                stage.pinned.close()
+
+
+def _packed(rows: Adjacency, kept: OffsetArray, threads: int) -> NDArray[np.uint32]:
+    if kept is rows[0]:
+        return rows[1]
+    packed = np.empty(int(kept[-1]), np.uint32)
+    _native.pack_row_ends(*rows, kept, 0, packed, threads)
+    return packed
