@@ -208,6 +208,14 @@ std::uint64_t longest_row(const Offsets& offsets, int threads) {
   return longest;
 }
 
+double squares_of_rows(const Offsets& offsets) {
+  if (offsets.size() == 0) throw nb::value_error("offsets must not be empty");
+  double sum = 0;
+  run_graph_work(offsets.size(), 1,
+                 [&](const Workers& workers) { sum = graph::squares_of_rows(as_span(offsets), workers); });
+  return sum;
+}
+
 nb::object offsets_above(const Offsets& offsets, const InputArray<std::uint32_t>& neighbors, int threads) {
   const graph::NeighborSpans rows = checked_rows(offsets, neighbors);
   std::optional<Unwritten<std::uint64_t>> above;
@@ -232,6 +240,16 @@ double lesser_of_lesser(const Offsets& offsets, const InputArray<std::uint32_t>&
   double sum = 0;
   run_graph_work(offsets.size() + neighbors.size(), threads, [&](const Workers& workers) {
     sum = graph::lesser_of_lesser(rows, as_span(above), workers);
+  });
+  return sum;
+}
+
+// Precondition: neighbors are rows of `offsets`.
+double lengths_of_neighbors(const InputArray<std::uint32_t>& neighbors, const Offsets& offsets, int threads) {
+  if (offsets.size() == 0) throw nb::value_error("offsets must not be empty");
+  double sum = 0;
+  run_graph_work(neighbors.size(), threads, [&](const Workers& workers) {
+    sum = graph::lengths_of_neighbors(as_span(neighbors), as_span(offsets), workers);
   });
   return sum;
 }
@@ -268,10 +286,13 @@ void bind_graph(nb::module_& module) {
              nb::arg("labels").none(), nb::arg("copies").none(), nb::arg("edge_labels"), nb::arg("edge_rows"),
              nb::arg("threads"));
   module.def("longest_row", &longest_row, nb::arg("offsets"), nb::arg("threads"));
+  module.def("squares_of_rows", &squares_of_rows, nb::arg("offsets"));
   module.def("offsets_above", &offsets_above, nb::arg("offsets"), nb::arg("neighbors"), nb::arg("threads"));
   module.def("row_work", &row_work, nb::arg("offsets"), nb::arg("above"));
   module.def("lesser_of_lesser", &lesser_of_lesser, nb::arg("offsets"), nb::arg("neighbors"),
              nb::arg("above"), nb::arg("threads"));
+  module.def("lengths_of_neighbors", &lengths_of_neighbors, nb::arg("neighbors"), nb::arg("offsets"),
+             nb::arg("threads"));
   module.def("pack_row_ends", &pack_row_ends, nb::arg("offsets"), nb::arg("neighbors"), nb::arg("kept"),
              nb::arg("first"), nb::arg("packed"), nb::arg("threads"));
 }

@@ -26,6 +26,16 @@ std::uint64_t longest_row(std::span<const std::uint64_t> offsets, const Workers&
   return longest.load();
 }
 
+double squares_of_rows(std::span<const std::uint64_t> offsets, const Workers& workers) {
+  double sum = 0;  // in one order, so that the result is the same each time
+  for (std::size_t v = 0; v + 1 < offsets.size(); ++v) {
+    if (v % kEndsGrain == 0) workers.check();
+    const auto entries = static_cast<double>(offsets[v + 1] - offsets[v]);
+    sum += entries * entries;
+  }
+  return sum;
+}
+
 Unwritten<std::uint64_t> offsets_above(const NeighborSpans& rows, const Workers& workers) {
   const std::size_t vertices = rows.offsets.size() - 1;
   Unwritten<std::uint64_t> above(vertices + 1);
@@ -70,6 +80,18 @@ double lesser_of_lesser(const NeighborSpans& rows, std::span<const std::uint64_t
       const std::uint32_t* first = rows.neighbors.data() + rows.offsets[v];
       for (const std::uint32_t* at = first; at < first + lesser(v); ++at) here += lesser(*at);
     }
+    sum.fetch_add(here, std::memory_order_relaxed);
+  });
+  return static_cast<double>(sum.load());
+}
+
+double lengths_of_neighbors(std::span<const std::uint32_t> neighbors, std::span<const std::uint64_t> offsets,
+                            const Workers& workers) {
+  std::atomic<std::uint64_t> sum{0};
+  parallel_for(workers, neighbors.size(), kPackedGrain, [&](std::size_t begin, std::size_t end) {
+    std::uint64_t here = 0;
+    for (std::size_t arc = begin; arc < end; ++arc)
+      here += offsets[std::size_t{neighbors[arc]} + 1] - offsets[neighbors[arc]];
     sum.fetch_add(here, std::memory_order_relaxed);
   });
   return static_cast<double>(sum.load());

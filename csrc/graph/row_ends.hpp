@@ -24,6 +24,9 @@ struct RowWork {
 // The most entries of a row.
 std::uint64_t longest_row(std::span<const std::uint64_t> offsets, const Workers& workers);
 
+// The sum of the squares of the numbers of entries.
+double squares_of_rows(std::span<const std::uint64_t> offsets, const Workers& workers);
+
 // Offsets of the rows without neighbours less than the row's vertex. Reads few entries of each row.
 Unwritten<std::uint64_t> offsets_above(const NeighborSpans& rows, const Workers& workers);
 
@@ -34,6 +37,11 @@ RowWork row_work(std::span<const std::uint64_t> offsets, std::span<const std::ui
 // The sum, over all arcs to a lesser neighbour, of that neighbour's lesser neighbours.
 double lesser_of_lesser(const NeighborSpans& rows, std::span<const std::uint64_t> above,
                         const Workers& workers);
+
+// The sum of the lengths of the neighbours' rows, over all arcs; the rows may be others than those of the
+// arcs.
+double lengths_of_neighbors(std::span<const std::uint32_t> neighbors, std::span<const std::uint64_t> offsets,
+                            const Workers& workers);
 
 // Fills `packed` with the entries from `first` on of rows that lie one after another, where only the last
 // entries of each row are left: as many as between its two offsets in `kept`.

@@ -102,6 +102,15 @@ def test_work_of_rows_is_the_sum_over_degrees(graph: mf.Graph) -> None:
     assert _native.lesser_of_lesser(*rows, offsets, 3) == expected
 
 
+def test_lengths_of_neighbours_are_those_of_their_rows(graph: mf.Graph) -> None:
+    lengths = graph.reverse.degrees()
+    expected = lengths[graph.forward.neighbors].sum()
+    assert _native.lengths_of_neighbors(graph.forward.neighbors, graph.reverse.offsets, 3) == expected
+    if not graph.directed:
+        assert expected == graph.shape_stats().out_degree_squares
+        assert expected == _native.squares_of_rows(graph.forward.offsets)
+
+
 REFUSED: list[tuple[str, Callable[[Rows, NDArray[np.uint64]], object]]] = [
     ("more entries than the ends have", lambda rows, kept: pack(rows, kept, int(kept[-1]), 1)),
     ("a first entry behind the last", lambda rows, kept: pack(rows, kept, int(kept[-1]) + 1, 0)),

@@ -119,14 +119,21 @@ def _find(
         stream.download(work, found)
     stream.wait()
     work.close()
-    order = np.argsort(found, kind="stable")[::-1].astype(np.uint32)
-    order = order[: int(np.count_nonzero(found))]
+    some = np.flatnonzero(found).astype(np.uint32)
+    order = some[_heaviest_first(found[some])]
     origin = weakref.ref(first), weakref.ref(second)
     roots = _ordered(accelerator.device, order, found[order], None, origin, context)
     if ranks is not None:
         roots.ranks = ranks
         roots.pieces = _pieces(accelerator.device, order, found[order], origin, context)
     return roots
+
+
+def _heaviest_first(work: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return all positions, those of most work first; the greatest first among equals."""
+    keys = work.astype(np.uint64) << np.uint64(32) | np.arange(len(work), dtype=np.uint64)
+    keys.sort()  # several times as fast as a stable sort of positions by their work
+    return keys[::-1].astype(np.uint32)
 
 
 _Origin = tuple["weakref.ref[DeviceRows]", "weakref.ref[DeviceRows]"]
@@ -147,7 +154,7 @@ def _pieces(
     which = (np.arange(int(numbers.sum())) - np.repeat(starts, numbers)).astype(np.uint32)
     parts = which << np.uint32(16) | np.repeat(numbers, numbers)
     each = np.repeat(work // np.maximum(numbers, 1), numbers).astype(np.uint32)
-    by_work = np.argsort(each, kind="stable")[::-1]
+    by_work = _heaviest_first(each)
     return _ordered(
         device, np.repeat(order, numbers)[by_work], each[by_work], parts[by_work], origin, context
     )

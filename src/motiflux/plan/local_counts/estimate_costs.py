@@ -134,8 +134,11 @@ class CostEstimator:
             second = self._rows(key)
             if wedges.uniform and wedges.pattern.roots != 1:
                 number += _native.row_work(second[0], self._above(key))[1]
+            elif first[1] is second[1] is self._graph.forward.neighbors and not self._graph.directed:
+                # Each vertex is as often a middle as it has neighbours.
+                number += _native.squares_of_rows(second[0])
             else:
-                number += float(np.diff(second[0]).astype(np.float64)[first[1]].sum())
+                number += _native.lengths_of_neighbors(first[1], second[0], self._threads)
         halved = wedges.symmetric and not wedges.uniform and wedges.pattern.roots == 0
         pairs = len(wedges.kinds) == 1 and wedges.kinds[0].number == 2
         seconds = self._speeds.wedge + (0.0 if pairs else self._speeds.choice)
