@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="nothing is uploaded")
 
 EITHER = AdjacencyKey(Direction.EITHER, None, None, None)
-PIECES = [1000, 64, 1 << 20]
-"""Entries of a piece: rows of some pieces, of very many pieces, and of one piece."""
+PIECES = [300, 8, 1 << 20]
+"""Entries of a piece: rows of some pieces, of very many pieces, and rows that are copied at once."""
 
 
 @pytest.fixture(params=[False, True], ids=["undirected", "directed"])
@@ -137,7 +137,7 @@ def expect_nothing_left(
         pack(*given)
 
     native = SimpleNative(upload_module._native, failing)
-    monkeypatch.setattr(upload_module, "PIECE", 500)
+    monkeypatch.setattr(upload_module, "PIECE", 100)
     monkeypatch.setattr(upload_module, "_native", native)
     with pytest.raises(error):
         resident(graph, gpu).rows(graph, RowsKey(EITHER, True), context)

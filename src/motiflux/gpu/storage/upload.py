@@ -17,8 +17,10 @@ from motiflux.request.registry import OUT_OF_CORE
 from motiflux.request.request import Request
 from motiflux.types import OffsetArray
 
-PIECE = 8 << 20
-"""Entries of a piece, 32 MiB: between pieces, Ctrl-C and the deadline are answered."""
+PIECE = 4 << 20
+"""Entries of a piece, 16 MiB: between pieces, Ctrl-C and the deadline are answered."""
+_AT_ONCE = 8
+"""Most pieces that are copied at once, from ordinary memory, without pinning any."""
 _SLEEP = 50e-6
 
 
@@ -82,8 +84,9 @@ def upload_row_ends(
 ) -> None:
     """Copy the last entries of each row to a device, one row after another.
 
-    Of a row, as many entries are copied as between its two offsets in `kept`. Whole rows of one piece are
-    copied from where they are, others through two buffers. The copy is over when the stream's work is.
+    Of a row, as many entries are copied as between its two offsets in `kept`. Few entries are copied at
+    once, whole rows from where they are; others through two buffers. The copy is over when the stream's work
+    is.
 
     Raises
     ------
@@ -91,7 +94,7 @@ def upload_row_ends(
         Time was up before all entries were copied.
     """
     arcs, stream = int(kept[-1]), context.stream
-    if arcs <= PIECE:
+    if arcs <= _AT_ONCE * PIECE:
         if arcs:
             stream.upload(destination, _packed(rows, kept, context.threads))
         return
