@@ -168,6 +168,17 @@ def test_faults_of_rows_without_labels_are_found(
     assert fault.startswith(said)
 
 
+def test_arcs_that_were_given_no_times_are_found() -> None:
+    offsets, neighbors = np.array([0, 2, 4, 4], np.uint64), np.array([1, 2, 0, 2], np.uint32)
+
+    def fault_of(copies: list[int]) -> str:
+        return _native.describe_fault(offsets, neighbors, None, np.array(copies, np.uint32), 1, 9, 1)
+
+    assert fault_of([1, 3, 3, 2]) == ""
+    assert fault_of([1, 0, 3, 5]) == "copies[1]: found 0, expected at least 1"
+    assert fault_of([1, 3, 3, 3]) == "copies: found 10 together, expected 9"
+
+
 def test_sound_rows_without_labels_have_no_fault(graph: mf.Graph) -> None:
     for rows in (graph.forward, graph.reverse):
         arcs = len(rows.neighbors)
