@@ -15,10 +15,15 @@ from motiflux import _native
 from motiflux.codegen.changing import ROW
 from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import devices_like
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.changing.search import RunSearch
 from motiflux.gpu.outofcore import OutOfCoreEngine
-from motiflux.gpu.outofcore.cache import RowCache
+from motiflux.gpu.outofcore import cache as cache_module
+from motiflux.gpu.outofcore.cache import NOTHING, RowCache, Wanted
+from motiflux.gpu.outofcore.engine import SHARE
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.policies import Coming, OftenOpened
+from tests.fault.test_changing_faults import failing_once
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="they are copied to a device")
 
@@ -83,10 +88,8 @@ def test_searches_read_copies_and_not_the_rows_of_the_host(
 ) -> None:
     bring, saved = RowCache.bring, []
 
-    def and_spoil(
-        cache: RowCache, stream: Any, wanted: Any, touched: NDArray[np.uint32], threads: int
-    ) -> None:
-        bring(cache, stream, wanted, touched, threads)
+    def and_spoil(cache: RowCache, stream: Any, *more: Any) -> None:
+        bring(cache, stream, *more)
         stream.wait()
         for kind in cache._kinds:
             for vertex in kind.held:
@@ -111,20 +114,19 @@ def test_rows_of_the_host_are_read_where_there_are_no_copies(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The test above would pass if searches read no rows at all."""
-    bring = RowCache.bring
+    bring = OutOfCoreEngine._bring_rows
 
-    def and_spoil(
-        cache: RowCache, stream: Any, wanted: Any, touched: NDArray[np.uint32], threads: int
-    ) -> None:
-        bring(cache, stream, wanted, touched, threads)
+    def and_spoil(engine: OutOfCoreEngine, stream: Any, run: Any) -> None:
+        bring(engine, stream, run)
         stream.wait()
-        for kind in cache._kinds:
-            kind.rows._last_chunk[:] = 0
+        for rows in engine._kinds():
+            rows._last_chunk[:] = 0
 
     with monitors(device, PATH, cache="none") as (here, there):
         same(here, there, drawn(0))
         assert brought(there)["copied"] == 0
-        monkeypatch.setattr(RowCache, "bring", and_spoil)
+        assert engine_of(there).cache.nbytes == 0
+        monkeypatch.setattr(OutOfCoreEngine, "_bring_rows", and_spoil)
         updates = drawn(1)
         ours, theirs = here.apply(updates)[0], there.apply(updates)[0]
         assert (ours.positive, ours.negative) != (theirs.positive, theirs.negative)
@@ -162,7 +164,6 @@ def check_headers(cache: RowCache, rows: HostRows, held: NDArray[np.uint32]) -> 
     headers = np.zeros(len(rows.sizes), ROW)
     assert rows._headers is not None
     session.main.download(rows._headers, headers)
-    content = np.zeros(cache.nbytes, np.uint8)
     assert cache._buffer is not None
     content = np.zeros(cache._buffer.nbytes, np.uint8)
     session.main.download(cache._buffer, content)
@@ -239,6 +240,10 @@ def test_new_vertices_and_patterns_come_between_runs(device: str, cache: str) ->
         grown = [("+", VERTICES + at, at % 7) for at in range(200)]
         same(here, there, grown)
         same(here, there, [("+", VERTICES + at, at % 7 + 1) for at in range(200)])
+        engine = engine_of(there)
+        for kind in engine.cache._kinds:
+            assert len(kind.held) or cache != "degree"
+            check_headers(engine.cache, kind.rows, kind.held)
         for monitor in (here, there):
             monitor.add("(a)--(b), (b)--(c), (c)--(d), (d)--(a)")
         updates = drawn(1)
@@ -305,3 +310,96 @@ def test_several_devices_are_told_what_to_copy_before_rows_are_written(
             assert steps == ["foresee", "match", "match"]
         several: Any = there._engine
         assert all(engine.cache.brought.wanted > 0 for engine in several._engines)
+
+
+def labelled() -> mf.Graph:
+    """Return two graphs that do not touch, one of each label."""
+    src = [0] * 30 + [60] * 30 + list(range(30)) + list(range(60, 90))
+    dst = [*range(1, 31), *range(61, 91), *range(25, 55), *range(85, 115)]
+    return mf.Graph.from_edges((src, dst), num_vertices=120, vertex_labels=["A"] * 60 + ["B"] * 60)
+
+
+def test_other_patterns_have_other_longest_rows(device: str) -> None:
+    first, second = ("(a:A)--(b:A)--(c:A)--(d:A)", "(a:B)--(b:B)--(c:B)--(d:B)")
+    options: dict[str, Any] = {"engine": "outofcore", "mode": "batch", "tuning": {"cache": "degree"}}
+    with mf.Monitor(labelled(), device=device, **options) as monitor:
+        pattern = monitor.add(first)
+        monitor.apply([("+", 40, 41)])
+        assert brought(monitor)["wanted"] > 30
+        monitor.drop(pattern)
+        monitor.add(second)
+        monitor.apply([("+", 100, 101)])
+        assert brought(monitor)["wanted"] > 30
+        (kind,) = engine_of(monitor).cache._kinds
+        assert min(np.asarray(monitor.names(kind.held)).tolist()) >= 60
+
+
+def test_a_cache_grows_with_the_rows(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "_LEAST_CACHE", 1)
+    with monitors(device, TRIANGLE, cache="degree") as (here, there):
+        same(here, there, [("+", 50, 51)])
+        engine = engine_of(there)
+        before = engine.cache.nbytes
+        many = [("+", u, v) for u in range(VERTICES) for v in range(u)]
+        for updates in (many, [("+", VERTICES, 1)], [("+", VERTICES, 2)]):
+            same(here, there, updates)
+        assert engine.cache.nbytes > 2 * before
+        (kind,) = engine.cache._kinds
+        check_headers(engine.cache, kind.rows, kind.held)
+
+
+def test_a_call_that_fails_frees_the_copies_and_a_search_without_memory_has_fewer(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monitors(device, TRIANGLE, cache="degree") as (here, there):
+        same(here, there, drawn(0))
+        engine = engine_of(there)
+        assert engine.cache.nbytes > 0
+        for error in (KeyboardInterrupt(), DeviceMemoryError("a test", 2, 1, "wait")):
+            with monkeypatch.context() as patch:
+                patch.setattr(RunSearch, "count", failing_once(RunSearch.count, error))
+                with pytest.raises(type(error)):
+                    there.apply(drawn(1))
+            assert engine.cache.nbytes == 0
+        assert engine.cache.share == pytest.approx(SHARE / 2)
+        same(here, there, drawn(2))
+
+
+def test_rows_are_sent_in_pieces_until_time_is_up(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "_PIECE", 200)
+    copy, pieces = RowCache._copy, []
+
+    def noted(cache: RowCache, stream: Any, fresh: Any, threads: int) -> None:
+        pieces.append(len(fresh))
+        copy(cache, stream, fresh, threads)
+
+    monkeypatch.setattr(RowCache, "_copy", noted)
+    with monitors(device, TRIANGLE, cache="degree") as (here, there):
+        same(here, there, [("+", 50, 51)])
+        (kind,) = engine_of(there).cache._kinds
+        assert len(pieces) > 3
+        assert sum(pieces) == len(kind.held) == brought(there)["copied"]
+        check_headers(engine_of(there).cache, kind.rows, kind.held)
+        pieces.clear()
+        engine = engine_of(there)
+        touched = NOTHING.vertices
+        rows = Wanted(np.zeros(2, np.uint32), engine._touched[:2])
+        engine.cache.bring(there_stream(engine), rows, touched, 1, lambda: False)
+        assert not pieces
+
+
+def there_stream(engine: OutOfCoreEngine) -> Any:
+    return engine._accelerator.session().main
+
+
+def test_empty_rows_and_touched_ones_are_not_wanted(device: str) -> None:
+    graph_with_gaps = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (5, 6)], num_vertices=9)
+    options: dict[str, Any] = {"engine": "outofcore", "mode": "batch", "tuning": {"cache": "degree"}}
+    with mf.Monitor(graph_with_gaps, PATH, device=device, **options) as monitor:
+        monitor.apply([("+", 3, 4)])
+        cache = engine_of(monitor).cache
+        assert brought(monitor)["wanted"] == 5  # of 0, 1, 2, 5 and 6
+        session = engine_of(monitor)._accelerator.session()
+        all_rows = Wanted(np.zeros(9, np.uint32), np.arange(9, dtype=np.uint32))
+        cache.bring(session.main, all_rows, NOTHING.vertices, 1)
+        assert cache.brought.wanted == 7

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.config import TUNING
 from motiflux.device import devices_like
 from motiflux.errors import InternalError, OutputError
 from motiflux.stream import FileSink, Nowhere
@@ -74,6 +75,31 @@ def test_batches_that_overlap_on_a_device_give_the_same(
     for one in found:
         one[-1].sort()  # the order of the matches of one update is free
     assert found[0] == found[1]
+
+
+@pytest.mark.devices("emulated", "cuda", reason="its monitor has no engine on a device")
+@settings(deadline=None)
+@given(
+    stream=streams(),
+    more=st.sampled_from((0, 3)),
+    size=st.sampled_from((3, 11)),
+    listed=st.booleans(),
+    waits=st.booleans(),
+    cache=st.sampled_from(TUNING["cache"].values),
+    room=st.sampled_from((0, 1000, 1 << 16)),
+)
+def test_batches_that_overlap_with_rows_on_the_host_give_those_of_the_cpu(
+    device: str, stream: Stream, more: int, size: int, cache: str, room: int, *, listed: bool, waits: bool
+) -> None:
+    options: dict[str, Any] = {"size": size, "matches": listed, "mode": "batch"}
+    there = {"device": device, "engine": "outofcore", "switches": {"cache": cache}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("motiflux.gpu.outofcore.cache.RowCache._most", lambda one: room)
+        expected = outcomes(stream, more, "off", waits=False, device="cpu", **options)
+        found = outcomes(stream, more, "on", waits=waits, **there, **options)
+    for one in (expected, found):
+        one[-1].sort()  # the order of the matches of one update is free
+    assert found == expected
 
 
 @settings(deadline=None)

@@ -106,8 +106,13 @@ class ChangingEngine:
         """Accept all plans."""
 
     def measured(self) -> Mapping[str, float]:
-        """Return the figures of the last call, with ``measure=utilisation``; otherwise none."""
-        return {} if self.search.measured is None else self.search.measured.figures()
+        """Return the figures of the last call: what was copied, and with ``measure=utilisation`` more."""
+        searched = {} if self.search.measured is None else self.search.measured.figures()
+        return {**searched, **self.copied()}
+
+    def copied(self) -> Mapping[str, float]:
+        """Return figures of rows that were copied for the last run; none where all rows are on the device."""
+        return {}
 
     def describe(self) -> str:
         """Return how updates are searched, and how busy the device was in the last call, if measured."""
@@ -372,7 +377,7 @@ class ChangingEngine:
             type(changed[0]).merge(stream, changed, starts)
         if write_candidates is not None:
             write_candidates(arrays.address, changed, starts)
-        self._bring_rows(stream)
+        self._bring_rows(stream, run)
         first = arrays.address + at_roots
         more = [arrays.address + at for at in at_arrays]
         return [first, first + sizes[0], *more], changed, starts
@@ -380,7 +385,7 @@ class ChangingEngine:
     def _choose_rows(self, stream: Stream, run: _native.Run) -> None:
         """Do what has to be done before places of rows change."""
 
-    def _bring_rows(self, stream: Stream) -> None:
+    def _bring_rows(self, stream: Stream, run: _native.Run) -> None:
         """Do what has to be done once the touched rows are written, before the search."""
 
     def _cover(self, stream: Stream, native: _native.Monitor) -> bool:

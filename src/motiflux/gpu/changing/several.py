@@ -6,6 +6,7 @@ and rows are put in the order of their roots.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -63,12 +64,13 @@ class SeveralDevices:
 
     def measured(self) -> Mapping[str, float]:
         """Return the figures of all devices together, as one engine does."""
-        total = Measured()
+        total, copied = Measured(), Counter[str]()
         for engine in self._engines:
-            if engine.search.measured is None:
-                return {}
-            total.add(engine.search.measured)
-        return total.figures()
+            copied.update(engine.copied())
+            if engine.search.measured is not None:
+                total.add(engine.search.measured)
+        searched = {} if self._engines[0].search.measured is None else total.figures()
+        return {**searched, **copied}
 
     def describe(self) -> str:
         """Return how updates are searched, device by device."""

@@ -13,7 +13,7 @@ memory, and the host's is written afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,6 +44,8 @@ _GROWTH = 2
 """Growth of the rows after which a cache that has room for all gets more memory."""
 _BYTES_OF_ROW = 12
 """Of a row's entries in `rowptr` and `rowidx`."""
+_PIECE = 16 << 20
+"""Bytes that are put together and sent at a time, but for longer rows."""
 _MOST_SEGMENTS, _LEAST_SEGMENTS = 16, 4
 _ROWS_OF_SEGMENT = 4
 """Of the longest rows, as many fit into a segment if there are more than the fewest segments."""
@@ -108,10 +110,14 @@ class _Kind:
     segments: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
 
     def add(self, vertices: NDArray[np.uint32], segment: int) -> None:
-        held = np.append(self.held, vertices)
-        order = np.argsort(held, kind="stable")
-        self.held = held[order]
-        self.segments = np.append(self.segments, np.full(len(vertices), segment, np.uint8))[order]
+        """Note copies of rows of these vertices, ascending."""
+        places = np.searchsorted(self.held, vertices)
+        self.held = np.insert(self.held, places, vertices)
+        self.segments = np.insert(self.segments, places, segment)
+
+    def has(self, vertices: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the places of vertices in `held`, and whether they are there."""
+        return _found_in(self.held, vertices)
 
     def drop(self, which: NDArray[np.bool_]) -> NDArray[np.uint32]:
         """Forget copies; return their vertices."""
@@ -170,7 +176,7 @@ class RowCache:
         copies_there: bool,
     ) -> None:
         self._accelerator, self._device, self._budget = accelerator, accelerator.device, budget
-        self._share, self._carries, self._copies_there = share, carries, copies_there
+        self.share, self._carries, self._copies_there = share, carries, copies_there
         self._buffer: Buffer | None = None
         self._asked = 0  # bytes that would be enough, when the memory was allocated
         self._segment_bytes = 0
@@ -216,7 +222,7 @@ class RowCache:
         free = self._device.free_memory()
         if self._budget is not None:
             free = min(free, self._budget - self._device.used_memory())
-        self._allocate(min(int(self._share * free), wanted))
+        self._allocate(min(int(self.share * free), wanted))
 
     def _most(self) -> int:
         """Return bytes that are enough for all rows and those to come."""
@@ -247,7 +253,11 @@ class RowCache:
 
     def leave(self, stream: Stream, vertices: NDArray[np.uint32]) -> None:
         """Drop the copies of rows of these vertices: call it before the addresses of rows change."""
-        self._drop(stream, [np.isin(kind.held, vertices) for kind in self._kinds])
+        which = [np.zeros(len(kind.held), bool) for kind in self._kinds]
+        for kind, leaves in zip(self._kinds, which, strict=True):
+            places, there = kind.has(vertices)
+            leaves[places[there]] = True
+        self._drop(stream, which)
 
     def _drop(self, stream: Stream, which: Iterable[NDArray[np.bool_]]) -> list[NDArray[np.uint32]]:
         """Forget copies, and have headers name the rows of the host; return the vertices, by kind."""
@@ -276,7 +286,14 @@ class RowCache:
             kernel = self._accelerator.kernels(cache_source(), entries)[entry]
             stream.launch(kernel, blocks_of_threads(threads), THREADS, 0, args)
 
-    def bring(self, stream: Stream, wanted: Wanted, touched: NDArray[np.uint32], threads: int) -> None:
+    def bring(
+        self,
+        stream: Stream,
+        wanted: Wanted,
+        touched: NDArray[np.uint32],
+        threads: int,
+        goes_on: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Copy rows that are not there, as far as there is room; headers name the copies.
 
         Parameters
@@ -285,8 +302,10 @@ class RowCache:
             Vertices whose rows the run has in its own memory, ascending: they are left out.
         threads
             Threads of the host that put rows together.
+        goes_on
+            Whether to go on, asked between pieces; the rows that are not copied then are read from the host.
         """
-        wanted = wanted[~np.isin(wanted.vertices, touched)]
+        wanted = wanted[~_found_in(touched, wanted.vertices)[1]]
         wanted = wanted[self._sizes(wanted) > 0]
         self.brought = Brought(wanted=len(wanted))
         if not self._carries:
@@ -295,17 +314,20 @@ class RowCache:
         chosen = self._that_fit(wanted)
         held = self._are_held(chosen)
         self.brought.kept = int(held.sum())
-        self._fill(stream, chosen, chosen[~held], threads)
-        now = int(self._are_held(chosen).sum())
-        self.brought.left_out = len(wanted) - now
+        self._fill(stream, chosen, chosen[~held], threads, goes_on)
+        self.brought.left_out = len(wanted) - self.brought.kept - self.brought.copied
 
-    def _fill(self, stream: Stream, chosen: Wanted, fresh: Wanted, threads: int) -> None:
-        """Copy rows into one segment after the other; each is emptied once at most."""
+    def _fill(
+        self, stream: Stream, chosen: Wanted, fresh: Wanted, threads: int, goes_on: Callable[[], bool]
+    ) -> None:
+        """Copy rows into one segment after the other, in pieces; each segment is emptied once at most."""
         emptied = set[int]()
-        while len(fresh) and self._used:
+        while len(fresh) and self._used and goes_on():
             left = self._segment_bytes - self._used[self._current] - self._bytes_of_kinds
-            some = int(np.searchsorted(np.cumsum(self._bytes_by_row(fresh)), left, "right"))
-            if some:
+            ends = np.cumsum(self._bytes_by_row(fresh))
+            some = int(np.searchsorted(ends, min(left, _PIECE), "right"))
+            if some or ends[0] <= left:
+                some = max(some, 1)
                 self._copy(stream, fresh[:some], threads)
                 fresh = fresh[slice(some, None)]
                 continue
@@ -321,7 +343,8 @@ class RowCache:
         """Return the bytes of each segment that are copies of these rows."""
         live = np.zeros(len(self._used))
         for number, kind in enumerate(self._kinds):
-            own = np.isin(kind.held, chosen.vertices[chosen.kinds == number])
+            places, there = kind.has(chosen.vertices[chosen.kinds == number])
+            own = places[there]
             nbytes = 4 * kind.rows.sizes[kind.held[own]] + _BYTES_OF_ROW
             live += np.bincount(kind.segments[own], nbytes, len(self._used))
         return live
@@ -332,8 +355,8 @@ class RowCache:
         self._used[segment] = 0
         again = np.zeros(len(chosen), bool)
         for number, vertices in enumerate(dropped):
-            again |= (chosen.kinds == number) & np.isin(chosen.vertices, vertices)
-        self.brought.kept -= int(again.sum())
+            again |= (chosen.kinds == number) & _found_in(vertices, chosen.vertices)[1]
+        self.brought.kept -= int(again.sum())  # a segment is emptied once: they are of earlier runs
         return chosen[again]
 
     def _sizes(self, rows: Wanted) -> NDArray[np.int64]:
@@ -347,7 +370,7 @@ class RowCache:
         held = np.zeros(len(rows), bool)
         for number, kind in enumerate(self._kinds):
             own = rows.kinds == number
-            held[own] = np.isin(rows.vertices[own], kind.held)
+            held[own] = kind.has(rows.vertices[own])[1]
         return held
 
     def _bytes_by_row(self, rows: Wanted) -> NDArray[np.int64]:
@@ -415,6 +438,17 @@ class RowCache:
         self._moved.release()
         self._staging.release()
         self._staging_of_moved.release()
+
+
+def _found_in(
+    ascending: NDArray[np.uint32], values: NDArray[np.uint32]
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the place of each value in an ascending array, and whether it is there."""
+    places = np.searchsorted(ascending, values)
+    if not len(ascending):
+        return places, np.zeros(len(values), bool)
+    there = ascending[np.minimum(places, len(ascending) - 1)] == values
+    return places, there
 
 
 def _aligned(place: int) -> int:

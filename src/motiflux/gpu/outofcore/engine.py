@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +14,23 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.codegen.changing import cache_source
 from motiflux.device import Stream
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.changing.answer import Found
 from motiflux.gpu.changing.engine import ChangingEngine
 from motiflux.gpu.changing.manner import Preset
 from motiflux.gpu.changing.rows import Rows
-from motiflux.gpu.outofcore.cache import NOTHING, RowCache, Wanted
+from motiflux.gpu.outofcore.cache import NOTHING, Brought, RowCache, Wanted
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.policies import Coming, policy_of
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
 from motiflux.units import bytes_text, grouped
 
-_SHARE_OF_MEMORY = 0.5
+SHARE = 0.5
 """Share of the memory that is free at first which the cache takes at most: searches need some, too."""
 
+_LEAST_SHARE = 1 / 64
+"""After a search that lacked memory with this share, the cache has none."""
 _NO_EFFECT = {"container": "slack", "bitmaps": "off"}
 """Switches of rows in memory of the device: bitmaps would read all long rows of the host."""
 
@@ -58,12 +63,12 @@ class OutOfCoreEngine(ChangingEngine):
         preset: Preset = OUT_OF_CORE,
     ) -> None:
         super().__init__(accelerator, gpu_memory, {**tuning, **_NO_EFFECT}, preset)
-        self._policy_name = tuning["cache"]
+        self._switches, self._policy_name = dict(tuning), tuning["cache"]
         self._policy = policy_of(tuning)
         self.cache = RowCache(
             accelerator,
             gpu_memory,
-            _SHARE_OF_MEMORY,
+            SHARE,
             carries=tuning["carry"] == "on",
             copies_there=tuning["cache_copies"] == "device",
         )
@@ -77,10 +82,9 @@ class OutOfCoreEngine(ChangingEngine):
         self._threads = threads
         super().begin(native, threads)
 
-    def measured(self) -> Mapping[str, float]:
-        """Return the figures of the last run: what was copied, and what the search measures."""
-        brought = {f"cache_{name}": float(number) for name, number in asdict(self.cache.brought).items()}
-        return {**super().measured(), **brought}
+    def copied(self) -> Mapping[str, float]:
+        """Return how many rows the last run wanted, kept, copied and left out, and the bytes copied."""
+        return {f"cache_{name}": float(number) for name, number in asdict(self.cache.brought).items()}
 
     def describe(self) -> str:
         """Return how updates are searched, where rows are, and what the last run copied."""
@@ -105,7 +109,7 @@ class OutOfCoreEngine(ChangingEngine):
     def _kinds(self) -> list[HostRows]:
         """Return the rows of the names of plans, in their order."""
         assert self._table is not None, "begin() comes first"
-        return [one for one in (self._rows[name] for name in self._table.names) if isinstance(one, HostRows)]
+        return [cast("HostRows", self._rows[name]) for name in self._table.names]
 
     def _wanted_of(self, run: _native.Run, kinds: Sequence[HostRows], touched: NDArray[np.uint32]) -> Wanted:
         assert self._native is not None, "begin() comes first"
@@ -119,6 +123,9 @@ class OutOfCoreEngine(ChangingEngine):
         """Choose the rows to copy, and drop the copies of rows that the run touches."""
         begun = time.perf_counter()
         kinds, self._touched = self._kinds(), np.unique(run.ends[:, 0])
+        self.cache.brought = Brought()
+        if self._policy_name == "none":
+            return
         self.cache.open(stream, kinds)
         foreseen = self._foreseen
         if isinstance(foreseen, Wanted):
@@ -128,16 +135,33 @@ class OutOfCoreEngine(ChangingEngine):
         self.cache.leave(stream, self._touched)
         self._spent["choose_seconds"] = time.perf_counter() - begun
 
-    def _bring_rows(self, stream: Stream) -> None:
+    def _bring_rows(self, stream: Stream, run: _native.Run) -> None:
         """Copy the rows that were chosen."""
         begun = time.perf_counter()
-        self.cache.bring(stream, self._wanted, self._touched, self._threads)
+        self.cache.bring(stream, self._wanted, self._touched, self._threads, run.keep_going)
         self._spent["copy_seconds"] = time.perf_counter() - begun
         self._wanted = NOTHING
+
+    def match(
+        self, run: _native.Run, meanwhile: Callable[[], None] | None = None, foreseen: object = None
+    ) -> Found | None:
+        """Return the matches of a run, as `ChangingEngine` does.
+
+        Raises
+        ------
+        DeviceMemoryError
+            There is too little memory for the search: the next run has a cache of half the size.
+        """
+        try:
+            return super().match(run, meanwhile, foreseen)
+        except DeviceMemoryError:
+            self.cache.share = self.cache.share / 2 if self.cache.share > _LEAST_SHARE else 0.0
+            raise
 
     def _forget(self) -> None:
         super()._forget()
         self.cache.release()
+        self._policy, self._wanted = policy_of(self._switches), NOTHING  # they may hold rows and the monitor
 
     def _sent(self) -> None:
         super()._sent()

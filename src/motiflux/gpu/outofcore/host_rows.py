@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,8 @@ from motiflux.device import HostBuffer, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.changing.rows import SlackRows
 from motiflux.gpu.runtime.accelerator import Accelerator
+
+_writes = itertools.count(1)
 
 
 class HostRows(SlackRows):
@@ -20,7 +24,7 @@ class HostRows(SlackRows):
     Attributes
     ----------
     written
-        How often all headers were written: they name the rows of the host then.
+        A number that is new whenever all headers were written: they name the rows of the host then.
     """
 
     def __init__(self, accelerator: Accelerator, budget: int | None, *, way: int, directed: bool) -> None:
@@ -64,7 +68,7 @@ class HostRows(SlackRows):
 
     def _pad(self, stream: Stream, vertices: int) -> None:
         super()._pad(stream, vertices)
-        self.written += 1
+        self.written = next(_writes)
 
     def release(self) -> None:
         """Free the memory."""

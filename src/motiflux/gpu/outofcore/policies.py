@@ -67,15 +67,15 @@ class LongestRows:
 
     def __init__(self) -> None:
         self._found = NOTHING
-        self._of: tuple[tuple[int, ...], int, int] | None = None
+        self._of: tuple[object, int] | None = None
 
     def wanted(self, coming: Coming) -> Wanted:
         """Return the longest rows that there is room for."""
         rows, room = coming.rows, coming.room
-        loads, entries = tuple(one.written for one in rows), sum(one.entries for one in rows)
-        known = self._of
-        if known is None or known[::2] != (loads, room) or entries > _GROWTH * known[1]:
-            self._found, self._of = self._longest(rows, room), (loads, entries, room)
+        of = coming.table.names, room, tuple(one.written for one in rows)
+        entries = sum(one.entries for one in rows)
+        if self._of is None or self._of[0] != of or entries > _GROWTH * self._of[1]:
+            self._found, self._of = self._longest(rows, room), (of, entries)
         return self._found
 
     @staticmethod
