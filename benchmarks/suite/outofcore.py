@@ -14,15 +14,21 @@ copies (zero-copy) to that of the policy. The cache has at most a twentieth of t
 ``copies QUERY``         rows put together by the host, against a kernel that reads them
 ``processor QUERY``      the CPU Monitor on all threads against this engine, and `batch`, whose edges fit
 ``static PATTERN``       a count over edges on the host against one over edges on the device
+``first PATTERN``        the first count of a graph file in a process of its own, and of the same file again,
+                         against the second count of the process; a figure is its memory over the file's size
 
 Figures: seconds for choosing and copying rows, and of the search; rows and bytes that were copied.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +44,7 @@ from motiflux.bench.results import Bar, BaselineTime, CaseResult
 from motiflux.bench.suite import Probe, Settings, Suite
 from motiflux.config import TUNING, private_tuning
 from motiflux.device import open_device
-from motiflux.generate import rmat
+from motiflux.generate import Rmat, rmat
 
 DEVICE = os.environ.get("MOTIFLUX_DEVICE", "cuda")
 SCALE = int(os.environ.get("MOTIFLUX_RMAT", "24"))
@@ -60,6 +66,14 @@ STATIC = {
     "triangle": "(a)--(b)--(c)--(a)",
     "sparse 6": "(a:0)--(b:1)--(c:2)--(a), (c)--(d:3)--(e:4)--(f:5)",
 }
+FIRST = {"triangle": "(a)--(b)--(c)--(a)", "4-cycle": "(a)--(b)--(c)--(d)--(a)"}
+FIRST_SECONDS = {
+    "triangle, never counted": 5.0,
+    "triangle, counted before": 2.0,
+    "4-cycle, counted before": 8.0,
+}
+PEAK_OVER_FILE = 2.5
+CHILD = Path(__file__).resolve().parent / "outofcore_parts/child.py"
 POLICIES = tuple(value for value in TUNING["cache"].values if value != "none")
 OVER_ZERO_COPY, NEVER_BELOW, OVER_CPU, OVER_RESIDENT = 2.0, 0.97, 3.0, 8.0
 Ends = NDArray[np.int64]
@@ -212,6 +226,46 @@ class Static:
         )
 
 
+@dataclass(frozen=True)
+class First:
+    """The first count of a graph file: one that was never counted on, and the same file again."""
+
+    pattern: str
+    quick: bool = False
+
+    @property
+    def name(self) -> str:
+        """The pattern."""
+        return f"first {self.pattern}"
+
+    def run(self, settings: Settings) -> Iterator[CaseResult]:
+        """Time both in processes of their own."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "graph.mfg")
+            rmat_file(path)
+            for number, which in enumerate(("never counted", "counted before")):
+                command = [sys.executable, str(CHILD), str(path), DEVICE, FIRST[self.pattern]]
+                told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+                found = json.loads(told)
+                again = found["again"]
+                yield CaseResult(
+                    f"{self.name}, {which}",
+                    "dfs",
+                    found["count"],
+                    None,
+                    Timing.of([found["first"]]),
+                    BaselineTime("its second call", again),
+                    again / found["first"],
+                    False,
+                    figures={"peak_over_file": found["peak"] / path.stat().st_size, "run": float(number)},
+                )
+
+
+def rmat_file(path: Path) -> None:
+    """Write the R-MAT graph, without a bound of its degrees."""
+    Rmat(scale=SCALE, edges=16 << SCALE, directed=False, duplicates="drop", seed=1).write(path)
+
+
 def ways(**switches: str) -> dict[str, tuple[str, Mapping[str, str]]]:
     """Return zero-copy, and all policies, with switches."""
     found = {"zero-copy": ("outofcore", {"cache": "none"})}
@@ -241,6 +295,7 @@ def build(shared: Path) -> Suite:
         probes.append(Compared(f"copies {query}", text, BATCH, by_switch("cache_copies", "host", "device")))
         probes.append(Compared(f"processor {query}", text, BATCH, ELSEWHERE))
     probes += [Static(pattern) for pattern in STATIC]
+    probes += [First(pattern) for pattern in FIRST]
     return Suite("outofcore", (), bars, probes=probes, device=lambda: open_device(DEVICE).model)
 
 
@@ -264,4 +319,10 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
     for pattern in STATIC:
         value = next((1 / one for one in ratios(f"static {pattern}", pattern)), None)
         found.append(Bar(f"static {pattern}: over the resident graph", value, OVER_RESIDENT, "lower"))
+    firsts = {one.case.removeprefix("first "): one for one in results if one.case.startswith("first ")}
+    for case, target in FIRST_SECONDS.items():
+        seconds = None if case not in firsts or firsts[case].seconds is None else firsts[case].seconds.min
+        found.append(Bar(f"first count of R-MAT {SCALE} from a file, {case}: s", seconds, target, "lower"))
+    peak = max((one.figures["peak_over_file"] for one in firsts.values()), default=None)
+    found.append(Bar("memory of the host at its peak, times the file", peak, PEAK_OVER_FILE, "lower"))
     return found
