@@ -76,7 +76,7 @@ def test_rows_arrive_whole_or_without_lesser_neighbours(
     pinned: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(nbytes: int, what: str) -> HostBuffer:
+    def refuse(nbytes: int, what: str, **options: Any) -> HostBuffer:
         raise DeviceError(f"{what}: no memory")
 
     monkeypatch.setattr(upload_module, "PIECE", piece)

@@ -18,7 +18,7 @@ from motiflux.device.retire import Retirement
 from motiflux.errors import DeviceError, DeviceMemoryError
 from tests.simt.gxx import GxxToolchain, sanitized, sanitizer_environment
 from tests.simt.image import SHARED_PER_BLOCK, EmulatedKernel, EmulatedModule, Scheduling
-from tests.simt.memory import EmulatedBuffer, EmulatedHostBuffer, release
+from tests.simt.memory import UNWRITTEN, EmulatedBuffer, EmulatedHostBuffer, release
 from tests.simt.streams import EmulatedMark, EmulatedStream, Line
 
 __all__ = [
@@ -121,8 +121,8 @@ class EmulatedDevice:
     def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
         self._account.add_reclaimer(reclaim)
 
-    def allocate_host(self, nbytes: int, what: str) -> EmulatedHostBuffer:
-        return EmulatedHostBuffer(nbytes, what, self._retire_host)
+    def allocate_host(self, nbytes: int, what: str, *, clear: bool = True) -> EmulatedHostBuffer:
+        return EmulatedHostBuffer(nbytes, what, self._retire_host, 0 if clear else UNWRITTEN)
 
     def stream(self) -> EmulatedStream:
         line = Line()

@@ -90,10 +90,12 @@ class EmulatedHostBuffer:
         Its size, and what it is for.
     retire
         Called once with the address, when nobody holds it any more; finalizers call it.
+    fill
+        What every byte holds at first.
     """
 
-    def __init__(self, nbytes: int, what: str, retire: Callable[[int], None]) -> None:
-        self._address = allocate(nbytes, what, 0)
+    def __init__(self, nbytes: int, what: str, retire: Callable[[int], None], fill: int = 0) -> None:
+        self._address = allocate(nbytes, what, fill)
         memory = (ctypes.c_uint8 * nbytes).from_address(self._address)
         # The array holds `memory`, and not this object.
         self._close = weakref.finalize(memory, retire, self._address)

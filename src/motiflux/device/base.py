@@ -174,8 +174,11 @@ class Device(Protocol):
         device.
         """
 
-    def allocate_host(self, nbytes: int, what: str) -> HostBuffer:
-        """Return zeroed pinned host memory that is mapped into the device's address space."""
+    def allocate_host(self, nbytes: int, what: str, *, clear: bool = True) -> HostBuffer:
+        """Return pinned host memory that is mapped into the device's address space, zeroed if `clear`.
+
+        Large memory that is written anyway is better not cleared: one thread does it.
+        """
 
     def stream(self) -> Stream:
         """Return a new non-blocking stream."""

@@ -178,12 +178,12 @@ class CudaDevice:
         """Call `reclaim` for memory before a `DeviceMemoryError` is raised."""
         self._account.add_reclaimer(reclaim)
 
-    def allocate_host(self, nbytes: int, what: str) -> CudaHostBuffer:
-        """Return zeroed pinned host memory that is mapped into the device's address space."""
+    def allocate_host(self, nbytes: int, what: str, *, clear: bool = True) -> CudaHostBuffer:
+        """Return pinned host memory that is mapped into the device's address space, zeroed if `clear`."""
         nbytes = check_integer("nbytes", nbytes, 0)
         with self._context.current():
             self._retirement.drain()
-            return CudaHostBuffer(self._context, self._retirement, nbytes, what)
+            return CudaHostBuffer(self._context, self._retirement, nbytes, what, clear=clear)
 
     def stream(self) -> CudaStream:
         """Return a new non-blocking stream."""

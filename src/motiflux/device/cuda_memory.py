@@ -162,12 +162,14 @@ def _release(pool: MemoryPool, account: MemoryAccount, block: Block) -> None:
 
 
 class CudaHostBuffer:
-    """A `HostBuffer`: pinned, zeroed, mapped into the device's address space.
+    """A `HostBuffer`: pinned, zeroed if `clear`, mapped into the device's address space.
 
     The memory lives as long as the buffer or any view of `array`.
     """
 
-    def __init__(self, context: CudaContext, retirement: Retirement, nbytes: int, what: str) -> None:
+    def __init__(
+        self, context: CudaContext, retirement: Retirement, nbytes: int, what: str, *, clear: bool = True
+    ) -> None:
         driver = context.driver
         flags = int(driver.CU_MEMHOSTALLOC_PORTABLE) | int(driver.CU_MEMHOSTALLOC_DEVICEMAP)
         answer = driver.cuMemHostAlloc(max(nbytes, 1), flags)
@@ -182,7 +184,8 @@ class CudaHostBuffer:
         release = partial(driver.cuMemFreeHost, host)
         finalizer = weakref.finalize(memory, retirement.add, (), release)
         finalizer.atexit = False
-        ctypes.memset(host, 0, max(nbytes, 1))
+        if clear:
+            ctypes.memset(host, 0, max(nbytes, 1))
         mapped = driver.cuMemHostGetDevicePointer(host, 0)
         self._address = int(driver.ask(f"mapping pinned memory for {what}", mapped))
         self._array: NDArray[np.uint8] | None = np.frombuffer(memory, dtype=np.uint8)[:nbytes]

@@ -53,7 +53,7 @@ class HostRows(SlackRows):
         return self._address
 
     def _allocate(self, nbytes: int) -> HostBuffer:
-        chunk = self._device.allocate_host(nbytes, "rows of the changing graph")
+        chunk = self._device.allocate_host(nbytes, "rows of the changing graph", clear=False)
         found = chunk.array.ctypes.data
         if found != chunk.address:
             raise DeviceError(

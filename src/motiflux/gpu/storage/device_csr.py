@@ -204,7 +204,7 @@ class DeviceCsr(DeviceCache):
     def _to_host(self, host: Adjacency, kept: OffsetArray, context: UploadContext) -> HostNeighbors:
         """Copy the same entries to pinned memory of the host."""
         arcs = int(kept[-1])
-        memory = self._device.allocate_host(max(4 * arcs, 8), "a copy of the graph")
+        memory = self._device.allocate_host(max(4 * arcs, 8), "a copy of the graph", clear=False)
         to = memory.array[: 4 * arcs].view(np.uint32)
         for first in range(0, arcs, PIECE):
             context.deadline.check()

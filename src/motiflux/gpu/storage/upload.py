@@ -67,7 +67,7 @@ class _Stage:
     def of(cls, device: Device) -> _Stage:
         """Return pinned memory, or ordinary memory if none can be pinned."""
         try:
-            pinned = device.allocate_host(4 * PIECE, "the upload of a graph")
+            pinned = device.allocate_host(4 * PIECE, "the upload of a graph", clear=False)
         except DeviceError:
             return cls(np.empty(PIECE, np.uint32))
         return cls(pinned.array.view(np.uint32), pinned)
