@@ -147,7 +147,8 @@ class TestFailingGpu:
             f"a copy of the graph: expected {error.needed} bytes of device memory, found {error.available}; "
             f"of 200 bytes on Example GPU, {error.available} are free, motiflux holds {held}, and "
             "the rest belongs to other libraries of this process and to other programs (nvidia-smi shows "
-            "them): end those, or search a smaller graph; engine='outofcore' leaves the edges in memory of the host"
+            "them): end those, or search a smaller graph; "
+            "engine='outofcore' leaves the edges in memory of the host"
         )
         count_without_a_gpu(graph)
 
