@@ -369,7 +369,7 @@ def test_an_interrupt_as_an_evaluation_is_opened_loses_no_session(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tables.UploadContext, "of", interrupted)
+    monkeypatch.setattr("motiflux.gpu.storage.upload.UploadContext.of", interrupted)
     with pytest.raises(KeyboardInterrupt):
         mf.count(graph, HOUSE, device=device, tuning=private_tuning({**WAYS["house"][1], "rest": "off"}))
     gc.collect()
