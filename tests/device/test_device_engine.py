@@ -683,6 +683,20 @@ class TestProgress:
         assert matches.complete is False
 
 
+    def test_it_is_told_while_rows_wait_to_be_taken(self, small: mf.Graph, device: str) -> None:
+        reports: list[mf.ProgressReport] = []
+        matches: Any = mf.match(small, TRIANGLE, batch_rows=1000, progress=reports.append, device=device)
+        rows = matches._source._source
+        found = len(next(matches))
+        wait_until(rows._job.done)
+        reports.clear()
+        rows._next_look = 0.0
+        found += len(next(matches))
+        assert reports
+        assert reports[0].found >= 1000
+        assert found + sum(map(len, matches)) == TRIANGLES
+
+
 class Gate:
     """A toolchain that compiles once it is opened."""
 

@@ -131,6 +131,8 @@ class GroupRows(StoresRows):
         if self._rest and not self._closing:
             return cast("Rows", self._rest.pop())
         began = time.perf_counter()
+        if not self._closing:
+            self._report(began)  # rows that are taken slowly may never be waited for
         while not self._over and not self._closing:
             for source in self._in_turn():
                 with working_on(source.accelerator):

@@ -63,6 +63,7 @@ class FoundRows(StoresRows):
         self._shares = delivered is not None
         self._delivered = delivered or Delivered()
         self._next_look = deadline.started + HAND_OUT_SECONDS
+        self._last_seen: tuple[int, int, int] | None = None
         self._closing = False
         self._was_stopped = False
         self._over = False
@@ -164,7 +165,8 @@ class FoundRows(StoresRows):
     def _report(self, now: float) -> None:
         if self._request.progress is None or now < self._next_look:
             return
-        if (seen := self._job.look()) is not None:  # None until the first copy arrives
+        # None until the first copy arrives, and once the kernel has ended.
+        if (seen := self._job.look() or self._last_seen) is not None:
             self._next_look = now + HAND_OUT_SECONDS
             done, total, found = seen
             found *= self._images.of_each

@@ -91,6 +91,8 @@ class StoredRows(FoundRows):
         self._next_room = min(self._room, _GROWTH * self._next_room)
 
     def _next(self) -> Block | None:
+        if not self._closing:
+            self._report(time.perf_counter())  # rows that are taken slowly are never waited for
         while not self._closing and not self._over:
             if not len(self._fetched) and not self._ended and not self._wait():
                 return None
@@ -152,6 +154,7 @@ class StoredRows(FoundRows):
         """Return the piece of a kernel that has ended and its rows, and resume it in the other piece."""
         full = self._pieces[self._filling]
         stored = self._job.reader.rows_stored()
+        self._last_seen = self._job.reader.final_progress()
         self._ended = not self._may_go_on()
         if not self._ended and not self._reaches_limit(stored):
             self._filling = 1 - self._filling

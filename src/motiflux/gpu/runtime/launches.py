@@ -167,6 +167,10 @@ class SearchReader:
         final = check_not_stopped(self._control)
         return Result(_total(final), final.stop == layout.STOP_LIMIT, bool(final.overflow))
 
+    def final_progress(self) -> tuple[int, int, int]:
+        """Return what `progress` does, once the kernel has ended."""
+        return self.progress(self._control.final)
+
     def rows_stored(self) -> int:
         """Return the number of rows that the kernel stored, once it has ended."""
         final = self._control.final
