@@ -110,7 +110,7 @@ def apply(loaded: cases.Loaded, turns: Turns, *, listed: bool) -> None:
     """Make a Monitor and apply the stream; keep what it counted, not the rows."""
     kind = "list" if listed else "count"
     begun = time.process_time()
-    with mf.Monitor(loaded.graph, loaded.pattern, matches=listed, threads=1) as monitor:
+    with mf.Monitor(loaded.graph, loaded.pattern, matches=listed, threads=1, device="cpu") as monitor:
         made = time.process_time()
         turns.found[listed] = monitor.apply(loaded.updates)[loaded.pattern]
         turns.seconds[kind].append(time.process_time() - made)

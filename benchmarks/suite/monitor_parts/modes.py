@@ -100,7 +100,7 @@ class Latency:
         singles = [next(updates.rows(np.array([row])).slices(1)) for row in range(size)]
         runs = []
         for _ in range(settings.runs):
-            with mf.Monitor(loaded.graph, loaded.pattern, threads=1) as monitor:
+            with mf.Monitor(loaded.graph, loaded.pattern, threads=1, device="cpu") as monitor:
                 runs.append([timed(monitor, single) for single in singles])
         least = np.min(runs, axis=0)  # of each update: what else runs on the machine takes whole milliseconds
         half, most = np.percentile(least, [50, 99]) * 1e6

@@ -57,7 +57,7 @@ class Passed:
         fresh: list[mf.Monitor] = []
 
         def before() -> None:
-            fresh[:] = [mf.Monitor(graph, LABELLED, threads=1)]
+            fresh[:] = [mf.Monitor(graph, LABELLED, threads=1, device="cpu")]
 
         delta, seconds = repeat(lambda: fresh[0].apply(updates), runs=settings.runs, before=before)
         nanoseconds = 1e9 * seconds.min / delta.updates
@@ -78,7 +78,7 @@ class Streamed:
 
     def run(self, settings: Settings) -> Iterator[CaseResult]:
         graph = random_graph()
-        fresh = mf.Monitor(graph, "(a)--(b)--(c)--(a)", threads=self.threads)
+        fresh = mf.Monitor(graph, "(a)--(b)--(c)--(a)", threads=self.threads, device="cpu")
         updates = random_updates(graph, PASSED)
         delta, seconds = repeat(lambda: fresh.apply(updates), wall_clock, 1)
         yield CaseResult(self.name, ENGINE, delta[0].positive, None, seconds)
@@ -93,6 +93,6 @@ class Held:
 
     def run(self, settings: Settings) -> Iterator[CaseResult]:
         graph = random_graph()
-        held = mf.Monitor(graph).nbytes
+        held = mf.Monitor(graph, device="cpu").nbytes
         most = EDGE_BYTES * graph.num_edges + VERTEX_BYTES * graph.num_vertices
         yield CaseResult(self.name, ENGINE, held, None, None, figures={"share": held / most})

@@ -87,7 +87,7 @@ class Several:
         )
 
     def once(self, patterns: list[mf.Pattern], loaded: cases.Loaded) -> tuple[list[int], float]:
-        with mf.Monitor(loaded.graph, patterns, threads=1) as monitor:
+        with mf.Monitor(loaded.graph, patterns, threads=1, device="cpu") as monitor:
             delta, taken = seconds_of(monitor, loaded.updates)
         return [delta[pattern].positive + delta[pattern].negative for pattern in patterns], taken
 
@@ -113,7 +113,7 @@ class Deleted:
         back = dataclasses.replace(back, inserts=np.zeros(len(updates), bool))
         inserting, deleting = [], []
         for _ in range(settings.runs):
-            with mf.Monitor(loaded.graph, loaded.pattern, threads=1) as monitor:
+            with mf.Monitor(loaded.graph, loaded.pattern, threads=1, device="cpu") as monitor:
                 gained, taken = seconds_of(monitor, updates)
                 inserting.append(taken)
                 lost, taken = seconds_of(monitor, back)
@@ -141,7 +141,7 @@ class Windowed:
         for _ in range(settings.runs):
             for windowed, updates in ((True, sliding), (False, by_hand)):
                 window = len(filling) if windowed else None
-                with mf.Monitor(empty, loaded.pattern, threads=1, window=window) as monitor:
+                with mf.Monitor(empty, loaded.pattern, threads=1, window=window, device="cpu") as monitor:
                     monitor.apply(filling)
                     delta, seconds = seconds_of(monitor, updates)
                 changed[windowed] = delta[0].positive + delta[0].negative
