@@ -175,6 +175,7 @@ class PyMonitor {
             const std::optional<InputArray<std::uint32_t>>& copies, int threads) {
     require(graph().vertices() == 0, "the graph is not empty");
     require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+    threads_ = threads;
     const auto of = [&](const PyArcs& given) {
       const auto& [offsets, neighbors, labels] = given;
       const dynamic::Arcs arcs{as_span(offsets), as_span(neighbors), as_span(labels)};
@@ -463,13 +464,13 @@ class PyMonitor {
                          const InputArray<Vertex>& targets, const std::optional<Labels>& labels) {
     const dynamic::Updates updates = updates_of(inserts, sources, targets, labels);
     const FreeGil free_gil;
-    monitor_.write_put_off();
+    monitor_.write_put_off(threads_);
     return monitor_.first_noop(updates);
   }
 
   void write_put_off() {
     const FreeGil free_gil;
-    monitor_.write_put_off();
+    monitor_.write_put_off(threads_);
   }
   bool noops_awaited() const { return monitor_.noops_awaited(); }
 
@@ -479,7 +480,7 @@ class PyMonitor {
     std::vector<std::uint64_t> copies;
     {
       const FreeGil free_gil;
-      monitor_.write_put_off();
+      monitor_.write_put_off(threads_);
       graph().for_each_edge([&](const Edge& edge) {
         sources.push_back(edge.source);
         targets.push_back(edge.target);
@@ -558,7 +559,7 @@ class PyMonitor {
   dynamic::Expanded expanded_of(std::span<const dynamic::Update> updates,
                                 std::span<const std::int64_t> moments) {
     if (window_->absent() > kManyAbsent) {
-      monitor_.write_put_off();
+      monitor_.write_put_off(threads_);
       window_->forget_absent();
     }
     return window_->expand(updates, moments, graph());
@@ -597,6 +598,7 @@ class PyMonitor {
 
   dynamic::Monitor monitor_;
   bool count_copies_;
+  int threads_ = 1;  // that the graph was loaded on: they write what was put off
   std::optional<dynamic::Window> window_;
 };
 

@@ -682,7 +682,6 @@ class TestProgress:
         assert len(reports) == 1
         assert matches.complete is False
 
-
     def test_it_is_told_while_rows_wait_to_be_taken(self, small: mf.Graph, device: str) -> None:
         reports: list[mf.ProgressReport] = []
         matches: Any = mf.match(small, TRIANGLE, batch_rows=1000, progress=reports.append, device=device)

@@ -135,6 +135,23 @@ def test_other_sources_are_read_by_the_thread_of_the_caller(
     assert readers | getattr(source, "readers", set()) == {threading.get_ident()}
 
 
+@pytest.mark.parametrize(("pipeline", "both"), [("auto", [1, 0]), ("on", [1, 1]), ("off", [0, 0])])
+def test_by_default_files_are_read_ahead_and_updates_in_memory_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pipeline: str, both: list[int]
+) -> None:
+    begun: list[ReadAhead] = []
+    run = ReadAhead._run
+    monkeypatch.setattr(ReadAhead, "_run", lambda self: (begun.append(self), run(self))[1])
+    edges = np.array([0, 1, 2]), np.array([1, 2, 0])
+    threads = []
+    for source in (stream(tmp_path), mf.Updates.edges(inserts=edges)):
+        before = len(begun)
+        with watching(pipeline=pipeline) as monitor:
+            monitor.run(source, Nowhere())
+        threads.append(len(begun) - before)
+    assert threads == both
+
+
 @pytest.mark.parametrize("items", ["updates", "list", "tuple"])
 def test_updates_in_memory_are_read_ahead(items: str, monkeypatch: pytest.MonkeyPatch) -> None:
     readers = []

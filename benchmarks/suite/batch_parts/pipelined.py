@@ -138,6 +138,8 @@ def run(case: Case, inserted: Insertions, device: str, pipeline: str) -> Outcome
         begun = time.perf_counter()
         totals = monitor.run(source, Nowhere() if output is None else output, batch_size=inserted.size)
         seconds = time.perf_counter() - begun
+        if not totals.complete:
+            raise KeyboardInterrupt
         matches = (totals[0].positive, totals[0].negative)
         stages = _stages_of(source.moments) if pipeline == "off" else None
         return Outcome(seconds, matches, totals.updates, stages)

@@ -216,11 +216,11 @@ PRIVATE = by_name(
     ),
     TuningOption(
         "pipeline",
-        ("off", "on"),
-        "off",
-        "Monitor.run on a GPU. on: the stages of different batches overlap where the source is a file or "
-        "Updates, in batches of at least 4,096 updates; off: each batch is read, matched and written before "
-        "the next one",
+        ("auto", "on", "off"),
+        "auto",
+        "Monitor.run on a GPU. auto: the stages of different batches overlap where the source is a file, in "
+        "batches of at least 4,096 updates; on: of Updates, too; off: each batch is read, matched and "
+        "written before the next one",
     ),
 )
 """The private switches by name."""
@@ -263,7 +263,7 @@ REMOVED = MappingProxyType(
         "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",
         "quotients": "matches are always counted as sums if several patterns share what this needs",
         "replan": "plans are always made anew when the graph has changed enough",
-        "pipeline": "stages of different batches of files and Updates never overlap on a GPU",
+        "pipeline": "stages of different batches overlap on a GPU where they come from a file",
         "probe_eager": "other orders are always tried on a few updates, and kept if they take less work",
     }
 )

@@ -211,7 +211,8 @@ class Run:
         if runs_code and getattr(self._source, "may_grow", False):
             return False
         size = getattr(self._source, "columns_size", DEFAULT_SIZE) if self._size is None else self._size
-        return size >= ahead.LEAST_UPDATES and self._monitor.overlaps(size)
+        overlaps = self._monitor.overlaps(size, in_memory=getattr(self._source, "in_memory", False))
+        return size >= ahead.LEAST_UPDATES and overlaps
 
     def _may_lap(self, sink: Sink) -> bool:
         """Return whether batches may be prepared and written, too, while the device matches others."""

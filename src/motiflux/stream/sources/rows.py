@@ -57,6 +57,8 @@ class RowSource:
     can_repeat = False
     may_grow = False
     """Whether the items are in a list, which code of users may extend while it is read."""
+    in_memory = True
+    """There is next to nothing to read: a thread that does it ahead is of little use."""
     columns_size = DEFAULT_SIZE
     """The most updates of a batch if columns are returned as they are."""
 
