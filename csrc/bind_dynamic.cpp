@@ -19,6 +19,8 @@
 #include "bind_accesses.hpp"
 #include "bind_checks.hpp"
 #include "bind_found.hpp"
+#include "bind_own_rows.hpp"
+#include "bind_run.hpp"
 #include "bind_runs.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
@@ -710,6 +712,41 @@ void bind_dynamic(nb::module_& module) {
             return rows_of_target(self.monitor(), target, way, threads, with_room);
           },
           "target"_a, "way"_a, "threads"_a, "with_room"_a = false)
+      .def(
+          "has_own_rows",
+          [](const PyMonitor& self, std::uint32_t target, int way) {
+            return has_own_rows(self.monitor(), target, way);
+          },
+          "target"_a, "way"_a)
+      .def(
+          "places_of_rows",
+          [](const PyMonitor& self, std::uint32_t target, int way,
+             const InputArray<std::uint32_t>& vertices) {
+            return places_of_own_rows(self.monitor(), target, way, vertices);
+          },
+          "target"_a, "way"_a, "vertices"_a)
+      .def(
+          "places_in_rows",
+          [](const PyMonitor& self, std::uint32_t target, int way, std::uint32_t first, std::uint32_t last) {
+            return places_in_own_rows(self.monitor(), target, way, first, last);
+          },
+          "target"_a, "way"_a, "first"_a, "last"_a)
+      .def(
+          "sums_of_rows",
+          [](const PyMonitor& self, std::uint32_t target, int way, int threads) {
+            return sums_of_own_rows(self.monitor(), target, way, threads);
+          },
+          "target"_a, "way"_a, "threads"_a)
+      .def(
+          "changed_rows",
+          [](const PyMonitor& self, const nb::handle run, std::uint32_t target, int way,
+             std::uint32_t piece) {
+            require(has_own_rows(self.monitor(), target, way), "rows of the monitor expected");
+            return changed_own_rows(self.monitor(), run, target, way, piece);
+          },
+          nb::keep_alive<0, 2>(), "run"_a, "target"_a, "way"_a, "piece"_a)
+      .def(
+          "reader", [](PyMonitor& self) { return reader_of(self.monitor()); }, nb::keep_alive<0, 1>())
       .def(
           "estimate_accesses",
           [](const PyMonitor& self, dynamic::AccessEstimator& estimator, PyRun& run,

@@ -92,14 +92,15 @@ class PyChangedRows {
                 bool mixes, std::uint32_t piece, Writable<std::uint64_t> address, Writable<std::int64_t> size,
                 Writable<std::int64_t> capacity, bool packed)
       : run_(&run), address_(std::move(address)), size_(std::move(size)), capacity_(std::move(capacity)) {
-    require(way >= 0 && way <= 2, "unknown way");
-    require(piece > 0, "a piece has entries");
     require(address_.size() == size_.size() && size_.size() == capacity_.size(),
             "arrays of the same length expected");
-    run.without_gil([&](dynamic::Watch& watch) {
-      const dynamic::RowKind kind{static_cast<dynamic::Way>(way), directed, as_span(accepts), mixes, packed};
-      rows_.emplace(run.run(), kind, places(), piece, watch);
-    });
+    places_ = {span_of(address_), span_of(size_), span_of(capacity_)};
+    measure(way, directed, as_span(accepts), mixes, piece, packed);
+  }
+  PyChangedRows(PyRun& run, const dynamic::OwnRows& own, std::span<const std::uint8_t> accepts, int way,
+                bool directed, std::uint32_t piece)
+      : run_(&run), places_{{}, {}, {}, own} {
+    measure(way, directed, accepts, false, piece, false);
   }
 
   const dynamic::ChangedRows& rows() const { return *rows_; }
@@ -109,16 +110,25 @@ class PyChangedRows {
     require(block.size() == rows_->layout().size, "the block has another size");
     written_ = true;
     run_->without_gil([&](dynamic::Watch& watch) {
-      rows_->write({reinterpret_cast<std::byte*>(block.data()), address, memory, room}, places(), watch);
+      rows_->write({reinterpret_cast<std::byte*>(block.data()), address, memory, room}, places_, watch);
     });
   }
 
  private:
-  dynamic::PlacesOfRows places() const { return {span_of(address_), span_of(size_), span_of(capacity_)}; }
+  void measure(int way, bool directed, std::span<const std::uint8_t> accepts, bool mixes, std::uint32_t piece,
+               bool packed) {
+    require(way >= 0 && way <= 2, "unknown way");
+    require(piece > 0, "a piece has entries");
+    run_->without_gil([&](dynamic::Watch& watch) {
+      const dynamic::RowKind kind{static_cast<dynamic::Way>(way), directed, accepts, mixes, packed};
+      rows_.emplace(run_->run(), kind, places_, piece, watch);
+    });
+  }
 
   PyRun* run_;
   Writable<std::uint64_t> address_;
   Writable<std::int64_t> size_, capacity_;
+  dynamic::PlacesOfRows places_;
   std::optional<dynamic::ChangedRows> rows_;
   bool written_ = false;
 };
@@ -162,6 +172,20 @@ class PyDividedRoots {
 
 }  // namespace
 
+nb::object changed_own_rows(const dynamic::Monitor& monitor, nb::handle run, std::uint32_t target, int way,
+                            std::uint32_t piece) {
+  const dynamic::Graph& graph = monitor.graph();
+  const auto own = dynamic::own_rows(graph, static_cast<dynamic::Way>(way), target);
+  require(own.has_value(), "rows of the monitor expected");
+  std::vector<std::uint8_t> accepts;
+  if (own->of) {
+    accepts.resize(graph.relations().classes().size());
+    accepts[*own->of] = 1;
+  }
+  return nb::cast(new PyChangedRows(nb::cast<PyRun&>(run), *own, accepts, way, graph.directed(), piece),
+                  nb::rv_policy::take_ownership);
+}
+
 void bind_run(nb::module_& module) {
   nb::class_<PyRun>(module, "Run")
       .def_prop_ro("ends",
@@ -170,6 +194,7 @@ void bind_run(nb::module_& module) {
                    [](const PyRun& run) { return as_table<std::uint32_t>(run, run.run()->all_roots()); })
       .def_prop_ro("positive", &positive_of)
       .def_prop_ro("one_change", [](const PyRun& run) { return run.run()->one_change; })
+      .def_prop_ro("is_written", [](const PyRun& run) { return run.run()->is_written; })
       .def_prop_ro("updates", [](const PyRun& run) { return run.run()->updates; })
       .def_prop_ro("candidate_changes", &candidate_changes_of)
       .def_prop_ro("num_ends", [](const PyRun& run) { return run.run()->ends.size(); })

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "dynamic/divided_roots.hpp"
+#include "dynamic/monitor.hpp"
 #include "dynamic/run_matcher.hpp"
 
 namespace motiflux {
@@ -92,6 +93,11 @@ void PyRun::without_gil(Work&& work, bool is_brief) {
   keep_error();
   nanobind::raise("the run was stopped");
 }
+
+// What a run changes in the rows of a target that are in memory of the monitor: `ChangedRows` of Python,
+// which the run must outlive.
+nanobind::object changed_own_rows(const dynamic::Monitor& monitor, nanobind::handle run, std::uint32_t target,
+                                  int way, std::uint32_t piece);
 
 void bind_run(nanobind::module_& module);
 

@@ -13,6 +13,7 @@
 
 #include "bind_accesses.hpp"
 #include "bind_checks.hpp"
+#include "bind_own_rows.hpp"
 #include "bind_run.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
@@ -191,6 +192,7 @@ void bind_runs(nb::module_& module) {
     }
   });
   bind_run(module);
+  bind_own_rows(module);
   bind_accesses(module);
 }
 

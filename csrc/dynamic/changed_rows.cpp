@@ -40,6 +40,11 @@ bool dies(const RunEnd& end) {
   return end.last != Lifetimes::kForever;
 }
 
+// Whether an end is the first of its neighbour in a row, and the run brings it; rows of one class.
+bool brings_first(std::span<const RunEnd> ends, std::size_t number) {
+  return ends[number].fresh != 0 && (number == 0 || ends[number - 1].neighbor != ends[number].neighbor);
+}
+
 }  // namespace
 
 ChangedRows::Sums& ChangedRows::Sums::operator+=(const Sums& other) {
@@ -76,7 +81,10 @@ void ChangedRows::for_each_row(std::span<const RunEnd> ends, Visit&& visit) {
 
 ChangedRows::ChangedRows(std::shared_ptr<const Run> run, const RowKind& kind, const PlacesOfRows& places,
                          std::uint32_t piece, Watch& watch)
-    : run_(std::move(run)), piece_(piece), packed_(kind.packed) {
+    : run_(std::move(run)),
+      piece_(piece),
+      packed_(kind.packed),
+      brings_(places.own.rows != nullptr && run_->is_written) {
   cut_ends();
   for_each_partition(static_cast<int>(slices_.size()), run_->threads, watch, [&](int number, Watch& guarded) {
     Slice& slice = slices_[static_cast<std::size_t>(number)];
@@ -91,7 +99,7 @@ ChangedRows::ChangedRows(std::shared_ptr<const Run> run, const RowKind& kind, co
     slice.sums = before;
   }
   layout_.moments = aligned(sizeof(Change) * sums_.changes);
-  layout_.touched = layout_.moments + aligned(2 * sizeof(Moment) * sums_.changes);
+  layout_.touched = layout_.moments + aligned(words_of_moments() * sizeof(Moment) * sums_.changes);
   layout_.merged = layout_.touched + aligned(sizeof(TouchedRow) * sums_.rows);
   layout_.settled = layout_.merged + aligned(sizeof(Piece) * sums_.merged);
   layout_.updates = layout_.settled + aligned(sizeof(Piece) * sums_.settled);
@@ -141,20 +149,31 @@ void ChangedRows::for_each_net_change(const Row& row, Visit&& visit) const {
   }
 }
 
+// Of the neighbours that the row has, those that the run brings. A neighbour that was there before is there
+// once, though the run takes it away and brings it again: its first end says so.
+std::uint64_t ChangedRows::brought(const Row& row) const {
+  if (!brings_) return 0;
+  std::uint64_t count = 0;
+  for (std::size_t number = 0; number < row.ends.size(); ++number) count += brings_first(row.ends, number);
+  return count;
+}
+
 void ChangedRows::measure(Slice& slice, const PlacesOfRows& places) const {
   Sums& sums = slice.sums;
+  const bool own = places.own.rows != nullptr;
+  const std::size_t vertices = own ? places.own.rows->vertices() : places.size.size();
   for_each_row(slice.ends, [&](const Row& row) {
     const Vertex vertex = row.ends.front().vertex;
-    if (vertex >= places.size.size()) throw std::out_of_range("a run names a vertex without a row");
-    const auto old = static_cast<std::uint64_t>(places.size[vertex]);
-    const std::uint64_t all = old + row.fresh, after = all - row.dead;
+    if (vertex >= vertices) throw std::out_of_range("a run names a vertex without a row");
+    const auto there = own ? places.own.row(vertex).size() : static_cast<std::uint64_t>(places.size[vertex]);
+    const std::uint64_t old = there - brought(row), all = old + row.fresh, after = all - row.dead;
     ++sums.rows;
     sums.changes += row.ends.size();
     sums.entries += all;
     sums.growth += after - old;
-    if (after > static_cast<std::uint64_t>(places.capacity[vertex])) sums.room += room_of(after);
-    sums.merged += std::max<std::uint64_t>(1, (old + piece_ - 1) / piece_);
-    sums.settled += std::max<std::uint64_t>(1, (all + piece_ - 1) / piece_);
+    if (!own && after > static_cast<std::uint64_t>(places.capacity[vertex])) sums.room += room_of(after);
+    sums.merged += std::max<std::uint64_t>(1, (there + piece_ - 1) / piece_);
+    sums.settled += own ? 1 : std::max<std::uint64_t>(1, (all + piece_ - 1) / piece_);
     slice.longest = std::max(slice.longest, all);
     for_each_net_change(row, [&](Vertex, std::int64_t net) {
       sums.updates += static_cast<std::uint64_t>(net < 0 ? -net : net);
@@ -175,10 +194,27 @@ void ChangedRows::write(const Destination& to, const PlacesOfRows& places, Watch
   });
 }
 
+namespace {
+
+// Notes where a row of so many entries is after the run; `taken`: entries of the room that are given away.
+void settle_in(const PlacesOfRows& places, Vertex vertex, std::uint64_t size, std::uint64_t room,
+               std::uint64_t& taken) {
+  if (size > static_cast<std::uint64_t>(places.capacity[vertex])) {
+    places.address[vertex] = room + kNeighborBytes * taken;
+    places.capacity[vertex] = static_cast<std::int64_t>(room_of(size));
+    taken += room_of(size);
+  }
+  places.size[vertex] = static_cast<std::int64_t>(size);
+}
+
+}  // namespace
+
 void ChangedRows::write(const Slice& slice, const Destination& to, const PlacesOfRows& places) const {
   Sums at = slice.sums;
   auto* change = reinterpret_cast<Change*>(to.block) + at.changes;
-  auto* moments = reinterpret_cast<Moment*>(to.block + layout_.moments) + 2 * at.changes;
+  const bool own = places.own.rows != nullptr;
+  const std::size_t words = words_of_moments();
+  auto* moments = reinterpret_cast<Moment*>(to.block + layout_.moments) + words * at.changes;
   auto* touched = reinterpret_cast<TouchedRow*>(to.block + layout_.touched) + at.rows;
   auto* merged = reinterpret_cast<Piece*>(to.block + layout_.merged) + at.merged;
   auto* settled = reinterpret_cast<Piece*>(to.block + layout_.settled) + at.settled;
@@ -194,43 +230,47 @@ void ChangedRows::write(const Slice& slice, const Destination& to, const PlacesO
   };
   for_each_row(slice.ends, [&](const Row& row) {
     const Vertex vertex = row.ends.front().vertex;
-    std::uint32_t fresh = 0, dead = 0;
+    std::uint32_t fresh = 0, dead = 0, brought = 0;
     const std::span<Moment> first(moments, row.ends.size()), last(first.data() + first.size(), first.size());
-    moments += 2 * row.ends.size();
+    Moment* const brought_before = last.data() + last.size();
+    moments += words * row.ends.size();
     for (std::size_t number = 0; const RunEnd& end : row.ends) {
       const Change one{end.neighbor, since(end), dies(end) ? end.last + 1 : Lifetimes::kForever, fresh, dead};
       first[number] = one.first;
-      last[number++] = one.last;
+      last[number] = one.last;
+      if (brings_) {
+        const bool again = number > 0 && row.ends[number - 1].neighbor == end.neighbor;
+        brought_before[number] = again ? brought_before[number - 1] : brought;
+        brought += brings_first(row.ends, number);
+      }
+      ++number;
       *change++ = one;
       fresh += end.fresh;
       dead += dies(end);
     }
     std::ranges::sort(first);
     std::ranges::sort(last);
-    const auto old = static_cast<std::uint64_t>(places.size[vertex]);
-    const std::uint64_t all = old + fresh, after = all - dead;
-    const std::uint64_t old_address = places.address[vertex];
-    if (after > static_cast<std::uint64_t>(places.capacity[vertex])) {
-      places.address[vertex] = to.room + kNeighborBytes * at.room;
-      places.capacity[vertex] = static_cast<std::int64_t>(room_of(after));
-      at.room += room_of(after);
-    }
-    places.size[vertex] = static_cast<std::int64_t>(after);
-    *touched++ = {pointer<const std::uint32_t>(old_address),
+    const sets::Span there =
+        own ? places.own.row(vertex)
+            : sets::Span{pointer<const Vertex>(places.address[vertex]),
+                         pointer<const Vertex>(places.address[vertex]) + places.size[vertex]};
+    const std::uint64_t all = there.size() - brought + fresh, after = all - dead;
+    if (!own) settle_in(places, vertex, after, to.room, at.room);
+    *touched++ = {there.first,
                   pointer<std::uint32_t>(to.memory + kNeighborBytes * at.entries),
                   pointer<view::Life>(lives + kLifeBytes * at.entries),
-                  pointer<std::uint32_t>(places.address[vertex]),
+                  pointer<std::uint32_t>(own ? 0 : places.address[vertex]),
                   pointer<const Change>(to.address + sizeof(Change) * at.changes),
-                  pointer<const Moment>(to.address + layout_.moments + 2 * sizeof(Moment) * at.changes),
+                  pointer<const Moment>(to.address + layout_.moments + words * sizeof(Moment) * at.changes),
                   pointer<std::uint32_t>(positions + sizeof(std::uint32_t) * at.changes),
                   vertex,
-                  static_cast<std::uint32_t>(old),
+                  static_cast<std::uint32_t>(there.size()),
                   static_cast<std::uint32_t>(row.ends.size()),
                   static_cast<std::uint32_t>(all),
                   static_cast<std::uint32_t>(after),
-                  0};
-    cut_up(merged, old);
-    cut_up(settled, all);
+                  brought};
+    cut_up(merged, there.size());
+    cut_up(settled, own ? 1 : all);
     for_each_net_change(row, [&](Vertex neighbor, std::int64_t net) {
       for (std::uint32_t turn = 0; turn < (net < 0 ? -net : net); ++turn) {
         *update++ = {changing::key_of(vertex, neighbor), static_cast<std::uint32_t>(at.inserts),

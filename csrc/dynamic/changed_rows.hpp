@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "dynamic/graph_reader.hpp"
 #include "dynamic/run_matcher.hpp"
 
 namespace motiflux::dynamic {
@@ -34,6 +35,8 @@ inline std::uint64_t room_of(std::uint64_t size) {
 struct PlacesOfRows {
   std::span<std::uint64_t> address;
   std::span<std::int64_t> size, capacity;
+  OwnRows
+      own{};  // unless `rows` is null, the rows are these: the monitor writes them, and they have their room
 };
 
 class ChangedRows {
@@ -84,6 +87,8 @@ class ChangedRows {
   void select(Slice& slice, const RowKind& kind) const;
   template <class Visit>
   void for_each_net_change(const Row& row, Visit&& visit) const;
+  std::uint32_t words_of_moments() const { return brings_ ? 3 : 2; }
+  std::uint64_t brought(const Row& row) const;
   void measure(Slice& slice, const PlacesOfRows& places) const;
   void write(const Slice& slice, const Destination& to, const PlacesOfRows& places) const;
   template <class Visit>
@@ -92,6 +97,7 @@ class ChangedRows {
   std::shared_ptr<const Run> run_;
   std::uint32_t piece_;
   bool packed_;
+  bool brings_;  // the rows have all entries of the run already
   std::vector<Slice> slices_;
   Sums sums_;
   Layout layout_;

@@ -45,6 +45,7 @@ void Monitor::match_elsewhere(std::span<const Update> run, int threads, Pass& pa
   if (given->ends.size() == 0) return;
   given->candidates = candidate_changes();
   given->one_change = pass.one_change;
+  given->is_written = true;
   given->updates = run.size();
   given->threads = threads_for(run.size(), threads);
   find_roots(run, *given, pass);

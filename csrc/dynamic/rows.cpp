@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <type_traits>
 
-#include "common/large_pages.hpp"
-
 namespace motiflux::dynamic {
 namespace {
 
-constexpr std::size_t kChunkWords = std::size_t{1} << 16;
-constexpr std::size_t kLargeWords = kChunkWords / 4;
 constexpr std::uint32_t kLeastCapacity = 2;
 
 // Rows are filled with room for one more neighbour in kSlack: without it, each first insertion moves its row.
@@ -54,79 +49,12 @@ void put_in(std::uint32_t* column, std::size_t size, std::size_t comes, std::siz
   }
 }
 
-// Capacities are powers of two and 1.5 times these.
-std::size_t size_class(std::uint32_t capacity) {
-  const auto power = static_cast<std::size_t>(std::bit_width(capacity) - 1);
-  return 2 * power + (capacity == std::size_t{1} << power ? 0 : 1);
-}
-
 }  // namespace
-
-void Rows::Blocks::Free::operator()(std::uint32_t* block) const {
-  std::free(block);
-}
-
-bool Rows::Blocks::is_large(std::size_t words) {
-  return words > kLargeWords;
-}
-
-// In large pages if it is large: fewer page faults, fewer TLB misses.
-std::uint32_t* Rows::Blocks::take_many(std::size_t words) {
-  chunks_.push_back(Owned(LargePages<std::uint32_t>().allocate(words)));
-  bytes_ += words * sizeof(std::uint32_t);
-  return chunks_.back().get();
-}
-
-std::uint32_t* Rows::Blocks::take(std::uint32_t capacity, std::size_t words) {
-  auto& free = free_[size_class(capacity)];
-  if (!free.empty()) {
-    std::uint32_t* block = free.back();
-    free.pop_back();
-    return block;
-  }
-  const auto allocate = [&](std::size_t count) {
-    auto* block = static_cast<std::uint32_t*>(std::malloc(count * sizeof(std::uint32_t)));
-    if (block == nullptr) throw std::bad_alloc();
-    return block;
-  };
-  if (is_large(words)) {
-    std::uint32_t* block = allocate(words);
-    bytes_ += words * sizeof(std::uint32_t);
-    return block;
-  }
-  if (left_ < words) {
-    chunks_.push_back(Owned(allocate(kChunkWords)));
-    bytes_ += kChunkWords * sizeof(std::uint32_t);
-    next_ = chunks_.back().get();
-    left_ = kChunkWords;
-  }
-  std::uint32_t* block = next_;
-  next_ += words;
-  left_ -= words;
-  return block;
-}
-
-void Rows::Blocks::give_back(std::uint32_t* block, std::uint32_t capacity, std::size_t words) {
-  if (!is_large(words)) {
-    free_[size_class(capacity)].push_back(block);
-    return;
-  }
-  std::free(block);
-  bytes_ -= words * sizeof(std::uint32_t);
-}
-
-void Rows::Blocks::drop_large(std::uint32_t* block, std::size_t words) {
-  if (is_large(words)) std::free(block);
-}
-
-Rows::~Rows() {
-  for (const Row& row : rows_)
-    if (row.data != nullptr) blocks_.drop_large(row.data, words(row.capacity));
-}
 
 void Rows::add_vertices(std::uint32_t count) {
   rows_.resize(rows_.size() + count);
   if (classed()) present_.resize(rows_.size(), 0);
+  for (RowReader* reader : readers_) reader->cover(vertices());
 }
 
 void Rows::keep_vertices(std::uint32_t count) {
@@ -136,6 +64,7 @@ void Rows::keep_vertices(std::uint32_t count) {
   }
   rows_.resize(count);
   if (classed()) present_.resize(count);
+  for (RowReader* reader : readers_) reader->cover(count);
 }
 
 // The smallest block size that holds `size` neighbours.
@@ -181,7 +110,7 @@ void Rows::make(std::span<const std::uint64_t> offsets, Class most) {
     row.capacity = capacity_for(static_cast<std::uint32_t>(roomy));
     row.size = static_cast<std::uint32_t>(size);
     const std::size_t block = words(row.capacity);
-    if (Blocks::is_large(block))
+    if (RowBlocks::is_large(block))
       row.data = blocks_.take(row.capacity, block);
     else
       small += block;
@@ -313,6 +242,7 @@ bool Rows::contains(Vertex vertex, Class of, Vertex neighbor) const {
 }
 
 void Rows::insert(Vertex vertex, std::size_t at, Class of, Vertex neighbor) {
+  before_change(vertex);
   Row& row = rows_[vertex];
   if (row.size == row.capacity) {
     if (row.size == UINT32_MAX) throw std::bad_alloc();
@@ -338,6 +268,7 @@ bool Rows::erase(Vertex vertex, Class of, Vertex neighbor) {
 }
 
 void Rows::erase_at(Vertex vertex, std::size_t at, Class of) {
+  before_change(vertex);
   Row& row = rows_[vertex];
   const auto erase_from = [&](std::uint32_t* column) {
     move_words(column + at, column + at + 1, row.size - at - 1);
@@ -363,6 +294,7 @@ void Rows::shrink(Vertex vertex) {
 }
 
 void Rows::change(Vertex vertex, std::span<const Change> changes) {
+  before_change(vertex);
   Row& row = rows_[vertex];
   std::size_t comes = 0;
   for (const Change& one : changes) comes += one.comes;
@@ -385,7 +317,28 @@ void Rows::change(Vertex vertex, std::span<const Change> changes) {
   if (goes > 0) shrink(vertex);
 }
 
-void Rows::resize(Vertex vertex, std::uint32_t capacity) {
+void Rows::remove_reader(RowReader& reader) {
+  std::erase(readers_, &reader);
+  reuse_retired();
+}
+
+void Rows::keep_for_readers(Vertex vertex) {
+  const Row& row = rows_[vertex];
+  const auto keeps = [&](const RowReader* reader) { return reader->keeps(vertex); };
+  if (row.data != nullptr && std::ranges::any_of(readers_, keeps)) resize(vertex, row.capacity, true);
+  for (RowReader* reader : readers_) reader->note(vertex);
+}
+
+void Rows::reuse_retired() {
+  if (std::ranges::any_of(readers_, &RowReader::reads)) return;
+  const std::lock_guard lock(taking_);
+  for (; !retired_.empty(); retired_.pop_back()) {
+    const auto& [block, capacity] = retired_.back();
+    blocks_.give_back(block, capacity, words(capacity));
+  }
+}
+
+void Rows::resize(Vertex vertex, std::uint32_t capacity, bool retires) {
   const auto locked = [&](auto&& work) {
     const std::lock_guard lock(taking_);
     return work();
@@ -399,7 +352,12 @@ void Rows::resize(Vertex vertex, std::uint32_t capacity) {
       with_starts(row, [&](const auto* from) {
         with_starts(moved, [&](auto* to) { std::copy_n(from, ones(present_[vertex]), to); });
       });
-    locked([&] { blocks_.give_back(row.data, row.capacity, words(row.capacity)); });
+    locked([&] {
+      if (retires)
+        retired_.push_back({row.data, row.capacity});
+      else
+        blocks_.give_back(row.data, row.capacity, words(row.capacity));
+    });
   }
   row = moved;
 }
@@ -419,8 +377,10 @@ void Rows::widen(Class of) {
   }
   rows_.swap(wider.rows_);
   present_.swap(wider.present_);
-  std::swap(blocks_, wider.blocks_);
+  std::swap(blocks_, wider.blocks_);  // a device that reads holds the arenas before
   std::swap(most_, wider.most_);
+  retired_.clear();
+  for (RowReader* reader : readers_) reader->note_all();
 }
 
 std::size_t Rows::bytes() const {

@@ -11,7 +11,8 @@
 // 64 classes a run is one class: the neighbours for a query edge. With more, the class is found by bisecting
 // its run. Starts have 16 bits, so that they fit into a cache line or two; those of the largest rows have 32.
 //
-// Rows are in blocks of a few sizes; a full row moves to the next size, and its old block is reused.
+// Rows are in blocks of a few sizes (dynamic/row_blocks.hpp); a full row moves to the next size, and its old
+// block is reused.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +20,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "dynamic/row_blocks.hpp"
+#include "dynamic/row_reader.hpp"
 #include "sets/span.hpp"
 
 namespace motiflux::dynamic {
@@ -34,7 +36,6 @@ using Class = std::uint32_t;
 class Rows {
  public:
   Rows() = default;
-  ~Rows();
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
 
@@ -120,6 +121,14 @@ class Rows {
   template <class Visit>
   void for_each_class(Vertex vertex, Visit&& visit) const;
 
+  // From now on, changes of rows are noted in `reader` until it is removed. No row is being changed.
+  void add_reader(RowReader& reader) { readers_.push_back(&reader); }
+  void remove_reader(RowReader& reader);
+  // Uses the blocks again that devices have read, if none reads now; threads may be changing rows.
+  void reuse_retired();
+  // The memory that rows are in.
+  Arenas arenas() const { return blocks_.arenas(); }
+
   // Bytes held, free blocks included.
   std::size_t bytes() const;
 
@@ -142,30 +151,6 @@ class Rows {
     std::size_t first, last;
   };
 
-  // Blocks of words; the largest are allocated one by one. Those of one capacity have equally many words.
-  class Blocks {
-   public:
-    std::uint32_t* take(std::uint32_t capacity, std::size_t words);
-    void give_back(std::uint32_t* block, std::uint32_t capacity, std::size_t words);
-    // Memory for many blocks, `words` together, none of them large.
-    std::uint32_t* take_many(std::size_t words);
-    static bool is_large(std::size_t words);
-    // Frees a large block at the end, after which no block is taken.
-    void drop_large(std::uint32_t* block, std::size_t words);
-    std::size_t bytes() const { return bytes_; }
-
-   private:
-    struct Free {
-      void operator()(std::uint32_t* block) const;
-    };
-    using Owned = std::unique_ptr<std::uint32_t, Free>;
-
-    std::vector<Owned> chunks_;
-    std::uint32_t* next_ = nullptr;
-    std::size_t left_ = 0, bytes_ = 0;
-    std::array<std::vector<std::uint32_t*>, 64> free_{};
-  };
-
   bool wide() const { return most_ >= kRuns; }
   static bool short_starts_suffice(std::uint32_t capacity) { return capacity <= UINT16_MAX; }
   static std::uint32_t capacity_for(std::uint32_t size);
@@ -186,7 +171,13 @@ class Rows {
   Run part_of(Vertex vertex, Class of) const;
   template <class Work>
   static void with_starts(const Row& row, Work&& work);
-  void resize(Vertex vertex, std::uint32_t capacity);
+  // Call it before a row is changed.
+  void before_change(Vertex vertex) {
+    if (!readers_.empty()) keep_for_readers(vertex);
+  }
+  void keep_for_readers(Vertex vertex);
+  // Moves a row to another block; the old one is used again at once, or when no device reads any more.
+  void resize(Vertex vertex, std::uint32_t capacity, bool retires = false);
   void shrink(Vertex vertex);
   void grow_run(Vertex vertex, Class of, std::int64_t more);
   void grow_runs(Vertex vertex, std::span<const Change> changes, bool comes);
@@ -198,7 +189,13 @@ class Rows {
   std::vector<Row> rows_;
   std::vector<std::uint64_t> present_;  // by vertex, once there are several classes
   std::mutex taking_;                   // blocks
-  Blocks blocks_;
+  RowBlocks blocks_;
+  struct Retired {
+    std::uint32_t* block;
+    std::uint32_t capacity;
+  };
+  std::vector<Retired> retired_;  // blocks of rows that were changed while a device read them
+  std::vector<RowReader*> readers_;
   Class most_ = 0;  // that rows have room for: 0, kRuns - 1 or all
 };
 

@@ -52,6 +52,7 @@ struct Run {
   Unwritten<std::uint8_t> positive{0};  // by root: whether the effect is that matches appear
   CandidateChanges candidates;
   bool one_change = false;  // all updates are one change
+  bool is_written = false;  // the rows of the monitor have all its entries already
   std::size_t updates = 0;
   int threads = 1;  // that may work on it at once
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,7 +22,7 @@ from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore import cache as cache_module
 from motiflux.gpu.outofcore.cache import NOTHING, RowCache, Wanted
 from motiflux.gpu.outofcore.engine import SHARE
-from motiflux.gpu.outofcore.host_rows import HostRows
+from motiflux.gpu.outofcore.own_rows import HostOrOwnRows
 from motiflux.gpu.outofcore.policies import Coming, OftenOpened
 from tests.fault.test_changing_faults import failing_once
 
@@ -73,6 +74,17 @@ def same(here: mf.Monitor, there: mf.Monitor, updates: list[tuple[str, int, int]
     assert (ours.positive, ours.negative) == (theirs.positive, theirs.negative)
 
 
+def rows_of_host(rows: HostOrOwnRows, vertices: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
+    """Return the rows of vertices in memory of the host, which are written through these arrays."""
+    places = zip(*rows.places_of(vertices), strict=True)
+    entry = ctypes.c_uint32
+    return [
+        np.frombuffer((entry * int(size)).from_address(int(address)), np.uint32)
+        for address, size in places
+        if size
+    ]
+
+
 def brought(monitor: mf.Monitor) -> dict[str, int]:
     figures = monitor_figures(monitor)
     return {name.removeprefix("cache_"): int(value) for name, value in figures.items()}
@@ -92,10 +104,7 @@ def test_searches_read_copies_and_not_the_rows_of_the_host(
         bring(cache, stream, *more)
         stream.wait()
         for kind in cache._kinds:
-            for vertex in kind.held:
-                first, size = int(kind.rows.addresses[vertex]), int(kind.rows.sizes[vertex])
-                at = (first - kind.rows._last_chunk.ctypes.data) // 4
-                row = kind.rows._last_chunk[at : at + size]
+            for row in rows_of_host(kind.rows, kind.held):
                 saved.append((row, row.copy()))
                 row[:] = 0
 
@@ -120,8 +129,12 @@ def test_rows_of_the_host_are_read_where_there_are_no_copies(
         bring(engine, stream, run)
         stream.wait()
         for rows in engine._kinds():
-            rows._last_chunk[:] = 0
+            others = np.setdiff1d(np.arange(rows.num_rows, dtype=np.uint32), engine._touched)
+            for row in rows_of_host(rows, others):
+                saved.append((row, row.copy()))
+                row[:] = 0
 
+    saved: list[tuple[NDArray[np.uint32], NDArray[np.uint32]]] = []
     with monitors(device, PATH, cache="none") as (here, there):
         same(here, there, drawn(0))
         assert brought(there)["copied"] == 0
@@ -130,6 +143,10 @@ def test_rows_of_the_host_are_read_where_there_are_no_copies(
         updates = drawn(1)
         ours, theirs = here.apply(updates)[0], there.apply(updates)[0]
         assert (ours.positive, ours.negative) != (theirs.positive, theirs.negative)
+        for row, entries in reversed(saved):
+            row[:] = entries
+        monkeypatch.undo()
+        same(here, there, drawn(2))
 
 
 @pytest.mark.parametrize("copies", COPIES)
@@ -148,8 +165,7 @@ def test_headers_name_copies_or_rows_of_the_host_whatever_is_dropped(
             assert cache._buffer is not None
             assert cache._buffer.nbytes <= room
             assert max(cache._used) <= cache._segment_bytes
-            for kind in cache._kinds:
-                check_headers(cache, kind.rows, kind.held)
+            check_headers(engine)
             now = sum(len(kind.held) for kind in cache._kinds)
             dropped += now < held
             kept += brought(there)["kept"]
@@ -158,11 +174,20 @@ def test_headers_name_copies_or_rows_of_the_host_whatever_is_dropped(
     assert dropped > 0 or room == 1 << 16
 
 
-def check_headers(cache: RowCache, rows: HostRows, held: NDArray[np.uint32]) -> None:
-    accelerator = cache._accelerator
+def check_headers(engine: OutOfCoreEngine, number: int = 0) -> None:
+    """Check what the device was told of rows that have not changed since, and what copies have."""
+    kind, cache = engine.cache._kinds[number], engine.cache
+    rows, held, accelerator = kind.rows, kind.held, cache._accelerator
     session = accelerator.session()
-    headers = np.zeros(len(rows.sizes), ROW)
+    headers = np.zeros(rows.num_rows, ROW)
     assert rows._headers is not None
+    assert engine._reader is not None
+    engine.pinned.follow(engine._reader.arenas())  # as before the next run
+    changed = engine._reader.hold()
+    engine._reader.release()
+    cache.leave(session.main, changed)
+    engine.headers.write(session.main, [rows.placed(changed)])
+    assert np.isin(engine._touched, changed).all()
     session.main.download(rows._headers, headers)
     assert cache._buffer is not None
     content = np.zeros(cache._buffer.nbytes, np.uint8)
@@ -170,15 +195,17 @@ def check_headers(cache: RowCache, rows: HostRows, held: NDArray[np.uint32]) -> 
     session.main.wait()
     accelerator.recycle(session)
     is_held = np.zeros(len(headers), bool)
-    is_held[held] = True
-    assert headers["size"].tolist() == rows.sizes.tolist()
-    assert headers["neighbors"][~is_held].tolist() == rows.addresses[~is_held].tolist()
-    chunk = rows._last_chunk
-    for vertex in held:
-        begin, size = int(headers["neighbors"][vertex]) - cache._buffer.address, int(rows.sizes[vertex])
-        home = (int(rows.addresses[vertex]) - chunk.ctypes.data) // 4
-        copied = content[begin : begin + 4 * size].view(np.uint32)
-        assert copied.tolist() == chunk[home : home + size].tolist()
+    is_held[kind.held] = True
+    vertices = np.arange(rows.num_rows, dtype=np.uint32)
+    addresses, sizes = rows.places_of(vertices)
+    assert headers["size"].tolist() == sizes.tolist()
+    assert headers["neighbors"][~is_held].tolist() == addresses[~is_held].tolist()
+    pinned = [(one.address, one.address + one.nbytes) for one in engine.pinned._pinned.values()]
+    for address, size in zip(addresses.tolist(), sizes.tolist(), strict=True):
+        assert size == 0 or any(first <= address and address + 4 * size <= last for first, last in pinned)
+    for vertex, row in zip(held, rows_of_host(rows, held), strict=True):
+        begin = int(headers["neighbors"][vertex]) - cache._buffer.address
+        assert content[begin : begin + row.nbytes].view(np.uint32).tolist() == row.tolist()
 
 
 @pytest.mark.parametrize("carry", ["on", "off"])
@@ -203,7 +230,8 @@ def test_the_longest_rows_are_copied_first(device: str, monkeypatch: pytest.Monk
         (kind,) = engine_of(there).cache._kinds
         assert there.names(kind.held[-1:]).tolist() == [0]  # ids ascend by the length of rows
         others = np.setdiff1d(np.arange(VERTICES), [*kind.held, *engine_of(there)._touched])
-        assert kind.rows.sizes[others].max() <= kind.rows.sizes[kind.held].min()
+        sizes = kind.rows.all_sizes
+        assert sizes[others].max() <= sizes[kind.held].min()
 
 
 def test_rows_are_copied_as_far_as_searches_come(device: str) -> None:
@@ -241,9 +269,9 @@ def test_new_vertices_and_patterns_come_between_runs(device: str, cache: str) ->
         same(here, there, grown)
         same(here, there, [("+", VERTICES + at, at % 7 + 1) for at in range(200)])
         engine = engine_of(there)
-        for kind in engine.cache._kinds:
+        for number, kind in enumerate(engine.cache._kinds):
             assert len(kind.held) or cache != "degree"
-            check_headers(engine.cache, kind.rows, kind.held)
+            check_headers(engine, number)
         for monitor in (here, there):
             monitor.add("(a)--(b), (b)--(c), (c)--(d), (d)--(a)")
         updates = drawn(1)
@@ -344,8 +372,7 @@ def test_a_cache_grows_with_the_rows(device: str, monkeypatch: pytest.MonkeyPatc
         for updates in (many, [("+", VERTICES, 1)], [("+", VERTICES, 2)]):
             same(here, there, updates)
         assert engine.cache.nbytes > 2 * before
-        (kind,) = engine.cache._kinds
-        check_headers(engine.cache, kind.rows, kind.held)
+        check_headers(engine)
 
 
 def test_a_call_that_fails_frees_the_copies_and_a_search_without_memory_has_fewer(
@@ -379,7 +406,7 @@ def test_rows_are_sent_in_pieces_until_time_is_up(device: str, monkeypatch: pyte
         (kind,) = engine_of(there).cache._kinds
         assert len(pieces) > 3
         assert sum(pieces) == len(kind.held) == brought(there)["copied"]
-        check_headers(engine_of(there).cache, kind.rows, kind.held)
+        check_headers(engine_of(there))
         pieces.clear()
         engine = engine_of(there)
         touched = NOTHING.vertices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,14 @@ import motiflux as mf
 from motiflux import _native
 from motiflux.device import open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
-from motiflux.gpu.changing.rows import Rows, RunOfSlackRows
+from motiflux.gpu.changing.rows import RunOfSlackRows
 from motiflux.gpu.changing.search import RunSearch
+from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore.cache import RowCache
+from motiflux.gpu.outofcore.headers import HeaderWriter
 from motiflux.gpu.outofcore.host_rows import HostRows
+from motiflux.gpu.outofcore.own_rows import OwnRows
+from motiflux.gpu.outofcore.pinned import PinnedArenas
 from motiflux.gpu.outofcore.policies import LongestRows
 from tests.fault.test_changing_faults import FULL, PATTERNS, failing_once, same, updates
 
@@ -24,7 +29,10 @@ STAGES: dict[str, tuple[Any, str]] = {
     "rows are chosen": (LongestRows, "wanted"),
     "copies are dropped": (RowCache, "leave"),
     "headers are moved": (RowCache, "_launch"),
-    "rows are placed": (Rows, "changes"),
+    "memory is pinned": (PinnedArenas, "follow"),
+    "headers are written": (HeaderWriter, "write"),
+    "rows are placed": (OwnRows, "changes"),
+    "the host is to write": (OutOfCoreEngine, "_before_writing"),
     "rows are written": (RunOfSlackRows, "merge"),
     "rows are copied": (_native, "copy_rows"),
     "a segment is filled": (RowCache, "_fill"),
@@ -59,17 +67,55 @@ def test_a_call_that_fails_leaves_the_graph_and_the_next_call_is_right(
     assert here.num_edges == there.num_edges
 
 
+@pytest.mark.parametrize("call", range(3))
 def test_memory_that_cannot_be_pinned_is_an_error_that_leaves_the_graph(
-    device: str, monkeypatch: pytest.MonkeyPatch
+    device: str, call: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Whichever piece it is: the first graph, rows that grow, or a row that is long by then."""
+    size = 15_000
+    graph = mf.Graph.from_edges((np.zeros(size, np.int64), np.arange(1, size + 1)))
+    gpu = type(open_device(device))
+    register, calls = gpu.register_host, itertools.count()
+
+    def failing(self: Any, *arguments: Any) -> Any:
+        if next(calls) == call:
+            raise DeviceError("no memory can be pinned")
+        return register(self, *arguments)
+
+    monkeypatch.setattr(gpu, "register_host", failing)
+    failed = 0
+    with mf.Monitor(graph, "(a)--(b)--(c)", device=device, engine="outofcore", mode="batch") as monitor:
+        for first, last in ((size, size + 2), (size + 2, size + 1500), (size + 1500, size + 1502)):
+            before = monitor.num_edges
+            more = [("+", 0, leaf) for leaf in range(first + 1, last + 1)]
+            paths = last * (last - 1) - first * (first - 1)
+            try:
+                assert monitor.apply(more)[0].positive == paths
+            except DeviceError:
+                assert monitor.num_edges == before
+                failed += 1
+                assert monitor.apply(more)[0].positive == paths
+        assert failed == 1
+
+
+@pytest.mark.parametrize("error", [DeviceError("no pinned memory"), KeyboardInterrupt()])
+def test_rows_of_several_classes_are_copied_or_the_call_fails(
+    device: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are when there is a second label: the monitor keeps rows by labels."""
     here, there = monitors(device)
-    refusal = DeviceError("no pinned memory")
-    with monkeypatch.context() as patch:
-        patch.setattr(HostRows, "_allocate", failing_once(HostRows._allocate, refusal))
-        with pytest.raises(DeviceError, match="no pinned memory"):
-            there.apply(updates(1))
-    assert there.num_edges == here.num_edges
     assert same(here.apply(updates(1)), there.apply(updates(1)))
+    labelled = [(*update, 1) for update in updates(2)]
+    before = there.num_edges
+    with monkeypatch.context() as patch:
+        patch.setattr(HostRows, "_allocate", failing_once(HostRows._allocate, error))
+        with pytest.raises(type(error)):
+            there.apply(labelled)
+    assert there.num_edges == before
+    for more in (labelled, updates(3)):
+        assert same(here.apply(more), there.apply(more))
+    engine: Any = there._engine
+    assert {type(rows) for rows in engine._rows.values()} == {HostRows}
 
 
 def test_too_little_memory_for_headers_is_an_error_that_leaves_the_graph(device: str) -> None:

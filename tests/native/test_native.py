@@ -54,16 +54,18 @@ FLAGS = (
 THREADS = ("csrc/common/parallel.cpp", "csrc/common/thread_pool.cpp")
 SEARCH = ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/common/team.cpp", *THREADS)
 DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", *THREADS)
+ROWS = ("csrc/dynamic/row_blocks.cpp", "csrc/dynamic/rows.cpp")
 UPDATES = ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp")
 PARTS = {
     "test_dynamic": DYNAMIC,
     "test_dynamic_accesses": DYNAMIC,
     "test_dynamic_candidates": DYNAMIC,
     "test_dynamic_probe": DYNAMIC,
+    "test_dynamic_reader": ROWS,
     "test_dynamic_runs": DYNAMIC,
     "test_dynamic_writing": DYNAMIC,
     "test_parallel": THREADS,
-    "test_rows": ("csrc/dynamic/rows.cpp",),
+    "test_rows": ROWS,
     "test_sets": ("csrc/sets/*.cpp",),
     "test_sharing": SEARCH,
     "test_sharing_nested_tails": SEARCH,

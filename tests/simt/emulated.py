@@ -18,7 +18,13 @@ from motiflux.device.retire import Retirement
 from motiflux.errors import DeviceError, DeviceMemoryError
 from tests.simt.gxx import GxxToolchain, sanitized, sanitizer_environment
 from tests.simt.image import SHARED_PER_BLOCK, EmulatedKernel, EmulatedModule, Scheduling
-from tests.simt.memory import UNWRITTEN, EmulatedBuffer, EmulatedHostBuffer, release
+from tests.simt.memory import (
+    UNWRITTEN,
+    EmulatedBuffer,
+    EmulatedHostBuffer,
+    EmulatedHostRegistration,
+    release,
+)
 from tests.simt.streams import EmulatedMark, EmulatedStream, Line
 
 __all__ = [
@@ -54,6 +60,11 @@ class EmulatedDevice:
         How many blocks of a launch run at once, each on a thread of the host.
     name
         As ``device=`` takes it.
+
+    Attributes
+    ----------
+    registered
+        The bytes of registered memory of the host, by address.
     """
 
     model = "SIMT emulator"
@@ -73,6 +84,7 @@ class EmulatedDevice:
         self._retirement = Retirement()
         self._account = MemoryAccount(partial(self._retirement.drain, 1.0))
         self._process = os.getpid()
+        self.registered: dict[int, int] = {}
         self.use()
 
     def use(self) -> None:
@@ -123,6 +135,19 @@ class EmulatedDevice:
 
     def allocate_host(self, nbytes: int, what: str, *, clear: bool = True) -> EmulatedHostBuffer:
         return EmulatedHostBuffer(nbytes, what, self._retire_host, 0 if clear else UNWRITTEN)
+
+    def register_host(self, address: int, nbytes: int, what: str, owner: object) -> EmulatedHostRegistration:
+        """Note memory of the host; `registered` has what is not released yet, by address."""
+        if any(at < address + nbytes and address < at + size for at, size in self.registered.items()):
+            raise DeviceError(f"{what}: expected memory that is not registered yet, found {address:#x}")
+        self.registered[address] = nbytes
+        held = [owner]
+
+        def release_it() -> None:
+            self.registered.pop(address)
+            held.clear()
+
+        return EmulatedHostRegistration(address, nbytes, partial(self._retirement.add, (), release_it))
 
     def stream(self) -> EmulatedStream:
         line = Line()

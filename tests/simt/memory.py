@@ -113,3 +113,33 @@ class EmulatedHostBuffer:
 
     def close(self) -> None:
         self._close()
+
+
+class EmulatedHostRegistration:
+    """Memory of the host that belongs to others: an emulated kernel sees it as it is.
+
+    Parameters
+    ----------
+    address, nbytes
+        Where it is, and its size.
+    retire
+        Called once, when nobody needs it any more; finalizers call it.
+    """
+
+    def __init__(self, address: int, nbytes: int, retire: Callable[[], None]) -> None:
+        self._address, self._nbytes = address, nbytes
+        self._close = weakref.finalize(self, retire)
+        self._close.atexit = False
+
+    @property
+    def address(self) -> int:
+        if not self._close.alive:
+            raise InternalError("memory of the host is used after its registration was closed")
+        return self._address
+
+    @property
+    def nbytes(self) -> int:
+        return self._nbytes
+
+    def close(self) -> None:
+        self._close()

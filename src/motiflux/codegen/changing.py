@@ -74,7 +74,7 @@ TOUCHED = np.dtype(
         ("change_count", "<u4"),
         ("size", "<u4"),
         ("after_size", "<u4"),
-        ("unused", "<u4"),
+        ("brought", "<u4"),
     ]
 )
 """``changing::TouchedRow``."""
@@ -186,7 +186,7 @@ class EncodeArgs(ctypes.Structure):
     ]
 
 
-MOVED_ROW = np.dtype([("neighbors", "<u8"), ("vertex", "<u4"), ("unused", "<u4")])
+MOVED_ROW = np.dtype([("neighbors", "<u8"), ("vertex", "<u4"), ("size", "<u4")])
 """``changing::MovedRow``."""
 CACHE_MOVE_ENTRY, CACHE_COPY_ENTRY, CACHE_OPEN_ENTRY = (
     "motiflux_cache_move",

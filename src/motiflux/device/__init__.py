@@ -4,13 +4,14 @@
 needs no GPU and no GPU package.
 """
 
-from motiflux.device.base import Buffer, Device, HostBuffer, Kernel, Mark, Module, Stream
+from motiflux.device.base import Buffer, Device, HostBuffer, HostRegistration, Kernel, Mark, Module, Stream
 from motiflux.device.registry import devices_like, is_device, known_devices, open_device, register
 
 __all__ = [
     "Buffer",
     "Device",
     "HostBuffer",
+    "HostRegistration",
     "Kernel",
     "Mark",
     "Module",

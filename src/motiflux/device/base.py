@@ -48,6 +48,21 @@ class HostBuffer(Protocol):
         """Release the memory; no kernel may use it any more."""
 
 
+class HostRegistration(Protocol):
+    """Memory of the host that belongs to others, pinned where it is and mapped for the device."""
+
+    @property
+    def address(self) -> int:
+        """Device address of the first byte."""
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+
+    def close(self) -> None:
+        """Release the memory once the work that was enqueued before is done; no later work may use it."""
+
+
 class Kernel(Protocol):
     """An entry point of a loaded module."""
 
@@ -178,6 +193,14 @@ class Device(Protocol):
         """Return pinned host memory that is mapped into the device's address space, zeroed if `clear`.
 
         Large memory that is written anyway is better not cleared: one thread does it.
+        """
+
+    def register_host(self, address: int, nbytes: int, what: str, owner: object) -> HostRegistration:
+        """Pin memory of the host where it is, and map it into the device's address space.
+
+        It must not overlap with other pinned memory, but all devices of the process may register the same.
+        `owner` is kept until the memory is released: it keeps the memory alive. Raises `DeviceError`, with
+        `what`, its purpose, if so much cannot be pinned.
         """
 
     def stream(self) -> Stream:

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 from motiflux.arguments import check_integer
 from motiflux.device.account import MemoryAccount
 from motiflux.device.cuda_driver import CudaContext, capability_of, model_of, start_driver, version_text
-from motiflux.device.cuda_memory import Block, CudaBuffer, CudaHostBuffer, MemoryPool
+from motiflux.device.cuda_memory import (
+    Block,
+    CudaBuffer,
+    CudaHostBuffer,
+    CudaHostRegistration,
+    MemoryPool,
+)
 from motiflux.device.cuda_module import CudaModule
 from motiflux.device.cuda_stream import CudaStream
 from motiflux.device.retire import Retirement
@@ -184,6 +190,19 @@ class CudaDevice:
         with self._context.current():
             self._retirement.drain()
             return CudaHostBuffer(self._context, self._retirement, nbytes, what, clear=clear)
+
+    def register_host(self, address: int, nbytes: int, what: str, owner: object) -> CudaHostRegistration:
+        """Pin memory of the host where it is, for all devices, and map it into this one's address space.
+
+        Raises
+        ------
+        DeviceError
+            The driver does not pin it; the message has the cause and advice.
+        """
+        nbytes = check_integer("nbytes", nbytes, 1)
+        with self._context.current():
+            self._retirement.drain()
+            return CudaHostRegistration(self._context, self._retirement, address, nbytes, what, owner)
 
     def stream(self) -> CudaStream:
         """Return a new non-blocking stream."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import weakref
 from functools import partial
 from operator import itemgetter
@@ -16,7 +17,7 @@ from motiflux.errors import DeviceError, InternalError
 
 if TYPE_CHECKING:
     from motiflux.device.account import MemoryAccount
-    from motiflux.device.cuda_driver import CudaContext
+    from motiflux.device.cuda_driver import CudaContext, CudaDriver
     from motiflux.device.retire import Line, Retirement
 
 KEEP_ALL = 2**64 - 1
@@ -209,3 +210,83 @@ class CudaHostBuffer:
         if self._array is None:
             raise InternalError("pinned memory: expected a buffer in use, found one that was closed")
         return self._array
+
+
+class _Pinned:
+    """Memory that a call of the driver has pinned for all devices of the process.
+
+    It is released with the object. The finalizer is there before the call, so an interrupt loses nothing.
+    """
+
+    def __init__(
+        self, context: CudaContext, retirement: Retirement, address: int, nbytes: int, owner: object
+    ) -> None:
+        driver = context.driver
+        self.answers: list[tuple[Any, ...]] = []
+        release = partial(_unpin, driver, address, self.answers, owner)
+        weakref.finalize(self, retirement.add, (), release).atexit = False
+        flags = int(driver.CU_MEMHOSTREGISTER_PORTABLE) | int(driver.CU_MEMHOSTREGISTER_DEVICEMAP)
+        self.answers.extend(map(driver.cuMemHostRegister, (address,), (nbytes,), (flags,)))
+
+
+def _unpin(driver: CudaDriver, address: int, answers: list[tuple[Any, ...]], owner: object) -> None:
+    """Release memory that was pinned; errors are ignored: after a failed kernel, every call fails."""
+    if answers and answers[0][0] == 0:
+        driver.cuMemHostUnregister(address)
+
+
+_pinning = threading.Lock()
+_pinned: weakref.WeakValueDictionary[tuple[int, int], _Pinned] = weakref.WeakValueDictionary()
+"""By address and size: devices share it."""
+
+
+class CudaHostRegistration:
+    """A `HostRegistration`: pinned for all devices of the process, mapped into this one's address space."""
+
+    def __init__(
+        self,
+        context: CudaContext,
+        retirement: Retirement,
+        address: int,
+        nbytes: int,
+        what: str,
+        owner: object,
+    ) -> None:
+        driver = context.driver
+        with _pinning:
+            pinned = _pinned.get((address, nbytes))
+            if pinned is None:
+                pinned = _Pinned(context, retirement, address, nbytes, owner)
+                if (answer := pinned.answers[0])[0] != 0:
+                    raise _not_pinned(driver, what, nbytes, answer)
+                _pinned[address, nbytes] = pinned
+        self._memory: _Pinned | None = pinned
+        self._nbytes = nbytes
+        mapped = driver.cuMemHostGetDevicePointer(address, 0)
+        self._address = int(driver.ask(f"mapping memory of the host for {what}", mapped))
+
+    @property
+    def address(self) -> int:
+        """Device address of the first byte."""
+        if self._memory is None:
+            raise InternalError("pinned memory: expected a registration in use, found one that was closed")
+        return self._address
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self._nbytes
+
+    def close(self) -> None:
+        """Release the memory once no other device has it registered and running work is done."""
+        self._memory = None
+
+
+def _not_pinned(driver: CudaDriver, what: str, nbytes: int, answer: tuple[Any, ...]) -> DeviceError:
+    if answer[0] == OUT_OF_MEMORY:
+        return DeviceError(
+            f"{what}: expected {nbytes:,} bytes of host memory that can be pinned, and the driver refused "
+            "them (CUDA_ERROR_OUT_OF_MEMORY); free host memory, or raise the limits on locked memory "
+            "(ulimit -l) and of the container"
+        )
+    return driver.error(f"pinning {nbytes:,} bytes of host memory for {what}", answer[0])

@@ -56,6 +56,8 @@ class ChangingEngine:
 
     counts_tails = True
     overlaps_calls = True
+    reads_host_rows = False
+    """Whether kernels read rows of the native monitor: it may write them once the search is launched."""
     spent: dict[str, float]
     """Seconds of the last run: until its rows are enqueued, until its matches are there, and afterwards."""
 
@@ -161,7 +163,7 @@ class ChangingEngine:
         try:
             names = [*table.names, *([] if self._candidates is None else self._candidates.rows(native))]
             for target, way in [name for name in dict.fromkeys(names) if name not in self._rows]:
-                rows = self._new_rows(way, directed=native.directed)
+                rows = self._new_rows(native, target, way)
                 rows.load(session.main, native, target, threads)
                 self._rows[target, way] = rows
             self._find_classes(native)
@@ -174,7 +176,9 @@ class ChangingEngine:
         self._table, self._versions, self._native = table, versions, native
         self._lists_version = native.lists_version
 
-    def _new_rows(self, way: int, *, directed: bool) -> Rows:
+    def _new_rows(self, native: _native.Monitor, target: int, way: int) -> Rows:
+        """Return a container for the rows of a target, which has none yet."""
+        directed = native.directed
         if self._packed is None:
             return SlackRows(self._accelerator, self._budget, way=way, directed=directed)
         return PackedRows(self._accelerator, self._budget, self._packed, way=way, directed=directed)
@@ -243,7 +247,7 @@ class ChangingEngine:
         stream = job.stream
         try:
             with job:
-                found = self._found(job, run, native, table, _Once(run, meanwhile))
+                found = self._found(job, run, native, table, _Once(run, self._before_writing, meanwhile))
         except BaseException:
             _wait_until_idle(stream)  # kernels may still write rows, which are freed then
             raise
@@ -343,7 +347,7 @@ class ChangingEngine:
         """
         stream, native = job.stream, self._native
         assert native is not None
-        changed_rows = self._cover(stream, native)
+        changed_rows = self._cover(stream, native, run)
         lists_version = native.lists_version  # new vertices may have ids that a pattern names
         if changed_rows or lists_version != self._lists_version:
             self._lists_version = lists_version
@@ -388,7 +392,10 @@ class ChangingEngine:
     def _bring_rows(self, stream: Stream, run: _native.Run) -> None:
         """Do what has to be done once the touched rows are written, before the search."""
 
-    def _cover(self, stream: Stream, native: _native.Monitor) -> bool:
+    def _before_writing(self, run: _native.Run) -> None:
+        """Do what has to be done before the host writes its rows, once the search is launched."""
+
+    def _cover(self, stream: Stream, native: _native.Monitor, run: _native.Run) -> bool:
         """Have rows for all vertices and classes; return whether kernels have to be told of other rows."""
         known = native.num_classes, native.num_vertices
         if known == self._covered:
@@ -488,10 +495,19 @@ class ChangingEngine:
 class _Once:
     """Has the rows of the host written, and then calls a function, the first time that it is called."""
 
-    def __init__(self, run: _native.Run, function: Callable[[], None] | None) -> None:
-        self._run, self._function = run, function
+    def __init__(
+        self,
+        run: _native.Run,
+        before: Callable[[_native.Run], None],
+        function: Callable[[], None] | None,
+    ) -> None:
+        self._run, self._before, self._function = run, before, function
+        self._was_called = False
 
     def __call__(self) -> None:
+        if not self._was_called:
+            self._was_called = True
+            self._before(self._run)
         self._run.write_rows()
         function, self._function = self._function, None
         if function is not None:

@@ -115,6 +115,11 @@ class Rows(ABC):
     def release(self) -> None:
         """Free the memory."""
 
+    @property
+    def kernels(self) -> Mapping[str, Kernel]:
+        """The kernels that write rows, by entry point."""
+        return self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
+
     def accept(self, classes: NDArray[np.uint32] | None, number: int) -> None:
         """Set the classes of the neighbours that rows hold; None: all of the `number` classes."""
         several = (number if classes is None else len(classes)) > 1
@@ -146,9 +151,14 @@ class Rows(ABC):
     def _run_of(self, changed: _native.ChangedRows) -> RunOfRows:
         """Return changes of these rows, as they are written."""
 
+    @property
+    def _has_doubled(self) -> bool:
+        """Whether there are twice as many entries as when they were measured."""
+        return self.entries > _MEASURED_AGAIN * self._measured
+
     def grown(self, growth: int, longest: int) -> None:
         """Note how many entries there are more, and the size of the longest row with those of the run."""
-        if self.entries > _MEASURED_AGAIN * self._measured:
+        if self._has_doubled:
             self._measure(self._size)
         self.entries += growth
         self.longest = max(self.longest, longest)
@@ -174,11 +184,6 @@ class SlackRows(Rows):
         self._held = 0  # bytes of the chunks
         self._next = self._left = 0
         self._headers: Buffer | None = None
-
-    @property
-    def kernels(self) -> Mapping[str, Kernel]:
-        """The kernels that write slack rows, by entry point."""
-        return self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
 
     @property
     def headers(self) -> int:
@@ -368,10 +373,8 @@ class RunOfRows(ABC):
 class RunOfSlackRows(RunOfRows):
     """The changes of one run in slack rows."""
 
-    _rows: SlackRows
-
     def _take_room(self, entries: int) -> int:
-        return self._rows.take_room(entries)
+        return cast("SlackRows", self._rows).take_room(entries)
 
     @classmethod
     def merge(cls, stream: Stream, runs: Sequence[Self], addresses: Sequence[int]) -> None:

@@ -6,6 +6,7 @@ and rows are put in the order of their roots.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -89,14 +90,20 @@ class SeveralDevices:
         futures: list[Future[Found | None]] = []
         failed: list[Future[Found | None]] = []
         goes_on = working = True
+        searching = [threading.Event() for _ in self._engines]
+        waits_for = searching if self._engines[0].reads_host_rows else []
         with _named(self._engines[0]):
             foreseen = self._engines[0].foresee(run)
         try:
             for number, engine in enumerate(self._engines):
                 share = run.share(number, devices)
-                futures.append(self._threads.submit(_matched, engine, share, foreseen))
-            run.write_rows()  # the host's, while the devices search
+                launched = searching[number].set
+                futures.append(self._threads.submit(_matched, engine, share, launched, foreseen))
+            is_written = False
             while goes_on and working and not failed:
+                if not is_written and all(map(_has_launched, waits_for, futures)):
+                    run.write_rows()  # the host's, while the devices search
+                    is_written = True
                 done, others = wait(futures, _SECONDS_BETWEEN_LOOKS, FIRST_EXCEPTION)
                 failed, working = [one for one in done if one.exception() is not None], bool(others)
                 goes_on = not working or run.keep_going()
@@ -149,9 +156,16 @@ def _named(engine: ChangingEngine) -> Iterator[None]:
         raise
 
 
-def _matched(engine: ChangingEngine, share: _native.Run, foreseen: object) -> Found | None:
+def _matched(
+    engine: ChangingEngine, share: _native.Run, launched: Callable[[], None], foreseen: object
+) -> Found | None:
     with _named(engine):
-        return engine.match(share, foreseen=foreseen)
+        return engine.match(share, meanwhile=launched, foreseen=foreseen)
+
+
+def _has_launched(launched: threading.Event, future: Future[Any]) -> bool:
+    """Return whether a device searches, or has nothing to search."""
+    return launched.is_set() or future.done()
 
 
 def _together(parts: Sequence[Found]) -> Found:

@@ -20,20 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import (
-    CACHE_COPY_ENTRY,
-    CACHE_MOVE_ENTRY,
-    CACHE_OPEN_ENTRY,
-    MOVED_ROW,
-    CacheArgs,
-    cache_source,
-)
+from motiflux.codegen.changing import CACHE_COPY_ENTRY, CACHE_OPEN_ENTRY, CacheArgs
 from motiflux.codegen.kernels import THREADS
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.candidates import blocks_of_threads
-from motiflux.gpu.changing.memory import Room, Staging, large_pinned
-from motiflux.gpu.outofcore.host_rows import HostRows
+from motiflux.gpu.changing.memory import Staging, large_pinned
+from motiflux.gpu.outofcore.headers import HeaderWriter, PlacedRows
+from motiflux.gpu.outofcore.own_rows import HostOrOwnRows
 from motiflux.gpu.runtime.accelerator import Accelerator
 
 _ALIGNMENT = 16
@@ -104,7 +98,7 @@ class Brought:
 class _Kind:
     """The copies of one kind of rows: their vertices, ascending, and the segments that they are in."""
 
-    rows: HostRows
+    rows: HostOrOwnRows
     written: int
     held: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
     segments: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
@@ -132,6 +126,7 @@ class _Copy:
 
     kind: _Kind
     vertices: NDArray[np.uint32]
+    addresses: NDArray[np.uint64]
     starts: NDArray[np.uint64]
     rowptr: int
     rowidx: int
@@ -158,6 +153,8 @@ class RowCache:
     ----------
     budget
         Maximum number of bytes that motiflux holds on the device.
+    writer
+        Writes headers.
     share
         Share of the free memory that it takes at most.
     carries
@@ -170,6 +167,7 @@ class RowCache:
         self,
         accelerator: Accelerator,
         budget: int | None,
+        writer: HeaderWriter,
         share: float,
         *,
         carries: bool,
@@ -183,15 +181,14 @@ class RowCache:
         self._used: list[int] = []  # bytes of each segment
         self._current = 0
         self._kinds: list[_Kind] = []
-        self._moved = Room(self._device, "rows that leave a cache", budget)
-        pinned = large_pinned(self._device)
-        self._staging, self._staging_of_moved = Staging(self._device, pinned), Staging(self._device, pinned)
+        self._writer = writer
+        self._staging = Staging(self._device, large_pinned(self._device))
         self.brought = Brought()
 
     @property
     def nbytes(self) -> int:
         """Bytes held on the device."""
-        return self._moved.nbytes + (0 if self._buffer is None else self._buffer.nbytes)
+        return 0 if self._buffer is None else self._buffer.nbytes
 
     @property
     def is_open(self) -> bool:
@@ -203,7 +200,7 @@ class RowCache:
         """Bytes of copies that there is room for; one segment is left for those that replace others."""
         return max(0, len(self._used) - 1) * (self._segment_bytes - self._bytes_of_kinds)
 
-    def open(self, stream: Stream, rows: Sequence[HostRows]) -> None:
+    def open(self, stream: Stream, rows: Sequence[HostOrOwnRows]) -> None:
         """Take these kinds of rows, by number, and memory if there is none or the rows have outgrown it.
 
         Copies of other kinds, and of rows that were loaded anew, are none any more.
@@ -226,7 +223,7 @@ class RowCache:
 
     def _most(self) -> int:
         """Return bytes that are enough for all rows and those to come."""
-        rows = sum(len(kind.rows.sizes) for kind in self._kinds)
+        rows = sum(kind.rows.num_rows for kind in self._kinds)
         entries = sum(kind.rows.entries for kind in self._kinds)
         return max(_LEAST_CACHE, 2 * 4 * entries + _BYTES_OF_ROW * rows)
 
@@ -262,29 +259,17 @@ class RowCache:
     def _drop(self, stream: Stream, which: Iterable[NDArray[np.bool_]]) -> list[NDArray[np.uint32]]:
         """Forget copies, and have headers name the rows of the host; return the vertices, by kind."""
         dropped = [kind.drop(some) for kind, some in zip(self._kinds, which, strict=True)]
-        total = sum(map(len, dropped))
-        if not total:
-            return dropped
-        moved = self._staging_of_moved.of(MOVED_ROW.itemsize * total).view(MOVED_ROW)
-        buffer, places, end = self._moved.of(moved.nbytes, stream), [], 0
-        for kind, vertices in zip(self._kinds, dropped, strict=True):
-            places.append(end)
-            end += len(vertices)
-            moved["vertex"][places[-1] : end] = vertices
-            moved["neighbors"][places[-1] : end] = kind.rows.addresses[vertices]
-        stream.upload(buffer, moved.view(np.uint8))
-        for kind, vertices, place in zip(self._kinds, dropped, places, strict=True):
-            at = buffer.address + MOVED_ROW.itemsize * place
-            args = CacheArgs(rows=kind.rows.headers, moved=at, moved_count=len(vertices))
-            self._launch(stream, CACHE_MOVE_ENTRY, len(vertices), args)
-        stream.wait()  # the memory is used again
+        moved = [
+            PlacedRows(kind.rows.headers, vertices, *kind.rows.places_of(vertices))
+            for kind, vertices in zip(self._kinds, dropped, strict=True)
+            if len(vertices)
+        ]
+        self._writer.write(stream, moved)
         return dropped
 
     def _launch(self, stream: Stream, entry: str, threads: int, args: CacheArgs) -> None:
         if threads:
-            entries = (CACHE_MOVE_ENTRY, CACHE_COPY_ENTRY, CACHE_OPEN_ENTRY)
-            kernel = self._accelerator.kernels(cache_source(), entries)[entry]
-            stream.launch(kernel, blocks_of_threads(threads), THREADS, 0, args)
+            stream.launch(self._writer.kernel(entry), blocks_of_threads(threads), THREADS, 0, args)
 
     def bring(
         self,
@@ -345,7 +330,7 @@ class RowCache:
         for number, kind in enumerate(self._kinds):
             places, there = kind.has(chosen.vertices[chosen.kinds == number])
             own = places[there]
-            nbytes = 4 * kind.rows.sizes[kind.held[own]] + _BYTES_OF_ROW
+            nbytes = 4 * kind.rows.places_of(kind.held[own])[1] + _BYTES_OF_ROW
             live += np.bincount(kind.segments[own], nbytes, len(self._used))
         return live
 
@@ -363,7 +348,7 @@ class RowCache:
         sizes = np.zeros(len(rows), np.int64)
         for number, kind in enumerate(self._kinds):
             own = rows.kinds == number
-            sizes[own] = kind.rows.sizes[rows.vertices[own]]
+            sizes[own] = kind.rows.places_of(rows.vertices[own])[1]
         return sizes
 
     def _are_held(self, rows: Wanted) -> NDArray[np.bool_]:
@@ -396,7 +381,7 @@ class RowCache:
             sent[copy.rowidx - begin :][: copy.vertices.nbytes].view(np.uint32)[:] = copy.vertices
             if not self._copies_there:
                 to = sent[copy.colidx - begin :][: 4 * copy.entries].view(np.uint32)
-                _native.copy_rows(copy.kind.rows.addresses[copy.vertices], copy.starts, to, threads)
+                _native.copy_rows(copy.addresses, copy.starts, to, threads)
         stream.upload(self._buffer, sent, begin)
         for copy in copies:
             args = copy.args(self._buffer.address)
@@ -418,9 +403,10 @@ class RowCache:
             if not len(vertices):
                 continue
             starts = np.zeros(len(vertices) + 1, np.uint64)
-            np.cumsum(kind.rows.sizes[vertices], out=starts[1:])
+            addresses, sizes = kind.rows.places_of(vertices)
+            np.cumsum(sizes, out=starts[1:])
             rowidx = _aligned(at + starts.nbytes)
-            copies.append(_Copy(kind, vertices, starts, at, rowidx))
+            copies.append(_Copy(kind, vertices, addresses, starts, at, rowidx))
             at = _aligned(rowidx + vertices.nbytes)
         for copy in copies:
             copy.colidx = at
@@ -430,14 +416,11 @@ class RowCache:
     def sent(self) -> None:
         """Give back memory that copies were sent from: they are done."""
         self._staging.sent()
-        self._staging_of_moved.sent()
 
     def release(self) -> None:
         """Free the memory; headers must not be used any more."""
         self._buffer, self._kinds, self._used = None, [], []
-        self._moved.release()
         self._staging.release()
-        self._staging_of_moved.release()
 
 
 def _found_in(

@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.codegen.changing import cache_source
-from motiflux.device import Stream
+from motiflux.device import Mark, Stream
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.answer import Found
 from motiflux.gpu.changing.engine import ChangingEngine
 from motiflux.gpu.changing.manner import Preset
-from motiflux.gpu.changing.rows import Rows
+from motiflux.gpu.changing.rows import EITHER, IN, Rows
 from motiflux.gpu.outofcore.cache import NOTHING, Brought, RowCache, Wanted
+from motiflux.gpu.outofcore.headers import HeaderWriter
 from motiflux.gpu.outofcore.host_rows import HostRows
+from motiflux.gpu.outofcore.own_rows import HostOrOwnRows, OwnRows
+from motiflux.gpu.outofcore.pinned import PinnedArenas
 from motiflux.gpu.outofcore.policies import Coming, policy_of
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
@@ -33,6 +36,10 @@ _LEAST_SHARE = 1 / 64
 """After a search that lacked memory with this share, the cache has none."""
 _NO_EFFECT = {"container": "slack", "bitmaps": "off"}
 """Switches of rows in memory of the device: bitmaps would read all long rows of the host."""
+
+_SECONDS_BETWEEN_LOOKS = 5e-5
+_INCOMING = 1 << 31
+"""``dynamic::End::kBack``: in the class of an end in a row of incoming edges."""
 
 OUT_OF_CORE = Preset("outofcore", "active")
 
@@ -50,10 +57,14 @@ class OutOfCoreEngine(ChangingEngine):
 
     Attributes
     ----------
+    reads_host_rows
+        Its kernels read rows of the monitor.
     spent
         As `ChangingEngine` has it. Of ``write_seconds``, choosing rows took ``choose_seconds`` and copying
         them ``copy_seconds``.
     """
+
+    reads_host_rows = True
 
     def __init__(
         self,
@@ -65,9 +76,14 @@ class OutOfCoreEngine(ChangingEngine):
         super().__init__(accelerator, gpu_memory, {**tuning, **_NO_EFFECT}, preset)
         self._switches, self._policy_name = dict(tuning), tuning["cache"]
         self._policy = policy_of(tuning)
+        self.headers = HeaderWriter(accelerator, gpu_memory)
+        self.pinned = PinnedArenas(accelerator.device)
+        self._reader: _native.GraphReader | None = None
+        self._merged: Mark | None = None
         self.cache = RowCache(
             accelerator,
             gpu_memory,
+            self.headers,
             SHARE,
             carries=tuning["carry"] == "on",
             copies_there=tuning["cache_copies"] == "device",
@@ -80,6 +96,8 @@ class OutOfCoreEngine(ChangingEngine):
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring rows and plans up to date, as `ChangingEngine` does."""
         self._threads = threads
+        if self._native is not native:
+            self._reader = None
         super().begin(native, threads)
 
     def copied(self) -> Mapping[str, float]:
@@ -99,19 +117,65 @@ class OutOfCoreEngine(ChangingEngine):
     def _writers(self) -> list[Source]:
         return [*super()._writers(), cache_source()]
 
-    def _new_rows(self, way: int, *, directed: bool) -> Rows:
-        return HostRows(self._accelerator, self._budget, way=way, directed=directed)
+    def _new_rows(self, native: _native.Monitor, target: int, way: int) -> Rows:
+        directed = native.directed
+        if not native.has_own_rows(target, way):
+            return HostRows(self._accelerator, self._budget, way=way, directed=directed)
+        if self._reader is None:
+            self._reader = native.reader()
+        self.pinned.follow(self._reader.arenas())
+        return OwnRows(self._accelerator, self._budget, self.headers, way=way, directed=directed)
+
+    def _cover(self, stream: Stream, native: _native.Monitor, run: _native.Run) -> bool:
+        """Have rows for all vertices and classes, and headers that are true.
+
+        From now on the host leaves the rows as they are that did not change since, until `match` ends.
+        """
+        copied = self._copy_rows_of_several_classes(stream, native, run)
+        changed = NOTHING.vertices
+        if self._reader is not None:
+            self.pinned.follow(self._reader.arenas())
+            changed = self._reader.hold()
+        others = super()._cover(stream, native, run)
+        if len(changed):
+            self.cache.leave(stream, changed)
+            own = [rows for rows in self._rows.values() if isinstance(rows, OwnRows)]
+            self.headers.write(stream, (rows.placed(changed) for rows in own))
+        return others or copied
+
+    def _copy_rows_of_several_classes(
+        self, stream: Stream, native: _native.Monitor, run: _native.Run
+    ) -> bool:
+        """Copy rows that are no longer runs of the monitor's, since there are new labels."""
+        names = [
+            name
+            for name, rows in self._rows.items()
+            if isinstance(rows, OwnRows) and not native.has_own_rows(*name)
+        ]
+        for target, way in names:
+            rows = HostRows(self._accelerator, self._budget, way=way, directed=native.directed)
+            rows.load(stream, native, target, self._threads)
+            if run.is_written:
+                rows.take_over(run, _accepts(native, target, way))
+            self._rows.pop((target, way)).release()
+            self._rows[target, way] = rows
+        if names:
+            self.cache.release()
+            self._covered, self._classes = None, -1
+        return bool(names)
 
     def foresee(self, run: _native.Run) -> Wanted:
         """Return the rows that a whole run is expected to open."""
         return self._wanted_of(run, self._kinds(), np.unique(run.ends[:, 0]))
 
-    def _kinds(self) -> list[HostRows]:
+    def _kinds(self) -> list[HostOrOwnRows]:
         """Return the rows of the names of plans, in their order."""
         assert self._table is not None, "begin() comes first"
-        return [cast("HostRows", self._rows[name]) for name in self._table.names]
+        return [cast("HostOrOwnRows", self._rows[name]) for name in self._table.names]
 
-    def _wanted_of(self, run: _native.Run, kinds: Sequence[HostRows], touched: NDArray[np.uint32]) -> Wanted:
+    def _wanted_of(
+        self, run: _native.Run, kinds: Sequence[HostOrOwnRows], touched: NDArray[np.uint32]
+    ) -> Wanted:
         assert self._native is not None, "begin() comes first"
         assert self._table is not None
         room = self.cache.room if self.cache.is_open else sys.maxsize
@@ -135,9 +199,18 @@ class OutOfCoreEngine(ChangingEngine):
         self.cache.leave(stream, self._touched)
         self._spent["choose_seconds"] = time.perf_counter() - begun
 
+    def _before_writing(self, run: _native.Run) -> None:
+        """Wait until touched rows are merged: then the host may write them where they are."""
+        if self._reader is None or self._merged is None or run.is_written:
+            return
+        while not self._merged.done():
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        self._reader.leave(run)
+
     def _bring_rows(self, stream: Stream, run: _native.Run) -> None:
         """Copy the rows that were chosen."""
         begun = time.perf_counter()
+        self._merged = stream.mark()
         self.cache.bring(stream, self._wanted, self._touched, self._threads, run.keep_going)
         self._spent["copy_seconds"] = time.perf_counter() - begun
         self._wanted = NOTHING
@@ -157,13 +230,39 @@ class OutOfCoreEngine(ChangingEngine):
         except DeviceMemoryError:
             self.cache.share = self.cache.share / 2 if self.cache.share > _LEAST_SHARE else 0.0
             raise
+        finally:
+            self._merged = None
+            if self._reader is not None:
+                self._reader.note(run)
+                self._reader.release()
 
     def _forget(self) -> None:
         super()._forget()
         self.cache.release()
         self._policy, self._wanted = policy_of(self._switches), NOTHING  # they may hold rows and the monitor
 
+    def close(self) -> None:
+        """Free all memory."""
+        super().close()
+        self._reader = None
+        self.pinned.release()
+        self.headers.release()
+
     def _sent(self) -> None:
         super()._sent()
         self.cache.sent()
+        self.headers.sent()
         self.spent.update(self._spent)
+
+
+def _accepts(native: _native.Monitor, target: int, way: int) -> Callable[[int], bool]:
+    """Return whether the rows of a target have edges as an end says them."""
+    classes = native.target_classes(target)
+    accepted = None if classes is None else set(classes.tolist())
+
+    def accepts(of: int) -> bool:
+        if native.directed and way != EITHER and (of >= _INCOMING) != (way == IN):
+            return False
+        return accepted is None or of % _INCOMING in accepted
+
+    return accepts

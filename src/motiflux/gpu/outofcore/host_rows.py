@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.device import HostBuffer, Stream
-from motiflux.errors import DeviceError
 from motiflux.gpu.changing.rows import SlackRows
+from motiflux.gpu.outofcore.pinned import expect_same_address
 from motiflux.gpu.runtime.accelerator import Accelerator
 
 _writes = itertools.count(1)
+
+
+def next_writing() -> int:
+    """Return a number that no writing of all headers has had."""
+    return next(_writes)
 
 
 class HostRows(SlackRows):
@@ -43,23 +50,22 @@ class HostRows(SlackRows):
         return self._held
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Number of entries of each row, [vertices] or more."""
-        return self._size
+    def num_rows(self) -> int:
+        """Number of rows, which may be those of vertices to come."""
+        return len(self._size)
 
     @property
-    def addresses(self) -> NDArray[np.uint64]:
-        """Address of each row in memory of the host, [vertices] or more."""
-        return self._address
+    def all_sizes(self) -> NDArray[np.int64]:
+        """Number of entries of each row."""
+        return self._size
+
+    def places_of(self, vertices: NDArray[np.uint32]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Return the addresses of rows in memory of the host, and their numbers of entries."""
+        return self._address[vertices], self._size[vertices]
 
     def _allocate(self, nbytes: int) -> HostBuffer:
         chunk = self._device.allocate_host(nbytes, "rows of the changing graph", clear=False)
-        found = chunk.array.ctypes.data
-        if found != chunk.address:
-            raise DeviceError(
-                f"device={self._device.name!r}: expected pinned memory at the same address for the host and"
-                f" the device, found {found:#x} and {chunk.address:#x}; use engine='changing'"
-            )
+        expect_same_address(self._device, chunk.array.ctypes.data, chunk.address)
         self._last_chunk = chunk.array.view(np.uint32)
         return chunk
 
@@ -68,7 +74,29 @@ class HostRows(SlackRows):
 
     def _pad(self, stream: Stream, vertices: int) -> None:
         super()._pad(stream, vertices)
-        self.written = next(_writes)
+        self.written = next_writing()
+
+    def take_over(self, run: _native.Run, accepts: Callable[[int], bool]) -> None:
+        """Leave out what a run has brought to the rows that were loaded.
+
+        Parameters
+        ----------
+        accepts
+            Whether a row has edges as an end says them: its class, with the bit of incoming edges.
+        """
+        entries, begin = self._last_chunk, self._last_chunk.ctypes.data
+        before: tuple[int, int, int] | None = None
+        for vertex, of, neighbor, _, _, fresh in run.ends.tolist():
+            is_first, before = (vertex, of, neighbor) != before, (vertex, of, neighbor)
+            if not fresh or not is_first or not accepts(of):
+                continue
+            size = int(self._size[vertex])
+            at = (int(self._address[vertex]) - begin) // 4
+            row = entries[at : at + size]
+            place = int(np.searchsorted(row, neighbor))
+            row[place:-1] = row[place + 1 :].copy()
+            self._size[vertex] = size - 1
+            self.entries -= 1
 
     def release(self) -> None:
         """Free the memory."""

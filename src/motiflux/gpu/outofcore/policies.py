@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.gpu.changing.plans import PlanTable
 from motiflux.gpu.outofcore.cache import NOTHING, Wanted
-from motiflux.gpu.outofcore.host_rows import HostRows
+from motiflux.gpu.outofcore.own_rows import HostOrOwnRows
 
 WEIGHTED, PAPER = range(2)
 """How the walks of an estimate are weighted, as the native monitor numbers them."""
@@ -41,7 +41,7 @@ class Coming:
     native: _native.Monitor
     run: _native.Run
     table: PlanTable
-    rows: Sequence[HostRows]
+    rows: Sequence[HostOrOwnRows]
     touched: NDArray[np.uint32]
     room: int
     threads: int
@@ -79,11 +79,12 @@ class LongestRows:
         return self._found
 
     @staticmethod
-    def _longest(rows: Sequence[HostRows], room: int) -> Wanted:
+    def _longest(rows: Sequence[HostOrOwnRows], room: int) -> Wanted:
         if not rows:
             return NOTHING
-        sizes = np.concatenate([one.sizes for one in rows])
-        starts = np.cumsum([0, *(len(one.sizes) for one in rows)])
+        of_kinds = [one.all_sizes for one in rows]
+        sizes = np.concatenate(of_kinds)
+        starts = np.cumsum([0, *map(len, of_kinds)])
         order = np.argsort(-sizes, kind="stable")
         order = order[: int(np.searchsorted(np.cumsum(4 * sizes[order]), room, "right"))]
         order = order[sizes[order] > 0]
@@ -110,7 +111,7 @@ class NearRows:
             seen = np.union1d(seen, frontier)
             for number, one in enumerate(coming.rows):
                 found.append(Wanted(np.full(len(frontier), number, np.uint32), frontier))
-                left -= 4 * int(one.sizes[frontier].sum())
+                left -= 4 * int(one.places_of(frontier)[1].sum())
             if left <= 0 or not len(frontier):
                 break
         if not found:
@@ -120,13 +121,14 @@ class NearRows:
         )
 
 
-def _neighbors(rows: HostRows, vertices: NDArray[np.uint32], threads: int) -> NDArray[np.uint32]:
+def _neighbors(rows: HostOrOwnRows, vertices: NDArray[np.uint32], threads: int) -> NDArray[np.uint32]:
     """Return the neighbours of vertices in these rows, which may not have those that are new."""
-    vertices = vertices[vertices < len(rows.sizes)]
+    vertices = vertices[vertices < rows.num_rows]
+    addresses, sizes = rows.places_of(vertices)
     starts = np.zeros(len(vertices) + 1, np.uint64)
-    np.cumsum(rows.sizes[vertices], out=starts[1:])
+    np.cumsum(sizes, out=starts[1:])
     found = np.empty(int(starts[-1]), np.uint32)
-    _native.copy_rows(rows.addresses[vertices], starts, found, threads)
+    _native.copy_rows(addresses, starts, found, threads)
     return np.unique(found)
 
 

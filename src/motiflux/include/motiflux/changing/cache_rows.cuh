@@ -13,11 +13,11 @@
 
 namespace motiflux::changing {
 
-// A row whose header is to name another place.
+// A row whose header is to name another place in memory of the host.
 struct MovedRow {
   const std::uint32_t* neighbors;
   std::uint32_t vertex;
-  std::uint32_t unused;
+  std::uint32_t size;
 };
 
 struct CacheArgs {
@@ -73,7 +73,7 @@ MOTIFLUX_DEVICE void copy_entries(const CacheArgs& args, std::uint64_t begin, st
 extern "C" __global__ void motiflux_cache_move(const __grid_constant__ motiflux::changing::CacheArgs args) {
   const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t at = motiflux::changing::thread_of_all(); at < args.moved_count; at += threads)
-    args.rows[args.moved[at].vertex].neighbors = args.moved[at].neighbors;
+    args.rows[args.moved[at].vertex] = {args.moved[at].neighbors, nullptr, nullptr, args.moved[at].size, 0};
 }
 
 extern "C" __global__ void motiflux_cache_copy(const __grid_constant__ motiflux::changing::CacheArgs args) {

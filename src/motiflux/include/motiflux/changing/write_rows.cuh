@@ -11,6 +11,10 @@
 //
 // Changes of a row are sorted by neighbour and first moment. A change whose lifetime began before the run
 // belongs to an entry of the old row; of several equal entries the first ones have changes.
+//
+// Rows of the monitor itself may have been written before the run is matched. Then the old row has what the
+// run brings, too, each neighbour once. merge leaves these entries out: their changes say what they are.
+// settle moves no entries of rows that the monitor writes.
 #pragma once
 
 #include "motiflux/sets/span.hpp"
@@ -29,16 +33,18 @@ struct TouchedRow {
   const std::uint32_t* old;
   std::uint32_t* neighbors;  // all entries of the run
   view::Life* lives;
-  std::uint32_t* after;  // the entries that stay
+  std::uint32_t* after;  // the entries that stay; null: the monitor writes them
   const Change* changes;
-  const std::uint32_t* moments;  // of these changes: ChangingRow::moments
-  std::uint32_t* positions;      // of the changes, among all entries
+  // Of these changes: ChangingRow::moments. If `brought` is not 0, they are followed by the number of
+  // neighbours before that of each change which the run has brought to the old row.
+  const std::uint32_t* moments;
+  std::uint32_t* positions;  // of the changes, among all entries
   std::uint32_t vertex;
   std::uint32_t old_size;
   std::uint32_t change_count;
   std::uint32_t size;
   std::uint32_t after_size;
-  std::uint32_t unused;
+  std::uint32_t brought;  // entries of the old row that the run has brought
 };
 
 struct Piece {
@@ -81,13 +87,26 @@ MOTIFLUX_DEVICE std::uint32_t change_from(const TouchedRow& row, std::uint32_t n
   return first;
 }
 
+// Entries of the old row before the neighbour of a change which the run has brought.
+MOTIFLUX_DEVICE std::uint32_t brought_before(const TouchedRow& row, std::uint32_t change) {
+  if (row.brought == 0) return 0;
+  return change < row.change_count ? row.moments[2 * row.change_count + change] : row.brought;
+}
+
+// Whether the run has brought the neighbour of this first change of it.
+MOTIFLUX_DEVICE bool is_brought(const TouchedRow& row, std::uint32_t change, std::uint32_t neighbor) {
+  return row.brought != 0 && change < row.change_count && row.changes[change].neighbor == neighbor &&
+         row.changes[change].first != 0;
+}
+
 // Writes the entry of the old row with this number; `equal_before`: equal entries of the row before it.
 MOTIFLUX_DEVICE void merge_entry(const TouchedRow& row, std::uint32_t entry, std::uint32_t neighbor,
                                  std::uint32_t equal_before) {
   const std::uint32_t from = change_from(row, neighbor);
+  if (is_brought(row, from, neighbor)) return;
   const std::uint32_t fresh =
-      from < row.change_count ? row.changes[from].fresh_before : row.size - row.old_size;
-  const std::uint32_t position = entry + fresh;
+      from < row.change_count ? row.changes[from].fresh_before : row.size - (row.old_size - row.brought);
+  const std::uint32_t position = entry - brought_before(row, from) + fresh;
   view::Life life{0, view::Life::kForever};
   const std::uint32_t own = from + equal_before;
   if (own < row.change_count && row.changes[own].neighbor == neighbor && row.changes[own].first == 0) {
@@ -109,6 +128,10 @@ MOTIFLUX_DEVICE void merge_old(const TouchedRow& row, std::uint32_t entry) {
 MOTIFLUX_DEVICE void merge_fresh(const TouchedRow& row, std::uint32_t number, std::uint32_t through) {
   const Change change = row.changes[number];
   if (change.first == 0) return;
+  if (row.brought != 0) {
+    const std::uint32_t from = change_from(row, change.neighbor);
+    through -= brought_before(row, from) + (is_brought(row, from, change.neighbor) ? 1 : 0);
+  }
   const std::uint32_t position = through + change.fresh_before;
   row.neighbors[position] = change.neighbor;
   row.lives[position] = {change.first, change.last};
@@ -168,7 +191,8 @@ MOTIFLUX_DEVICE void settle(const WriteArgs& args, const BlocksOfRows& blocks) {
   for_each_piece(args, blocks, [&](const TouchedRow& row, std::uint32_t first) {
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t end = first + args.piece_size < row.size ? first + args.piece_size : row.size;
-    for (std::uint32_t entry = first + lane; entry < end; entry += 32) settle_entry(row, entry);
+    if (row.after != nullptr)
+      for (std::uint32_t entry = first + lane; entry < end; entry += 32) settle_entry(row, entry);
     if (first == 0 && lane == 0) args.rows[row.vertex] = {row.after, nullptr, nullptr, row.after_size, 0};
   });
 }

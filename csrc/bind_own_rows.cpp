@@ -1,0 +1,134 @@
+#include "bind_own_rows.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <vector>
+
+#include "bind_checks.hpp"
+#include "bind_run.hpp"
+#include "common/arrays.hpp"
+#include "common/free_gil.hpp"
+#include "common/parallel.hpp"
+
+namespace motiflux {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using dynamic::Arena;
+using dynamic::OwnRows;
+using dynamic::Vertex;
+using dynamic::Way;
+
+OwnRows own_rows_of(const dynamic::Monitor& monitor, std::uint32_t target, int way) {
+  require(has_own_rows(monitor, target, way), "rows of the monitor expected");
+  return *dynamic::own_rows(monitor.graph(), static_cast<Way>(way), target);
+}
+
+// Waits for rows that other threads still write: a reader comes and goes between changes.
+class PyGraphReader {
+ public:
+  explicit PyGraphReader(dynamic::Monitor& monitor) : monitor_(monitor), reader_(monitor.graph()) {}
+  PyGraphReader(const PyGraphReader&) = delete;
+  PyGraphReader& operator=(const PyGraphReader&) = delete;
+  ~PyGraphReader() {
+    const FreeGil free_gil;
+    monitor_.wait_for_rows();
+  }
+
+  dynamic::GraphReader& reader() { return reader_; }
+  // The same once no row is being changed.
+  dynamic::GraphReader& settled_reader() {
+    const FreeGil free_gil;
+    monitor_.finish_writing();
+    return reader_;
+  }
+
+ private:
+  dynamic::Monitor& monitor_;
+  dynamic::GraphReader reader_;
+};
+
+template <class VertexAt>
+nb::object places(const OwnRows& own, std::size_t count, VertexAt&& vertex_at) {
+  Unwritten<std::uint64_t> addresses(count);
+  Unwritten<std::int64_t> sizes(count);
+  for (std::size_t at = 0; at < count; ++at) {
+    const sets::Span row = own.row(vertex_at(at));
+    addresses.data()[at] = reinterpret_cast<std::uintptr_t>(row.first);
+    sizes.data()[at] = static_cast<std::int64_t>(row.size());
+  }
+  return nb::make_tuple(to_numpy(std::move(addresses), count), to_numpy(std::move(sizes), count));
+}
+
+}  // namespace
+
+bool has_own_rows(const dynamic::Monitor& monitor, std::uint32_t target, int way) {
+  require(way >= 0 && way <= 2, "unknown way");
+  const dynamic::Graph& graph = monitor.graph();
+  require(target < graph.relations().targets(), "no such target");
+  return dynamic::own_rows(graph, static_cast<Way>(way), target).has_value();
+}
+
+nb::object places_of_own_rows(const dynamic::Monitor& monitor, std::uint32_t target, int way,
+                              const InputArray<std::uint32_t>& vertices) {
+  const OwnRows own = own_rows_of(monitor, target, way);
+  const std::span<const Vertex> asked = as_span(vertices);
+  for (const Vertex vertex : asked) require(vertex < own.rows->vertices(), "no such vertex");
+  return places(own, asked.size(), [&](std::size_t at) { return asked[at]; });
+}
+
+nb::object places_in_own_rows(const dynamic::Monitor& monitor, std::uint32_t target, int way, Vertex first,
+                              Vertex last) {
+  const OwnRows own = own_rows_of(monitor, target, way);
+  require(first <= last && last <= own.rows->vertices(), "no such vertices");
+  return places(own, last - first, [&](std::size_t at) { return static_cast<Vertex>(first + at); });
+}
+
+nb::object sums_of_own_rows(const dynamic::Monitor& monitor, std::uint32_t target, int way, int threads) {
+  require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+  const OwnRows own = own_rows_of(monitor, target, way);
+  dynamic::SumsOfRows sums;
+  {
+    const FreeGil free_gil;
+    sums = dynamic::sums_of(own, own.rows->vertices(), {threads, nullptr});
+  }
+  return nb::make_tuple(sums.entries, sums.longest, sums.squares);
+}
+
+void bind_own_rows(nb::module_& module) {
+  nb::class_<Arena>(module, "Arena")
+      .def_prop_ro("address",
+                   [](const Arena& arena) { return reinterpret_cast<std::uintptr_t>(arena.data()); })
+      .def_prop_ro("nbytes", &Arena::bytes)
+      .def_prop_ro("number", &Arena::number);
+  nb::class_<PyGraphReader>(module, "GraphReader")
+      .def("arenas",
+           [](PyGraphReader& self) {
+             nb::list found;
+             for (const auto& arena : self.settled_reader().arenas())
+               found.append(std::const_pointer_cast<Arena>(arena));
+             return found;
+           })
+      .def("hold", [](PyGraphReader& self) { return to_numpy(self.settled_reader().hold()); })
+      .def("release",
+           [](PyGraphReader& self) {
+             const FreeGil free_gil;
+             self.reader().release();
+           })
+      .def(
+          "leave", [](PyGraphReader& self, const PyRun& run) { self.reader().leave(run.run()->all_ends()); },
+          "run"_a)
+      .def(
+          "note", [](PyGraphReader& self, const PyRun& run) { self.reader().note(run.run()->all_ends()); },
+          "run"_a);
+}
+
+nb::object reader_of(dynamic::Monitor& monitor) {
+  return nb::cast(new PyGraphReader(monitor), nb::rv_policy::take_ownership);
+}
+
+}  // namespace motiflux
