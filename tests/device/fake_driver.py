@@ -11,6 +11,7 @@ import struct
 from types import SimpleNamespace
 from typing import Any
 
+ALREADY_REGISTERED = 712
 SUCCESS, OUT_OF_MEMORY, NO_DEVICE, NOT_READY, ILLEGAL_ADDRESS = 0, 2, 100, 600, 700
 INVALID_IMAGE, NOT_FOUND = 200, 500
 _NAMES = {
@@ -39,7 +40,7 @@ _FUNCTION_ATTRIBUTES = {
 }
 
 
-_WITHOUT_VALUE = {"cuInit", "cuLaunchKernel"}
+_WITHOUT_VALUE = {"cuInit", "cuLaunchKernel", "cuMemHostRegister"}
 
 
 class _Names:
@@ -55,6 +56,8 @@ class FakeDriver:
     CUDA_VERSION = 13000
     CU_MEMHOSTALLOC_PORTABLE = 1
     CU_MEMHOSTALLOC_DEVICEMAP = 2
+    CU_MEMHOSTREGISTER_PORTABLE = 1
+    CU_MEMHOSTREGISTER_DEVICEMAP = 2
     CUmemAllocationType = CUmemAllocationHandleType = CUmemLocationType = _Names()
     CUmemPool_attribute = CUdevice_attribute = CUfunction_attribute = CUpointer_attribute = _Names()
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
@@ -67,6 +70,7 @@ class FakeDriver:
         self.attributes = dict(_ATTRIBUTES)
         self.blocks: dict[int, Any] = {}
         self.host: dict[int, Any] = {}
+        self.registered: dict[int, int] = {}
         self.reserved = 0
         self.streams: set[int] = set()
         self.busy: set[int] = set()
@@ -182,6 +186,16 @@ class FakeDriver:
 
     def cuMemFreeHost(self, address: int) -> int:
         del self.host[address]
+        return SUCCESS
+
+    def cuMemHostRegister(self, address: int, nbytes: int, flags: int) -> int:
+        if any(at < address + nbytes and address < at + size for at, size in self.registered.items()):
+            return ALREADY_REGISTERED
+        self.registered[address] = nbytes
+        return SUCCESS
+
+    def cuMemHostUnregister(self, address: int) -> int:
+        del self.registered[address]
         return SUCCESS
 
     def cuMemHostGetDevicePointer(self, address: int, flags: int) -> tuple[int, int]:

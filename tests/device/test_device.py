@@ -264,6 +264,35 @@ class TestHostMemory:
         assert host.array.view(np.uint64).tolist() == [3] * 10
 
 
+class TestMemoryOfOthers:
+    def test_kernels_read_it_where_it_is(self, gpu: Device, stream: Stream, kernel: Kernels) -> None:
+        memory = np.zeros(3 * 4096, np.uint8)
+        first = -memory.ctypes.data % 4096  # whole pages
+        words = memory[first : first + 8192].view(np.uint64)
+        words[:] = np.arange(1024)
+        registered = gpu.register_host(words.ctypes.data, words.nbytes, "a test", memory)
+        out = gpu.allocate(80, "a test")
+        job = Job(out.address, registered.address + 8000, 0, 7, 10, 0)
+        stream.launch(kernel("add"), 1, 32, 0, job)
+        assert contents(stream, out, 10) == list(range(1007, 1017))
+        words[1000] = 5  # what the host writes is there for the next kernel
+        stream.launch(kernel("add"), 1, 32, 0, job)
+        assert contents(stream, out, 1) == [12]
+        with pytest.raises(DeviceError):
+            gpu.register_host(words.ctypes.data + 4096, 4096, "a test", memory)
+        registered.close()
+
+        def can_be_registered_again() -> bool:
+            gpu.used_memory()  # releases what no running work needs
+            try:
+                gpu.register_host(words.ctypes.data + 4096, 4096, "a test", memory).close()
+            except DeviceError:
+                return False
+            return True
+
+        wait_until(can_be_registered_again)
+
+
 class TestStreams:
     def test_a_running_kernel_is_stopped_from_another_stream(
         self, gpu: Device, stream: Stream, kernel: Kernels

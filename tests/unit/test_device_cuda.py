@@ -7,6 +7,7 @@ import gc
 import importlib
 import os
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,10 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
 @pytest.fixture
 def gpu(driver: FakeDriver) -> CudaDevice:
     return cuda.open_device()
+
+
+class Owner:
+    """Memory belongs to it."""
 
 
 class Three(ctypes.Structure):
@@ -340,6 +345,72 @@ class TestHostMemory:
             DeviceError, match=r"a ring: expected 4,096 bytes of pinned host memory.*ulimit -l"
         ):
             gpu.allocate_host(4096, "a ring")
+
+
+class TestMemoryOfOthers:
+    def test_it_is_pinned_once_for_all_devices_until_the_last_has_closed_it(
+        self, gpu: CudaDevice, driver: FakeDriver
+    ) -> None:
+        driver.devices = 2
+        other = cuda.open_device(1)
+        memory = np.zeros(4096, np.uint8)
+        place = memory.ctypes.data
+        one = gpu.register_host(place, 4096, "rows", memory)
+        two = other.register_host(place, 4096, "rows", memory)
+        assert one.address == two.address == place
+        assert (one.nbytes, driver.registered) == (4096, {place: 4096})
+        one.close()
+        with pytest.raises(InternalError, match="closed"):
+            _ = one.address
+        gpu.used_memory()
+        assert driver.registered
+        two.close()
+        for device in (gpu, other):
+            device.used_memory()
+        assert not driver.registered
+        assert driver.counted("cuMemHostRegister") == driver.counted("cuMemHostUnregister") == 1
+
+    def test_its_owner_is_kept_until_running_work_is_done(self, gpu: CudaDevice, driver: FakeDriver) -> None:
+        owner = Owner()
+        known = weakref.ref(owner)
+        stream = gpu.stream()
+        held = gpu.register_host(1 << 20, 4096, "rows", owner)
+        stream.clear(gpu.allocate(8, "a table"))
+        driver.busy.update(driver.streams)
+        held.close()
+        del owner, held
+        gc.collect()
+        gpu.used_memory()
+        assert known() is not None
+        assert driver.registered
+        driver.busy.clear()
+        gpu.used_memory()
+        gc.collect()
+        assert known() is None
+        assert not driver.registered
+
+    def test_what_the_driver_cannot_pin_is_said(self, gpu: CudaDevice, driver: FakeDriver) -> None:
+        driver.fail["cuMemHostRegister"] = 2
+        with pytest.raises(
+            DeviceError, match=r"rows: expected 4,096 bytes of host memory that can be pinned.*ulimit -l"
+        ):
+            gpu.register_host(1 << 20, 4096, "rows", None)
+        driver.fail["cuMemHostRegister"] = 801
+        with pytest.raises(DeviceError, match="pinning 4,096 bytes of host memory for rows: "):
+            gpu.register_host(1 << 20, 4096, "rows", None)
+        driver.fail.clear()
+        held = gpu.register_host(1 << 20, 4096, "rows", None)
+        with pytest.raises(DeviceError, match="pinning"):
+            gpu.register_host((1 << 20) - 64, 4096, "rows", None)
+        assert list(driver.registered) == [held.address]
+
+    def test_memory_that_cannot_be_mapped_is_released(self, gpu: CudaDevice, driver: FakeDriver) -> None:
+        driver.fail["cuMemHostGetDevicePointer"] = 801
+        with pytest.raises(DeviceError, match="mapping memory of the host for rows"):
+            gpu.register_host(1 << 20, 4096, "rows", None)
+        gc.collect()
+        gpu.used_memory()
+        assert not driver.registered
 
 
 class TestStreams:

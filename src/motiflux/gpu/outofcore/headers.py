@@ -22,7 +22,7 @@ from motiflux.gpu.changing.candidates import blocks_of_threads
 from motiflux.gpu.changing.memory import Room, Staging, large_pinned
 from motiflux.gpu.runtime.accelerator import Accelerator
 
-_PIECE = 1 << 20
+_PIECE = 1 << 18
 """Headers that are sent at a time."""
 
 

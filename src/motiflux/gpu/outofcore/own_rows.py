@@ -13,7 +13,7 @@ from motiflux.gpu.outofcore.headers import HeaderWriter, PlacedRows
 from motiflux.gpu.outofcore.host_rows import HostRows, next_writing
 from motiflux.gpu.runtime.accelerator import Accelerator
 
-_PIECE = 1 << 20
+_PIECE = 1 << 18
 """Rows whose places the monitor is asked for at a time."""
 
 
