@@ -18,7 +18,7 @@ bool has_own_rows(const dynamic::Monitor& monitor, std::uint32_t target, int way
 // (addresses, sizes) of the rows of some vertices, or of a range of them; and (entries, longest, squares) of
 // all rows.
 nanobind::object places_of_own_rows(const dynamic::Monitor& monitor, std::uint32_t target, int way,
-                                    const InputArray<std::uint32_t>& vertices);
+                                    const InputArray<std::uint32_t>& vertices, int threads);
 nanobind::object places_in_own_rows(const dynamic::Monitor& monitor, std::uint32_t target, int way,
                                     std::uint32_t first, std::uint32_t last);
 nanobind::object sums_of_own_rows(const dynamic::Monitor& monitor, std::uint32_t target, int way,

@@ -34,6 +34,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,12 +126,6 @@ def applied(
     """Apply batches to a fresh monitor."""
     graph, updates = world
     device = "cpu" if engine == "cpu" else DEVICE
-    memory = None
-    if engine == "outofcore":
-        headers = 32 * graph.num_vertices * 16
-        memory = (
-            open_device(DEVICE).used_memory() + headers + 2 * int(SHARE * 8 * graph.num_edges) + (1 << 30)
-        )
     changes, seconds, figures = [], [], []
     with mf.Monitor(
         graph,
@@ -138,9 +133,11 @@ def applied(
         mode="batch",
         device=device,  # type: ignore[arg-type]
         engine=engine,
-        gpu_memory=memory,
         tuning=private_tuning(tuning),
     ) as monitor:
+        if engine == "outofcore":
+            outofcore: Any = monitor._engine
+            outofcore.cache.most_bytes = int(SHARE * 8 * graph.num_edges)
         for number, some in enumerate(updates.slices(size)):
             if number == MOST_BATCHES:
                 break

@@ -39,6 +39,7 @@ NOT_DRAWN = {
     "cache": "is about monitors",
     "access_walks": "is about monitors",
     "carry": "is about monitors",
+    "cache_time": "is about monitors",
     "cache_copies": "is about monitors",
     "roots": "is about monitors",
     "measure": "is about monitors",

@@ -216,6 +216,7 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                         "cache",
                         "access_walks",
                         "carry",
+                        "cache_time",
                         "cache_copies",
                         *SHARING,
                     )

@@ -13,8 +13,9 @@ memory, and the host's is written afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.candidates import blocks_of_threads
 from motiflux.gpu.changing.memory import Staging, large_pinned
 from motiflux.gpu.outofcore.headers import HeaderWriter, PlacedRows
+from motiflux.gpu.outofcore.held_rows import HeldRows
 from motiflux.gpu.outofcore.own_rows import HostOrOwnRows
 from motiflux.gpu.runtime.accelerator import Accelerator
 
@@ -94,37 +96,39 @@ class Brought:
     nbytes: int = 0
 
 
-@dataclass
-class _Kind:
-    """The copies of one kind of rows: their vertices, ascending, and the segments that they are in."""
+@dataclass(frozen=True)
+class _Placed:
+    """Rows, where they are in memory of the host, and how many entries they have."""
 
-    rows: HostOrOwnRows
-    written: int
-    held: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
-    segments: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
+    rows: Wanted
+    addresses: NDArray[np.uint64]
+    sizes: NDArray[np.int64]
 
-    def add(self, vertices: NDArray[np.uint32], segment: int) -> None:
-        """Note copies of rows of these vertices, ascending."""
-        places = np.searchsorted(self.held, vertices)
-        self.held = np.insert(self.held, places, vertices)
-        self.segments = np.insert(self.segments, places, segment)
+    def __getitem__(self, which: NDArray[np.bool_] | slice) -> _Placed:
+        return _Placed(self.rows[which], self.addresses[which], self.sizes[which])
 
-    def has(self, vertices: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the places of vertices in `held`, and whether they are there."""
-        return _found_in(self.held, vertices)
+    def __len__(self) -> int:
+        return len(self.rows)
 
-    def drop(self, which: NDArray[np.bool_]) -> NDArray[np.uint32]:
-        """Forget copies; return their vertices."""
-        dropped = self.held[which]
-        self.held, self.segments = self.held[~which], self.segments[~which]
-        return dropped
+    @property
+    def nbytes(self) -> NDArray[np.int64]:
+        """Bytes of each row's copy."""
+        return 4 * self.sizes + _BYTES_OF_ROW
+
+    def then(self, others: _Placed) -> _Placed:
+        """Return these rows and others behind them."""
+        return _Placed(
+            self.rows.then(others.rows),
+            np.append(self.addresses, others.addresses),
+            np.append(self.sizes, others.sizes),
+        )
 
 
 @dataclass
 class _Copy:
     """Rows of one kind that are copied, in DCSR: places are bytes from the start of the cache."""
 
-    kind: _Kind
+    kind: HeldRows
     vertices: NDArray[np.uint32]
     addresses: NDArray[np.uint64]
     starts: NDArray[np.uint64]
@@ -148,6 +152,16 @@ class _Copy:
 
 class RowCache:
     """Memory of the device with copies of rows of the host.
+
+    Attributes
+    ----------
+    left
+        The rows whose copies were dropped since all wanted ones were there, as their vertices were touched;
+        None if others may have been dropped.
+    brought
+        What the last run brought.
+    most_bytes
+        Bytes of device memory that it takes at most, apart from its share; set before it is opened.
 
     Parameters
     ----------
@@ -174,14 +188,17 @@ class RowCache:
         copies_there: bool,
     ) -> None:
         self._accelerator, self._device, self._budget = accelerator, accelerator.device, budget
-        self.share, self._carries, self._copies_there = share, carries, copies_there
+        self.share, self.carries, self._copies_there = share, carries, copies_there
         self._buffer: Buffer | None = None
         self._asked = 0  # bytes that would be enough, when the memory was allocated
         self._segment_bytes = 0
         self._used: list[int] = []  # bytes of each segment
         self._current = 0
-        self._kinds: list[_Kind] = []
+        self._kinds: list[HeldRows] = []
+        self._is_touched = np.zeros(0, np.bool_)
         self._writer = writer
+        self.left: Wanted | None = None
+        self.most_bytes = sys.maxsize
         self._staging = Staging(self._device, large_pinned(self._device))
         self.brought = Brought()
 
@@ -206,20 +223,22 @@ class RowCache:
         Copies of other kinds, and of rows that were loaded anew, are none any more.
         """
         known = {id(kind.rows): kind for kind in self._kinds}
-        self._kinds = [known.get(id(one)) or _Kind(one, one.written) for one in rows]
+        if [kind.rows for kind in self._kinds] != list(rows):
+            self.left = None
+        self._kinds = [known.get(id(one)) or HeldRows(one) for one in rows]
         for kind in self._kinds:
             if kind.written != kind.rows.written:
-                kind.drop(np.ones(len(kind.held), bool))
-                kind.written = kind.rows.written
+                kind.drop(kind.held)
+                kind.written, self.left = kind.rows.written, None
         wanted = self._most()
         if not self._kinds or (self._buffer is not None and wanted <= _GROWTH * self._asked):
             return
-        self._drop(stream, [np.ones(len(kind.held), bool) for kind in self._kinds])
-        self._buffer, self._used, self._asked = None, [], wanted
+        self._drop(stream, [kind.held for kind in self._kinds])
+        self._buffer, self._used, self._asked, self.left = None, [], wanted, None
         free = self._device.free_memory()
         if self._budget is not None:
             free = min(free, self._budget - self._device.used_memory())
-        self._allocate(min(int(self.share * free), wanted))
+        self._allocate(min(int(self.share * free), wanted, self.most_bytes))
 
     def _most(self) -> int:
         """Return bytes that are enough for all rows and those to come."""
@@ -249,23 +268,21 @@ class RowCache:
         return len(self._kinds) * (8 + 4 * _ALIGNMENT)
 
     def leave(self, stream: Stream, vertices: NDArray[np.uint32]) -> None:
-        """Drop the copies of rows of these vertices: call it before the addresses of rows change."""
-        which = [np.zeros(len(kind.held), bool) for kind in self._kinds]
-        for kind, leaves in zip(self._kinds, which, strict=True):
-            places, there = kind.has(vertices)
-            leaves[places[there]] = True
-        self._drop(stream, which)
+        """Drop the copies of rows of these vertices, ascending: call it before addresses of rows change."""
+        dropped = [vertices[kind.has(vertices)] for kind in self._kinds]
+        self._drop(stream, dropped)
+        if self.left is not None:
+            for number, some in enumerate(dropped):
+                self.left = self.left.then(Wanted(np.full(len(some), number, np.uint32), some))
 
-    def _drop(self, stream: Stream, which: Iterable[NDArray[np.bool_]]) -> list[NDArray[np.uint32]]:
-        """Forget copies, and have headers name the rows of the host; return the vertices, by kind."""
-        dropped = [kind.drop(some) for kind, some in zip(self._kinds, which, strict=True)]
-        moved = [
-            PlacedRows(kind.rows.headers, vertices, *kind.rows.places_of(vertices))
-            for kind, vertices in zip(self._kinds, dropped, strict=True)
-            if len(vertices)
-        ]
+    def _drop(self, stream: Stream, vertices: Sequence[NDArray[np.uint32]]) -> None:
+        """Forget copies, by kind, and have headers name the rows of the host."""
+        moved = []
+        for kind, some in zip(self._kinds, vertices, strict=True):
+            if len(some):
+                kind.drop(some)
+                moved.append(PlacedRows(kind.rows.headers, some, *kind.rows.places_of(some, 1)))
         self._writer.write(stream, moved)
-        return dropped
 
     def _launch(self, stream: Stream, entry: str, threads: int, args: CacheArgs) -> None:
         if threads:
@@ -278,6 +295,7 @@ class RowCache:
         touched: NDArray[np.uint32],
         threads: int,
         goes_on: Callable[[], bool] = lambda: True,
+        most_rows: int | None = None,
     ) -> None:
         """Copy rows that are not there, as far as there is room; headers name the copies.
 
@@ -289,86 +307,104 @@ class RowCache:
             Threads of the host that put rows together.
         goes_on
             Whether to go on, asked between pieces; the rows that are not copied then are read from the host.
+        most_rows
+            Rows that are copied at most; None: as many as there is room for.
         """
-        wanted = wanted[~_found_in(touched, wanted.vertices)[1]]
-        wanted = wanted[self._sizes(wanted) > 0]
-        self.brought = Brought(wanted=len(wanted))
-        if not self._carries:
-            self._drop(stream, [np.ones(len(kind.held), bool) for kind in self._kinds])
+        if not self.carries:
+            self._drop(stream, [kind.held for kind in self._kinds])
             self._used, self._current = [0] * len(self._used), 0
-        chosen = self._that_fit(wanted)
-        held = self._are_held(chosen)
+        self.left = None
+        is_touched = self._are_touched(wanted, touched)
+        placed = self._placed(wanted[~is_touched], threads)
+        placed = placed[placed.sizes > 0]
+        self.brought = Brought(wanted=len(placed))
+        chosen = self._that_fit(placed)
+        held = self._are_held(chosen.rows)
         self.brought.kept = int(held.sum())
-        self._fill(stream, chosen, chosen[~held], threads, goes_on)
-        self.brought.left_out = len(wanted) - self.brought.kept - self.brought.copied
+        fresh = chosen[~held]
+        all_there = self._fill(stream, chosen, fresh[:most_rows], threads, goes_on)
+        self.brought.left_out = len(placed) - self.brought.kept - self.brought.copied
+        if self.carries and all_there and self.brought.copied == len(fresh):
+            self.left = wanted[is_touched]
+
+    def _are_touched(self, wanted: Wanted, touched: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """Return which rows are of touched vertices."""
+        if not len(wanted):
+            return np.zeros(0, np.bool_)
+        most = max(kind.rows.num_rows for kind in self._kinds)
+        if len(self._is_touched) < most:
+            self._is_touched = np.zeros(most + most // 4, np.bool_)
+        self._is_touched[touched] = True
+        found = self._is_touched[wanted.vertices]
+        self._is_touched[touched] = False
+        return found
+
+    def _placed(self, rows: Wanted, threads: int) -> _Placed:
+        addresses, sizes = np.empty(len(rows), np.uint64), np.empty(len(rows), np.int64)
+        for number, kind in enumerate(self._kinds):
+            own = np.flatnonzero(rows.kinds == number)
+            addresses[own], sizes[own] = kind.rows.places_of(rows.vertices[own], threads)
+        return _Placed(rows, addresses, sizes)
 
     def _fill(
-        self, stream: Stream, chosen: Wanted, fresh: Wanted, threads: int, goes_on: Callable[[], bool]
-    ) -> None:
-        """Copy rows into one segment after the other, in pieces; each segment is emptied once at most."""
+        self, stream: Stream, chosen: _Placed, fresh: _Placed, threads: int, goes_on: Callable[[], bool]
+    ) -> bool:
+        """Copy rows into one segment after the other, in pieces; each segment is emptied once at most.
+
+        Returns whether all rows are there, and none was dropped for them.
+        """
         emptied = set[int]()
         while len(fresh) and self._used and goes_on():
             left = self._segment_bytes - self._used[self._current] - self._bytes_of_kinds
-            ends = np.cumsum(self._bytes_by_row(fresh))
+            ends = np.cumsum(fresh.nbytes)
             some = int(np.searchsorted(ends, min(left, _PIECE), "right"))
             if some or ends[0] <= left:
                 some = max(some, 1)
                 self._copy(stream, fresh[:some], threads)
-                fresh = fresh[slice(some, None)]
+                fresh = fresh[some:]
                 continue
             others = [number for number in range(len(self._used)) if number not in {*emptied, self._current}]
             if not others:
-                return
+                return False
             emptied.add(self._current)
             live = self._live_bytes(chosen)
             self._current = min(others, key=lambda number: live[number])
             fresh = fresh.then(self._empty(stream, self._current, chosen))
+        return not len(fresh) and not emptied
 
-    def _live_bytes(self, chosen: Wanted) -> NDArray[np.float64]:
+    def _live_bytes(self, chosen: _Placed) -> NDArray[np.float64]:
         """Return the bytes of each segment that are copies of these rows."""
         live = np.zeros(len(self._used))
         for number, kind in enumerate(self._kinds):
-            places, there = kind.has(chosen.vertices[chosen.kinds == number])
-            own = places[there]
-            nbytes = 4 * kind.rows.places_of(kind.held[own])[1] + _BYTES_OF_ROW
-            live += np.bincount(kind.segments[own], nbytes, len(self._used))
+            own = chosen[chosen.rows.kinds == number]
+            own = own[kind.has(own.rows.vertices)]
+            live += np.bincount(kind.segments_of(own.rows.vertices), own.nbytes, len(self._used))
         return live
 
-    def _empty(self, stream: Stream, segment: int, chosen: Wanted) -> Wanted:
+    def _empty(self, stream: Stream, segment: int, chosen: _Placed) -> _Placed:
         """Drop the copies of a segment; return those of the chosen rows, which are to be copied again."""
-        dropped = self._drop(stream, [kind.segments == segment for kind in self._kinds])
+        dropped = [kind.in_segment(segment) for kind in self._kinds]
+        self._drop(stream, dropped)
         self._used[segment] = 0
         again = np.zeros(len(chosen), bool)
         for number, vertices in enumerate(dropped):
-            again |= (chosen.kinds == number) & _found_in(vertices, chosen.vertices)[1]
+            again |= (chosen.rows.kinds == number) & _found_in(vertices, chosen.rows.vertices)
         self.brought.kept -= int(again.sum())  # a segment is emptied once: they are of earlier runs
         return chosen[again]
-
-    def _sizes(self, rows: Wanted) -> NDArray[np.int64]:
-        sizes = np.zeros(len(rows), np.int64)
-        for number, kind in enumerate(self._kinds):
-            own = rows.kinds == number
-            sizes[own] = kind.rows.places_of(rows.vertices[own])[1]
-        return sizes
 
     def _are_held(self, rows: Wanted) -> NDArray[np.bool_]:
         held = np.zeros(len(rows), bool)
         for number, kind in enumerate(self._kinds):
-            own = rows.kinds == number
-            held[own] = kind.has(rows.vertices[own])[1]
+            own = np.flatnonzero(rows.kinds == number)
+            held[own] = kind.has(rows.vertices[own])
         return held
 
-    def _bytes_by_row(self, rows: Wanted) -> NDArray[np.int64]:
-        return 4 * self._sizes(rows) + _BYTES_OF_ROW
-
-    def _that_fit(self, rows: Wanted) -> Wanted:
+    def _that_fit(self, rows: _Placed) -> _Placed:
         """Return the best rows that fit; a row that is too long does not keep shorter ones out."""
-        nbytes = self._bytes_by_row(rows)
-        short = nbytes <= self._segment_bytes - self._bytes_of_kinds
-        rows, nbytes = rows[short], nbytes[short]
-        return rows[np.cumsum(nbytes) <= self.room]
+        rows = rows[rows.nbytes <= self._segment_bytes - self._bytes_of_kinds]
+        return rows[np.cumsum(rows.nbytes) <= self.room]
 
-    def _copy(self, stream: Stream, fresh: Wanted, threads: int) -> None:
+    def _copy(self, stream: Stream, fresh: _Placed, threads: int) -> None:
         """Copy rows into the segment that is being filled; what the host sends is one copy."""
         assert self._buffer is not None, "rows fit into a buffer that there is"
         stream.hold(self._buffer)
@@ -395,18 +431,19 @@ class RowCache:
         self._used[self._current] += _aligned(end) - begin
         stream.wait()  # the memory is used again
 
-    def _lay_out(self, fresh: Wanted, at: int) -> list[_Copy]:
+    def _lay_out(self, fresh: _Placed, at: int) -> list[_Copy]:
         """Return where copies go: first what tells which rows they are, of all kinds, then the entries."""
         copies = []
         for number, kind in enumerate(self._kinds):
-            vertices = np.sort(fresh.vertices[fresh.kinds == number])
-            if not len(vertices):
+            own = np.flatnonzero(fresh.rows.kinds == number)
+            if not len(own):
                 continue
+            own = own[np.argsort(fresh.rows.vertices[own])]
+            vertices = fresh.rows.vertices[own]
             starts = np.zeros(len(vertices) + 1, np.uint64)
-            addresses, sizes = kind.rows.places_of(vertices)
-            np.cumsum(sizes, out=starts[1:])
+            np.cumsum(fresh.sizes[own], out=starts[1:])
             rowidx = _aligned(at + starts.nbytes)
-            copies.append(_Copy(kind, vertices, addresses, starts, at, rowidx))
+            copies.append(_Copy(kind, vertices, fresh.addresses[own], starts, at, rowidx))
             at = _aligned(rowidx + vertices.nbytes)
         for copy in copies:
             copy.colidx = at
@@ -419,19 +456,16 @@ class RowCache:
 
     def release(self) -> None:
         """Free the memory; headers must not be used any more."""
-        self._buffer, self._kinds, self._used = None, [], []
+        self._buffer, self._kinds, self._used, self.left = None, [], [], None
         self._staging.release()
 
 
-def _found_in(
-    ascending: NDArray[np.uint32], values: NDArray[np.uint32]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the place of each value in an ascending array, and whether it is there."""
-    places = np.searchsorted(ascending, values)
+def _found_in(ascending: NDArray[np.uint32], values: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Return whether each value is in an ascending array."""
     if not len(ascending):
-        return places, np.zeros(len(values), bool)
-    there = ascending[np.minimum(places, len(ascending) - 1)] == values
-    return places, there
+        return np.zeros(len(values), np.bool_)
+    places = np.searchsorted(ascending, values)
+    return np.asarray(ascending[np.minimum(places, len(ascending) - 1)] == values)
 
 
 def _aligned(place: int) -> int:

@@ -25,6 +25,7 @@ from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.own_rows import HostOrOwnRows, OwnRows
 from motiflux.gpu.outofcore.pinned import PinnedArenas
 from motiflux.gpu.outofcore.policies import Coming, policy_of
+from motiflux.gpu.outofcore.spending import FIRST_CHOOSING, Spending
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
 from motiflux.units import bytes_text, grouped
@@ -91,6 +92,8 @@ class OutOfCoreEngine(ChangingEngine):
         self._wanted: Wanted = NOTHING
         self._touched: NDArray[np.uint32] = NOTHING.vertices
         self._threads = 1
+        spends = tuning["cache"] == "frequency" and tuning["cache_time"] == "share" and self.cache.carries
+        self._spends = Spending() if spends else None
         self._spent = {"choose_seconds": 0.0, "copy_seconds": 0.0}
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
@@ -179,9 +182,17 @@ class OutOfCoreEngine(ChangingEngine):
         assert self._native is not None, "begin() comes first"
         assert self._table is not None
         room = self.cache.room if self.cache.is_open else sys.maxsize
-        return self._policy.wanted(
-            Coming(self._native, run, self._table, kinds, touched, room, self._threads)
+        seconds, begun = FIRST_CHOOSING, time.perf_counter()
+        if self._spends is not None:
+            self._spends.expect(run.num_roots)
+            seconds = self._spends.choosing()
+        coming = Coming(
+            self._native, run, self._table, kinds, touched, room, self._threads, seconds, self.cache.left
         )
+        found = self._policy.wanted(coming)
+        if self._spends is not None and seconds:
+            self._spends.chose(time.perf_counter() - begun)
+        return found
 
     def _choose_rows(self, stream: Stream, run: _native.Run) -> None:
         """Choose the rows to copy, and drop the copies of rows that the run touches."""
@@ -211,9 +222,15 @@ class OutOfCoreEngine(ChangingEngine):
         """Copy the rows that were chosen."""
         begun = time.perf_counter()
         self._merged = stream.mark()
-        self.cache.bring(stream, self._wanted, self._touched, self._threads, run.keep_going)
-        self._spent["copy_seconds"] = time.perf_counter() - begun
-        self._wanted = NOTHING
+        wanted, spends = self._wanted, self._spends
+        self._wanted, self._spent["copy_seconds"] = NOTHING, 0.0
+        if spends is not None and not len(wanted):
+            return
+        most_rows = None if spends is None else spends.most_rows()
+        self.cache.bring(stream, wanted, self._touched, self._threads, run.keep_going, most_rows)
+        seconds = self._spent["copy_seconds"] = time.perf_counter() - begun
+        if spends is not None:
+            spends.copied(seconds, self.cache.brought.copied)
 
     def match(
         self, run: _native.Run, meanwhile: Callable[[], None] | None = None, foreseen: object = None
@@ -226,7 +243,10 @@ class OutOfCoreEngine(ChangingEngine):
             There is too little memory for the search: the next run has a cache of half the size.
         """
         try:
-            return super().match(run, meanwhile, foreseen)
+            found = super().match(run, meanwhile, foreseen)
+            if self._spends is not None:
+                self._spends.searched(self.spent.get("search_seconds", 0.0), run.num_roots)
+            return found
         except DeviceMemoryError:
             self.cache.share = self.cache.share / 2 if self.cache.share > _LEAST_SHARE else 0.0
             raise

@@ -59,7 +59,9 @@ class HostRows(SlackRows):
         """Number of entries of each row."""
         return self._size
 
-    def places_of(self, vertices: NDArray[np.uint32]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def places_of(
+        self, vertices: NDArray[np.uint32], threads: int
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Return the addresses of rows in memory of the host, and their numbers of entries."""
         return self._address[vertices], self._size[vertices]
 

@@ -73,9 +73,11 @@ class OwnRows(Rows):
         """Number of entries of each row, [vertices]."""
         return self.monitor.places_in_rows(self._target, self._way, 0, self.num_rows)[1]
 
-    def places_of(self, vertices: NDArray[np.uint32]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def places_of(
+        self, vertices: NDArray[np.uint32], threads: int
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Return the addresses of rows in memory of the host, and their numbers of entries."""
-        return self.monitor.places_of_rows(self._target, self._way, vertices)
+        return self.monitor.places_of_rows(self._target, self._way, vertices, threads)
 
     def load(self, stream: Stream, native: _native.Monitor, target: int, threads: int) -> None:
         """Write the headers of all rows of a target; threads of the host measure the rows."""
@@ -113,7 +115,7 @@ class OwnRows(Rows):
 
     def placed(self, vertices: NDArray[np.uint32]) -> PlacedRows:
         """Return where the rows of vertices are now."""
-        return PlacedRows(self.headers, vertices, *self.places_of(vertices))
+        return PlacedRows(self.headers, vertices, *self.places_of(vertices, self._threads))
 
     def changes(self, run: _native.Run) -> RunOfRows | None:
         """Return the changes that a run makes in these rows; None if there are none."""

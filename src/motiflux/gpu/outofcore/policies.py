@@ -36,6 +36,10 @@ class Coming:
         Bytes that there is room for.
     threads
         Threads of the host that may read rows.
+    seconds
+        For which rows may be chosen, as far as a policy can be cut short.
+    left
+        The rows that were copied and are not any more, if all others that were wanted last are still there.
     """
 
     native: _native.Monitor
@@ -45,6 +49,8 @@ class Coming:
     touched: NDArray[np.uint32]
     room: int
     threads: int
+    seconds: float
+    left: Wanted | None
 
 
 class Policy(Protocol):
@@ -67,15 +73,19 @@ class LongestRows:
 
     def __init__(self) -> None:
         self._found = NOTHING
+        self._keys = np.empty(0, np.uint64)  # of the rows found, ascending
         self._of: tuple[object, int] | None = None
 
     def wanted(self, coming: Coming) -> Wanted:
-        """Return the longest rows that there is room for."""
+        """Return the longest rows that there is room for, or those of them that are missing, if known."""
         rows, room = coming.rows, coming.room
         of = coming.table.names, room, tuple(one.written for one in rows)
         entries = sum(one.entries for one in rows)
         if self._of is None or self._of[0] != of or entries > _GROWTH * self._of[1]:
             self._found, self._of = self._longest(rows, room), (of, entries)
+            self._keys = np.sort(_keys(self._found))
+        elif coming.left is not None:
+            return coming.left[np.isin(_keys(coming.left), self._keys, assume_unique=True)]
         return self._found
 
     @staticmethod
@@ -90,6 +100,10 @@ class LongestRows:
         order = order[sizes[order] > 0]
         kinds = np.searchsorted(starts, order, "right") - 1
         return Wanted(kinds.astype(np.uint32), (order - starts[kinds]).astype(np.uint32))
+
+
+def _keys(rows: Wanted) -> NDArray[np.uint64]:
+    return rows.kinds.astype(np.uint64) << np.uint64(32) | rows.vertices
 
 
 class NearRows:
@@ -111,7 +125,7 @@ class NearRows:
             seen = np.union1d(seen, frontier)
             for number, one in enumerate(coming.rows):
                 found.append(Wanted(np.full(len(frontier), number, np.uint32), frontier))
-                left -= 4 * int(one.places_of(frontier)[1].sum())
+                left -= 4 * int(one.places_of(frontier, coming.threads)[1].sum())
             if left <= 0 or not len(frontier):
                 break
         if not found:
@@ -124,7 +138,7 @@ class NearRows:
 def _neighbors(rows: HostOrOwnRows, vertices: NDArray[np.uint32], threads: int) -> NDArray[np.uint32]:
     """Return the neighbours of vertices in these rows, which may not have those that are new."""
     vertices = vertices[vertices < rows.num_rows]
-    addresses, sizes = rows.places_of(vertices)
+    addresses, sizes = rows.places_of(vertices, threads)
     starts = np.zeros(len(vertices) + 1, np.uint64)
     np.cumsum(sizes, out=starts[1:])
     found = np.empty(int(starts[-1]), np.uint32)
@@ -162,7 +176,7 @@ class OftenOpened:
         """Return the rows that walks from the changed edges come to, those opened most often first."""
         if self._native is not coming.native:  # it knows the plans and the longest row of one monitor
             self._native, self._estimator = coming.native, _native.AccessEstimator()
-        if not coming.table.names or not coming.run.num_roots or not coming.room:
+        if not coming.table.names or not coming.run.num_roots or not coming.room or not coming.seconds:
             return NOTHING
         found = coming.native.estimate_accesses(
             self._estimator,
@@ -170,6 +184,7 @@ class OftenOpened:
             coming.table.names,
             self._method,
             walks=0 if self._method == WEIGHTED else None,
+            seconds=coming.seconds,
             threads=coming.threads,
         )
         return Wanted(found.names, found.vertices)

@@ -1,0 +1,79 @@
+"""How long rows may be chosen and copied: shares of the time of searches, saved up."""
+
+from __future__ import annotations
+
+import pytest
+
+from motiflux.gpu.outofcore.spending import FIRST_CHOOSING, LEAST_CHOOSING, OF_SEARCH_COPYING, Spending
+
+
+def searched(seconds: float, runs: int = 1, roots: int = 100) -> Spending:
+    """Return what is known after some runs that chose and copied nothing after the first."""
+    spending = Spending()
+    for _ in range(runs):
+        spending.expect(roots)
+        spending.searched(seconds, roots)
+    return spending
+
+
+def test_the_first_run_takes_what_it_takes() -> None:
+    spending = Spending()
+    spending.expect(100)
+    assert spending.choosing() == FIRST_CHOOSING
+    assert spending.most_rows() is None
+
+
+def test_long_searches_have_long_choices_and_short_ones_wait_for_more() -> None:
+    long, short = searched(0.2), searched(0.001)
+    for spending in (long, short):
+        spending.expect(100)
+    assert 0.01 < long.choosing() < 0.02
+    assert short.choosing() == 0
+    runs = 1
+    while not short.choosing():
+        short.expect(100)
+        runs += 1
+    assert runs == pytest.approx(LEAST_CHOOSING / 6e-5, abs=1)
+    short.chose(short.choosing())
+    assert short.choosing() == 0
+
+
+def test_more_roots_are_expected_to_take_longer() -> None:
+    spending = searched(0.01)
+    spending.expect(100)
+    once = spending.choosing()
+    spending.chose(once)
+    spending.expect(300)
+    assert spending.choosing() == pytest.approx(3 * once)
+
+
+def test_rows_are_copied_in_a_share_of_the_time_of_searches() -> None:
+    spending = searched(0.1)
+    spending.copied(0.5, 1000)  # the first copies: half a millisecond a row
+    spending.expect(100)
+    rows = spending.most_rows()
+    assert rows == int(OF_SEARCH_COPYING * 0.1 / 5e-4)
+    assert spending.choosing() == 0  # so few copies are not worth choosing rows
+    spending.copied(rows * 5e-4, rows)
+    assert spending.most_rows() == 0
+    for _ in range(3):
+        spending.expect(100)
+    assert spending.choosing() > 0
+
+
+def test_shares_of_few_runs_are_saved() -> None:
+    spending = searched(0.002, 1000)
+    spending.copied(0.001, 10)
+    for _ in range(1000):
+        spending.expect(100)
+    rows = spending.most_rows()
+    assert rows is not None
+    assert rows <= 16 * OF_SEARCH_COPYING * 0.002 / 1e-4
+
+
+def test_runs_without_roots_or_rows_tell_nothing() -> None:
+    spending = Spending()
+    spending.searched(1.0, 0)
+    spending.copied(1.0, 0)
+    assert spending.choosing() == FIRST_CHOOSING
+    assert spending.most_rows() is None
