@@ -10,7 +10,7 @@ import pytest
 
 import motiflux as mf
 from motiflux import _native
-from motiflux.device import open_device
+from motiflux.device import devices_like, open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing.rows import RunOfSlackRows
 from motiflux.gpu.changing.search import RunSearch
@@ -116,6 +116,18 @@ def test_rows_of_several_classes_are_copied_or_the_call_fails(
         assert same(here.apply(more), there.apply(more))
     engine: Any = there._engine
     assert {type(rows) for rows in engine._rows.values()} == {HostRows}
+
+
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+def test_several_devices_copy_rows_of_several_classes(device: str, mode: str) -> None:
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
+    here, there = monitors(device, mode=mode, devices=2, tuning={"cache": "degree"})
+    for more in (updates(1), [(*update, 1) for update in updates(2)], updates(3)):
+        assert same(here.apply(more), there.apply(more))
+    several: Any = there._engine
+    for engine in several._engines:
+        assert {type(rows) for rows in engine._rows.values()} == {HostRows}
 
 
 def test_too_little_memory_for_headers_is_an_error_that_leaves_the_graph(device: str) -> None:

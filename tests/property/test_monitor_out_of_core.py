@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import devices_like
+from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore.cache import RowCache
 from tests.property.test_monitor import MonitorMachine
 from tests.property.test_monitor_engines import compare, streams
@@ -35,6 +37,22 @@ def test_monitors_agree_with_recounting(device: str, cache: str) -> None:
     run_state_machine_as_test(Machine, settings=settings(stateful_step_count=12, deadline=None))  # type: ignore[no-untyped-call]
 
 
+def bringing_and_writing(*, waits: bool) -> Callable[[OutOfCoreEngine, Any, Any], None]:
+    """Return a step that has the host write its rows, if they are not yet, before any search is launched.
+
+    Searches must find the rows as they were. `waits`: as the engine does, until touched rows are merged.
+    """
+    bring = OutOfCoreEngine._bring_rows
+
+    def and_write(engine: OutOfCoreEngine, stream: Any, run: Any) -> None:
+        bring(engine, stream, run)
+        if waits:
+            engine._before_writing(run)
+        run.write_rows()
+
+    return and_write
+
+
 @pytest.mark.parametrize("devices", [None, 2])
 @settings(deadline=None)
 @given(
@@ -43,6 +61,7 @@ def test_monitors_agree_with_recounting(device: str, cache: str) -> None:
     size=st.sampled_from((1, 7, 150)),
     listed=st.booleans(),
     room=st.sampled_from((0, 100, 400, 1 << 16)),
+    written=st.sampled_from(("later", "merged", "at once")),
     data=st.data(),
 )
 def test_the_matches_are_those_of_the_cpu(
@@ -54,6 +73,7 @@ def test_the_matches_are_those_of_the_cpu(
     *,
     listed: bool,
     room: int,
+    written: str,
     data: Any,
 ) -> None:
     if devices is not None and len(devices_like(device)) < devices:
@@ -63,5 +83,7 @@ def test_the_matches_are_those_of_the_cpu(
     options["tuning"] = private_tuning(drawn)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RowCache, "_most", lambda cache: room)
+        if written != "later":
+            patch.setattr(OutOfCoreEngine, "_bring_rows", bringing_and_writing(waits=written == "merged"))
         there = {"device": device, "devices": devices, "engine": "outofcore"}
         compare(stream, {**options, "matches": listed}, there, size, data)

@@ -18,6 +18,7 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.answer import Found
 from motiflux.gpu.changing.engine import ChangingEngine
 from motiflux.gpu.changing.manner import Preset
+from motiflux.gpu.changing.plans import RowsName
 from motiflux.gpu.changing.rows import EITHER, IN, Rows
 from motiflux.gpu.outofcore.cache import NOTHING, Brought, RowCache, Wanted
 from motiflux.gpu.outofcore.headers import HeaderWriter
@@ -146,15 +147,19 @@ class OutOfCoreEngine(ChangingEngine):
             self.headers.write(stream, (rows.placed(changed) for rows in own))
         return others or copied
 
+    def _outgrown(self) -> list[RowsName]:
+        """Return the names of rows that are no longer runs of the monitor's."""
+        return [
+            name
+            for name, rows in self._rows.items()
+            if isinstance(rows, OwnRows) and not rows.monitor.has_own_rows(*name)
+        ]
+
     def _copy_rows_of_several_classes(
         self, stream: Stream, native: _native.Monitor, run: _native.Run
     ) -> bool:
         """Copy rows that are no longer runs of the monitor's, since there are new labels."""
-        names = [
-            name
-            for name, rows in self._rows.items()
-            if isinstance(rows, OwnRows) and not native.has_own_rows(*name)
-        ]
+        names = self._outgrown()
         for target, way in names:
             rows = HostRows(self._accelerator, self._budget, way=way, directed=native.directed)
             rows.load(stream, native, target, self._threads)
@@ -168,7 +173,9 @@ class OutOfCoreEngine(ChangingEngine):
         return bool(names)
 
     def foresee(self, run: _native.Run) -> Wanted:
-        """Return the rows that a whole run is expected to open."""
+        """Return the rows that a whole run is expected to open; none if rows are to be copied before."""
+        if self._outgrown():
+            return NOTHING
         return self._wanted_of(run, self._kinds(), np.unique(run.ends[:, 0]))
 
     def _kinds(self) -> list[HostOrOwnRows]:
