@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.device import open_device
+from motiflux.device.pinned import PinnedMemory
 from motiflux.errors import DeviceError, DeviceMemoryError
-from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, HostNeighbors, resident
+from motiflux.gpu.runtime.device_cache import CacheEntry
+from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, RowsKey, resident
+from motiflux.gpu.storage.placed_rows import PlacedRows
+from motiflux.graph import Direction
 from tests.fault.test_changing_faults import failing_once
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it is about GPUs")
 
+Entry = TypeVar("Entry", bound=CacheEntry)
 PATTERNS = ("(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)--(a)", "(a)--(b)--(c)--(d)--(e), (b)--(d)")
+
+SUBGRAPHS = {"symmetry": "subgraphs"}
+SEARCH = {"bitmaps": "off", "tables": "off"}
+KERNELS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
+    "search": ("(a)--(b)--(c)--(d)--(e)--(a)", {**SEARCH, "tail": "off"}, {}),
+    "greater neighbours": ("(a)--(b)--(c)--(a)", SEARCH, SUBGRAPHS),
+    "tail": ("(a)--(b)--(c)--(a), (c)--(d), (b)--(e)", SEARCH, {}),
+    "stars": ("(a)--(b), (a)--(c), (a)--(d)", SEARCH, {}),
+    "parts": ("(a)--(b)--(c)--(d)--(a), (a)--(e)--(f)", {**SEARCH, "parts": "on"}, {}),
+    "induced": ("(a)--(b)--(c)--(d)--(a)", SEARCH, {"semantics": "induced"}),
+    "one shape": ("(a)--(b)--(c)--(d)--(a)", {**SEARCH, "specialize": "on"}, {}),
+    "cliques": ("(a)--(b)--(c)--(a)--(d)--(b), (c)--(d)", {}, SUBGRAPHS),
+    "triangles": ("(a)--(b)--(c)--(a)", {}, SUBGRAPHS),
+    "universal vertex": ("(a)--(b)--(c)--(d)--(a)--(c)", {"bitmaps": "on"}, {}),
+}
 
 
 def graph(vertices: int = 120) -> mf.Graph:
@@ -24,16 +46,86 @@ def graph(vertices: int = 120) -> mf.Graph:
     return mf.Graph.from_edges(edges)
 
 
+def kept(data: mf.Graph, device: str, kind: type[Entry]) -> list[Entry]:
+    return [one for one in resident(data, open_device(device))._kept.values() if isinstance(one, kind)]
+
+
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_neighbours_take_no_memory_of_the_device(device: str, pattern: str) -> None:
     data = graph()
     expected = mf.count(data, pattern, device="cpu")
-    assert mf.count(data, pattern, device=device, engine="outofcore") == expected
-    rows = [one for one in resident(data, open_device(device))._kept.values() if isinstance(one, DeviceRows)]
+    options = {"device": device, "engine": "outofcore", "tuning": {"cache": "none"}}
+    assert mf.count(data, pattern, **options) == expected
+    rows = kept(data, device, DeviceRows)
     assert rows
+    assert not kept(data, device, PlacedRows)
     for one in rows:
-        assert isinstance(one.neighbors, HostNeighbors)
+        assert isinstance(one.neighbors, PinnedMemory)
         assert one.nbytes == one.offsets.nbytes == 8 * (data.num_vertices + 1)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_kernel_reads_copies_and_rows_of_the_host(device: str, kernel: str) -> None:
+    data = graph(40)
+    pattern, switches, options = KERNELS[kernel]
+    expected = mf.count(data, pattern, device="cpu", **options)
+    for percent in ("auto", "20"):
+        tuning = private_tuning({"cache_percent": percent, **switches})
+        count = mf.count(data, pattern, device=device, engine="outofcore", tuning=tuning, **options)
+        assert (count, count.engine) == (expected, "outofcore")
+    whole, part = kept(data, device, PlacedRows)
+    opened = [kind for key, kind in whole.kinds.items() if isinstance(key, RowsKey) or "induced" in kernel]
+    assert whole.nbytes_copied == 4 * sum(kind.arcs for kind in opened)
+    assert 0 < part.nbytes_copied < whole.nbytes_copied
+
+
+@pytest.mark.parametrize("policy", ["frequency", "degree", "khop"])
+@pytest.mark.parametrize("percent", ["1", "5", "50"])
+def test_copies_take_the_room_that_there_is(device: str, policy: str, percent: str) -> None:
+    data = graph()
+    tuning = private_tuning({"cache": policy, "cache_percent": percent, **SEARCH})
+    expected = mf.count(data, PATTERNS[1], device="cpu")
+    assert mf.count(data, PATTERNS[1], device=device, engine="outofcore", tuning=tuning) == expected
+    (placed,) = kept(data, device, PlacedRows)
+    most = 4 * len(data.forward.neighbors) * int(percent) // 100
+    assert most - 4 * data.longest_row(Direction.EITHER) < placed.nbytes_copied <= most
+    assert sum(one.nbytes for one in placed.memory) == placed.nbytes_copied + sum(
+        16 * data.num_vertices for _ in placed.kinds
+    )
+
+
+def test_rows_that_are_opened_often_are_preferred(device: str) -> None:
+    rng = np.random.default_rng(2)
+    hubs = [(u, v) for u in range(4) for v in range(4, 200)]
+    others = {tuple(sorted(rng.choice(196, 2, replace=False) + 4)) for _ in range(600)}
+    data = mf.Graph.from_edges([*hubs, *others])
+    tuning = private_tuning({"cache_percent": "20", "bitmaps": "off", "tables": "off"})
+    options = {"device": device, "engine": "outofcore", "symmetry": "subgraphs", "tuning": tuning}
+    expected = mf.count(data, PATTERNS[0], device="cpu", symmetry="subgraphs")
+    assert mf.count(data, PATTERNS[0], **options) == expected
+    (placed,) = kept(data, device, PlacedRows)
+    rows = placed.host[0]
+    table = np.empty((data.num_vertices, 2), np.uint64)
+    stream = open_device(device).stream()
+    stream.download(placed.memory[0], table)
+    stream.wait()
+    copied = np.flatnonzero(table[:, 0] != rows.offsets[:-1])
+    greater = np.diff(rows.offsets)
+    lesser = np.diff(data.forward.offsets) - greater
+    left_out = np.setdiff1d(np.flatnonzero(greater), copied)
+    assert len(copied) == placed.copied
+    # A copied row saves 32 bytes for each of the lesser neighbours at least, whatever its length.
+    saved = (lesser + 1) * np.ceil(greater / 8) / np.maximum(greater, 1)
+    assert saved[copied].min() >= 0.9 * saved[left_out].max()
+
+
+def test_a_second_search_finds_the_copies(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = graph()
+    options = {"device": device, "engine": "outofcore", "tuning": private_tuning({"rest": "off"})}
+    expected = mf.count(data, PATTERNS[1], **options)
+    first = kept(data, device, PlacedRows)
+    assert mf.count(data, PATTERNS[1], **options) == expected
+    assert kept(data, device, PlacedRows) == first
 
 
 def test_both_engines_have_rows_of_their_own(device: str) -> None:
@@ -41,8 +133,7 @@ def test_both_engines_have_rows_of_their_own(device: str) -> None:
     for engine in ("dfs", "outofcore", "dfs", "outofcore"):
         counted = mf.count(data, PATTERNS[1], device=device, engine=engine)
         assert (counted, counted.engine) == (mf.count(data, PATTERNS[1], device="cpu"), engine)
-    kept = resident(data, open_device(device))._kept.values()
-    places = {type(one.neighbors) is HostNeighbors for one in kept if isinstance(one, DeviceRows)}
+    places = {type(one.neighbors) is PinnedMemory for one in kept(data, device, DeviceRows)}
     assert places == {False, True}
 
 

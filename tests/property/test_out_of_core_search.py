@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.config import TUNING
+from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import devices_like
 from tests.rotating import rotating
 from tests.strategies import EMBEDDINGS, Case, Combination, cases, rows_of
@@ -22,12 +22,15 @@ def test_matches_and_count_are_the_embeddings_of_the_reference(combination: Comb
         cases(combination.directed, combination.labels),
         st.sampled_from(TUNING["bitmaps"].values),
         st.sampled_from(TUNING["parts"].values),
+        st.sampled_from(TUNING["cache"].values),
+        st.sampled_from(PRIVATE["cache_percent"].values),
     )
-    def holds(case: Case, bitmaps: str, parts: str) -> None:
+    def holds(case: Case, bitmaps: str, parts: str, cache: str, percent: str) -> None:
         expected = case.embeddings(combination.semantics)
         graph, pattern = case.graph(), case.pattern()
         options = {"semantics": combination.semantics, "device": device, "engine": "outofcore"}
-        tuning = {"bitmaps": bitmaps, "parts": parts}
+        switches = {"bitmaps": bitmaps, "parts": parts, "cache": cache, "cache_percent": percent}
+        tuning = private_tuning(switches)
         matches = mf.match(graph, pattern, tuning=tuning, **options)
         rows = rows_of(matches)
         assert set(rows) == expected

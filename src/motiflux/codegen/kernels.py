@@ -5,6 +5,7 @@ The search itself is in ``include/motiflux/match``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 
 from motiflux.graph import Direction
@@ -81,6 +82,15 @@ extern "C" __global__ void __launch_bounds__({THREADS})
 }}
 """
     return Source(name, text)
+
+
+def placed(source: Source) -> Source:
+    """Return the unit for rows that may lie anywhere, of which some have copies on the device.
+
+    Rows are read by a table of their places and ends (``view/adjacency.hpp``), not by offsets.
+    """
+    text = f"#define MOTIFLUX_PLACED_ROWS\n{source.text}"
+    return replace(source, name=f"{source.name}-placed", text=text)
 
 
 def ring_sources() -> list[Source]:

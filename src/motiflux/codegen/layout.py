@@ -290,6 +290,7 @@ class TriangleTask(ctypes.Structure):
     __slots__ = ()
     _fields_ = [
         ("rows", Adjacency),
+        ("ends", _u64),
         ("arcs", _u64),
         ("limit", _u64),
         ("control", _u64),

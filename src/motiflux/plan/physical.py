@@ -32,6 +32,22 @@ class Family(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class RowCopies:
+    """Rows of the host that are copied to a device.
+
+    Parameters
+    ----------
+    policy
+        Which ones: a value of the switch ``cache``, but not ``none``.
+    percent
+        Most bytes of copies, in percent of the bytes of the graph's edges; None: by the free memory.
+    """
+
+    policy: str
+    percent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RootFilter:
     """Search from vertices with more than `more_than` of these arcs only. The plan has no candidate space."""
 
@@ -90,6 +106,9 @@ class Stage:
         Physical plans of the searches in the formula.
     roots
         The vertices at which a search begins; None: all.
+    copies
+        The rows that are copied to the device, if rows stay on the host; None: all rows are where the engine
+        has them.
     share
         Estimated share of the stage in the work.
 
@@ -107,11 +126,14 @@ class Stage:
     schedule: Schedule | None = field(default=None, compare=False, repr=False)
     searched: Mapping[Searched, PhysicalPlan] = field(default_factory=dict, compare=False, repr=False)
     roots: RootFilter | None = None
+    copies: RowCopies | None = None
     share: float = 1.0
     name: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", f"{self.family} {id(self.plan)} {self.kernel} {self.roots}")
+        object.__setattr__(
+            self, "name", f"{self.family} {id(self.plan)} {self.kernel} {self.roots} {self.copies}"
+        )
 
     def __str__(self) -> str:
         if self.kernel is None:
@@ -121,6 +143,7 @@ class Stage:
         words += [f"{kernel.stealing} stealing"] if kernel.stealing else []
         words += ["global work queue"] if kernel.work_queue else []
         words += ["from vertices with many neighbours"] if self.roots else []
+        words += [f"copies by {self.copies.policy}"] if self.copies else []
         return ", ".join(words)
 
 

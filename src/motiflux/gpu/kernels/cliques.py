@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import THREADS, clique_source, triangle_source
+from motiflux.codegen.kernels import THREADS, clique_source, placed, triangle_source
+from motiflux.codegen.layout import Adjacency
 from motiflux.device import Device, Kernel
 from motiflux.gpu.launch.group_memory import allocate_for
-from motiflux.gpu.launch.prepare import grid_of
+from motiflux.gpu.launch.prepare import grid_of, place
 from motiflux.gpu.runtime.job import SearchJob, set_up_search
 from motiflux.gpu.runtime.work_partition import ArcPartition, CliquePartition
 from motiflux.gpu.storage.device_csr import CopiedArray, DeviceRows, RowsKey, resident
+from motiflux.gpu.storage.expected_opens import Opens, reached
 from motiflux.gpu.storage.upload import UploadContext
-from motiflux.graph import AdjacencyKey, Graph
+from motiflux.graph import Graph
 from motiflux.plan.physical import Stage
 from motiflux.request.request import Request
 
@@ -167,22 +169,36 @@ def set_up_cliques(
     """
     assert stage.clique is not None
     assert stage.kernel is not None
-    copies = resident(graph, job.accelerator.device)
-    rows = job.memory.read(copies.rows(graph, RowsKey(stage.clique, above=True), context))
-    if stage.kernel.goal == "triangles":
-        _set_up_arcs(job, graph, rows, context)
+    copies, key = resident(graph, job.accelerator.device), RowsKey(stage.clique, above=True)
+    rows = job.memory.read(copies.rows(graph, key, context))
+    by_arcs = stage.kernel.goal == "triangles"
+    unit = triangle_source() if by_arcs else clique_source()
+    opened = Adjacency(*rows.addresses)
+    if (found := place(job, graph, stage, {key: _opens(stage)}, context)) is not None:
+        opened, unit = Adjacency(*found.kinds[key].addresses), placed(unit)
+    kernel, _ = job.choose_kernel(unit, None, "off", context.deadline)
+    if by_arcs:
+        _set_up_arcs(job, kernel, graph, rows, opened)
     else:
-        _set_up(job, graph, (stage.clique, len(stage.plan.shape.steps)), rows, context, devices)
+        _set_up(job, kernel, graph, stage, (rows, opened), context, devices)
+
+
+def _opens(stage: Stage) -> list[Opens]:
+    """Return how often rows are opened: those of roots, and those of their neighbours."""
+    plan = stage.plan
+    return [Opens(plan.estimates[level], reached(plan.shape, level)) for level in (0, 1)]
 
 
 def _set_up(
     job: SearchJob,
+    kernel: Kernel,
     graph: Graph,
-    what: tuple[AdjacencyKey, int],
-    rows: DeviceRows,
+    stage: Stage,
+    read: tuple[DeviceRows, Adjacency],
     context: UploadContext,
     devices: int,
 ) -> None:
+    what, (rows, opened) = (stage.clique, len(stage.plan.shape.steps)), read
     device, vertices = job.accelerator.device, what[1]
     alone = devices == 1
     teams = (_BLOCKS_AT_ONCE if alone else _BLOCKS_OF_SEVERAL) * device.multiprocessors * devices
@@ -195,9 +211,8 @@ def _set_up(
         (id(rows.origin[0]), id(rows.origin[1]), name), lambda: upload_units(units, rows, device, context)
     )
     job.memory.read(copy)
-    kernel, _ = job.choose_kernel(clique_source(), None, "off", context.deadline)
     argument = layout.CliqueArgs()
-    argument.task.rows = layout.Adjacency(*rows.addresses)
+    argument.task.rows = opened
     argument.task.units, argument.task.vertices = copy.buffer.address, vertices
     set_up_units(job, kernel, argument, units, lambda row, warps: bytes_of(row, vertices, warps), context)
 
@@ -233,13 +248,12 @@ def set_up_units(
     set_up_search(job, kernel, argument, grid, WARP, partition)
 
 
-def _set_up_arcs(job: SearchJob, graph: Graph, rows: DeviceRows, context: UploadContext) -> None:
+def _set_up_arcs(job: SearchJob, kernel: Kernel, graph: Graph, rows: DeviceRows, opened: Adjacency) -> None:
     """Set up the count of triangles by arcs, which builds no bitmaps."""
     device = job.accelerator.device
-    kernel, _ = job.choose_kernel(triangle_source(), None, "off", context.deadline)
     argument = layout.TriangleArgs()
     task = argument.task
-    task.rows, task.arcs = layout.Adjacency(*rows.addresses), rows.arcs
+    task.rows, task.ends, task.arcs = opened, rows.offsets.address, rows.arcs
     task.vertices = graph.num_vertices
     grid = grid_of(device, kernel, 0, -(-rows.arcs // WARP), WARPS)
     piece = partial(_piece_of, grid)

@@ -6,11 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.codegen import universal_vertex as layout
+from motiflux.codegen.kernels import placed
 from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.gpu.kernels.cliques import WARP, RootTasks, cut_up, set_up_units, upload_units
+from motiflux.gpu.launch.prepare import place
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.storage.device_csr import CopiedArray, RowsKey, resident
+from motiflux.gpu.storage.expected_opens import Arcs, Opens
 from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import Graph, VertexFilter
 from motiflux.plan.bind import Codes
@@ -75,6 +78,13 @@ def set_up_universal_vertex(
     copies, asked = resident(graph, device), universal.rows
     rows = job.memory.read(copies.rows(graph, RowsKey(asked.roots, above=False), context))
     above = job.memory.read(copies.rows(graph, RowsKey(asked.members, above=True), context))
+    general, special = universal_vertex_source(), universal_vertex_source(universal.shape)
+    read, read_above = Adjacency(*rows.addresses), Adjacency(*above.addresses)
+    keys = RowsKey(asked.roots, above=False), RowsKey(asked.members, above=True)
+    opens = [Opens(float(graph.num_vertices), ())], [Opens(float(rows.arcs), (Arcs.ALL,))]
+    if (found := place(job, graph, stage, dict(zip(keys, opens, strict=True)), context)) is not None:
+        general, special = placed(general), placed(special)
+        read, read_above = (Adjacency(*found.kinds[key].addresses) for key in keys)
     teams = _BLOCKS_AT_ONCE * device.multiprocessors * devices
     name = (
         "universal vertices",
@@ -89,12 +99,11 @@ def set_up_universal_vertex(
         name, lambda: cut_universal_vertex(degrees_of(graph, universal, request.threads), universal, teams)
     )
     cut = job.memory.read(copies.keep(name, lambda: upload_units(units, rows, device, context)))
-    general, special = universal_vertex_source(), universal_vertex_source(universal.shape)
     kernel, _ = job.choose_kernel(general, special, request.tuning["specialize"], context.deadline)
     argument = layout.Args(shape=layout.pack(universal.shape))
-    argument.task.rows, argument.task.units = Adjacency(*rows.addresses), cut.buffer.address
+    argument.task.rows, argument.task.units = read, cut.buffer.address
     argument.task.vertices = universal.levels + 1
-    argument.pattern.above = Adjacency(*above.addresses)
+    argument.pattern.above = read_above
     if any(kind != (None, None) for kind in asked.kinds):
         kinds = copies.keep(("kinds", asked.kinds), lambda: _upload_kinds(graph, universal, job, context))
         job.memory.read(kinds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import isqrt
 
@@ -14,6 +15,7 @@ from motiflux.gpu.launch.group_memory import USABLE, kept_places, lay_out
 from motiflux.gpu.launch.prepare import row_keys
 from motiflux.gpu.storage.candidate_space import slot_keys
 from motiflux.gpu.storage.device_csr import RowsKey
+from motiflux.gpu.storage.placed_rows import PLACE_BYTES, SHARE
 from motiflux.graph import Graph
 from motiflux.plan.estimate.predict import arcs_of
 from motiflux.plan.physical import Stage
@@ -80,16 +82,18 @@ def _room(device: Device, request: Request, needs: _Needs) -> int:
 
 def _needs(device: Device, graph: Graph, stage: Stage, request: Request) -> _Needs:
     plan, kernel = stage.plan, stage.kernel
-    on_host = request.engine == OUT_OF_CORE
     keys = row_keys(plan)
     distinct = {key for level in keys for key in level}
     steps = plan.shape.steps
     whole = any(s.bounds_out or s.not_out for s in steps) + any(s.bounds_in or s.not_in for s in steps)
-    rows = sum(_row_bytes(graph, 0 if on_host else _arcs(graph, key)) for key in distinct)
+    if request.engine == OUT_OF_CORE:
+        rows = _bytes_for_host(device, graph, stage, request, distinct, whole)
+    else:
+        rows = sum(_row_bytes(graph, _arcs(graph, key)) for key in distinct)
+        rows += whole * _row_bytes(graph, len(graph.forward.neighbors))
     if plan.space is not None:
         slots = {key for level in slot_keys(plan) for key in level}
         rows += 4 * graph.num_vertices + 8 * (len(slots) * graph.num_vertices + 1)
-    rows += whole * _row_bytes(graph, 0 if on_host else len(graph.forward.neighbors))
     root_arcs = _arcs(graph, keys[1][0])
     groups_of_block = THREADS // (LANES[-1] if kernel is None else kernel.lanes)
     blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))
@@ -103,6 +107,21 @@ def _needs(device: Device, graph: Graph, stage: Stage, request: Request) -> _Nee
     if kernel is not None and kernel.work_queue:
         beside += layout.work_queue_bytes(layout.wait_slots_for(groups))
     return _Needs(rows, beside, 4 * lists.words, groups)
+
+
+def _bytes_for_host(
+    device: Device, graph: Graph, stage: Stage, request: Request, keys: Collection[RowsKey], whole: int
+) -> int:
+    """Return the bytes for rows that stay on the host: of their places, and of copies."""
+    if stage.copies is None:
+        return (len(keys) + whole) * _row_bytes(graph, 0)
+    tables = (len(keys) + whole) * PLACE_BYTES * graph.num_vertices + _row_bytes(graph, 0)
+    if stage.copies.percent is not None:
+        room = len(graph.forward.neighbors) * 4 * stage.copies.percent // 100
+    else:
+        free = device.free_memory() if request.gpu_memory is None else request.gpu_memory
+        room = int(SHARE * max(0, free - tables))
+    return tables + min(room, sum(4 * _arcs(graph, key) for key in keys))
 
 
 def _row_bytes(graph: Graph, arcs: int) -> int:

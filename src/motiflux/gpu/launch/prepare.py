@@ -13,6 +13,7 @@ from motiflux.codegen.kernels import (
     THREADS,
     Goal,
     clique_source,
+    placed,
     search_source,
     triangle_source,
 )
@@ -34,6 +35,8 @@ from motiflux.gpu.runtime.job import SearchJob, set_up_search, setting_up
 from motiflux.gpu.runtime.work_partition import ArcPartition
 from motiflux.gpu.storage.candidate_space import device_space, slot_keys
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, WalkedRows, resident
+from motiflux.gpu.storage.expected_opens import ArcsKey, opens_of
+from motiflux.gpu.storage.placed_rows import Kinds, PlacedRows, placed_rows
 from motiflux.gpu.storage.upload import UploadContext
 from motiflux.gpu.strategy import MOST_VERTICES
 from motiflux.graph import Graph
@@ -77,14 +80,17 @@ class _Sources:
         The rows of root arcs.
     out, into
         All arcs by source, and by target, if steps read them.
+    placed
+        Whether rows may lie anywhere, all but those of root arcs.
     """
 
     plan: Plan
     keys: Sequence[Sequence[Hashable]]
     by_key: Rows
     root: WalkedRows
-    out: DeviceRows | None
-    into: DeviceRows | None
+    out: WalkedRows | None
+    into: WalkedRows | None
+    placed: bool = False
 
     @property
     def addresses(self) -> list[list[tuple[int, int]]]:
@@ -145,7 +151,9 @@ def _set_up_kernel(
 ) -> None:
     """Choose between the general kernel and that of the plan's shape, and allocate its memory."""
     accelerator, plan = job.accelerator, sources.plan
-    general, special = _kernel_sources(plan.shape, plan.order, plan.semantics, plan.symmetry, kernel)
+    general, special = _kernel_sources(
+        plan.shape, plan.order, plan.semantics, plan.symmetry, kernel, moved=sources.placed
+    )
     switch = request.tuning["specialize"]
     loaded, specialized = job.choose_kernel(general, special, switch, context.deadline)
     if specialized:
@@ -223,6 +231,8 @@ def _sources(job: SearchJob, graph: Graph, stage: Stage, context: UploadContext)
             f" found {graph.num_vertices:,}; use device='cpu'"
         )
     copies, read = resident(graph, device), job.memory.read
+    if (found := place(job, graph, stage, opens_of(plan), context)) is not None:
+        return _placed_sources(job, graph, stage, found, context)
     keys: Sequence[Sequence[Any]] = row_keys(plan)
     by_key: Any
     if plan.space is not None and (space := device_space(job, graph, plan, context)) is not None:
@@ -232,15 +242,46 @@ def _sources(job: SearchJob, graph: Graph, stage: Stage, context: UploadContext)
         distinct = dict.fromkeys(key for level in keys for key in level)
         by_key = {key: read(copies.rows(graph, key, context)) for key in distinct}
     root = by_key[keys[1][0]]
-    if (roots := stage.roots) is not None:
-        key = row_keys(plan)[1][0]
-        root = read(copies.rows_from(graph, key, roots.arcs, roots.more_than, context))
+    if stage.roots is not None:
+        root = _root_rows(job, graph, stage, context)
     out = into = None
     if any(step.bounds_out or step.not_out for step in plan.shape.steps):
         out = read(copies.arcs(graph, into=False, context=context))
     if any(step.bounds_in or step.not_in for step in plan.shape.steps):
         into = read(copies.arcs(graph, into=True, context=context))
     return _Sources(plan, keys, by_key, root, out, into)
+
+
+def _root_rows(job: SearchJob, graph: Graph, stage: Stage, context: UploadContext) -> DeviceRows:
+    """Return the rows of root arcs, of the graph."""
+    copies, key = resident(graph, job.accelerator.device), row_keys(stage.plan)[1][0]
+    if (roots := stage.roots) is not None:
+        return job.memory.read(copies.rows_from(graph, key, roots.arcs, roots.more_than, context))
+    return job.memory.read(copies.rows(graph, key, context))
+
+
+def place(
+    job: SearchJob, graph: Graph, stage: Stage, kinds: Kinds, context: UploadContext
+) -> PlacedRows | None:
+    """Return these rows of the host, some of them copied to the device.
+
+    None if the stage copies none, or there is no memory for their places.
+    """
+    if stage.copies is None:
+        return None
+    device = job.accelerator.device
+    found = placed_rows(resident(graph, device), device, graph, kinds, stage.copies, context)
+    return None if found is None else job.memory.read(found)
+
+
+def _placed_sources(
+    job: SearchJob, graph: Graph, stage: Stage, found: PlacedRows, context: UploadContext
+) -> _Sources:
+    """Return rows that may lie anywhere, and the rows of root arcs, which are read one after another, too."""
+    keys, root = row_keys(stage.plan), _root_rows(job, graph, stage, context)
+    by_key = {key: found.kinds[key] for level in keys for key in level}
+    out, into = (found.kinds.get(ArcsKey(which)) for which in (False, True))
+    return _Sources(stage.plan, keys, by_key, root, out, into, placed=True)
 
 
 def without_bounds(plan: Plan) -> Plan:
@@ -262,22 +303,31 @@ def row_keys(plan: Plan) -> list[list[RowsKey]]:
 
 def kernels_of(stage: Stage) -> tuple[Source | None, Source | None]:
     """Return the general kernel source of a stage, and the one for its shape; None if there is none."""
+    moved = stage.copies is not None
     if stage.family is Family.UNIVERSAL_VERTEX:
         assert stage.universal is not None
-        return universal_vertex_source(), universal_vertex_source(stage.universal.shape)
+        general, special = universal_vertex_source(), universal_vertex_source(stage.universal.shape)
+        return (placed(general), placed(special)) if moved else (general, special)
     if stage.kernel is None:
         return None, None
     if stage.family is Family.CLIQUES:
-        return (triangle_source() if stage.kernel.goal == "triangles" else clique_source()), None
+        source = triangle_source() if stage.kernel.goal == "triangles" else clique_source()
+        return placed(source) if moved else source, None
     plan = stage.plan
-    return _kernel_sources(plan.shape, plan.order, plan.semantics, plan.symmetry, stage.kernel)
+    return _kernel_sources(plan.shape, plan.order, plan.semantics, plan.symmetry, stage.kernel, moved=moved)
 
 
 @lru_cache(_MOST_SOURCES)
 def _kernel_sources(
-    shape: PlanShape, order: tuple[int, ...], semantics: Semantics, symmetry: Symmetry, kernel: SearchKernel
+    shape: PlanShape,
+    order: tuple[int, ...],
+    semantics: Semantics,
+    symmetry: Symmetry,
+    kernel: SearchKernel,
+    *,
+    moved: bool,
 ) -> tuple[Source, Source | None]:
-    """Return the general kernel, and that for the shape of a plan.
+    """Return the general kernel, and that for the shape of a plan, for rows that may lie anywhere if `moved`.
 
     Shapes that are too large, and nested tails, have no specialized kernel.
     """
@@ -286,9 +336,12 @@ def _kernel_sources(
     description = "\n".join([f"plan: order {order}, {semantics}, {symmetry}", *told])
     general = search_source(goal, kernel.lanes, description=description, within=kernel.stealing)
     too_large = len(steps) > levels or sum(len(step.sources) for step in steps) > sources
+    if moved:
+        general = placed(general)
     if goal is Goal.NESTED or too_large:
         return general, None
-    return general, search_source(goal, kernel.lanes, shape, description, kernel.stealing)
+    special = search_source(goal, kernel.lanes, shape, description, kernel.stealing)
+    return general, placed(special) if moved else special
 
 
 def grid_of(device: Device, kernel: Kernel, shared: int, arcs: int, groups_of_block: int) -> int:

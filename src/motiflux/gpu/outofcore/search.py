@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from motiflux.gpu.engine import CAPABILITIES, DfsEngine
 from motiflux.gpu.group import DeviceGroup
 from motiflux.graph import Graph
 from motiflux.plan import Plan
-from motiflux.plan.physical import PhysicalPlan
+from motiflux.plan.physical import Family, PhysicalPlan, RowCopies
 from motiflux.request.registry import OUT_OF_CORE
 from motiflux.request.request import Request
 
@@ -26,12 +26,25 @@ class OutOfCoreSearch(DfsEngine):
 
     def strategy(self, graph: Graph, plan: Plan, request: Request, *, counting: bool = True) -> PhysicalPlan:
         """Return the physical plan of a logical plan."""
-        return _named(super().strategy(graph, plan, request, counting=counting))
+        return _of_host(super().strategy(graph, plan, request, counting=counting), _copies(request.tuning))
 
 
-def _named(physical: PhysicalPlan) -> PhysicalPlan:
-    fallback = None if physical.fallback is None else _named(physical.fallback)
-    return replace(physical, engine=OUT_OF_CORE, fallback=fallback)
+def _copies(tuning: Mapping[str, str]) -> RowCopies | None:
+    """Return the rows that are copied to the device. All vertices are roots: `khop` says nothing of rows."""
+    if (policy := tuning["cache"]) == "none":
+        return None
+    percent = tuning["cache_percent"]
+    policy = "degree" if policy == "degree" else "frequency"
+    return RowCopies(policy, None if percent == "auto" else int(percent))
+
+
+def _of_host(physical: PhysicalPlan, copies: RowCopies | None) -> PhysicalPlan:
+    """Return the same plan for rows that stay on the host."""
+    stages = tuple(
+        stage if stage.family is Family.HOST else replace(stage, copies=copies) for stage in physical.stages
+    )
+    fallback = None if physical.fallback is None else _of_host(physical.fallback, copies)
+    return replace(physical, engine=OUT_OF_CORE, stages=stages, fallback=fallback)
 
 
 def open_engine(names: Sequence[str]) -> OutOfCoreSearch:

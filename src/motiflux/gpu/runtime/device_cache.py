@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from motiflux.device import Buffer, Device, Stream
+from motiflux.device.pinned import PinnedMemory
 
 ticks = itertools.count(1)
 """Numbers in ascending order: the entry that was used last has the greatest one."""
@@ -36,6 +37,11 @@ class CacheEntry(ABC):
     def nbytes(self) -> int:
         """Bytes held on the device."""
         return sum(buffer.nbytes for buffer in self.buffers)
+
+    @property
+    def pinned(self) -> Sequence[PinnedMemory]:
+        """Pinned memory of the host that the entry reads; other entries may read it, too."""
+        return ()
 
 
 T = TypeVar("T", bound=CacheEntry)
@@ -83,6 +89,10 @@ class DeviceCache:
             if isinstance(found, kind) and not found.users:
                 self._kept.pop(name, None)
 
+    def bytes_of(self, kind: type[CacheEntry]) -> int:
+        """Return the bytes of entries of one kind that no job reads."""
+        return sum(one.nbytes for one in list(self._kept.values()) if isinstance(one, kind) and not one.users)
+
     def holds(self, kind: type[CacheEntry]) -> bool:
         """Whether there is an entry of one kind."""
         return any(isinstance(one, kind) for one in list(self._kept.values()))
@@ -108,8 +118,33 @@ def _give_up(some: Iterable[DeviceCache], needed: int) -> int:
     for found, name, copies in sorted(kept, key=lambda one: one[0].used):
         if freed >= needed:
             break
-        if not found.users and copies._kept.pop(name, None) is not None:
-            freed += found.nbytes
+        nbytes = found.nbytes  # entries that have none on the device stay
+        if nbytes and not found.users and copies._kept.pop(name, None) is not None:
+            freed += nbytes
+    return freed
+
+
+def release_pinned(needed: int) -> int:
+    """Drop entries of all graphs that read pinned memory and that no job reads; return the bytes freed.
+
+    The memory that was used last is kept longest.
+    """
+    readers: dict[int, list[tuple[CacheEntry, Hashable, DeviceCache]]] = {}
+    memories: dict[int, PinnedMemory] = {}
+    for copies in [known for ref in _known.valuerefs() if (known := ref()) is not None]:
+        for name, found in list(copies._kept.items()):
+            for memory in found.pinned:
+                memories[id(memory)] = memory
+                readers.setdefault(id(memory), []).append((found, name, copies))
+    freed = 0
+    for key, entries in sorted(readers.items(), key=lambda one: max(entry.used for entry, *_ in one[1])):
+        if freed >= needed:
+            break
+        if any(entry.users for entry, *_ in entries):
+            continue
+        for _, name, copies in entries:
+            copies._kept.pop(name, None)
+        freed += memories[key].host_nbytes
     return freed
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -9,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.device import Buffer, Device, HostBuffer
+from motiflux.device import Buffer, Device
+from motiflux.device.pinned import PinnedMemory, pin
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.runtime.device_cache import CacheEntry, DeviceCache
+from motiflux.gpu.runtime.device_cache import CacheEntry, DeviceCache, release_pinned
 from motiflux.gpu.storage.upload import PIECE, UploadContext, upload_row_ends
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.graph.adjacency import Adjacency
@@ -33,24 +35,46 @@ class RowsKey(NamedTuple):
     above: bool
 
 
-class HostNeighbors:
-    """Neighbours in pinned memory of the host: a `Buffer` that takes no memory of the device."""
+@dataclass(eq=False)
+class HostRows(CacheEntry):
+    """Rows in memory of the host: offsets, and neighbours in pinned memory, which devices read.
 
-    nbytes = 0
+    Parameters
+    ----------
+    offsets
+        Offsets of the rows.
+    neighbors
+        Memory of the neighbours.
+    longest
+        Length of the longest row.
+    origin
+        The rows of the graph that they were copied from.
+    """
 
-    def __init__(self, memory: HostBuffer) -> None:
-        self._memory = memory
-        # As a stream wants it; the device waits for all streams before it frees pinned memory.
-        self.lines: set[Any] = set()
+    offsets: OffsetArray = field(repr=False)
+    neighbors: PinnedMemory
+    longest: int
+    origin: Adjacency = field(repr=False)
 
     @property
-    def address(self) -> int:
-        """Address of the first one, for kernels."""
-        return self._memory.address
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The memory of the neighbours, which is not of the device."""
+        return (self.neighbors,)
 
-    def close(self) -> None:
-        """Free the memory; no kernel may read it any more."""
-        self._memory.close()
+    @property
+    def pinned(self) -> tuple[PinnedMemory, ...]:
+        """Memory of the neighbours."""
+        return (self.neighbors,)
+
+    @property
+    def arcs(self) -> int:
+        """Number of arcs."""
+        return int(self.offsets[-1])
+
+    @property
+    def rows(self) -> Adjacency:
+        """Offsets and neighbours as arrays of the host."""
+        return self.offsets, self.neighbors.memory.array[: 4 * self.arcs].view(np.uint32)
 
 
 @dataclass(eq=False)
@@ -67,6 +91,11 @@ class DeviceRows(CacheEntry):
     def buffers(self) -> tuple[Buffer, ...]:
         """Memory of the rows."""
         return self.offsets, self.neighbors
+
+    @property
+    def pinned(self) -> tuple[PinnedMemory, ...]:
+        """Memory of the host, if the neighbours stayed there."""
+        return (self.neighbors,) if isinstance(self.neighbors, PinnedMemory) else ()
 
     @property
     def addresses(self) -> tuple[int, int]:
@@ -128,19 +157,33 @@ class DeviceCsr(DeviceCache):
         host = graph.adjacency(key.adjacency, context.threads)
 
         def make() -> DeviceRows:
-            context.deadline.check()
-            kept = graph.offsets_above(key.adjacency, context.threads) if key.above else host[0]
-            return self._send(host, kept, context)
+            return self._send(_name(host, key.above), host, _kept(graph, key, host, context), context)
 
         # The copy holds both arrays, so that no other array gets their ids.
-        return self.keep((id(host[0]), id(host[1]), key.above, context.on_host), make)
+        return self.keep((*_name(host, key.above), context.on_host), make)
 
     def arcs(self, graph: Graph, *, into: bool, context: UploadContext) -> DeviceRows:
         """Return all arcs, by source or (`into`) by target; raises the errors of `rows`."""
-        rows = graph.reverse if into else graph.forward
-        host = rows.offsets, rows.neighbors
-        name = (id(host[0]), id(host[1]), False, context.on_host)
-        return self.keep(name, lambda: self._send(host, host[0], context))
+        host, name = _all_arcs(graph, into=into)
+        return self.keep((*name, context.on_host), lambda: self._send(name, host, host[0], context))
+
+    def rows_of_host(self, graph: Graph, key: RowsKey, context: UploadContext) -> HostRows:
+        """Return the rows that `key` names in pinned memory of the host, copied if necessary.
+
+        Raises
+        ------
+        DeviceError
+            The memory cannot be pinned, or the budget of pinned memory does not have it.
+        OutOfTimeError
+            Time was up before all rows were copied.
+        """
+        host = graph.adjacency(key.adjacency, context.threads)
+        return self._pinned(_name(host, key.above), host, _kept(graph, key, host, context), context)
+
+    def arcs_of_host(self, graph: Graph, *, into: bool, context: UploadContext) -> HostRows:
+        """Return all arcs in pinned memory of the host; raises the errors of `rows_of_host`."""
+        host, name = _all_arcs(graph, into=into)
+        return self._pinned(name, host, host[0], context)
 
     def rows_from(
         self, graph: Graph, key: RowsKey, arcs: AdjacencyKey, more_than: int, context: UploadContext
@@ -154,9 +197,10 @@ class DeviceCsr(DeviceCache):
             host = graph.adjacency(key.adjacency, context.threads)
             kept = graph.offsets_above(key.adjacency, context.threads) if key.above else host[0]
             many = np.diff(graph.adjacency(arcs, context.threads)[0]) > more_than
-            return self._send(host, _of_rows(kept, many), context)
+            return self._send(name, host, only_rows(kept, many), context)
 
-        return self.keep(("from", key, arcs, more_than, context.on_host), make)
+        name = "from", key, arcs, more_than
+        return self.keep((*name, context.on_host), make)
 
     def labels(self, graph: Graph, context: UploadContext) -> CopiedArray | None:
         """Return the label codes of all vertices; None if all have one label. Raises the errors of `rows`."""
@@ -171,20 +215,29 @@ class DeviceCsr(DeviceCache):
 
         return self.keep(("labels", id(codes)), make)
 
-    def _send(self, host: Adjacency, kept: OffsetArray, context: UploadContext) -> DeviceRows:
+    def _send(
+        self, name: tuple[Hashable, ...], host: Adjacency, kept: OffsetArray, context: UploadContext
+    ) -> DeviceRows:
         """Copy the last entries of each row: as many as between its offsets in `kept`."""
+        there = self._pinned(name, host, kept, context) if context.on_host else None
         offsets = self._to_device(kept, context)
-        arcs = int(kept[-1])
         context.deadline.check()
-        if context.on_host:
-            neighbors: Buffer = self._to_host(host, kept, context)
-        else:
-            neighbors = self._allocate(4 * arcs, context)
-            upload_row_ends(self._device, neighbors, host, kept, context)
+        if there is not None:
+            context.stream.wait()
+            return DeviceRows(offsets, there.neighbors, there.arcs, there.longest, host)
+        arcs = int(kept[-1])
+        neighbors = self._allocate(4 * arcs, context)
+        upload_row_ends(self._device, neighbors, host, kept, context)
         longest = _native.longest_row(kept, context.threads)
         copies = DeviceRows(offsets, neighbors, arcs, longest, host)
         context.stream.wait()
         return copies
+
+    def _pinned(
+        self, name: tuple[Hashable, ...], host: Adjacency, kept: OffsetArray, context: UploadContext
+    ) -> HostRows:
+        """Return the same entries in pinned memory of the host."""
+        return self.keep(("host", *name), lambda: self._to_host(host, kept, context))
 
     def _to_device(self, array: NDArray[Any], context: UploadContext) -> Buffer:
         context.deadline.check()
@@ -201,18 +254,32 @@ class DeviceCsr(DeviceCache):
                 error.advise(f"engine={OUT_OF_CORE!r} leaves the edges in memory of the host")
             raise
 
-    def _to_host(self, host: Adjacency, kept: OffsetArray, context: UploadContext) -> HostNeighbors:
-        """Copy the same entries to pinned memory of the host."""
-        arcs = int(kept[-1])
-        memory = self._device.allocate_host(max(4 * arcs, 8), "a copy of the graph", clear=False)
-        to = memory.array[: 4 * arcs].view(np.uint32)
+    def _to_host(self, host: Adjacency, kept: OffsetArray, context: UploadContext) -> HostRows:
+        arcs, what = int(kept[-1]), "neighbours of a graph that stay on the host"
+        memory = pin(self._device, max(4 * arcs, 8), what, release_pinned, context.deadline.check)
+        to = memory.memory.array[: 4 * arcs].view(np.uint32)
         for first in range(0, arcs, PIECE):
             context.deadline.check()
             _native.pack_row_ends(*host, kept, first, to[first : first + PIECE], context.threads)
-        return HostNeighbors(memory)
+        return HostRows(kept, memory, _native.longest_row(kept, context.threads), host)
 
 
-def _of_rows(offsets: OffsetArray, kept: NDArray[np.bool_]) -> OffsetArray:
+def _name(host: Adjacency, above: bool) -> tuple[Hashable, ...]:
+    return id(host[0]), id(host[1]), above
+
+
+def _kept(graph: Graph, key: RowsKey, host: Adjacency, context: UploadContext) -> OffsetArray:
+    context.deadline.check()
+    return graph.offsets_above(key.adjacency, context.threads) if key.above else host[0]
+
+
+def _all_arcs(graph: Graph, *, into: bool) -> tuple[Adjacency, tuple[Hashable, ...]]:
+    rows = graph.reverse if into else graph.forward
+    host = rows.offsets, rows.neighbors
+    return host, _name(host, above=False)
+
+
+def only_rows(offsets: OffsetArray, kept: NDArray[np.bool_]) -> OffsetArray:
     """Return the offsets without the entries of rows that are not `kept`."""
     lengths = np.where(kept, np.diff(offsets), np.uint64(0))
     return np.concatenate([np.zeros(1, np.uint64), np.cumsum(lengths, dtype=np.uint64)])

@@ -46,7 +46,8 @@ struct CliqueArgs {
 };
 
 struct TriangleTask {
-  view::Adjacency rows;  // of each vertex, its greater neighbours
+  view::Adjacency rows;       // of each vertex, its greater neighbours
+  const std::uint64_t* ends;  // [vertices + 1]: the arcs of vertex v are ends[v] .. ends[v + 1]
   std::uint64_t arcs;
   std::uint64_t limit;  // stop once more than this many are found, or kNoLimit
   Control* control;     // `taken` counts arcs behind the first chunks

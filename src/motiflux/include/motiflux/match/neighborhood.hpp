@@ -72,8 +72,8 @@ class Neighborhood {
     team.sync();
     for (std::uint32_t rank = team.place(); rank < size_; rank += Team::size()) {
       const std::uint32_t member = members[rank];
-      begins_[rank] = rows.offsets[member];
-      lengths_[rank] = static_cast<std::uint32_t>(rows.offsets[member + 1] - rows.offsets[member]);
+      begins_[rank] = rows.first(member);
+      lengths_[rank] = static_cast<std::uint32_t>(rows.degree(member));
       enter(member, rank);
     }
     team.sync();
@@ -97,7 +97,6 @@ class Neighborhood {
                                   std::uint32_t step, Visit&& visit, Stops&& stops) const {
     std::uint32_t turns = 0;
     bool whole = true;
-    const std::uint32_t* neighbors = rows.neighbors;
     const std::uint32_t stride = Team::size() / kRowThreads * step;
     for (std::uint32_t i = first + team.place() / kRowThreads * step; i < size_ && whole; i += stride) {
       const std::uint64_t begin = begins_[i];
@@ -111,7 +110,7 @@ class Neighborhood {
 #pragma unroll
         for (std::uint32_t way = 0; way < kLoadsInFlight; ++way) {
           const std::uint32_t place = at + way * kRowThreads;
-          found[way] = place < length ? neighbors[begin + place] : kNowhere;
+          found[way] = place < length ? *rows.at(begin + place) : kNowhere;
         }
 #pragma unroll
         for (std::uint32_t way = 0; way < kLoadsInFlight; ++way) {

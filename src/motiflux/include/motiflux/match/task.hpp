@@ -35,7 +35,8 @@ inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 struct Task {
   view::Adjacency out;  // all arcs, for degree bounds and induced matching
   view::Adjacency in;
-  view::Adjacency root;  // the rows of level 1's first source: their arcs are the units of work
+  // The rows of level 1's first source, never placed rows: their arcs are the units of work.
+  view::Adjacency root;
   std::uint64_t arcs;
   std::uint64_t all_arcs;  // root arcs of all devices that share the search
   std::uint32_t vertices;

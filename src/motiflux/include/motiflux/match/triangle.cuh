@@ -49,7 +49,7 @@ class TriangleCount {
   }
 
   MOTIFLUX_DEVICE void count(std::uint64_t first, std::uint64_t end) {
-    std::uint32_t row = lanes::find_row(warp_, task_.rows.offsets, task_.vertices, first);
+    std::uint32_t row = lanes::find_row(warp_, task_.ends, task_.vertices, first);
     for (std::uint64_t strip = first; strip < end; strip += 32) row = count_strip(row, strip, end);
     if (warp_.leads()) done_ += end - first;
   }
@@ -83,7 +83,7 @@ class TriangleCount {
     bool knows = false;
     for (std::uint32_t first = row; warp_.ballot(!knows) != 0; first += 32) {
       const std::uint64_t at = std::uint64_t{first} + 1 + warp_.lane();
-      const std::uint64_t ends = task_.rows.offsets[at < task_.vertices ? at : task_.vertices];
+      const std::uint64_t ends = task_.ends[at < task_.vertices ? at : task_.vertices];
       std::uint32_t behind = 0;  // lanes whose row ends at or before the arc
       for (std::uint32_t step = 16; step > 0; step /= 2)
         if (warp_.broadcast(ends, behind + step - 1) <= arc) behind += step;
@@ -101,8 +101,8 @@ class TriangleCount {
     const auto length = static_cast<std::uint32_t>(walked.size());
     const std::uint32_t behind = warp_.sums_before(length) + length;
     const std::uint32_t pairs = warp_.broadcast(behind, 31);
-    const std::uint64_t from_walked = static_cast<std::uint64_t>(walked.first - task_.rows.neighbors);
-    const std::uint64_t from_other = static_cast<std::uint64_t>(other.first - task_.rows.neighbors);
+    const std::uint64_t from_walked = task_.rows.place_of(walked.first);
+    const std::uint64_t from_other = task_.rows.place_of(other.first);
     const auto other_length = static_cast<std::uint32_t>(other.size());
     for (std::uint32_t strip = 0; strip < pairs; strip += 32) {
       const std::uint32_t pair = strip + warp_.lane();
@@ -111,10 +111,10 @@ class TriangleCount {
         if (warp_.broadcast(behind, owner + step - 1) <= pair) owner += step;
       const std::uint64_t place = warp_.broadcast(from_walked, owner) + pair;
       const std::uint32_t before = warp_.broadcast(behind - length, owner);
-      const std::uint32_t* first = task_.rows.neighbors + warp_.broadcast(from_other, owner);
+      const std::uint32_t* first = task_.rows.at(warp_.broadcast(from_other, owner));
       const std::uint32_t size = warp_.broadcast(other_length, owner);
       if (pair >= pairs) continue;
-      found_ += sets::contains({first, first + size}, task_.rows.neighbors[place - before]);
+      found_ += sets::contains({first, first + size}, *task_.rows.at(place - before));
     }
   }
 

@@ -64,9 +64,8 @@ class UniversalVertexCount : public UnitWalk<UniversalVertexCount<Shape>> {
 
   template <class Team>
   MOTIFLUX_DEVICE void count_unit(const Team& team, unsigned char* memory, const CliqueUnit unit) {
-    const std::uint64_t begin = task_.rows.offsets[unit.root];
-    const auto size = static_cast<std::uint32_t>(task_.rows.offsets[unit.root + 1] - begin);
-    const std::uint32_t* members = task_.rows.neighbors + begin;
+    const std::uint32_t* members = task_.rows.begin(unit.root);
+    const auto size = static_cast<std::uint32_t>(task_.rows.degree(unit.root));
     team.sync();  // no thread reads the last neighbourhood any more
     Neighborhood all(memory, size);
     all.open(team, members, pattern_.above, true);
