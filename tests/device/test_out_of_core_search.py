@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.device import open_device
-from motiflux.device.pinned import PinnedMemory
+from motiflux.device.pinned import VARIABLE, PinnedMemory
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.runtime.device_cache import CacheEntry
 from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, RowsKey, resident
@@ -139,14 +139,50 @@ def test_both_engines_have_rows_of_their_own(device: str) -> None:
 
 def test_a_graph_that_does_not_fit_names_the_engine_that_counts_it(device: str) -> None:
     data = graph(300)
-    budget = open_device(device).used_memory() + len(data.forward.neighbors)
-    options = {"device": device, "gpu_memory": budget, "tuning": {"tables": "off"}}
+    options = too_little(device, data)
     with pytest.raises(
         DeviceMemoryError, match=r"a copy of the graph: .*; engine='outofcore' leaves the edges"
     ):
         mf.count(data, PATTERNS[0], engine="dfs", **options)
     expected = mf.count(data, PATTERNS[0], device="cpu")
     assert mf.count(data, PATTERNS[0], engine="outofcore", **options) == expected
+
+
+def too_little(device: str, data: mf.Graph) -> dict[str, Any]:
+    """Return options with which no copy of the graph fits."""
+    budget = open_device(device).used_memory() + 9 * len(data.forward.neighbors) // 5
+    return {"device": device, "gpu_memory": budget, "tuning": {"tables": "off"}}
+
+
+def test_auto_leaves_edges_on_the_host_where_they_do_not_fit(device: str) -> None:
+    data = graph(300)
+    options = too_little(device, data)
+    expected = mf.count(data, PATTERNS[0], device="cpu")
+    assert "stay on the host" not in mf.explain(data, PATTERNS[0], **options)
+    for _ in range(2):
+        count = mf.count(data, PATTERNS[0], **options)
+        assert (count, count.complete, count.engine, count.device) == (expected, True, "outofcore", device)
+        assert "do not fit into the memory of the device: edges stay on the host" in count.reason
+    told = mf.explain(data, PATTERNS[0], **options)
+    assert told.report.engine.name == "outofcore"
+    assert "edges stay on the host" in told
+    matches = mf.match(data, PATTERNS[0], symmetry="subgraphs", limit=10, **options)
+    assert (len(matches.to_numpy()), matches.engine) == (10, "outofcore")
+    data.forget()
+    fitting = mf.count(data, PATTERNS[0], device=device)
+    assert (fitting, fitting.engine) == (expected, "dfs")
+
+
+def test_auto_takes_the_error_of_the_host_where_that_lacks_memory_too(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = graph(300)
+    options = too_little(device, data)
+    monkeypatch.setenv(VARIABLE, "1000")
+    with pytest.raises(DeviceError, match=f"pinned memory of the host.*set {VARIABLE}"):
+        mf.count(data, PATTERNS[0], **options)
+    monkeypatch.delenv(VARIABLE)
+    assert mf.count(data, PATTERNS[0], **options) == mf.count(data, PATTERNS[0], device="cpu")
 
 
 def test_memory_that_cannot_be_pinned_is_an_error(device: str, monkeypatch: pytest.MonkeyPatch) -> None:

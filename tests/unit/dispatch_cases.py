@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import motiflux as mf
@@ -88,6 +88,8 @@ class FakeGpu:
     more_at_first: float = 0.0
     ready: float = 0.0
     compile_seconds: float = 0.0
+    on_host: bool = False
+    asked: list[HostWork] = field(default_factory=list)
 
     def why_not(self) -> str | None:
         return self.absent
@@ -98,7 +100,11 @@ class FakeGpu:
     def seconds(self, work: HostWork | None, graph: mf.Graph, *, new: bool = False) -> float:
         if work is None:
             return self.ready
+        self.asked.append(work)
         return self.ready + self.expected + (self.more_at_first if new else 0.0)
+
+    def stays_on_host(self, graph: mf.Graph, gpu_memory: int | None) -> bool:
+        return self.on_host
 
     def engine(self) -> Engine:
         self.openings += 1

@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,9 @@ from motiflux.dispatch.choose import choose_engine
 from motiflux.dispatch.prepared_query import PreparedQuery
 from motiflux.errors import CountOverflowError, DeviceError
 from motiflux.plan.physical import PhysicalPlan
-from motiflux.request.costs import GpuCosts, GpuState, HostWork
+from motiflux.request.costs import H100, GpuCosts, GpuState, HostWork
 from motiflux.request.deadline import Deadline
-from motiflux.request.engine import Ran
+from motiflux.request.engine import Outcome, Ran
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
 from tests.backend.cases import clique, cycle, path
@@ -67,6 +68,21 @@ class TestChoice:
         outcome, engine, why = counted(FakeGpu(fake, ENDLESS, opened), small, TRIANGLE)
         assert (outcome.value, engine, fake.calls) == (24360, "cpu", 1)
         assert why.endswith("expected, about 3,600 s on the GPU")
+
+    def test_a_gpu_over_whose_bus_edges_are_read_is_expected_to_be_slower(self, small: mf.Graph) -> None:
+        there, over_bus = (FakeGpu(FakeEngine(), 1e-9, on_host=on_host) for on_host in (False, True))
+        for gpu in (there, over_bus):
+            counted(gpu, small, TRIANGLE)
+        assert over_bus.asked[0].seconds == pytest.approx(H100.over_bus * there.asked[0].seconds)
+
+    def test_an_engine_that_the_gpu_calls_is_named_with_both_reasons(self, small: mf.Graph) -> None:
+        class Calling(FakeEngine):
+            def count(self, *args: Any) -> Outcome:
+                return replace(super().count(*args), ran=Ran("outofcore", "fake", "too little memory"))
+
+        outcome, engine, why = counted(FakeGpu(Calling(), 1e-9), small, TRIANGLE)
+        assert (outcome.value, engine) == (24360, "outofcore")
+        assert why.endswith("expected to be faster than the CPU; too little memory")
 
     def test_a_small_count_opens_no_gpu(self, small: mf.Graph) -> None:
         gpu = FakeGpu(FakeEngine(), 0.5, opened=False)

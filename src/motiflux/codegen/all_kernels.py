@@ -13,6 +13,7 @@ from motiflux.codegen.kernels import (
     clique,
     clique_source,
     number_source,
+    placed,
     ring_sources,
     rmat_source,
     search_source,
@@ -81,6 +82,7 @@ def all_sources() -> list[Source]:
         triangle_source(),
         universal_vertex_source(),
         universal_vertex_source(_WHEEL),
+        *placed_sources(),
         *tables,
         *ring_sources(),
         rmat_source(),
@@ -93,6 +95,13 @@ def all_sources() -> list[Source]:
         gpma_source(),
     ]
     return [*searches, *cliques, *diamonds, *stealing, *others]
+
+
+def placed_sources() -> list[Source]:
+    """Return kernels for rows that stay on the host: the general ones, and one for a shape."""
+    searches = [search_source(goal, DEFAULT_LANES[goal][-1]) for goal in Goal]
+    searches += [search_source(Goal.COUNT, LANES[2], clique(5))]
+    return [placed(one) for one in (*searches, clique_source(), triangle_source(), universal_vertex_source())]
 
 
 def reachable_sources() -> list[Source]:

@@ -184,9 +184,10 @@ TUNING = by_name(
         "cache",
         ("frequency", "degree", "khop", "none"),
         "frequency",
-        "GPU, Monitor, engine=outofcore: rows of the host that are copied to the device before a run. "
-        "frequency: those that its search is expected to open most often; degree: the longest ones; khop: "
-        "those of vertices that searches may come to, the nearest first; none: no row",
+        "GPU, engine=outofcore: rows of the host that are copied to the device, by a Monitor before each "
+        "run. frequency: those that the search is expected to open most often; degree: the longest ones; "
+        "khop: those of vertices that searches may come to, the nearest first (without a Monitor: as "
+        "frequency); none: no row",
     ),
     TuningOption(
         "filter",

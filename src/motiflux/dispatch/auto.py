@@ -18,7 +18,7 @@ from motiflux.plan import Plan
 from motiflux.plan.estimate.prediction import Prediction
 from motiflux.plan.local_counts.speeds import HOST_SPEEDS
 from motiflux.plan.physical import PhysicalPlan
-from motiflux.request.costs import host_work, usable_formula
+from motiflux.request.costs import H100, host_work, usable_formula
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import CANNOT, Capabilities, Engine, Outcome, Ran
 from motiflux.request.planning import logical_plan
@@ -96,7 +96,8 @@ class AutoEngine:
 
     def executor(self, physical: PhysicalPlan) -> Engine:
         """Return the engine that executes a plan."""
-        return self._host if physical.engine == self._host.name else self._gpu.engine()
+        on_host = physical.engine == self._host.name
+        return self._host if on_host else self._gpu.engine().executor(physical)
 
     def plan(
         self,
@@ -135,7 +136,7 @@ class AutoEngine:
             return None
         return replace(
             physical,
-            why=choice.why,
+            why="; ".join(filter(None, (choice.why, physical.why))),
             expected=(("cpu", choice.host), ("cuda", choice.gpu)),
             budget=choice.budget,
             expires=choice.expires,
@@ -175,7 +176,10 @@ class AutoEngine:
             return Choice(False, host, None, why)
         known = None if listing else prepared_query(graph, pattern, request)
         ready = self._gpu.seconds(None, graph)
-        gpu = self._gpu.seconds(work, graph, new=known is None)
+        there = work
+        if work is not None and self._gpu.stays_on_host(graph, request.gpu_memory):
+            there = replace(work, seconds=H100.over_bus * work.seconds)
+        gpu = self._gpu.seconds(there, graph, new=known is None)
         gpu -= 0.0 if known is None else min(ready, known.spent)
         # After a single overrun, the engine is tried again: its kernel may have been compiled meanwhile.
         if known is not None and known.overran and known.overruns > 1:
@@ -184,16 +188,16 @@ class AutoEngine:
             return Choice(on_gpu, host, gpu, f"the {first} did not give the count before", overran=True)
         if host is None:
             return Choice(False, None, gpu, "nothing was sampled, so that no time is expected")
-        here, there = (f"about {seconds_text(seconds)}" for seconds in (host, gpu))
+        on_cpu, on_device = (f"about {seconds_text(seconds)}" for seconds in (host, gpu))
         if gpu < host:
-            why = f"{there} expected, {here} on the CPU"
+            why = f"{on_device} expected, {on_cpu} on the CPU"
             if self._drafts:
                 why = "the GPU is open, and expected to be faster than the CPU"
             return Choice(True, host, gpu, why)
         expires = 0.0 if known is None else None
-        if known is not None and self._gpu.seconds(work, graph) - ready < host:
+        if known is not None and self._gpu.seconds(there, graph) - ready < host:
             expires = ready
-        return Choice(False, host, gpu, f"{here} expected, {there} on the GPU", expires)
+        return Choice(False, host, gpu, f"{on_cpu} expected, {on_device} on the GPU", expires)
 
     def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
         """Return the count, at most ``request.limit``, and the engine that counted.
@@ -226,7 +230,7 @@ class AutoEngine:
                 refused, why = error, _refused(error)
                 log.ENGINE.info("the CPU takes over: %s", why)
             else:
-                found = replace(found, ran=Ran(engine.name, engine.device, why))
+                found = replace(found, ran=_ran(found.ran, engine, why))
                 if best is None or found.complete or found.value > best.value:
                     best = found
                 if found.complete or found.value == request.limit or within is deadline or deadline.passed:
@@ -254,9 +258,9 @@ class AutoEngine:
     ) -> tuple[RowSource, Ran]:
         """Start an enumeration by the chosen engine, or by the CPU if the GPU refuses."""
         engine = self.executor(physical)
-        ran = Ran(engine.name, engine.device, physical.why)
         try:
-            return engine.rows(graph, physical, request, batch_rows, deadline)[0], ran
+            rows, ran = engine.rows(graph, physical, request, batch_rows, deadline)
+            return rows, _ran(ran, engine, physical.why)
         except CANNOT as error:
             if engine is self._host:
                 raise
@@ -301,6 +305,13 @@ class _Forward:
         if share >= self._share:
             self._share = share
             self._report(report)
+
+
+def _ran(found: Ran | None, engine: Engine, why: str) -> Ran:
+    """Return the engine that was chosen and the reason, or the one that it called, and both reasons."""
+    if found is None:
+        return Ran(engine.name, engine.device, why)
+    return replace(found, why=f"{why}; {found.why}")
 
 
 def _refused(error: Exception) -> str:

@@ -11,7 +11,7 @@ from motiflux.dispatch.gpu_probe import CudaGpu, Gpu
 from motiflux.errors import DeviceError
 from motiflux.request.devices import asked_for, names_of
 from motiflux.request.engine import Engine
-from motiflux.request.registry import ENGINES, GPU_ENGINE, HOST_ENGINE
+from motiflux.request.registry import AUTO_ON_GPU, ENGINES, HOST_ENGINE
 from motiflux.request.request import Request
 
 GPU = CudaGpu()
@@ -46,7 +46,7 @@ def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
     kind = GPU_DEVICE if device == "auto" else device
     try:
         names = (kind,) if request.devices is None else names_of(kind, request.devices)
-        return open_engine(GPU_ENGINE if engine == "auto" else engine, names), asked
+        return open_engine(engine, names), asked
     except DeviceError as error:
         if device == "auto" and request.devices is None and type(error) is DeviceError:
             raise DeviceError(f"engine={engine!r} runs on a GPU: {error}") from error
@@ -54,6 +54,13 @@ def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
 
 
 def open_engine(name: str, devices: Sequence[str]) -> Engine:
-    """Return the engine of a name on these devices; raises `DeviceError` if one of them cannot be used."""
-    engine: Engine = import_module(ENGINES[name].module).open_engine(devices)
+    """Return the engine of a name on these devices; ``auto`` is that of GPUs.
+
+    Raises
+    ------
+    DeviceError
+        One of the devices cannot be used.
+    """
+    module = AUTO_ON_GPU if name == "auto" else ENGINES[name].module
+    engine: Engine = import_module(module).open_engine(devices)
     return engine

@@ -44,6 +44,9 @@ class Gpu(Protocol):
         If `work` is None, return the seconds until a call can begin.
         """
 
+    def stays_on_host(self, graph: Graph, gpu_memory: int | None) -> bool:
+        """Whether the edges of a graph are expected not to fit into the memory of an open GPU."""
+
     def engine(self) -> Engine:
         """Return the open engine; raise `DeviceError` if that fails, which `why_not` then reports."""
 
@@ -81,6 +84,16 @@ class CudaGpu:
         first_look = self._costs.first_look(work) if new else 0.0
         return self._costs.ready(state, len(graph.forward.neighbors)) + first_look + search
 
+    def stays_on_host(self, graph: Graph, gpu_memory: int | None) -> bool:
+        """Whether half of the arcs, the least of unlabelled searches, do not fit; False if unknown."""
+        if (accelerator := _opened()) is None:
+            return False
+        from motiflux.gpu.storage.device_csr import is_resident
+
+        device = accelerator.device
+        room = device.free_memory() if gpu_memory is None else gpu_memory
+        return 2 * len(graph.forward.neighbors) > room and not is_resident(graph, device)
+
     def sampling_seconds(self, seconds: float, graph: Graph, nbytes: int) -> tuple[float, float]:
         """Return the expected seconds until the GPU can draw samples, and the seconds of drawing."""
         state, speed = self._state(graph)
@@ -110,7 +123,7 @@ class CudaGpu:
 
     def engine(self) -> Engine:
         """Return the open engine."""
-        from motiflux.gpu.engine import open_engine
+        from motiflux.gpu.outofcore.fitting import open_engine
 
         with self._opening():
             return open_engine([DEVICE])

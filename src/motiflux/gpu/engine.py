@@ -36,7 +36,7 @@ from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
 from motiflux.plan.neighborhood.universal_vertex import has_universal_vertex
 from motiflux.plan.physical import Family, PhysicalPlan, Stage
 from motiflux.request.deadline import Deadline, OutOfTimeError, wait_for
-from motiflux.request.engine import Capabilities, Engine, Outcome
+from motiflux.request.engine import Capabilities, Engine, Outcome, Ran
 from motiflux.request.planning import counts_all, logical_plan
 from motiflux.request.progress import in_parts
 from motiflux.request.reports import ProgressCallback
@@ -254,7 +254,7 @@ class DfsEngine:
 
     def rows(
         self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
-    ) -> tuple[RowSource, None]:
+    ) -> tuple[RowSource, Ran | None]:
         """Start an enumeration of at most ``request.limit`` rows."""
         if physical.plan.impossible is not None:
             return NoRows(complete=True), None

@@ -136,6 +136,8 @@ class GpuCosts:
         Time of samples as a share of one thread's time.
     candidates, candidate_byte
         Extra time of the first samples of a query: copying the candidate graph, and each byte of it.
+    over_bus
+        Factor of searches whose edges stay on the host: what `benchmarks/suite/outofcore.py` allows.
     speed
         Multiprocessors times clock, in hertz, of the device on which the constants were measured.
     """
@@ -157,6 +159,7 @@ class GpuCosts:
     samples: float = 0.005
     candidates: float = 3e-3
     candidate_byte: float = 0.5e-9
+    over_bus: float = 8.0
     speed: float = 132 * 1.98e9
 
     def search(self, work: HostWork, speed: float = 0.0) -> float:

@@ -29,8 +29,11 @@ ENGINES = {
 }
 """All engines by name."""
 
-HOST_ENGINE, GPU_ENGINE = "cpu", "dfs"
-"""The default engines on the CPU and on GPUs."""
+HOST_ENGINE = "cpu"
+"""The default engine on the CPU."""
+
+AUTO_ON_GPU = "motiflux.gpu.outofcore.fitting"
+"""The module of ``engine="auto"`` on GPUs: ``dfs``, or ``outofcore`` where that lacks memory."""
 
 OUT_OF_CORE = "outofcore"
 """The engine on GPUs whose edges stay in memory of the host."""

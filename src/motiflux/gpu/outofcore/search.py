@@ -8,10 +8,15 @@ from dataclasses import replace
 from motiflux.gpu.engine import CAPABILITIES, DfsEngine
 from motiflux.gpu.group import DeviceGroup
 from motiflux.graph import Graph
+from motiflux.pattern import Pattern
 from motiflux.plan import Plan
+from motiflux.plan.estimate.prediction import Prediction
 from motiflux.plan.physical import Family, PhysicalPlan, RowCopies
+from motiflux.request.deadline import Deadline
+from motiflux.request.engine import Outcome, Ran
 from motiflux.request.registry import OUT_OF_CORE
 from motiflux.request.request import Request
+from motiflux.result.rows import RowSource
 
 
 class OutOfCoreSearch(DfsEngine):
@@ -24,9 +29,45 @@ class OutOfCoreSearch(DfsEngine):
     name = OUT_OF_CORE
     capabilities = replace(CAPABILITIES, candidate_spaces=False, tables=None)
 
+    def plan(
+        self,
+        graph: Graph,
+        pattern: Pattern,
+        request: Request,
+        deadline: Deadline,
+        *,
+        counting: bool = True,
+        beside: Sequence[Plan] = (),
+    ) -> PhysicalPlan | None:
+        """Return the physical plan of a request; None if time was up before there was one."""
+        return super().plan(graph, pattern, _mine(request), deadline, counting=counting, beside=beside)
+
     def strategy(self, graph: Graph, plan: Plan, request: Request, *, counting: bool = True) -> PhysicalPlan:
         """Return the physical plan of a logical plan."""
         return _of_host(super().strategy(graph, plan, request, counting=counting), _copies(request.tuning))
+
+    def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
+        """Return the count, at most ``request.limit``."""
+        return super().count(graph, physical, _mine(request), deadline)
+
+    def rows(
+        self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
+    ) -> tuple[RowSource, Ran | None]:
+        """Start an enumeration of at most ``request.limit`` rows."""
+        return super().rows(graph, physical, _mine(request), batch_rows, deadline)
+
+    def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
+        """Return the text that `explain` adds to the reason for the engine."""
+        return super().notes(graph, physical, _mine(request))
+
+    def predict(self, graph: Graph, physical: PhysicalPlan, request: Request) -> Prediction:
+        """Return the expected result, time and memory of a count, without searching."""
+        return super().predict(graph, physical, _mine(request))
+
+
+def _mine(request: Request) -> Request:
+    """Return the request as one for this engine, by which uploads leave edges on the host."""
+    return request if request.engine == OUT_OF_CORE else replace(request, engine=OUT_OF_CORE)
 
 
 def _copies(tuning: Mapping[str, str]) -> RowCopies | None:

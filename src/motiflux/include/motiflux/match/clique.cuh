@@ -16,13 +16,13 @@ class CliqueCount : public UnitWalk<CliqueCount> {
 
   template <class Team>
   MOTIFLUX_DEVICE void count_unit(const Team& team, unsigned char* memory, const CliqueUnit unit) {
-    const std::uint32_t* members = task_.rows.begin(unit.root);
+    const std::uint64_t begin = task_.rows.first(unit.root);
     const auto size = static_cast<std::uint32_t>(task_.rows.degree(unit.root));
     const bool in_bits = task_.vertices > 3;
     const auto stops = [this] { return read_stop(); };
     team.sync();  // no thread reads the last neighbourhood any more
     Neighborhood all(memory, size);
-    all.open(team, members, task_.rows, in_bits);
+    all.open(team, task_.rows.at(begin), task_.rows, in_bits);
     if (in_bits) {
       // Rows of members before the slice are not read.
       stop_seen_ |= !all.find_links(

@@ -35,22 +35,31 @@ struct Adjacency {
     return bytes / sizeof(std::uint32_t);
   }
 
+  MOTIFLUX_HOST_DEVICE const std::uint32_t* begin(std::uint32_t vertex) const { return at(first(vertex)); }
+  MOTIFLUX_HOST_DEVICE const std::uint32_t* end(std::uint32_t vertex) const { return at(behind(vertex)); }
+  MOTIFLUX_HOST_DEVICE std::uint64_t degree(std::uint32_t vertex) const {
+    return behind(vertex) - first(vertex);
+  }
+
 #else
 
+  // By way of first() and at(), kernels would be compiled to other code, with more registers.
+  MOTIFLUX_HOST_DEVICE const std::uint32_t* begin(std::uint32_t vertex) const {
+    return neighbors + offsets[vertex];
+  }
+  MOTIFLUX_HOST_DEVICE const std::uint32_t* end(std::uint32_t vertex) const {
+    return neighbors + offsets[vertex + 1];
+  }
+  MOTIFLUX_HOST_DEVICE std::uint64_t degree(std::uint32_t vertex) const {
+    return offsets[vertex + 1] - offsets[vertex];
+  }
   MOTIFLUX_HOST_DEVICE std::uint64_t first(std::uint32_t vertex) const { return offsets[vertex]; }
-  MOTIFLUX_HOST_DEVICE std::uint64_t behind(std::uint32_t vertex) const { return offsets[vertex + 1]; }
   MOTIFLUX_HOST_DEVICE const std::uint32_t* at(std::uint64_t place) const { return neighbors + place; }
   MOTIFLUX_HOST_DEVICE std::uint64_t place_of(const std::uint32_t* entry) const {
     return static_cast<std::uint64_t>(entry - neighbors);
   }
 
 #endif
-
-  MOTIFLUX_HOST_DEVICE const std::uint32_t* begin(std::uint32_t vertex) const { return at(first(vertex)); }
-  MOTIFLUX_HOST_DEVICE const std::uint32_t* end(std::uint32_t vertex) const { return at(behind(vertex)); }
-  MOTIFLUX_HOST_DEVICE std::uint64_t degree(std::uint32_t vertex) const {
-    return behind(vertex) - first(vertex);
-  }
 };
 
 }  // namespace motiflux::view
