@@ -13,7 +13,8 @@ copies (zero-copy) to that of the policy. The cache has at most a twentieth of t
 ``carry QUERY``          copies that stay, against those of each batch alone
 ``copies QUERY``         rows put together by the host, against a kernel that reads them
 ``processor QUERY``      the CPU Monitor on all threads against this engine, and `batch`, whose edges fit
-``static PATTERN``       a count over edges on the host against one over edges on the device
+``static PATTERN``       a count over edges on the host, by each policy, against one over edges on the device;
+                         copies take a twentieth of the bytes of the edges, by one policy other shares, too
 ``first PATTERN``        the first count of a graph file in a process of its own, and of the same file again,
                          against the second count of the process; a figure is its memory over the file's size
 
@@ -23,7 +24,6 @@ Figures: seconds for choosing and copying rows, and of the search; rows and byte
 from __future__ import annotations
 
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -46,6 +46,8 @@ from motiflux.bench.suite import Probe, Settings, Suite
 from motiflux.config import TUNING, private_tuning
 from motiflux.device import open_device
 from motiflux.generate import Rmat, rmat
+from motiflux.gpu.storage.device_csr import resident
+from motiflux.gpu.storage.placed_rows import PlacedRows
 
 DEVICE = os.environ.get("MOTIFLUX_DEVICE", "cuda")
 SCALE = int(os.environ.get("MOTIFLUX_RMAT", "24"))
@@ -67,6 +69,17 @@ STATIC = {
     "triangle": "(a)--(b)--(c)--(a)",
     "sparse 6": "(a:0)--(b:1)--(c:2)--(a), (c)--(d:3)--(e:4)--(f:5)",
 }
+RESIDENT, CACHED = "dfs", "frequency, 5 %"
+STATIC_WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    RESIDENT: ("dfs", {}),
+    "zero-copy": ("outofcore", {"cache": "none"}),
+    CACHED: ("outofcore", {"cache": "frequency", "cache_percent": "5"}),
+    "degree, 5 %": ("outofcore", {"cache": "degree", "cache_percent": "5"}),
+    "frequency, 1 %": ("outofcore", {"cache": "frequency", "cache_percent": "1"}),
+    "frequency, 20 %": ("outofcore", {"cache": "frequency", "cache_percent": "20"}),
+    "all rows": ("outofcore", {"cache": "frequency"}),
+}
+"""Ways of a count: on the device, and on the host with copies of rows on the device."""
 FIRST = {"triangle": "(a)--(b)--(c)--(a)", "4-cycle": "(a)--(b)--(c)--(d)--(a)"}
 FIRST_SECONDS = {
     "triangle, never counted": 5.0,
@@ -188,7 +201,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Static:
-    """A count over edges on the host, against one over edges on the device."""
+    """A count over edges on the host, with copies by each policy, against one over edges on the device."""
 
     pattern: str
     quick: bool = False
@@ -199,28 +212,55 @@ class Static:
         return f"static {self.pattern}"
 
     def run(self, settings: Settings) -> Iterator[CaseResult]:
-        """Time the second call of each engine."""
+        """Time later calls of each way; the first one, which places rows, is a figure."""
         graph, _ = skewed()
-        counts, seconds = {}, {}
-        for engine in ("dfs", "outofcore"):
-            tuning = {"tables": "off", "candidates": "off"}
-            options = {"device": DEVICE, "engine": engine, "tuning": tuning, "symmetry": "subgraphs"}
-            mf.count(graph, STATIC[self.pattern], **options)  # type: ignore[arg-type]
-            seconds[engine] = math.inf
-            for _ in range(settings.runs):
-                begun = time.perf_counter()
-                counts[engine] = int(mf.count(graph, STATIC[self.pattern], **options))  # type: ignore[arg-type]
-                seconds[engine] = min(seconds[engine], time.perf_counter() - begun)
-        yield CaseResult(
-            self.name,
-            "outofcore",
-            counts["outofcore"],
-            "dfs",
-            Timing.of([seconds["outofcore"]]),
-            BaselineTime("dfs", seconds["dfs"]),
-            seconds["dfs"] / seconds["outofcore"],
-            counts["dfs"] != counts["outofcore"],
-        )
+        base: Counted | None = None
+        for way, (engine, switches) in STATIC_WAYS.items():
+            graph.forget()
+            found = counted(graph, STATIC[self.pattern], engine, switches, settings.runs)
+            base = base or found
+            yield CaseResult(
+                f"{self.name}, {way}",
+                engine,
+                found.count,
+                RESIDENT,
+                Timing.of([found.seconds]),
+                BaselineTime(RESIDENT, base.seconds),
+                base.seconds / found.seconds,
+                found.count != base.count,
+                figures=found.figures,
+            )
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A count, the least seconds of the calls after the first one, and figures."""
+
+    count: int
+    seconds: float
+    figures: Mapping[str, float]
+
+
+def counted(graph: mf.Graph, pattern: str, engine: str, switches: Mapping[str, str], runs: int) -> Counted:
+    """Count by an engine, with copies of a share of the edges."""
+    tuning = private_tuning({"tables": "off", "candidates": "off", **switches})
+    options: dict[str, Any] = {"device": DEVICE, "engine": engine, "tuning": tuning, "symmetry": "subgraphs"}
+    seconds, found = [], 0
+    for _ in range(1 + runs):
+        begun = time.perf_counter()
+        found = int(mf.count(graph, pattern, **options))
+        seconds.append(time.perf_counter() - begun)
+    figures = {"first_seconds": seconds[0]}
+    placed = [one for one in resident(graph, open_device(DEVICE)).entries() if isinstance(one, PlacedRows)]
+    if placed:
+        rows = 4 * sum(one.arcs for one in placed[-1].host)
+        figures |= {
+            "copied_bytes": float(placed[-1].nbytes_copied),
+            "copied_rows": float(placed[-1].copied),
+            "of_edges": placed[-1].nbytes_copied / (4 * len(graph.forward.neighbors)),
+            "of_rows_read": placed[-1].nbytes_copied / max(rows, 1),
+        }
+    return Counted(found, min(seconds[1:]), figures)
 
 
 @dataclass(frozen=True)
@@ -314,7 +354,7 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
     mean = statistics.geometric_mean(values) if values else None
     found.append(Bar("over the CPU Monitor on all threads", mean, OVER_CPU, "higher"))
     for pattern in STATIC:
-        value = next((1 / one for one in ratios(f"static {pattern}", pattern)), None)
+        value = next((1 / one for one in ratios(f"static {pattern}", CACHED)), None)
         found.append(Bar(f"static {pattern}: over the resident graph", value, OVER_RESIDENT, "lower"))
     firsts = {one.case.removeprefix("first "): one for one in results if one.case.startswith("first ")}
     for case, target in FIRST_SECONDS.items():

@@ -79,6 +79,10 @@ class DeviceCache:
         """Return the entry of a name; None if there is none."""
         return self._kept.get(name)
 
+    def entries(self) -> list[CacheEntry]:
+        """Return all entries, the last one made last."""
+        return list(self._kept.values())
+
     def drop(self, name: Hashable) -> None:
         """Remove the entry of a name. Jobs that read it hold its memory."""
         self._kept.pop(name, None)

@@ -104,8 +104,8 @@ def placed_rows(
     OutOfTimeError
         Time was up before all rows were placed.
     """
-    host = {key: _host_rows(copies, graph, key, context) for key in kinds}
-    parts = tuple((key, id(host[key].neighbors), tuple(opens)) for key, opens in kinds.items())
+    host = {key: _host_rows(copies, graph, key, context) for key, opens in kinds.items() if opens}
+    parts = tuple((key, id(host.get(key)), tuple(opens)) for key, opens in kinds.items())
     make = partial(_Builder(copies, device, graph, host, context).build, kinds, how)
     try:
         return copies.keep(("placed", how, parts), make)
@@ -148,10 +148,13 @@ class _Builder:
         vertices = self._graph.num_vertices
         tables = [self._allocate(PLACE_BYTES * vertices, _WHAT) for _ in kinds]
         room = self._room(how)
-        wanted = [key for key, opens in kinds.items() if opens]
-        chosen = self._chosen(wanted, kinds, how, room)
+        chosen = self._chosen(kinds, how, room)
         memory, placed, copied, nbytes = list(tables), dict[KindKey, PlacedKind](), 0, 0
-        for table, (key, rows) in zip(tables, self._host.items(), strict=True):
+        for table, key in zip(tables, kinds, strict=True):
+            rows = self._host.get(key)
+            if rows is None:
+                placed[key] = self._only_degrees(table, key)
+                continue
             offsets, there = rows.offsets, None
             if (which := chosen.get(key)) is not None:
                 offsets = only_rows(rows.offsets, which)
@@ -159,7 +162,8 @@ class _Builder:
             if which is not None and there is not None:
                 memory.append(there)
                 copied, nbytes = copied + int(np.count_nonzero(which)), nbytes + _ENTRY * int(offsets[-1])
-            self._place(table, rows, which, offsets, there)
+            away = 0 if there is None else there.address - rows.neighbors.address
+            self._place(table, rows.offsets, None if there is None else which, offsets, away)
             placed[key] = PlacedKind(
                 (table.address, rows.neighbors.address), rows.arcs, rows.longest, vertices
             )
@@ -168,27 +172,29 @@ class _Builder:
         log.MEMORY.info("copied to %s: %s", self._device.name, made)
         return made
 
-    def _chosen(
-        self, wanted: Sequence[KindKey], kinds: Kinds, how: RowCopies, room: int
-    ) -> Mapping[KindKey, NDArray[np.bool_]]:
+    def _only_degrees(self, table: Buffer, key: KindKey) -> PlacedKind:
+        """Return rows that no kernel opens: only how long they are is read."""
+        assert isinstance(key, ArcsKey), "rows of a source are opened"
+        offsets = (self._graph.reverse if key.into else self._graph.forward).offsets
+        self._place(table, offsets, None, offsets, 0)
+        return PlacedKind((table.address, 0), int(offsets[-1]), 0, self._graph.num_vertices)
+
+    def _chosen(self, kinds: Kinds, how: RowCopies, room: int) -> Mapping[KindKey, NDArray[np.bool_]]:
         """Return which rows of each kind are copied; kinds without copies are missing."""
-        if not wanted or not room:
+        if not room:
             return {}
-        host, deadline = [self._host[key] for key in wanted], self._context.deadline
+        host, deadline = list(self._host.values()), self._context.deadline
         if _ENTRY * sum(rows.arcs for rows in host) <= room:
-            return {
-                key: np.diff(rows.offsets) > 0 for key, rows in zip(wanted, host, strict=True) if rows.arcs
-            }
+            return {key: np.diff(rows.offsets) > 0 for key, rows in self._host.items() if rows.arcs}
         if how.policy == "degree":
             values: list[Values] = [_Lengths(rows.offsets) for rows in host]
         else:
             numbers = ArcNumbers(self._graph, self._context.threads)
             values = [
-                _Expected(rows.offsets, kinds[key], numbers, deadline)
-                for key, rows in zip(wanted, host, strict=True)
+                _Expected(rows.offsets, kinds[key], numbers, deadline) for key, rows in self._host.items()
             ]
         found = choose([(rows.offsets, one) for rows, one in zip(host, values, strict=True)], room, deadline)
-        return {key: which for key, which in zip(wanted, found, strict=True) if which.any()}
+        return {key: which for key, which in zip(self._host, found, strict=True) if which.any()}
 
     def _room(self, how: RowCopies) -> int:
         """Return the bytes that copies may take."""
@@ -224,24 +230,31 @@ class _Builder:
     def _place(
         self,
         table: Buffer,
-        rows: HostRows,
+        places: OffsetArray,
         copied: NDArray[np.bool_] | None,
-        offsets: OffsetArray,
-        there: Buffer | None,
+        places_there: OffsetArray,
+        away: int,
     ) -> None:
-        """Write the place and the end of each row: of the copy, if it is among the `copied` ones."""
-        away = np.uint64(0)
-        if there is not None:
-            away = np.uint64((there.address - rows.neighbors.address) // _ENTRY % 2**64)
-        stream = self._context.stream
+        """Write the place and the end of each row.
+
+        Parameters
+        ----------
+        places
+            Offsets of the rows of the host.
+        copied, places_there
+            Rows that have copies, if any, and the offsets of the copies.
+        away
+            Bytes from the first neighbour of the host to that of the copies.
+        """
+        stream, distance = self._context.stream, np.uint64(away // _ENTRY % 2**64)
         for first, end in pieces(self._graph.num_vertices, self._context.deadline):
-            places = np.empty((end - first, 2), np.uint64)
-            places[:, 0], places[:, 1] = rows.offsets[first:end], rows.offsets[first + 1 : end + 1]
-            if copied is not None and there is not None:
+            piece = np.empty((end - first, 2), np.uint64)
+            piece[:, 0], piece[:, 1] = places[first:end], places[first + 1 : end + 1]
+            if copied is not None:
                 which = copied[first:end]
-                places[which, 0] = offsets[first:end][which] + away  # modulo 2^64
-                places[which, 1] = offsets[first + 1 : end + 1][which] + away
-            stream.upload(table, places, PLACE_BYTES * first)
+                piece[which, 0] = places_there[first:end][which] + distance  # modulo 2^64
+                piece[which, 1] = places_there[first + 1 : end + 1][which] + distance
+            stream.upload(table, piece, PLACE_BYTES * first)
             stream.wait()
 
 
