@@ -78,6 +78,9 @@ STATIC_WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "frequency, 1 %": ("outofcore", {"cache": "frequency", "cache_percent": "1"}),
     "frequency, 20 %": ("outofcore", {"cache": "frequency", "cache_percent": "20"}),
     "all rows": ("outofcore", {"cache": "frequency"}),
+    "dfs, rows read whole": ("dfs", {"triangles": "vertices"}),
+    "zero-copy, rows read whole": ("outofcore", {"cache": "none", "triangles": "vertices"}),
+    "frequency, 5 %, rows read whole": ("outofcore", {"cache_percent": "5", "triangles": "vertices"}),
 }
 """Ways of a count: on the device, and on the host with copies of rows on the device."""
 FIRST = {"triangle": "(a)--(b)--(c)--(a)", "4-cycle": "(a)--(b)--(c)--(d)--(a)"}
@@ -216,6 +219,8 @@ class Static:
         graph, _ = skewed()
         base: Counted | None = None
         for way, (engine, switches) in STATIC_WAYS.items():
+            if "triangles" in switches and self.pattern != "triangle":
+                continue
             graph.forget()
             found = counted(graph, STATIC[self.pattern], engine, switches, settings.runs)
             base = base or found

@@ -36,6 +36,7 @@ KERNELS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     "one shape": ("(a)--(b)--(c)--(d)--(a)", {**SEARCH, "specialize": "on"}, {}),
     "cliques": ("(a)--(b)--(c)--(a)--(d)--(b), (c)--(d)", {}, SUBGRAPHS),
     "triangles": ("(a)--(b)--(c)--(a)", {}, SUBGRAPHS),
+    "triangles by vertices": ("(a)--(b)--(c)--(a)", {"triangles": "vertices"}, SUBGRAPHS),
     "universal vertex": ("(a)--(b)--(c)--(d)--(a)--(c)", {"bitmaps": "on"}, {}),
 }
 

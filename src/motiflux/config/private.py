@@ -187,6 +187,13 @@ PRIVATE = by_name(
         "together, for one copy; device: a kernel reads them where they are",
     ),
     TuningOption(
+        "triangles",
+        ("auto", "arcs", "vertices"),
+        "auto",
+        "GPU: kernel for triangles. arcs: a lane for each arc, which bisects rows; vertices: a group for "
+        "each vertex, which reads rows whole; auto: arcs if rows are short",
+    ),
+    TuningOption(
         "cache_percent",
         ("auto", "1", "2", "5", "10", "20", "50"),
         "auto",
@@ -270,6 +277,7 @@ REMOVED = MappingProxyType(
         "carry": "rows that were copied to the device always stay there while there is room",
         "cache_time": "choosing and copying rows takes a tenth of the time of searches",
         "cache_copies": "the host always puts together the rows that are copied to the device",
+        "triangles": "the length of rows chooses the kernel for triangles",
         "cache_percent": "copies of rows always take half of the free memory; gpu_memory bounds it",
         "encode": "vertices are always encoded on the host, where searches begin",
         "roots": "lanes that search together always take an update at one query edge at a time",

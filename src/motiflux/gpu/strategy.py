@@ -173,7 +173,7 @@ def strategy(plan: Plan, statistics: Statistics, device: DeviceFacts, request: R
         note = "; the CPU counts: kernels do not count this tail"
         physical = PhysicalPlan(ENGINE, plan, (Stage(Family.HOST, plan),), seconds, notes=note, whole=False)
     bits = statistics.bits
-    if (kernel := _clique_kernel(plan, statistics)) is not None:
+    if (kernel := _clique_kernel(plan, statistics, request)) is not None:
         stage = Stage(Family.CLIQUES, plan, kernel, clique=clique_key(plan))
         physical = PhysicalPlan(ENGINE, plan, (stage,), seconds, notes="; cliques in bits", fallback=physical)
     elif bits is not None and (bits.pays or request.tuning["bitmaps"] == "on"):
@@ -207,12 +207,13 @@ def _by_tables(
     )
 
 
-def _clique_kernel(plan: Plan, statistics: Statistics) -> SearchKernel | None:
+def _clique_kernel(plan: Plan, statistics: Statistics, request: Request) -> SearchKernel | None:
     """Return the kernel for cliques, by arcs or by neighbourhoods; None if rows are too long for either."""
     rows, vertices = statistics.clique, len(plan.shape.steps)
     if rows is None:
         return None
-    if vertices == 3 and rows.arcs < _LONG_ON_AVERAGE * statistics.vertices and rows.longest < 1 << 26:
+    by, short = request.tuning["triangles"], rows.arcs < _LONG_ON_AVERAGE * statistics.vertices
+    if vertices == 3 and (by == "arcs" or (by == "auto" and short)) and rows.longest < 1 << 26:
         return SearchKernel("triangles", LANES[-1])
     if rows.longest <= _LONGEST_ROW.get(vertices, _LONGEST_ROW_IN_BITS):
         return SearchKernel("cliques", LANES[-1])
