@@ -10,6 +10,7 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.group import DeviceGroup
 from motiflux.gpu.outofcore.search import OutOfCoreSearch
+from motiflux.gpu.storage.device_csr import DeviceRows, resident
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
@@ -61,12 +62,12 @@ class FittingEngine(DfsEngine):
 
     def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
         """Return the count, at most ``request.limit``, and the engine if rows stay on the host."""
-        plan: PhysicalPlan | None = physical
-        if physical.engine != OUT_OF_CORE:
+        if self._is_tried_there(graph, physical, request):
             try:
                 return self._resident.count(graph, physical, request, deadline)
             except DeviceMemoryError as error:
-                plan = self._plan_there(graph, physical, request, deadline, error, counting=True)
+                self._note(graph, physical, request, error)
+        plan = self._plan_of_host(graph, physical, request, deadline, counting=True)
         if plan is None:
             return Outcome(0, False)
         found = self._of_host.count(graph, plan, request, deadline)
@@ -76,12 +77,12 @@ class FittingEngine(DfsEngine):
         self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
     ) -> tuple[RowSource, Ran | None]:
         """Start an enumeration of at most ``request.limit`` rows; also return the engine, as `count` does."""
-        plan: PhysicalPlan | None = physical
-        if physical.engine != OUT_OF_CORE:
+        if self._is_tried_there(graph, physical, request):
             try:
                 return self._resident.rows(graph, physical, request, batch_rows, deadline)
             except DeviceMemoryError as error:
-                plan = self._plan_there(graph, physical, request, deadline, error, counting=False)
+                self._note(graph, physical, request, error)
+        plan = self._plan_of_host(graph, physical, request, deadline, counting=False)
         if plan is None:
             return NoRows(complete=False), self._ran()
         return self._of_host.rows(graph, plan, request, batch_rows, deadline)[0], self._ran()
@@ -94,23 +95,31 @@ class FittingEngine(DfsEngine):
         """Return the expected result, time and memory of a count, without searching."""
         return self.executor(physical).predict(graph, physical, request)
 
-    def _plan_there(
-        self,
-        graph: Graph,
-        physical: PhysicalPlan,
-        request: Request,
-        deadline: Deadline,
-        error: DeviceMemoryError,
-        *,
-        counting: bool,
-    ) -> PhysicalPlan | None:
-        """Return the plan over rows of the host for a query that lacked memory, which is noted."""
+    def _is_tried_there(self, graph: Graph, physical: PhysicalPlan, request: Request) -> bool:
+        """Whether a plan is executed over rows on the device, as far as there is memory."""
+        if physical.engine == OUT_OF_CORE:
+            return False
+        asked = physical.plan.asked
+        return asked is None or not graph.memo.knows(self._name(asked, request))
+
+    def _note(self, graph: Graph, physical: PhysicalPlan, request: Request, error: DeviceMemoryError) -> None:
+        """Note that a query lacked memory, and free rows; raise the error if it cannot be planned anew."""
         asked = physical.plan.asked
         if asked is None:
             raise error
         log.ENGINE.info("%s: %s", WHY, error)
         graph.memo.get(self._name(asked, request), lambda: True)
-        return self._of_host.plan(graph, asked, request, deadline, counting=counting)
+        for accelerator in self.group.accelerators:  # the rows that did fit leave room for copies
+            resident(graph, accelerator.device).forget(DeviceRows)
+
+    def _plan_of_host(
+        self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline, *, counting: bool
+    ) -> PhysicalPlan | None:
+        """Return the plan over rows of the host; None if time was up before there was one."""
+        if physical.engine == OUT_OF_CORE:
+            return physical
+        assert physical.plan.asked is not None
+        return self._of_host.plan(graph, physical.plan.asked, request, deadline, counting=counting)
 
     def _ran(self) -> Ran:
         return Ran(OUT_OF_CORE, self.device, WHY)
