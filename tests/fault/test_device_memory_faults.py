@@ -56,7 +56,7 @@ def on_cpu(graph: mf.Graph, pattern: mf.Pattern = FIVE_CLIQUE) -> int:
 
 def count(graph: mf.Graph, bench: Bench, pattern: mf.Pattern = FIVE_CLIQUE, **options: Any) -> int:
     options = {"tuning": {"bitmaps": "off"}, **options}  # cliques in bits need no lists
-    found = mf.count(graph, pattern, device=bench.name, **options)
+    found = mf.count(graph, pattern, device=bench.name, engine="dfs", **options)
     assert (found.engine, found.complete) == ("dfs", True)
     return int(found)
 
@@ -200,9 +200,10 @@ class TestBudgets:
     def test_a_listing_that_is_short_of_memory_loses_no_row(
         self, bench: Bench, graph: mf.Graph, lists: list[int]
     ) -> None:
-        rows = mf.match(graph, FIVE_CLIQUE, device=bench.name).to_numpy()
+        rows = mf.match(graph, FIVE_CLIQUE, device=bench.name, engine="dfs").to_numpy()
         budget = bench.held() + lists[0] // 2
-        fewer = mf.match(graph, FIVE_CLIQUE, device=bench.name, gpu_memory=budget).to_numpy()
+        options = {"device": bench.name, "engine": "dfs", "gpu_memory": budget}
+        fewer = mf.match(graph, FIVE_CLIQUE, **options).to_numpy()
         assert lists[1] < lists[0]
         assert sorted(fewer.tolist()) == sorted(rows.tolist())
         assert len(fewer) == on_cpu(graph)
@@ -324,6 +325,6 @@ def test_a_gpu_that_another_process_fills_is_said_and_serves_once_that_ends(
     expected = mf.count(large, TRIANGLE, device="cpu")
     with another_process_fills_the_gpu():
         with pytest.raises(DeviceMemoryError, match=r": expected .* are free, motiflux holds .*nvidia-smi"):
-            mf.count(large, TRIANGLE, device=device)
+            mf.count(large, TRIANGLE, device=device, engine="dfs")
         assert mf.count(large, TRIANGLE, device="cpu") == expected
     assert mf.count(large, TRIANGLE, device=device) == expected
