@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.device import open_device
 from motiflux.gpu.changing.rows import RunOfSlackRows
 from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.own_rows import OwnRows
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="a monitor of the CPU has no device")
 
@@ -127,6 +129,8 @@ def test_a_monitor_holds_its_rows_once(device: str) -> None:
     ends = rng.integers(0, 4000, (2, 64_000))
     graph = mf.Graph.from_edges(tuple(ends[:, ends[0] != ends[1]]), num_vertices=4000)
     plain = 8 * (graph.num_vertices + 1) + 4 * 2 * graph.num_edges
+    registered = getattr(open_device(device), "registered", {})  # by the emulator alone
+    others = set(registered)
     with mf.Monitor(
         graph, "(a)--(b)--(c)--(a)", device=device, engine="outofcore", mode="batch", duplicates="ignore"
     ) as monitor:
@@ -140,3 +144,9 @@ def test_a_monitor_holds_its_rows_once(device: str) -> None:
         assert monitor._native.nbytes <= SLACK * plain
         assert {arena.number for arena in engine._reader.arenas()} >= engine.pinned._pinned.keys()  # type: ignore[union-attr]
     assert engine.pinned.nbytes == 0
+
+    def is_released() -> bool:
+        open_device(device).used_memory()  # settles what no running work needs
+        return not set(registered) - others
+
+    wait_until(is_released, "memory of a closed monitor is released")

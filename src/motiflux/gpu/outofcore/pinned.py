@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from motiflux import _native
 from motiflux.device import Device, HostRegistration
@@ -45,10 +46,12 @@ class PinnedArenas:
         return found
 
     def release(self) -> None:
-        """Release the memory; no kernel may read it any more."""
+        """Release the memory, now if no kernel runs; none may read it any more."""
         for registered in self._pinned.values():
             registered.close()
         self._pinned = {}
+        with suppress(DeviceError):  # of a child of a fork, to which the device does not belong
+            self._device.used_memory()  # settles what was closed: the monitor's memory is large
 
 
 def expect_same_address(device: Device, host: int, there: int) -> None:
