@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from motiflux.gpu.outofcore.spending import FIRST_CHOOSING, LEAST_CHOOSING, OF_SEARCH_COPYING, Spending
+from motiflux.gpu.outofcore.spending import (
+    FIRST_CHOOSING,
+    LEAST_CHOOSING,
+    OF_FIRST_SEARCH,
+    OF_SEARCH_COPYING,
+    Spending,
+)
 
 
 def searched(seconds: float, runs: int = 1, roots: int = 100) -> Spending:
-    """Return what is known after some runs that chose and copied nothing after the first."""
+    """Return what is known after some runs, when what the first one allows is spent."""
     spending = Spending()
     for _ in range(runs):
         spending.expect(roots)
         spending.searched(seconds, roots)
+    spending.chose(OF_FIRST_SEARCH * seconds)
+    spending.copied_before = True
+    spending.copied(OF_FIRST_SEARCH * seconds, 0)
     return spending
 
 
@@ -48,8 +57,11 @@ def test_more_roots_are_expected_to_take_longer() -> None:
 
 
 def test_rows_are_copied_in_a_share_of_the_time_of_searches() -> None:
-    spending = searched(0.1)
+    spending = Spending()
     spending.copied(0.5, 1000)  # the first copies: half a millisecond a row
+    spending.searched(0.1, 100)
+    assert spending.most_rows() == OF_FIRST_SEARCH * 0.1 / 5e-4
+    spending.copied(0.1, 200)
     spending.expect(100)
     rows = spending.most_rows()
     assert rows == int(OF_SEARCH_COPYING * 0.1 / 5e-4)
@@ -62,8 +74,10 @@ def test_rows_are_copied_in_a_share_of_the_time_of_searches() -> None:
 
 
 def test_shares_of_few_runs_are_saved() -> None:
-    spending = searched(0.002, 1000)
+    spending = Spending()
     spending.copied(0.001, 10)
+    spending.searched(0.002, 100)
+    spending.copied(0.002, 20)
     for _ in range(1000):
         spending.expect(100)
     rows = spending.most_rows()

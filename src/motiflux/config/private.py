@@ -177,7 +177,7 @@ PRIVATE = by_name(
         ("share", "free"),
         "share",
         "GPU, Monitor, engine=outofcore, with cache=frequency and carry=on. share: choosing and copying rows "
-        "takes a tenth of the time of searches in the mean, but for the first copies; free: any time",
+        "takes a tenth of the time of searches in the mean, and first twice that of a search; free: any",
     ),
     TuningOption(
         "cache_copies",

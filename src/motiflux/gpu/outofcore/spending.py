@@ -4,6 +4,8 @@ from __future__ import annotations
 
 OF_SEARCH_CHOOSING, OF_SEARCH_COPYING = 0.06, 0.04
 """Shares of the time of searches that choosing and copying rows take, in the mean."""
+OF_FIRST_SEARCH = 1.0
+"""Share of the time of the first search that is spent on each besides, as copies stay."""
 FIRST_CHOOSING = 0.01
 """Seconds for choosing before a search was timed."""
 LEAST_CHOOSING, _MOST_CHOOSING = 3e-4, 0.05
@@ -40,7 +42,8 @@ class Spending:
             return
         search = self._of_root * roots
         for name, share in (("_choosing", OF_SEARCH_CHOOSING), ("_copying", OF_SEARCH_COPYING)):
-            setattr(self, name, min(getattr(self, name) + share * search, _MOST_SAVED * share * search))
+            saved, most = getattr(self, name), _MOST_SAVED * share * search
+            setattr(self, name, max(saved, min(saved + share * search, most)))
 
     def choosing(self) -> float:
         """Return seconds for choosing rows; 0 if it has to wait for more, or copying has."""
@@ -71,8 +74,11 @@ class Spending:
 
     def searched(self, seconds: float, roots: int) -> None:
         """Take note that a search took so long."""
-        if roots:
-            self._of_root = _mean(self._of_root, seconds / roots)
+        if not roots:
+            return
+        if self._of_root is None:
+            self._choosing = self._copying = OF_FIRST_SEARCH * seconds
+        self._of_root = _mean(self._of_root, seconds / roots)
 
 
 def _mean(before: float | None, now: float) -> float:
