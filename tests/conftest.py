@@ -31,6 +31,9 @@ settings.register_profile("long", settings.get_profile("default"), max_examples=
 settings.register_profile("many", settings.get_profile("default"), max_examples=60)
 settings.load_profile("default")
 
+QUICK_EXAMPLES = {"cpu": {"default": 8, "many": 24}, "emulated": {"default": 4, "many": 6}}
+"""Examples that property tests draw without ``--long``, by device and profile: each commit draws others."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests marked long")
@@ -54,8 +57,9 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if share := config.getoption("--share"):
         config.pluginmanager.register(Share(*map(int, share.split("/"))))
-    if config.getoption("--device") == "emulated" and not config.getoption("--long"):
-        settings.register_profile("default", settings.get_profile("default"), max_examples=6)
+    if not config.getoption("--long"):
+        for name, examples in QUICK_EXAMPLES.get(config.getoption("--device"), {}).items():
+            settings.register_profile(name, settings.get_profile(name), max_examples=examples)
         settings.load_profile("default")
     if config.getoption("--device") != "emulated":
         cache = config.stash[_CACHE] = tempfile.TemporaryDirectory(
@@ -106,15 +110,24 @@ class Share:
 
     @pytest.hookimpl(trylast=True)  # after ``-k``, so that what it leaves is divided
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Keep every test of the share."""
+        """Keep every test of the share; neighbours by name may need the same objects compiled."""
         device = config.getoption("--device")
         long = sorted((item for item in items if _is_long(item, device)), key=lambda item: item.nodeid)
-        _keep(config, items, long[self._number :: self._shares])
+        first, end = (len(long) * at // self._shares for at in (self._number, self._number + 1))
+        _keep(config, items, long[first:end])
 
 
 def _is_long(item: pytest.Item, device: str) -> bool:
-    """Return whether a test is left out of `make test`: on all devices, or on those that its mark names."""
-    return any(not mark.args or device in mark.args for mark in item.iter_markers("long"))
+    """Return whether a test is left out of `make test`: on all devices, or on those that its mark names.
+
+    Of tests that are run in turn, these are the ones whose turn comes with another commit.
+    """
+    if any(not mark.args or device in mark.args for mark in item.iter_markers("long")):
+        return True
+    from tests.rotating import is_turn_of
+
+    turn = next((mark for mark in item.iter_markers("turns") if device in (mark.args[1:] or DEVICES)), None)
+    return turn is not None and not is_turn_of(item.nodeid, turn.args[0])
 
 
 def _is_too_long_for_the_emulator(item: pytest.Item) -> bool:

@@ -1,8 +1,8 @@
 """Run all checks of the parts that have changed since all checks passed.
 
     python tests/full_checks.py            run them
-    python tests/full_checks.py --share    run a share of their long tests, another one with each commit;
-                                           `.ci/run` does so
+    python tests/full_checks.py --share    run a share of their long tests, of another check and another one
+                                           with each commit; `.ci/run` does so
     python tests/full_checks.py --list     tell which parts have changed
     python tests/full_checks.py --record   all checks have passed; `make test-all` does so at its end
 
@@ -42,14 +42,15 @@ class Check:
         The call. It takes further options.
     shares
         Shares that the tests which `make test` leaves out are divided into, so that one takes about a minute
-        of a core.
+        of a core. None if `make test` runs all of them within a few commits.
     """
 
     command: tuple[str, ...]
-    shares: int
+    shares: int | None
 
     def share(self, number: int) -> tuple[str, ...]:
         """Return the command that runs one share; later numbers are of other shares, until all were run."""
+        assert self.shares is not None
         return (*self.command, "--share", f"{number % self.shares}/{self.shares}")
 
 
@@ -70,6 +71,11 @@ class Part:
     name: str
     folders: tuple[str, ...]
     checks: tuple[Check, ...]
+
+    def share(self, number: int) -> list[tuple[str, ...]]:
+        """Return the command for one share of one check; later numbers are of other checks and shares."""
+        divided = [check for check in self.checks if check.shares is not None]
+        return [divided[number % len(divided)].share(number // len(divided))] if divided else []
 
 
 def _in(folder: str, *names: str) -> list[str]:
@@ -112,6 +118,15 @@ PARTS = (
                 ),
                 24,
             ),
+        ),
+    ),
+    Part("pages", ("docs",), (Check((*_PYTEST, "tests/unit/test_docs_examples.py"), None),)),
+    Part(
+        "tests in turn",
+        ("src", "csrc"),
+        (
+            Check((*_PYTEST, "-m", "turns", "tests"), None),
+            Check((*_EMULATED, "-m", "turns", "tests/backend", "tests/device", "tests/property"), None),
         ),
     ),
 )
@@ -162,9 +177,10 @@ def _git(repository: Path, *arguments: str) -> str | None:
 
 
 def commands_of(parts: Sequence[Part], share: int | None = None) -> list[tuple[str, ...]]:
-    """Return the commands of all checks of parts, or of the share of each that a number stands for."""
-    checks = [check for part in parts for check in part.checks]
-    return [check.command if share is None else check.share(share) for check in checks]
+    """Return the commands of all checks of parts, or of the share of each part that a number stands for."""
+    if share is not None:
+        return [command for part in parts for command in part.share(share)]
+    return [check.command for part in parts for check in part.checks]
 
 
 def run(commands: Sequence[tuple[str, ...]]) -> int:

@@ -1,9 +1,13 @@
-"""Which cells of a grid `make test` looks at: few that have every pair of values, others with each commit."""
+"""Which cells of a grid `make test` looks at: few that have every pair of values, others with each commit.
+
+And which tests it runs, of those that take long and are marked ``turns``.
+"""
 
 from __future__ import annotations
 
 import random
 import subprocess
+import zlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import combinations, product
@@ -11,6 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+
+from tests.full_checks import number_of_commit
 
 Cell = TypeVar("Cell", bound=tuple[Any, ...])
 
@@ -90,6 +96,20 @@ def _pairs(cell: tuple[Any, ...]) -> set[Any]:
     return set(combinations(enumerate(cell), 2))
 
 
+def is_turn_of(test: str, commits: int, commit: int | None = None) -> bool:
+    """Return whether a test that is run with one of so many successive commits is run with this one.
+
+    Parameters
+    ----------
+    test
+        Its name, which says with which of them.
+    commit
+        The number of the commit; by default that of the current one.
+    """
+    number = _number_of_commit() if commit is None else commit
+    return (zlib.crc32(test.encode()) + number) % commits == 0
+
+
 @cache
 def seed_of_commit() -> str:
     """Return what differs from commit to commit; without Git, it is always the same."""
@@ -99,3 +119,6 @@ def seed_of_commit() -> str:
     except OSError:
         return "no git"
     return done.stdout.strip() if done.returncode == 0 else "no git"
+
+
+_number_of_commit = cache(number_of_commit)

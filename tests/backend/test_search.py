@@ -117,6 +117,7 @@ class TestLimits:
         assert len(np.unique(rows, axis=0)) == len(rows) == limit
         assert matches.complete is False
 
+    @pytest.mark.turns(4)
     def test_an_endless_count_stops_at_its_limit(self, dense: mf.Graph, device: str) -> None:
         found = mf.count(dense, PATH, limit=10**6, device=device)
         assert (found, found.complete) == (10**6, False)

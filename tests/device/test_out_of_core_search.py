@@ -51,6 +51,7 @@ def kept(data: mf.Graph, device: str, kind: type[Entry]) -> list[Entry]:
     return [one for one in resident(data, open_device(device))._kept.values() if isinstance(one, kind)]
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_neighbours_take_no_memory_of_the_device(device: str, pattern: str) -> None:
     data = graph()
@@ -130,6 +131,7 @@ def test_a_second_search_finds_the_copies(device: str, monkeypatch: pytest.Monke
     assert kept(data, device, PlacedRows) == first
 
 
+@pytest.mark.turns(4, "emulated")
 def test_both_engines_have_rows_of_their_own(device: str) -> None:
     data = graph()
     for engine in ("dfs", "outofcore", "dfs", "outofcore"):

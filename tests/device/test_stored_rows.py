@@ -43,6 +43,7 @@ def breaks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr("motiflux.request.deadline._SPIN_SECONDS", 0.0)
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_kernel_that_breaks_off_finds_every_row_once(
     graph: mf.Graph, device: str, name: str, breaks: None
@@ -65,6 +66,7 @@ def test_a_limit_gives_so_many_rows(graph: mf.Graph, device: str, limit: int) ->
     assert matches.complete is (limit >= len(expected))
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("name", PATTERNS)
 def test_rows_that_stay_on_the_device_are_the_same(
     graph: mf.Graph, device: str, name: str, breaks: None
@@ -96,6 +98,7 @@ def test_a_limit_holds_on_the_device_too(graph: mf.Graph, device: str, limit: in
     assert matches.complete is (limit >= total)
 
 
+@pytest.mark.turns(4, "emulated")
 def test_time_is_up_for_a_consumer_that_is_slower_than_the_kernel(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

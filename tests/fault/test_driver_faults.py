@@ -178,6 +178,7 @@ print(*(int(mf.count(graph, triangle, device=device)) for device in ("cpu", "aut
 """
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("fault", ["no packages", "no GPU"])
 def test_a_process_that_finds_no_gpu_says_so_and_counts_without(fault: str) -> None:
     status, out, err = run_python(WITHOUT, fault, CUDA_VISIBLE_DEVICES="")

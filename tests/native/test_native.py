@@ -74,8 +74,8 @@ PARTS = {
 }
 """What a check is linked with."""
 SLOW = (SEARCH, DYNAMIC, UPDATES)
-"""Parts that take 20 to 70 seconds to compile with a sanitizer: `make test-all` does so, and
-`make test-changed` if they have changed."""
+"""Parts that take one to four minutes to compile with a sanitizer: `make test-all` does so, and
+`make test-changed` if they have changed. The others are compiled in turn."""
 INCLUDES = ("csrc", "src/motiflux/include", "tests/native")
 
 
@@ -149,16 +149,19 @@ def cases(sources: list[Path]) -> list[Any]:
     ]
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("source", cases(SOURCES))
 def test_the_native_checks_hold_under_the_sanitizers(source: Path, tmp_path: Path) -> None:
     check(source, tmp_path / source.stem, "address,undefined")
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("source", cases(LITMUS_TESTS))
 def test_the_litmus_tests_have_no_race(source: Path, tmp_path: Path, thread_sanitizer: str) -> None:
     check(source, tmp_path / source.stem, thread_sanitizer)
 
 
+@pytest.mark.turns(4)
 def test_sets_need_no_wide_instructions(tmp_path: Path) -> None:
     check(HERE / "test_sets.cpp", tmp_path / "scalar", "address,undefined", "-DMOTIFLUX_NO_SIMD")
 

@@ -91,6 +91,7 @@ def test_labelled_two_paths_are_sums_over_degrees(name: str, arrays: Arrays, dev
     assert mf.count(graph, pattern, device=device) == walks - returns
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", or_skip(triangle_names(), "data"))
 def test_triangles_are_common_neighbours_of_edges(name: str, arrays: Arrays, device: str) -> None:
     graph = data_graph(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def patterns(draw: st.DrawFn) -> mf.Pattern:
     return mf.Pattern(vertices, tuple(edges), draw(ANY_TEXT))
 
 
+@pytest.mark.turns(4)
 @given(patterns())
 def test_every_vertex_and_edge_is_in_view_once_and_apart(pattern: mf.Pattern) -> None:
     picture = pattern.to_svg()
@@ -71,6 +73,7 @@ def graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]], bool]:
     return size, draw(st.lists(st.tuples(ends, ends), max_size=80)), draw(st.booleans())
 
 
+@pytest.mark.turns(4)
 @given(graphs())
 def test_any_graph_has_a_layout_of_points_apart(graph: tuple[int, list[tuple[int, int]], bool]) -> None:
     size, pairs, arcs = graph

@@ -32,6 +32,7 @@ FAULTS: dict[str, tuple[type, str, Exception]] = {
 """What fails: a method, and its error."""
 
 
+@pytest.mark.turns(4)
 @settings(deadline=None)
 @given(
     stream=streams(),

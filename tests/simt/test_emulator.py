@@ -117,6 +117,7 @@ def test_a_forgotten_syncwarp_shows() -> None:
         assert (run("collectives", "forgets_to_sync", 32, device=with_seed(1, policy)) != right).any()
 
 
+@pytest.mark.turns(4)
 def test_blocks_have_shared_memory_of_their_own() -> None:
     found = run("memory", "turn_around", 2560, grid=20, block=128, shared=128 * 8)
     assert (found.reshape(20, 128)[:, ::-1].ravel() == np.arange(2560)).all()
@@ -304,6 +305,7 @@ def _graph(edges: int) -> tuple[Words, int, int]:
     return np.concatenate([starts, both[:, 1], drawn.ravel()]).astype(np.uint64), vertices, thrice
 
 
+@pytest.mark.turns(4)
 def test_a_warp_counts_the_triangles_of_an_edge() -> None:
     edges = 20_000
     graph, vertices, thrice = _graph(edges)
@@ -331,6 +333,7 @@ def sanitized_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.turns(4)
 @pytest.mark.skipif(
     platform.machine() != "x86_64", reason="elsewhere fibers are switched by ucontext, which hides stacks"
 )
@@ -368,6 +371,7 @@ print("over")
 """
 
 
+@pytest.mark.turns(4)
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the sanitizers are used on x86-64 only")
 def test_a_kernel_that_runs_while_the_process_ends_is_no_trouble(sanitized_image: Path) -> None:
     command = [sys.executable, "-c", LEFT_RUNNING, str(sanitized_image)]

@@ -117,6 +117,7 @@ def test_conditions_on_order_keep_one_embedding_of_each_subgraph() -> None:
     assert conditions(directed({(0, 1): "a", (0, 2): "b"})) == []
 
 
+@pytest.mark.turns(4)
 def test_what_the_data_has_no_labels_for_is_not_compared(tmp_path: Path) -> None:
     np.savez(tmp_path / "ring.npz", edges=RING, vertex_labels=[1, 1, 2], directed=False, num_vertices=3)
     query = tmp_path / "edge.graph"
@@ -129,6 +130,7 @@ def test_what_the_data_has_no_labels_for_is_not_compared(tmp_path: Path) -> None
         assert json.loads(done.stdout.splitlines()[-1])["count"] == 2, method
 
 
+@pytest.mark.turns(4)
 def test_a_run_over_the_limit_is_stopped_and_said(tmp_path: Path) -> None:
     pytest.importorskip("networkx")
     edges = list(combinations(range(60), 2))

@@ -590,6 +590,7 @@ class TestKernels:
         with pytest.raises(DeviceError, match="loading example: CUDA_ERROR_INVALID_IMAGE"):
             gpu.load(cubin(), "example")
 
+    @pytest.mark.turns(4)
     def test_a_module_is_unloaded_when_no_kernel_of_it_is_left(
         self, gpu: CudaDevice, driver: FakeDriver
     ) -> None:

@@ -43,6 +43,11 @@ def commands_of(block: Block) -> list[tuple[str, str]]:
     return [(command, expected) for command, _, expected in (part.partition("\n") for part in parts)]
 
 
+def starts_many_processes(page: Path) -> bool:
+    """Return whether the commands of a page take seconds."""
+    return sum(len(commands_of(block)) for block in blocks_of(page) if block.language == "console") > 3
+
+
 @pytest.fixture
 def loggers_as_before():
     """Undo what a page sets of the loggers."""
@@ -55,7 +60,14 @@ def loggers_as_before():
 
 
 @pytest.mark.usefixtures("loggers_as_before")
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.turns(4)] if starts_many_processes(page) else [], id=page.name)
+        for page in PAGES
+        if blocks_of(page)
+    ],
+)
 def test_the_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
     for package in " ".join(NEEDS.findall(page.read_text(encoding="utf-8"))).split():
         pytest.importorskip(package)

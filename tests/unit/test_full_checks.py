@@ -67,11 +67,11 @@ def test_nothing_is_checked_where_nothing_has_changed(repository: Path) -> None:
 
 def test_a_part_with_a_change_is_checked(repository: Path) -> None:
     write(repository, KERNEL, "second\n")
-    assert names(repository) == ["kernels"]  # without a commit
+    assert names(repository) == ["kernels", "tests in turn"]  # without a commit
     commit(repository)
-    assert names(repository) == ["kernels"]
+    assert names(repository) == ["kernels", "tests in turn"]
     write(repository, "csrc/search/new.cpp", "first\n")
-    assert names(repository) == ["search on CPUs", "kernels"]
+    assert names(repository) == ["search on CPUs", "kernels", "tests in turn"]
 
 
 def test_all_parts_are_checked_where_the_last_commit_is_not_known(repository: Path, tmp_path: Path) -> None:
@@ -114,6 +114,7 @@ def collected(*options: str) -> list[str]:
     return sorted(line for line in done.stdout.splitlines() if line.startswith(file))
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("chosen", [(), ("-k", "edges")], ids=str)
 def test_every_long_test_is_in_one_share(chosen: tuple[str, ...]) -> None:
     check = Check(chosen, 2)
@@ -126,11 +127,21 @@ def test_another_share_is_run_with_each_commit(repository: Path) -> None:
     first = number_of_commit(repository)
     write(repository, "README.md", "second\n")
     commit(repository)
-    second = number_of_commit(repository)
-    assert all(check.shares > 1 for part in PARTS for check in part.checks)
-    pairs = zip(commands_of(PARTS, first), commands_of(PARTS, second), strict=True)
-    assert all(one[:-1] == other[:-1] and one != other for one, other in pairs)
+    assert number_of_commit(repository) == first + 1
     assert number_of_commit(repository.parent) == 0
+    for part in PARTS:
+        every = {(check.command, at) for check in part.checks for at in range(check.shares or 0)}
+        run = [part.share(number) for number in range(first, first + len(part.checks) * 200)]
+        assert {command[:-2] for commands in run for command in commands} == {command for command, _ in every}
+        for command, at in every:
+            shares = next(check.shares for check in part.checks if check.command == command)
+            assert [(*command, "--share", f"{at}/{shares}")] in run
+
+
+def test_what_make_test_runs_in_turn_has_no_shares() -> None:
+    (part,) = (part for part in PARTS if part.name == "tests in turn")
+    assert commands_of([part], 1) == []
+    assert len(commands_of([part])) == len(part.checks) == 2
 
 
 def test_a_check_that_fails_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -129,6 +129,7 @@ def test_other_threads_run_while_nvrtc_compiles() -> None:
     assert turns >= 5
 
 
+@pytest.mark.turns(4)
 @needs_nvrtc
 @pytest.mark.parametrize("delay", in_turn(2, ["0.1", "0.7", "1.5", "2"]))
 def test_exit_while_nvrtc_compiles_is_clean(delay: str) -> None:

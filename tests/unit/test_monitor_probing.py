@@ -123,6 +123,7 @@ def test_counts_are_those_of_the_graph(symmetry: str) -> None:
             assert monitor.probed > 5
 
 
+@pytest.mark.turns(4)
 def test_an_undone_call_changes_nothing_that_is_found_later() -> None:
     graph, calls = misleading()
     with (
@@ -169,6 +170,7 @@ def test_batches_of_a_file_are_probed_between_turns(tmp_path: Path) -> None:
         assert monitor.probed > 0
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("mode", ["sequence", "batch"])
 def test_searches_are_replaced_by_those_that_take_less(threads: int, mode: str) -> None:

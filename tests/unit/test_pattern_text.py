@@ -323,6 +323,7 @@ class TestAsPattern:
             Pattern.parse(3)  # type: ignore[arg-type]
 
 
+@pytest.mark.turns(4)
 def test_the_parser_library_is_loaded_by_the_first_text_only() -> None:
     code = (
         "import sys, motiflux as mf; mf.PatternBuilder; str(mf.Pattern.from_edges([(0, 1)])); "

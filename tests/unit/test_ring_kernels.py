@@ -153,6 +153,7 @@ def read_rows(reader: RingReader, rows: int, words: int) -> NDArray[np.uint32]:
     return out
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("policy", "seed"), in_turn(2, SCHEDULES))
 def test_a_flood_brings_every_record_once_and_whole(policy: str, seed: int) -> None:
     records, words = 5000, 5
