@@ -99,26 +99,42 @@ def _pairs(cell: tuple[Any, ...]) -> set[Any]:
 def is_turn_of(test: str, commits: int, commit: int | None = None) -> bool:
     """Return whether a test that is run with one of so many successive commits is run with this one.
 
+    Tests of files with changes that are not committed yet are always run.
+
     Parameters
     ----------
     test
-        Its name, which says with which of them.
+        Its name, as pytest writes it. It says which of the commits.
     commit
         The number of the commit; by default that of the current one.
     """
-    number = _number_of_commit() if commit is None else commit
-    return (zlib.crc32(test.encode()) + number) % commits == 0
+    if commit is None:
+        if test.split("::")[0] in _edited():
+            return True
+        commit = _number_of_commit()
+    return (zlib.crc32(test.encode()) + commit) % commits == 0
+
+
+@cache
+def _edited() -> frozenset[str]:
+    """Return the files of tests that differ from the current commit; none without Git."""
+    return frozenset(_git("diff", "--name-only", "HEAD", "--", "tests").splitlines())
 
 
 @cache
 def seed_of_commit() -> str:
     """Return what differs from commit to commit; without Git, it is always the same."""
-    command = ["git", "rev-parse", "HEAD"]
+    return _git("rev-parse", "HEAD").strip() or "no git"
+
+
+def _git(*arguments: str) -> str:
+    """Return what Git prints, nothing if it fails."""
+    command = ["git", *arguments]
     try:
         done = subprocess.run(command, cwd=_REPOSITORY, capture_output=True, text=True, check=False)
     except OSError:
-        return "no git"
-    return done.stdout.strip() if done.returncode == 0 else "no git"
+        return ""
+    return done.stdout if done.returncode == 0 else ""
 
 
 _number_of_commit = cache(number_of_commit)

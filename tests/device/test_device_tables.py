@@ -114,7 +114,6 @@ def test_rows_as_bits_lie_in_device_memory_where_there_is_little_shared(
     assert mf.count(graph, PATTERNS["tailed triangle"], tuning=ON, device=device) == inside + tails
 
 
-@pytest.mark.turns(4, "emulated")
 @pytest.mark.usefixtures("no_way_out")
 @pytest.mark.parametrize(
     "pattern",

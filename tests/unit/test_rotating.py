@@ -6,7 +6,8 @@ from itertools import combinations
 
 import pytest
 
-from tests.rotating import few_emulated, pairwise_cover, rotating, seed_of_commit
+from tests import rotating as rotating_module
+from tests.rotating import few_emulated, is_turn_of, pairwise_cover, rotating, seed_of_commit
 from tests.strategies import COMBINATIONS
 
 
@@ -50,3 +51,21 @@ def test_pairs_that_are_not_emulated_keep_their_names() -> None:
 def test_only_so_many_cells_are_looked_at_where_that_is_asked() -> None:
     quick = [parameter.values[0] for parameter in rotating(COMBINATIONS, most=6) if not parameter.marks]
     assert len(quick) == 6
+
+
+def test_each_test_has_its_turn_once_in_so_many_commits() -> None:
+    names = [f"tests/unit/test_some.py::test_{number}" for number in range(400)]
+    turns = [{name for name in names if is_turn_of(name, 4, commit)} for commit in range(1000, 1004)]
+    assert set().union(*turns) == set(names)
+    assert sum(map(len, turns)) == len(names)
+    assert all(60 < len(turn) < 140 for turn in turns)
+
+
+def test_a_file_that_is_being_edited_has_all_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = "tests/unit/test_some.py"
+    names = [f"{file}::test_{number}" for number in range(20)]
+    monkeypatch.setattr(rotating_module, "_edited", lambda: frozenset())
+    assert 0 < sum(is_turn_of(name, 4) for name in names) < len(names)
+    monkeypatch.setattr(rotating_module, "_edited", lambda: frozenset({file}))
+    assert all(is_turn_of(name, 4) for name in names)
+    assert not all(is_turn_of(name.replace("some", "other"), 4) for name in names)
