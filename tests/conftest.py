@@ -79,7 +79,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out long tests unless asked for, and tests that another device would not change."""
+    """Leave out long tests and those not in turn, unless asked for, and those that a device would not change."""
     device = config.getoption("--device")
     if device != "cpu":
         _keep(config, items, [item for item in items if "device" in getattr(item, "fixturenames", ())])
@@ -91,7 +91,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 reason = f"not on device {device}: {mark.kwargs['reason']}"
                 item.add_marker(pytest.mark.skip(reason=reason))
     if not (config.getoption("--long") or "long" in config.getoption("markexpr")):
-        short = [item for item in items if not _is_long(item, device)]
+        short = [item for item in items if not _is_left_out(item, device)]
         config.stash[_LEFT_OUT] = len(items) - len(short)
         _keep(config, items, short)
 
@@ -117,17 +117,17 @@ class Share:
         _keep(config, items, long[first:end])
 
 
-def _is_long(item: pytest.Item, device: str) -> bool:
-    """Return whether a test is left out of `make test`: on all devices, or on those that its mark names.
-
-    Of tests that are run in turn, these are the ones whose turn comes with another commit.
-    """
-    if any(not mark.args or device in mark.args for mark in item.iter_markers("long")):
-        return True
+def _is_left_out(item: pytest.Item, device: str) -> bool:
+    """Return whether a test is left out of `make test`: it is long, or its turn comes with another commit."""
     from tests.rotating import is_turn_of
 
     turn = next((mark for mark in item.iter_markers("turns") if device in (mark.args[1:] or DEVICES)), None)
-    return turn is not None and not is_turn_of(item.nodeid, turn.args[0])
+    return _is_long(item, device) or (turn is not None and not is_turn_of(item.nodeid, turn.args[0]))
+
+
+def _is_long(item: pytest.Item, device: str) -> bool:
+    """Return whether a test is marked long: for all devices, or for this one."""
+    return any(not mark.args or device in mark.args for mark in item.iter_markers("long"))
 
 
 def _is_too_long_for_the_emulator(item: pytest.Item) -> bool:

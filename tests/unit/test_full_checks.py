@@ -116,12 +116,11 @@ def collected(*options: str) -> list[str]:
 
 @pytest.mark.turns(4)
 @pytest.mark.parametrize("chosen", [(), ("-k", "edges")], ids=str)
-def test_every_test_is_in_one_share_or_in_make_test(chosen: tuple[str, ...]) -> None:
+def test_every_long_test_is_in_one_share(chosen: tuple[str, ...]) -> None:
     check = Check(chosen, 2)
     shares = [collected("--long", *check.share(number)) for number in (5, 6)]
     assert all(shares)
-    quick = collected(*chosen)
-    assert sorted(test for share in [*shares, quick] for test in share) == collected("--long", *chosen)
+    assert sorted(test for share in shares for test in share) == collected("-m", "long", *chosen)
 
 
 def test_another_share_is_run_with_each_commit(repository: Path) -> None:
