@@ -79,7 +79,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out long tests and those not in turn, unless asked for, and those that a device would not change."""
+    """Leave out long tests and those not in turn, unless asked for, and those the device would not change."""
     device = config.getoption("--device")
     if device != "cpu":
         _keep(config, items, [item for item in items if "device" in getattr(item, "fixturenames", ())])
