@@ -25,6 +25,13 @@ IN_TURN := flock .venv/pip.lock
 # The stamps carry the folder's name: a .venv that was copied or moved here has none of ours and is made again.
 STAMPS := .venv/stamps-$(shell pwd -P | cksum | cut -d ' ' -f 1)
 
+# Where the environment has Python write no bytecode, it is kept apart from the sources: pip, Sphinx and others would
+# compile all of their modules each time.
+ifdef PYTHONDONTWRITEBYTECODE
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/bytecode
+endif
+
 cxx_sources := $(shell find csrc src/motiflux/include -name '*.cpp' -o -name '*.hpp' -o -name '*.cuh')
 
 # Under a make that has jobs of its own, these are used.

@@ -18,6 +18,14 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 if str(REPOSITORY) not in sys.path:
     sys.path.insert(0, str(REPOSITORY))
 
+# Where the environment has Python write no bytecode, each of the hundreds of processes that tests start would
+# compile all that it imports, which takes longer than most of these tests.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(REPOSITORY / "build" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+
 DEVICES = ("cpu", "emulated", "cuda")
 """Devices that the same tests can run on (``--device``): ``emulated`` runs the GPU's kernels on the CPU."""
 

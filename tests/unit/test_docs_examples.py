@@ -45,7 +45,7 @@ def commands_of(block: Block) -> list[tuple[str, str]]:
 
 def starts_many_processes(page: Path) -> bool:
     """Return whether the commands of a page take seconds."""
-    return sum(len(commands_of(block)) for block in blocks_of(page) if block.language == "console") > 3
+    return sum(len(commands_of(block)) for block in blocks_of(page) if block.language == "console") > 1
 
 
 @pytest.fixture
