@@ -27,7 +27,7 @@ from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.candidates import blocks_of_threads
 from motiflux.gpu.changing.memory import Staging, large_pinned
-from motiflux.gpu.outofcore.headers import HeaderWriter, PlacedRows
+from motiflux.gpu.outofcore.headers import HeaderWriter, RowPlaces
 from motiflux.gpu.outofcore.held_rows import HeldRows
 from motiflux.gpu.outofcore.own_rows import HostOrOwnRows
 from motiflux.gpu.runtime.accelerator import Accelerator
@@ -281,7 +281,7 @@ class RowCache:
         for kind, some in zip(self._kinds, vertices, strict=True):
             if len(some):
                 kind.drop(some)
-                moved.append(PlacedRows(kind.rows.headers, some, *kind.rows.places_of(some, 1)))
+                moved.append(RowPlaces(kind.rows.headers, some, *kind.rows.places_of(some, 1)))
         self._writer.write(stream, moved)
 
     def _launch(self, stream: Stream, entry: str, threads: int, args: CacheArgs) -> None:

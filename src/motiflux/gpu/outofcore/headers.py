@@ -27,7 +27,7 @@ _PIECE = 1 << 18
 
 
 @dataclass(frozen=True)
-class PlacedRows:
+class RowPlaces:
     """Where rows of one kind are.
 
     Attributes
@@ -45,8 +45,8 @@ class PlacedRows:
     addresses: NDArray[np.uint64]
     sizes: NDArray[np.int64]
 
-    def __getitem__(self, which: slice) -> PlacedRows:
-        return PlacedRows(self.headers, self.vertices[which], self.addresses[which], self.sizes[which])
+    def __getitem__(self, which: slice) -> RowPlaces:
+        return RowPlaces(self.headers, self.vertices[which], self.addresses[which], self.sizes[which])
 
     def __len__(self) -> int:
         return len(self.vertices)
@@ -77,9 +77,9 @@ class HeaderWriter:
         entries = (CACHE_MOVE_ENTRY, CACHE_COPY_ENTRY, CACHE_OPEN_ENTRY)
         return self._accelerator.kernels(cache_source(), entries)[entry]
 
-    def write(self, stream: Stream, kinds: Iterable[PlacedRows]) -> None:
+    def write(self, stream: Stream, kinds: Iterable[RowPlaces]) -> None:
         """Write the headers of rows; rows of several kinds are sent together."""
-        together: list[PlacedRows] = []
+        together: list[RowPlaces] = []
         room = _PIECE
         for rows in kinds:
             while len(rows) >= room:
@@ -91,7 +91,7 @@ class HeaderWriter:
         if together:
             self._send(stream, together)
 
-    def _send(self, stream: Stream, kinds: Sequence[PlacedRows]) -> None:
+    def _send(self, stream: Stream, kinds: Sequence[RowPlaces]) -> None:
         nbytes = MOVED_ROW.itemsize * sum(map(len, kinds))
         moved = self._staging.of(nbytes).view(MOVED_ROW)
         buffer, places, end = self._moved.of(nbytes, stream), [], 0

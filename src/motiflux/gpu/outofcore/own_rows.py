@@ -9,7 +9,7 @@ from motiflux import _native
 from motiflux.codegen.changing import ROW
 from motiflux.device import Buffer, Stream
 from motiflux.gpu.changing.rows import PIECE_ENTRIES, Rows, RunOfRows, RunOfSlackRows
-from motiflux.gpu.outofcore.headers import HeaderWriter, PlacedRows
+from motiflux.gpu.outofcore.headers import HeaderWriter, RowPlaces
 from motiflux.gpu.outofcore.host_rows import HostRows, next_writing
 from motiflux.gpu.runtime.accelerator import Accelerator
 
@@ -106,16 +106,16 @@ class OwnRows(Rows):
             last = min(first + _PIECE, vertices)
             addresses, sizes = self.monitor.places_in_rows(self._target, self._way, first, last)
             some = np.arange(first, last, dtype=np.uint32)
-            self._writer.write(stream, [PlacedRows(self.headers, some, addresses, sizes)])
+            self._writer.write(stream, [RowPlaces(self.headers, some, addresses, sizes)])
 
     def cover(self, stream: Stream, vertices: int) -> None:
         """Have headers for new vertices, up to this number of vertices in all."""
         if vertices > self._covered:
             self._write_all(stream)
 
-    def placed(self, vertices: NDArray[np.uint32]) -> PlacedRows:
+    def placed(self, vertices: NDArray[np.uint32]) -> RowPlaces:
         """Return where the rows of vertices are now."""
-        return PlacedRows(self.headers, vertices, *self.places_of(vertices, self._threads))
+        return RowPlaces(self.headers, vertices, *self.places_of(vertices, self._threads))
 
     def changes(self, run: _native.Run) -> RunOfRows | None:
         """Return the changes that a run makes in these rows; None if there are none."""
