@@ -720,10 +720,8 @@ void bind_dynamic(nb::module_& module) {
           "target"_a, "way"_a)
       .def(
           "places_of_rows",
-          [](const PyMonitor& self, std::uint32_t target, int way,
-             const InputArray<std::uint32_t>& vertices, int threads) {
-            return places_of_own_rows(self.monitor(), target, way, vertices, threads);
-          },
+          [](const PyMonitor& self, std::uint32_t target, int way, const InputArray<std::uint32_t>& vertices,
+             int threads) { return places_of_own_rows(self.monitor(), target, way, vertices, threads); },
           "target"_a, "way"_a, "vertices"_a, "threads"_a)
       .def(
           "places_in_rows",

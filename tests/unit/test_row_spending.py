@@ -52,8 +52,14 @@ def test_more_roots_are_expected_to_take_longer() -> None:
     spending.expect(100)
     once = spending.choosing()
     spending.chose(once)
-    spending.expect(300)
-    assert spending.choosing() == pytest.approx(3 * once)
+    spending.expect(150)
+    assert spending.choosing() == pytest.approx(1.5 * once)
+
+
+def test_a_search_from_one_root_does_not_tell_how_long_one_from_thousands_takes() -> None:
+    spending = searched(0.01, roots=1)
+    spending.expect(10_000)
+    assert spending.choosing() < 0.002
 
 
 def test_rows_are_copied_in_a_share_of_the_time_of_searches() -> None:

@@ -15,7 +15,10 @@ _LEAST_ROWS = 16
 _MOST_SAVED = 16
 """Runs whose shares may be saved up."""
 _WEIGHT = 0.5
-"""Of the newest search, and of the newest copies, in means over the last ones."""
+"""Of the newest copies, in the mean over the last ones."""
+_MOST_GROWTH = 2
+"""Times the last search that one from more roots is expected to take at most: a search from one root takes as
+long as one from hundreds."""
 
 
 class Spending:
@@ -31,23 +34,24 @@ class Spending:
     """
 
     def __init__(self) -> None:
-        self._of_root: float | None = None
+        self._last: tuple[float, int] | None = None  # the last search: seconds, roots
         self._of_row: float | None = None
         self._choosing = self._copying = 0.0
         self.copied_before = False
 
     def expect(self, roots: int) -> None:
         """Take the shares of a search from so many roots."""
-        if self._of_root is None:
+        if self._last is None:
             return
-        search = self._of_root * roots
+        seconds, before = self._last
+        search = seconds * min(_MOST_GROWTH, roots / before)
         for name, share in (("_choosing", OF_SEARCH_CHOOSING), ("_copying", OF_SEARCH_COPYING)):
             saved, most = getattr(self, name), _MOST_SAVED * share * search
             setattr(self, name, max(saved, min(saved + share * search, most)))
 
     def choosing(self) -> float:
         """Return seconds for choosing rows; 0 if it has to wait for more, or copying has."""
-        if self._of_root is None:
+        if self._last is None:
             return FIRST_CHOOSING
         most = self.most_rows()
         waits = self._choosing < LEAST_CHOOSING or (most is not None and most < _LEAST_ROWS)
@@ -61,7 +65,7 @@ class Spending:
 
     def chose(self, seconds: float) -> None:
         """Take note that choosing took so long."""
-        if self._of_root is not None:
+        if self._last is not None:
             self._choosing -= seconds
 
     def copied(self, seconds: float, rows: int) -> None:
@@ -76,9 +80,9 @@ class Spending:
         """Take note that a search took so long."""
         if not roots:
             return
-        if self._of_root is None:
+        if self._last is None:
             self._choosing = self._copying = OF_FIRST_SEARCH * seconds
-        self._of_root = _mean(self._of_root, seconds / roots)
+        self._last = seconds, roots
 
 
 def _mean(before: float | None, now: float) -> float:
