@@ -24,6 +24,7 @@ from motiflux.gpu.outofcore.cache import NOTHING, RowCache, Wanted
 from motiflux.gpu.outofcore.engine import SHARE
 from motiflux.gpu.outofcore.own_rows import HostOrOwnRows
 from motiflux.gpu.outofcore.policies import Coming, OftenOpened
+from motiflux.gpu.outofcore.spending import Spending
 from tests.fault.test_changing_faults import failing_once
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="they are copied to a device")
@@ -206,6 +207,21 @@ def check_headers(engine: OutOfCoreEngine, number: int = 0) -> None:
     for vertex, row in zip(held, rows_of_host(rows, held), strict=True):
         begin = int(headers["neighbors"][vertex]) - cache._buffer.address
         assert content[begin : begin + row.nbytes].view(np.uint32).tolist() == row.tolist()
+
+
+def test_copies_are_dropped_once_searches_are_short(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monitors(device, PATH, cache="frequency") as (here, there):
+        monkeypatch.setattr(Spending, "is_of_use", lambda *_: True)
+        same(here, there, drawn(0))
+        engine = engine_of(there)
+        assert any(len(kind.held) for kind in engine.cache._kinds)
+        monkeypatch.setattr(Spending, "is_of_use", lambda *_: False)
+        for seed in (1, 2):
+            same(here, there, drawn(seed))
+            assert not any(len(kind.held) for kind in engine.cache._kinds)
+            check_headers(engine)
+        monkeypatch.setattr(Spending, "is_of_use", lambda *_: True)
+        same(here, there, drawn(3))
 
 
 @pytest.mark.parametrize("carry", ["on", "off"])

@@ -47,6 +47,14 @@ def test_long_searches_have_long_choices_and_short_ones_wait_for_more() -> None:
     assert short.choosing() == 0
 
 
+def test_short_searches_need_no_copies() -> None:
+    assert Spending().is_of_use(1)
+    spending = searched(0.01)
+    assert spending.is_of_use(100)
+    assert not spending.is_of_use(10)
+    assert not searched(0.0005).is_of_use(10_000)
+
+
 def test_more_roots_are_expected_to_take_longer() -> None:
     spending = searched(0.01)
     spending.expect(100)

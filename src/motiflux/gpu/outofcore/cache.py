@@ -275,6 +275,11 @@ class RowCache:
             for number, some in enumerate(dropped):
                 self.left = self.left.then(Wanted(np.full(len(some), number, np.uint32), some))
 
+    def empty(self, stream: Stream) -> None:
+        """Drop all copies."""
+        self._drop(stream, [kind.held for kind in self._kinds])
+        self._used, self._current, self.left = [0] * len(self._used), 0, None
+
     def _drop(self, stream: Stream, vertices: Sequence[NDArray[np.uint32]]) -> None:
         """Forget copies, by kind, and have headers name the rows of the host."""
         moved = []
@@ -311,8 +316,7 @@ class RowCache:
             Rows that are copied at most; None: as many as there is room for.
         """
         if not self.carries:
-            self._drop(stream, [kind.held for kind in self._kinds])
-            self._used, self._current = [0] * len(self._used), 0
+            self.empty(stream)
         self.left = None
         is_touched = self._are_touched(wanted, touched)
         placed = self._placed(wanted[~is_touched], threads)

@@ -206,7 +206,13 @@ class OutOfCoreEngine(ChangingEngine):
         begun = time.perf_counter()
         kinds, self._touched = self._kinds(), np.unique(run.ends[:, 0])
         self.cache.brought = Brought()
+        self._spent["choose_seconds"] = 0.0
         if self._policy_name == "none":
+            return
+        if self._spends is not None and not self._spends.is_of_use(run.num_roots):
+            if self.cache.is_open:
+                self.cache.open(stream, kinds)  # other rows may have the same numbers now
+                self.cache.empty(stream)
             return
         self.cache.open(stream, kinds)
         foreseen = self._foreseen

@@ -8,6 +8,8 @@ OF_FIRST_SEARCH = 1.0
 """Share of the time of the first search that is spent on each besides, as copies stay."""
 FIRST_CHOOSING = 0.01
 """Seconds for choosing before a search was timed."""
+LEAST_SEARCH = 2e-3
+"""Seconds of a search for which copies are of use: without any, a run need not look after them."""
 LEAST_CHOOSING, _MOST_CHOOSING = 3e-4, 0.05
 """Seconds: with less, too few walks are made to be worth the calls."""
 _LEAST_ROWS = 16
@@ -39,12 +41,20 @@ class Spending:
         self._choosing = self._copying = 0.0
         self.copied_before = False
 
+    def is_of_use(self, roots: int) -> bool:
+        """Return whether a search from so many roots is expected to be long enough for copies."""
+        return self._last is None or self._expected(roots) >= LEAST_SEARCH
+
+    def _expected(self, roots: int) -> float:
+        assert self._last is not None, "a search was timed"
+        seconds, before = self._last
+        return seconds * min(_MOST_GROWTH, roots / before)
+
     def expect(self, roots: int) -> None:
         """Take the shares of a search from so many roots."""
         if self._last is None:
             return
-        seconds, before = self._last
-        search = seconds * min(_MOST_GROWTH, roots / before)
+        search = self._expected(roots)
         for name, share in (("_choosing", OF_SEARCH_CHOOSING), ("_copying", OF_SEARCH_COPYING)):
             saved, most = getattr(self, name), _MOST_SAVED * share * search
             setattr(self, name, max(saved, min(saved + share * search, most)))
