@@ -139,7 +139,7 @@ class TestFailingGpu:
 
     def test_a_gpu_that_others_fill_names_them(self, graph: mf.Graph, driver: FakeDriver) -> None:
         driver.memory = 200
-        error = refusal(graph, device="cuda", gpu_memory="1GiB")
+        error = refusal(graph, device="cuda", engine="dfs", gpu_memory="1GiB")
         assert isinstance(error, DeviceMemoryError)
         held = driver.memory - error.available
         assert held > 0
