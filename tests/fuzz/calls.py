@@ -20,7 +20,7 @@ SEARCH = (
 SEVERAL = ("share",)
 ON_CPU = ("simd", "backjump")
 ON_DEVICES = (
-    "lanes", "remember", "handover", "stealing", "packing", "bitmaps", "rest",
+    "lanes", "remember", "handover", "stealing", "packing", "bitmaps", "rest", "triangles",
 )  # fmt: skip
 ESTIMATES = (
     "sample_order", "cycles", "inheritance", "count_first", "trawling", "trawl_batches",
@@ -41,6 +41,7 @@ NOT_DRAWN = {
     "carry": "is about monitors",
     "cache_time": "is about monitors",
     "cache_copies": "is about monitors",
+    "cache_percent": "is about engine=outofcore, which is not drawn for calls",
     "roots": "is about monitors",
     "measure": "is about monitors",
     "gpma_leaf": "is about monitors",

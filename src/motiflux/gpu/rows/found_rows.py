@@ -165,10 +165,11 @@ class FoundRows(StoresRows):
     def _report(self, now: float) -> None:
         if self._request.progress is None or now < self._next_look:
             return
-        # None until the first copy arrives, and once the kernel has ended.
-        if (seen := self._job.look() or self._last_seen) is not None:
+        # None until the first copy arrives, and once the kernel has ended; a copy may be an old one.
+        known = [one for one in (self._job.look(), self._last_seen) if one is not None]
+        if known:
             self._next_look = now + HAND_OUT_SECONDS
-            done, total, found = seen
+            done, total, found = max(known, key=lambda one: one[2])
             found *= self._images.of_each
             self._request.progress(ProgressReport(done, total, found, now - self._deadline.started))
 
