@@ -204,7 +204,12 @@ def _told(command: tuple[str, ...]) -> tuple[int, str]:
 
 
 def number_of_commit(repository: Path = REPOSITORY) -> int:
-    """Return a number that grows by one with each commit of the main line; 0 without Git."""
+    """Return a number that grows by one with each commit of the main line; 0 without Git.
+
+    A shallow clone does not know how many there are: there it is any number that belongs to the commit.
+    """
+    if (_git(repository, "rev-parse", "--is-shallow-repository") or "").strip() == "true":
+        return int((_git(repository, "rev-parse", "HEAD") or "0")[:8], 16)
     count = _git(repository, "rev-list", "--count", "--first-parent", "HEAD")
     return int(count) if count is not None else 0
 

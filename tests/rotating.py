@@ -117,8 +117,10 @@ def is_turn_of(test: str, commits: int, commit: int | None = None) -> bool:
 
 @cache
 def _edited() -> frozenset[str]:
-    """Return the files of tests that differ from the current commit; none without Git."""
-    return frozenset(_git("diff", "--name-only", "HEAD", "--", "tests").splitlines())
+    """Return the files of tests that differ from the current commit or are new; none without Git."""
+    changed = _git("diff", "--name-only", "HEAD", "--", "tests")
+    new = _git("ls-files", "--others", "--exclude-standard", "--", "tests")
+    return frozenset((changed + new).splitlines())
 
 
 @cache

@@ -383,6 +383,60 @@ def test_other_patterns_have_other_longest_rows(device: str) -> None:
         assert min(np.asarray(monitor.names(kind.held)).tolist()) >= 60
 
 
+def test_the_longest_rows_come_back_after_they_were_touched(device: str) -> None:
+    rng = np.random.default_rng(2)
+    ends = rng.integers(0, 400, (2, 3000))
+    large = mf.Graph.from_edges(ends[:, ends[0] != ends[1]].T, num_vertices=400)
+    options: dict[str, Any] = {"mode": "batch", "duplicates": "ignore"}
+    with mf.Monitor(
+        large, TRIANGLE, device=device, engine="outofcore", tuning={"cache": "degree"}, **options
+    ) as there:
+        held = []
+        for _ in range(12):
+            there.apply([("+", int(u), int(v)) for u, v in rng.integers(0, 400, (10, 2)) if u != v])
+            engine = engine_of(there)
+            held.append(len(engine.cache._kinds[0].held) + len(engine._touched))
+        # A segment that is emptied takes some along, until the next run.
+        assert all(400 in pair for pair in zip(held, held[1:], strict=False))
+
+
+def test_copies_are_dropped_before_their_memory_when_a_label_makes_rows_of_several_classes(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    ends = rng.integers(0, VERTICES, (2, 500))
+    ends = ends[:, ends[0] != ends[1]]
+    labels = np.arange(VERTICES) % 2
+    data = mf.Graph.from_edges(
+        ends.T, num_vertices=VERTICES, vertex_labels=labels, edge_labels=np.zeros(ends.shape[1], np.int64)
+    )
+    patterns = ["(a:0)--(b:0)--(c:1)--(d:0)", "(a:1)--(b:1)--(c:0)--(d:1)"]
+    options: dict[str, Any] = {"mode": "batch", "duplicates": "ignore"}
+    with (
+        mf.Monitor(data, patterns, device="cpu", **options) as here,
+        mf.Monitor(
+            data, patterns, device=device, engine="outofcore", tuning={"cache": "degree"}, **options
+        ) as there,
+    ):
+        updates: list[Any] = [("+", 0, 1, 0), ("+", 2, 3, 0)]
+        for _ in range(2):
+            assert [(one.positive, one.negative) for one in here.apply(updates)] == [
+                (one.positive, one.negative) for one in there.apply(updates)
+            ]
+            updates = [("+", 5, 6, 0)]
+        engine = engine_of(there)
+        assert all(len(kind.held) for kind in engine.cache._kinds)
+        monkeypatch.setattr(RowCache, "bring", lambda cache, *_: None)  # as where no rows are worth it
+        updates = [("+", u, v, 1) for u, v in ((1, 3), (5, 7), (9, 11))]
+        assert [(one.positive, one.negative) for one in here.apply(updates)] == [
+            (one.positive, one.negative) for one in there.apply(updates)
+        ]
+        assert {type(rows).__name__ for rows in engine._rows.values()} == {"OwnRows", "HostRows"}
+        engine.cache.open(engine._accelerator.session().main, engine._kinds())
+        (own,) = [n for n, rows in enumerate(engine._kinds()) if type(rows).__name__ == "OwnRows"]
+        check_headers(engine, own)
+
+
 def test_a_cache_grows_with_the_rows(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache_module, "_LEAST_CACHE", 1)
     with monitors(device, TRIANGLE, cache="degree") as (here, there):

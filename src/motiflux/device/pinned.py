@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from motiflux.arguments import check_bytes
 from motiflux.device.base import Device, HostBuffer
-from motiflux.errors import DeviceError, MotifluxError
+from motiflux.errors import DeviceError
 from motiflux.units import bytes_text
 
 VARIABLE = "MOTIFLUX_PINNED_MEMORY"
@@ -63,8 +63,8 @@ class PinnedMemory:
         self._memory: HostBuffer | None = None
         # As a stream wants it; the device waits for all streams before it frees pinned memory.
         self.lines: set[object] = set()
-        _held[id(self)] = host_nbytes
         weakref.finalize(self, _held.pop, id(self), None).atexit = False
+        _held[id(self)] = host_nbytes
 
     def take(self, memory: HostBuffer) -> None:
         """Hold the memory."""
@@ -116,15 +116,17 @@ def pin(device: Device, nbytes: int, what: str, release: Release, check: Callabl
     """
     check()
     most = budget()
-    if held() + nbytes > most:
-        release(held() + nbytes - most)
-    if (others := held()) + nbytes > most:
+    pinned = PinnedMemory(nbytes)  # first: other threads count it, too
+    if held() > most:
+        release(held() - most)
+    if held() > most:
+        pinned.close()
+        others = held()
         raise DeviceError(
             f"{what}: expected at most {bytes_text(most)} of pinned memory of the host, found"
             f" {bytes_text(nbytes)} beside {bytes_text(others)} that are in use; set {VARIABLE} to more,"
             " call forget() of graphs that are no longer searched, or use device='cpu'"
         )
-    pinned = PinnedMemory(nbytes)
     try:
         pinned.take(_pinned(device, nbytes, what, check))
     except BaseException:
@@ -154,7 +156,7 @@ class _Pinning:
         self._lock = threading.Lock()
         self._abandoned = False
         self._memory: HostBuffer | None = None
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
         threading.Thread(target=self._run, args=(device, nbytes, what), daemon=True).start()
 
     def _run(self, device: Device, nbytes: int, what: str) -> None:
@@ -166,7 +168,7 @@ class _Pinning:
                     memory.close()
                 else:
                     self._memory = memory
-        except (MotifluxError, MemoryError) as error:
+        except BaseException as error:  # noqa: BLE001 - it is raised by the thread that waits
             self._error = error
         finally:
             self.over.set()

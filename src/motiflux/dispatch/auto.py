@@ -257,7 +257,8 @@ class AutoEngine:
         self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
     ) -> tuple[RowSource, Ran]:
         """Start an enumeration by the chosen engine, or by the CPU if the GPU refuses."""
-        engine = self.executor(physical)
+        # Not the executor: it would not leave rows on the host that do not fit.
+        engine = self._host if physical.engine == self._host.name else self._gpu.engine()
         try:
             rows, ran = engine.rows(graph, physical, request, batch_rows, deadline)
             return rows, _ran(ran, engine, physical.why)
@@ -311,7 +312,7 @@ def _ran(found: Ran | None, engine: Engine, why: str) -> Ran:
     """Return the engine that was chosen and the reason, or the one that it called, and both reasons."""
     if found is None:
         return Ran(engine.name, engine.device, why)
-    return replace(found, why=f"{why}; {found.why}")
+    return replace(found, why=why if why.endswith(found.why) else f"{why}; {found.why}")
 
 
 def _refused(error: Exception) -> str:

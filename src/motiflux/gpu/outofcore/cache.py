@@ -62,7 +62,7 @@ class Wanted:
     kinds: NDArray[np.uint32]
     vertices: NDArray[np.uint32]
 
-    def __getitem__(self, which: NDArray[np.bool_] | slice) -> Wanted:
+    def __getitem__(self, which: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Wanted:
         return Wanted(self.kinds[which], self.vertices[which])
 
     def __len__(self) -> int:
@@ -275,8 +275,11 @@ class RowCache:
             for number, some in enumerate(dropped):
                 self.left = self.left.then(Wanted(np.full(len(some), number, np.uint32), some))
 
-    def empty(self, stream: Stream) -> None:
-        """Drop all copies."""
+    def empty(self, stream: Stream, gone: Sequence[HostOrOwnRows] = ()) -> None:
+        """Drop all copies; no headers are written of rows that are `gone`, as they are not used any more."""
+        for kind in self._kinds:
+            if any(kind.rows is one for one in gone):
+                kind.drop(kind.held)
         self._drop(stream, [kind.held for kind in self._kinds])
         self._used, self._current, self.left = [0] * len(self._used), 0, None
 
@@ -317,7 +320,7 @@ class RowCache:
         """
         if not self.carries:
             self.empty(stream)
-        self.left = None
+        before, self.left = self.left, None
         is_touched = self._are_touched(wanted, touched)
         placed = self._placed(wanted[~is_touched], threads)
         placed = placed[placed.sizes > 0]
@@ -329,7 +332,14 @@ class RowCache:
         all_there = self._fill(stream, chosen, fresh[:most_rows], threads, goes_on)
         self.brought.left_out = len(placed) - self.brought.kept - self.brought.copied
         if self.carries and all_there and self.brought.copied == len(fresh):
-            self.left = wanted[is_touched]
+            # `wanted` may be no more than what had left before this run, which has dropped others since.
+            self.left = self._not_held((NOTHING if before is None else before).then(wanted[is_touched]))
+
+    def _not_held(self, rows: Wanted) -> Wanted:
+        """Return those of some rows that have no copies, each once."""
+        keys = rows.kinds.astype(np.uint64) << np.uint64(32) | rows.vertices
+        rows = rows[np.sort(np.unique(keys, return_index=True)[1])]
+        return rows[~self._are_held(rows)]
 
     def _are_touched(self, wanted: Wanted, touched: NDArray[np.uint32]) -> NDArray[np.bool_]:
         """Return which rows are of touched vertices."""

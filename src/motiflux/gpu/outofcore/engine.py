@@ -160,6 +160,8 @@ class OutOfCoreEngine(ChangingEngine):
     ) -> bool:
         """Copy rows that are no longer runs of the monitor's, since there are new labels."""
         names = self._outgrown()
+        if names:  # while headers of other rows may name copies
+            self.cache.empty(stream, [cast("HostOrOwnRows", self._rows[name]) for name in names])
         for target, way in names:
             rows = HostRows(self._accelerator, self._budget, way=way, directed=native.directed)
             rows.load(stream, native, target, self._threads)
@@ -191,7 +193,6 @@ class OutOfCoreEngine(ChangingEngine):
         room = self.cache.room if self.cache.is_open else sys.maxsize
         seconds, begun = FIRST_CHOOSING, time.perf_counter()
         if self._spends is not None:
-            self._spends.expect(run.num_roots)
             seconds = self._spends.choosing()
         coming = Coming(
             self._native, run, self._table, kinds, touched, room, self._threads, seconds, self.cache.left
@@ -214,6 +215,8 @@ class OutOfCoreEngine(ChangingEngine):
                 self.cache.open(stream, kinds)  # other rows may have the same numbers now
                 self.cache.empty(stream)
             return
+        if self._spends is not None:
+            self._spends.expect(run.num_roots)
         self.cache.open(stream, kinds)
         foreseen = self._foreseen
         if isinstance(foreseen, Wanted):
@@ -237,9 +240,9 @@ class OutOfCoreEngine(ChangingEngine):
         self._merged = stream.mark()
         wanted, spends = self._wanted, self._spends
         self._wanted, self._spent["copy_seconds"] = NOTHING, 0.0
-        if spends is not None and not len(wanted):
-            return
         most_rows = None if spends is None else spends.most_rows()
+        if spends is not None and (not len(wanted) or most_rows == 0):
+            return
         self.cache.bring(stream, wanted, self._touched, self._threads, run.keep_going, most_rows)
         seconds = self._spent["copy_seconds"] = time.perf_counter() - begun
         if spends is not None:
@@ -257,7 +260,7 @@ class OutOfCoreEngine(ChangingEngine):
         """
         try:
             found = super().match(run, meanwhile, foreseen)
-            if self._spends is not None:
+            if self._spends is not None and found is not None:
                 self._spends.searched(self.spent.get("search_seconds", 0.0), run.num_roots)
             return found
         except DeviceMemoryError:
@@ -272,6 +275,8 @@ class OutOfCoreEngine(ChangingEngine):
     def _forget(self) -> None:
         super()._forget()
         self.cache.release()
+        if self._reader is not None:
+            self._reader.release()
         self._policy, self._wanted = policy_of(self._switches), NOTHING  # they may hold rows and the monitor
 
     def close(self) -> None:

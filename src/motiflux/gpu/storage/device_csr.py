@@ -293,4 +293,4 @@ def resident(graph: Graph, device: Device) -> DeviceCsr:
 
 def is_resident(graph: Graph, device: Device) -> bool:
     """Return whether rows of `graph` are on `device`."""
-    return resident(graph, device).holds(DeviceRows)
+    return any(isinstance(one, DeviceRows) and not one.pinned for one in resident(graph, device).entries())
