@@ -15,7 +15,7 @@ from motiflux.device import open_device
 from motiflux.device.pinned import VARIABLE, PinnedMemory
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.runtime.device_cache import CacheEntry
-from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, resident
+from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, is_resident, resident
 from motiflux.gpu.storage.placed_rows import PlacedRows
 from motiflux.graph import Direction
 from tests.fault.test_changing_faults import failing_once
@@ -151,6 +151,13 @@ def test_a_graph_that_does_not_fit_names_the_engine_that_counts_it(device: str) 
         mf.count(data, PATTERNS[0], engine="dfs", **options)
     expected = mf.count(data, PATTERNS[0], device="cpu")
     assert mf.count(data, PATTERNS[0], engine="outofcore", **options) == expected
+
+
+def test_a_graph_with_rows_on_the_host_is_not_resident(device: str) -> None:
+    data = graph()
+    for engine, there in (("outofcore", False), ("dfs", True)):
+        mf.count(data, PATTERNS[1], device=device, engine=engine)
+        assert is_resident(data, open_device(device)) is there
 
 
 def too_little(device: str, data: mf.Graph) -> dict[str, Any]:

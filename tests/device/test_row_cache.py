@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -397,7 +398,7 @@ def test_the_longest_rows_come_back_after_they_were_touched(device: str) -> None
             engine = engine_of(there)
             held.append(len(engine.cache._kinds[0].held) + len(engine._touched))
         # A segment that is emptied takes some along, until the next run.
-        assert all(400 in pair for pair in zip(held, held[1:], strict=False))
+        assert all(400 in pair for pair in pairwise(held))
 
 
 def test_copies_are_dropped_before_their_memory_when_a_label_makes_rows_of_several_classes(
