@@ -212,16 +212,16 @@ def check_headers(engine: OutOfCoreEngine, number: int = 0) -> None:
 
 def test_copies_are_dropped_once_searches_are_short(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monitors(device, PATH, cache="frequency") as (here, there):
-        monkeypatch.setattr(Spending, "is_of_use", lambda *_: True)
+        monkeypatch.setattr(Spending, "is_of_use", lambda *_, **__: True)
         same(here, there, drawn(0))
         engine = engine_of(there)
         assert any(len(kind.held) for kind in engine.cache._kinds)
-        monkeypatch.setattr(Spending, "is_of_use", lambda *_: False)
+        monkeypatch.setattr(Spending, "is_of_use", lambda *_, **__: False)
         for seed in (1, 2):
             same(here, there, drawn(seed))
             assert not any(len(kind.held) for kind in engine.cache._kinds)
             check_headers(engine)
-        monkeypatch.setattr(Spending, "is_of_use", lambda *_: True)
+        monkeypatch.setattr(Spending, "is_of_use", lambda *_, **__: True)
         same(here, there, drawn(3))
 
 

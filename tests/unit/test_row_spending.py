@@ -53,6 +53,8 @@ def test_short_searches_need_no_copies() -> None:
     assert spending.is_of_use(100)
     assert not spending.is_of_use(10)
     assert not searched(0.0005).is_of_use(10_000)
+    assert spending.is_of_use(10, held=True)  # as long as that since there are copies
+    assert not spending.is_of_use(5, held=True)
 
 
 def test_more_roots_are_expected_to_take_longer() -> None:

@@ -68,6 +68,11 @@ class Wanted:
     def __len__(self) -> int:
         return len(self.vertices)
 
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """A number for each row, which tells it from all others."""
+        return self.kinds.astype(np.uint64) << np.uint64(32) | self.vertices
+
     def then(self, others: Wanted) -> Wanted:
         """Return these rows and others behind them."""
         return Wanted(np.append(self.kinds, others.kinds), np.append(self.vertices, others.vertices))
@@ -213,6 +218,11 @@ class RowCache:
         return self._buffer is not None
 
     @property
+    def holds_rows(self) -> bool:
+        """Whether there are copies."""
+        return any(len(kind.held) for kind in self._kinds)
+
+    @property
     def room(self) -> int:
         """Bytes of copies that there is room for; one segment is left for those that replace others."""
         return max(0, len(self._used) - 1) * (self._segment_bytes - self._bytes_of_kinds)
@@ -337,8 +347,7 @@ class RowCache:
 
     def _not_held(self, rows: Wanted) -> Wanted:
         """Return those of some rows that have no copies, each once."""
-        keys = rows.kinds.astype(np.uint64) << np.uint64(32) | rows.vertices
-        rows = rows[np.sort(np.unique(keys, return_index=True)[1])]
+        rows = rows[np.sort(np.unique(rows.keys, return_index=True)[1])]
         return rows[~self._are_held(rows)]
 
     def _are_touched(self, wanted: Wanted, touched: NDArray[np.uint32]) -> NDArray[np.bool_]:

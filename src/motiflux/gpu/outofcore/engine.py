@@ -210,7 +210,7 @@ class OutOfCoreEngine(ChangingEngine):
         self._spent["choose_seconds"] = 0.0
         if self._policy_name == "none":
             return
-        if self._spends is not None and not self._spends.is_of_use(run.num_roots):
+        if self._spends is not None and not self._spends.is_of_use(run.num_roots, held=self.cache.holds_rows):
             if self.cache.is_open:
                 self.cache.open(stream, kinds)  # other rows may have the same numbers now
                 self.cache.empty(stream)

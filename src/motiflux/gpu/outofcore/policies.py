@@ -83,9 +83,9 @@ class LongestRows:
         entries = sum(one.entries for one in rows)
         if self._of is None or self._of[0] != of or entries > _GROWTH * self._of[1]:
             self._found, self._of = self._longest(rows, room), (of, entries)
-            self._keys = np.sort(_keys(self._found))
+            self._keys = np.sort(self._found.keys)
         elif coming.left is not None:
-            return coming.left[np.isin(_keys(coming.left), self._keys, assume_unique=True)]
+            return coming.left[np.isin(coming.left.keys, self._keys, assume_unique=True)]
         return self._found
 
     @staticmethod
@@ -100,10 +100,6 @@ class LongestRows:
         order = order[sizes[order] > 0]
         kinds = np.searchsorted(starts, order, "right") - 1
         return Wanted(kinds.astype(np.uint32), (order - starts[kinds]).astype(np.uint32))
-
-
-def _keys(rows: Wanted) -> NDArray[np.uint64]:
-    return rows.kinds.astype(np.uint64) << np.uint64(32) | rows.vertices
 
 
 class NearRows:

@@ -10,6 +10,8 @@ FIRST_CHOOSING = 0.01
 """Seconds for choosing before a search was timed."""
 LEAST_SEARCH = 2e-3
 """Seconds of a search for which copies are of use: without any, a run need not look after them."""
+_MOST_GAIN = 3
+"""Times as fast as without copies that searches were with them, at most: else these would come and go."""
 LEAST_CHOOSING, _MOST_CHOOSING = 3e-4, 0.05
 """Seconds: with less, too few walks are made to be worth the calls."""
 _LEAST_ROWS = 16
@@ -41,9 +43,13 @@ class Spending:
         self._choosing = self._copying = 0.0
         self.copied_before = False
 
-    def is_of_use(self, roots: int) -> bool:
-        """Return whether a search from so many roots is expected to be long enough for copies."""
-        return self._last is None or self._expected(roots) >= LEAST_SEARCH
+    def is_of_use(self, roots: int, *, held: bool = False) -> bool:
+        """Return whether a search from so many roots is expected to be long enough for copies.
+
+        `held`: there are some, without which it would take longer.
+        """
+        least = LEAST_SEARCH / _MOST_GAIN if held else LEAST_SEARCH
+        return self._last is None or self._expected(roots) >= least
 
     def _expected(self, roots: int) -> float:
         assert self._last is not None, "a search was timed"
@@ -55,9 +61,8 @@ class Spending:
         if self._last is None:
             return
         search = self._expected(roots)
-        for name, share in (("_choosing", OF_SEARCH_CHOOSING), ("_copying", OF_SEARCH_COPYING)):
-            saved, most = getattr(self, name), _MOST_SAVED * share * search
-            setattr(self, name, max(saved, min(saved + share * search, most)))
+        self._choosing = _saved(self._choosing, OF_SEARCH_CHOOSING * search)
+        self._copying = _saved(self._copying, OF_SEARCH_COPYING * search)
 
     def choosing(self) -> float:
         """Return seconds for choosing rows; 0 if it has to wait for more, or copying has."""
@@ -93,6 +98,11 @@ class Spending:
         if self._last is None:
             self._choosing = self._copying = OF_FIRST_SEARCH * seconds
         self._last = seconds, roots
+
+
+def _saved(before: float, more: float) -> float:
+    """Return what is saved with the share of one more run; more than the most stays as it is."""
+    return max(before, min(before + more, _MOST_SAVED * more))
 
 
 def _mean(before: float | None, now: float) -> float:
