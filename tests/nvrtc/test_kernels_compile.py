@@ -48,13 +48,10 @@ def test_every_kernel_is_accepted_for_every_architecture(arch: str, source: Sour
 
 
 def cases() -> Iterator[Any]:
-    """Give every source with every architecture; `make test-all` compiles those for switches.
-
-    `make test` compiles the others in turn, half of them with each commit.
-    """
+    """Give every source with every architecture; `make test-all` compiles those for switches."""
     for source in all_sources():
         for arch in ARCHITECTURES:
-            marks = [pytest.mark.turns(2)] if is_compiled(source, arch) else [pytest.mark.long]
+            marks = [] if is_compiled(source, arch) else [pytest.mark.long]
             yield pytest.param(arch, source, marks=marks, id=f"{source.name}-{arch}")
 
 
