@@ -105,7 +105,7 @@ def test_cones_are_counted_in_bits(device: str, cut: str, name: str, semantics: 
     assert expected > 0
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("members", [31, 32, 33, 64, 65, 180])
 def test_rows_of_any_length_are_counted(device: str, members: int) -> None:
     """With sets of one word, of one for each lane, and of more: the last word full, or with one member."""

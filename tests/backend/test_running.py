@@ -58,7 +58,7 @@ PEAK = """
 
 
 class TestMemory:
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.skipif(sanitized(), reason="the memory of the address sanitizer itself grows")
     def test_twenty_million_rows_pass_in_bounded_memory(self, device: str) -> None:
         told = run_script(f"""
@@ -78,7 +78,7 @@ class TestMemory:
         assert told["growth_mb"] < 150
         assert told["ballast_mb"] > 250, "the peak is not measured"
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_a_consumer_that_waits_does_not_let_rows_pile_up(self, device: str) -> None:
         told = run_script(f"""
             import time
@@ -156,7 +156,7 @@ class TestThreads:
         assert mf.count(graph, TRIANGLE, threads=64, device=device) == 24
         assert len(mf.match(graph, TRIANGLE, threads=64, device=device).to_numpy()) == 24
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.devices("cpu", "emulated", reason="CUDA does not survive a fork")
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
     def test_a_forked_child_counts_on_its_parents_graph(self, device: str) -> None:
@@ -235,7 +235,7 @@ LONG_SEARCHES = {
 
 
 class TestInterrupts:
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("search", LONG_SEARCHES.values(), ids=LONG_SEARCHES.keys())
     def test_ctrl_c_stops_a_search_and_leaves_the_graph_usable(self, device: str, search: str) -> None:
         script = textwrap.dedent(INTERRUPTED).format(search=search.format(device=device), device=device)
@@ -249,7 +249,7 @@ class RefusalError(Exception):
 
 
 class TestProgress:
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("pattern", [PATH, ODD_CYCLE], ids=["path", "odd cycle"])
     def test_reports_of_a_count_never_go_back(
         self, bipartite: mf.Graph, device: str, pattern: mf.Pattern

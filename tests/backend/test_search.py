@@ -29,6 +29,7 @@ from tests.unit.cli_run import motiflux, only_json, write_edges
 
 
 class TestTimeouts:
+    @pytest.mark.turns(8, "cpu", "emulated")
     @pytest.mark.parametrize("threads", [1, 2])
     def test_a_count_cut_short_is_a_lower_bound(self, dense: mf.Graph, device: str, threads: int) -> None:
         searched = {"tables": "off"}  # a formula would have it all soon
@@ -117,7 +118,7 @@ class TestLimits:
         assert len(np.unique(rows, axis=0)) == len(rows) == limit
         assert matches.complete is False
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_an_endless_count_stops_at_its_limit(self, dense: mf.Graph, device: str) -> None:
         found = mf.count(dense, PATH, limit=10**6, device=device)
         assert (found, found.complete) == (10**6, False)

@@ -17,7 +17,7 @@ PATTERNS = {
 }
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize(
     ("of", "semantics"), few_emulated(2, PATTERNS, {how: how for how in ("isomorphism", "induced")})
 )

@@ -38,7 +38,7 @@ def numbers(found: mf.Estimate) -> tuple[Any, ...]:
     return found.value, found.low, found.high, found.samples, found.valid_samples, found.trawled
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("case", in_turn(4, CASES[::2], on=["emulated"]), ids=str)
 def test_estimates_begun_on_the_cpu_go_on_there(
     case: Any, device: str, monkeypatch: pytest.MonkeyPatch

@@ -24,7 +24,7 @@ CASES = {
 }
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.devices("emulated", "cuda", reason="the CPU compiles nothing")
 @pytest.mark.parametrize(("edges", "tuning", "family"), CASES.values(), ids=CASES.keys())
 def test_a_count_runs_what_was_begun(

@@ -105,7 +105,7 @@ def test_prefixes_are_connected_parts(suite: ModuleType) -> None:
     assert [sorted(vertex.labels)[0] for vertex in found[1].vertices] == [5, 6, 7]
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_overlapping_batches_have_the_figures_of_their_stages(
     suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

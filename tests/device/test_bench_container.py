@@ -31,7 +31,7 @@ def suite(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         cached.cache_clear()
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_every_case_agrees_and_has_its_figures(suite: ModuleType, tmp_path: Path) -> None:
     built = suite.build(tmp_path)
     results = [result for probe in built.probes for result in probe.run(Settings(quick=True))]

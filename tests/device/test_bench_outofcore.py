@@ -33,7 +33,7 @@ def suite(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         drawn.cache_clear()
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_every_experiment_agrees_and_has_its_figures(suite: ModuleType, tmp_path: Path) -> None:
     results = [result for probe in suite.build(tmp_path).probes for result in probe.run(Settings())]
     assert not any(one.disagrees for one in results)

@@ -66,7 +66,7 @@ def drawn(rng: np.random.Generator, vertices: int, size: int) -> list[tuple[str,
     return [("+" if rng.random() < 0.6 else "-", int(u), int(v)) for u, v in ends if u != v]
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("mode", ["sequence", "batch"])
 def test_the_table_of_a_device_is_that_of_the_run(
     device: str, mode: str, seen: list[int], monkeypatch: pytest.MonkeyPatch
@@ -102,7 +102,7 @@ def test_the_table_of_a_device_is_that_of_the_run(
     assert max(seen) <= 40, "only vertices of updates"
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("container", ["slack", "gpma"])
 @pytest.mark.parametrize("mode", ["sequence", "batch"])
 @pytest.mark.parametrize("directed", [False, True])
@@ -152,7 +152,7 @@ def test_a_device_encodes_vertices_as_the_host_does(
     assert np.concatenate(compared).mean() > 0.95, "edges that come again in a run count twice"
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_vertices_encoded_for_new_ones_are_a_multiple_of_those(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,7 +181,7 @@ def test_vertices_encoded_for_new_ones_are_a_multiple_of_those(
     assert max(encoded) > 64, "the table outgrew its room"
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_a_table_of_many_patterns_has_several_bytes(device: str, seen: list[int]) -> None:
     rng = np.random.default_rng(6)
     ends = rng.integers(0, 30, (2, 80))

@@ -182,7 +182,7 @@ class TestMemory:
         gc.collect()
         wait_until(lambda: gpu.used_memory() == before)
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_memory_in_use_is_not_given_to_another(self, gpu: Device, kernel: Kernels) -> None:
         before = settled(gpu)
         spinning = Spinning(gpu, kernel)

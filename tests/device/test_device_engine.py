@@ -178,7 +178,7 @@ class TestThreads:
         spinning.stop()
         wait_until(lambda: gpu.used_memory() == before)
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_matches_may_be_made_on_one_thread_and_taken_on_another(self, device: str) -> None:
         graph = mf.Graph.from_edges(clique(100))
         matches: Any = mf.match(graph, TRIANGLE, batch_rows=1000, device=device)
@@ -189,7 +189,7 @@ class TestThreads:
         assert first + second + rest == 100 * 99 * 98
         assert matches.complete is True
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     @pytest.mark.parametrize("how", ["closed", "dropped"])
     def test_matches_may_end_on_another_thread(self, dense: mf.Graph, device: str, how: str) -> None:
         held: list[Any] = [mf.match(dense, PATH, device=device)]
@@ -285,7 +285,7 @@ class TestStopFlags:
             with pytest.raises(InternalError, match="another"):
                 search.result()
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_a_listing_that_another_one_stopped_after_a_pause_is_a_defect(
         self, dense: mf.Graph, device: str
     ) -> None:
@@ -313,7 +313,7 @@ class TestStopFlags:
 class TestInterrupts:
     CALLS = ("hold", "upload", "clearing", "launching", "downloading", "mark", "wait")
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     @pytest.mark.parametrize(
         ("call", "moment"),
         few_emulated(3, {call: call for call in CALLS}, {when: when for when in ("before", "after")}),
@@ -359,7 +359,7 @@ class TestInterrupts:
         accelerator._sessions.clear()
         wait_until(lambda: settled(gpu) <= before)
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     @pytest.mark.parametrize("module", [job_module, device_cache], ids=["job", "memory"])
     def test_wherever_one_comes_in_closing_nothing_is_kept(
         self, accelerator: Accelerator, engine: DfsEngine, small: mf.Graph, gpu: Device, module: ModuleType
@@ -431,7 +431,7 @@ class TestInterrupts:
         assert not any(copy.users for copy in resident(dense, accelerator.device)._kept.values())
         assert count(engine, dense, EDGE) == (300 * 299, True)
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_a_search_that_is_given_up_leaves_its_kernel_what_it_reads(
         self, accelerator: Accelerator, gpu: Device, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -459,7 +459,7 @@ class TestInterrupts:
         wait_until(lambda: settled(gpu) < before)
         assert uploader is not None
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     @pytest.mark.parametrize("call", ["done", "settle"])
     def test_closing_ends_though_something_fails_for_ever(
         self,
@@ -574,13 +574,13 @@ def run(script: str, device: str) -> tuple[list[str], str]:
     return done.stdout.split(), done.stderr
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_an_open_iteration_at_exit_is_no_trouble(device: str) -> None:
     script = OPEN + 'print("over", flush=True)'
     assert run(script, device) == (["over"], "")
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_may_drop_matches_of_its_parent_but_not_take_them(device: str) -> None:
     assert run(OPEN + FORKED, device) == (["True", "0", "True"], "")
@@ -597,7 +597,7 @@ class TestReclaiming:
         assert copies.reclaim(1 << 40) > 0
         assert mf.count(small, TRIANGLE, device=device) == TRIANGLES
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_rows_that_an_earlier_plan_read_go_while_another_one_runs(
         self, small: mf.Graph, gpu: Device, device: str
     ) -> None:
@@ -637,7 +637,7 @@ class TestReclaiming:
             assert gpu._account.reclaim(1) > 0  # type: ignore[attr-defined]
         assert [len(resident(graph, gpu)._kept) for graph in (again, last)] == [there[0], there[2]]
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_a_graph_that_goes_takes_its_reclaimer_along(self, gpu: Device, device: str) -> None:
         mf.count(mf.Graph.from_edges(clique(5)), EDGE, device=device)
         gc.collect()
@@ -647,7 +647,7 @@ class TestReclaiming:
             gc.collect()
         assert len(gpu._account._reclaimers) <= known + 1  # type: ignore[attr-defined]
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_a_kernel_that_runs_outlives_being_forgotten(
         self, accelerator: Accelerator, small: mf.Graph, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -677,7 +677,7 @@ class TestProgress:
         assert matches.complete is False
         assert mf.count(dense, EDGE, device=device) == 300 * 299
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_a_callback_may_close_its_own_matches_when_all_were_found(self, device: str) -> None:
         reports: list[mf.ProgressReport] = []
 
@@ -741,7 +741,7 @@ class TestTime:
         """Return an engine whose kernels are compiled once the gate is opened."""
         return engine_on(Accelerator(gpu, Compiler(gate, KernelCache(None)), compiles_eagerly=False))
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_a_count_does_not_wait_for_its_kernel_beyond_the_timeout(
         self, slow: DfsEngine, gate: Gate, small: mf.Graph
     ) -> None:
@@ -760,7 +760,7 @@ class TestTime:
         assert gate.built == []
         rows.close()
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_batches_on_the_device_do_not_wait_for_their_ids_beyond_the_timeout(
         self, slow: DfsEngine, gate: Gate, small: mf.Graph, gpu: Device
     ) -> None:
@@ -779,7 +779,7 @@ class TestTime:
         assert sum(map(len, iter(lambda: on_time.next_on_device(ids), None))) == TRIANGLES
         assert on_time.complete
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to a thread here")
     def test_ctrl_c_does_not_wait_for_a_kernel(
         self, slow: DfsEngine, gate: Gate, small: mf.Graph, gpu: Device

@@ -173,7 +173,7 @@ class TestManyLaunches:
 
 
 class TestTime:
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     @pytest.mark.parametrize("sync", ["sample", "iteration"])
     def test_what_is_cut_off_is_the_end(self, sync: str, graph: mf.Graph, device: str) -> None:
         sampler = sampler_of(graph, device, sync=sync)
@@ -267,7 +267,7 @@ struct Custom : Alley {
 
 
 class TestCustom:
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     @pytest.mark.parametrize("inheritance", ["spread", "one", "off"])
     def test_it_estimates_without_bias(self, inheritance: str, graph: mf.Graph, device: str) -> None:
         sampler = sampler_of(graph, device, inheritance=inheritance)
@@ -277,7 +277,7 @@ class TestCustom:
         assert error > 0
         assert abs(means.mean() - EXPECTED) < 4.3 * error
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_the_policy_of_the_guide_loses_no_sample_to_repeated_vertices(
         self, graph: mf.Graph, device: str
     ) -> None:
@@ -291,7 +291,7 @@ class TestCustom:
         alley = mf.estimate(graph, pattern, samples=3200, estimator="alley", device=device, seed=3)
         assert alley.valid_samples < alley.samples
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_text_that_does_not_compile_is_shown_with_what_the_compiler_says(
         self, graph: mf.Graph, device: str
     ) -> None:

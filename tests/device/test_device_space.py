@@ -63,7 +63,7 @@ def count(accelerator: Accelerator, graph: mf.Graph, plan: Plan) -> int:
 
 
 class TestKeeping:
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_a_query_that_comes_again_finds_its_space(
         self, graph: mf.Graph, device: str, accelerator: Accelerator
     ) -> None:
@@ -193,7 +193,7 @@ class TestPlans:
         with pytest.raises(AssertionError, match="query vertices of one class differ"):
             slot_keys(alike)
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_lanes_are_chosen_by_rows_of_candidates_not_of_all_vertices(
         self, accelerator: Accelerator, device: str
     ) -> None:
@@ -224,7 +224,7 @@ class TestPlans:
         assert 0 in made.sizes
         assert all(rows.arcs == 0 for rows in made.slots.values())
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_more_kinds_of_edges_than_kernels_know_are_searched_without_a_space(
         self, device: str, accelerator: Accelerator
     ) -> None:

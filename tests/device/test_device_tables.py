@@ -62,7 +62,7 @@ def no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_engine, "count_from_tables", refuse)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.usefixtures("no_way_out")
 @pytest.mark.parametrize(
     ("name", "shape"),
@@ -78,7 +78,7 @@ def test_hubs_and_light_roots_count_alike_in_little_shared_memory(
     assert (found, found.complete) == (mf.count(graph, PATTERNS[name], tuning=OFF), True)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.usefixtures("no_way_out")
 def test_walks_count_on_the_device_up_to_the_most_registers(
     device: str, monkeypatch: pytest.MonkeyPatch
@@ -101,7 +101,7 @@ def test_walks_count_on_the_device_up_to_the_most_registers(
         mf.count(skewed(24, 60, seed=3), PATTERNS["5-cycle"], tuning=ON, device=device)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.usefixtures("no_way_out")
 def test_rows_as_bits_lie_in_device_memory_where_there_is_little_shared(
     device: str, monkeypatch: pytest.MonkeyPatch
@@ -141,7 +141,7 @@ def test_counters_of_half_a_word_hold_what_they_must(middles: int, device: str) 
     assert found == 8 * comb(middles, 2)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_numbers_beyond_64_bits_are_counted_on_the_host(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     exact = gpu_engine.count_from_tables
@@ -158,7 +158,7 @@ def test_numbers_beyond_64_bits_are_counted_on_the_host(device: str, monkeypatch
     assert len(asked) == 1
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_numbers_too_wide_for_the_host_as_well_give_way_to_the_search(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,7 +179,7 @@ def test_numbers_too_wide_for_the_host_as_well_give_way_to_the_search(
     assert len(asked) == 1
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_tables_that_do_not_fit_give_way_to_the_search(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = mf.Graph.from_edges(clique(30))
     expected = factorial(30) // factorial(25)
@@ -200,14 +200,14 @@ def test_tables_that_do_not_fit_give_way_to_the_search(device: str, monkeypatch:
     assert len(begun) > 1
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_time_that_is_up_stops_kernels(device: str) -> None:
     graph = mf.Graph.from_edges(clique(300 if device == "emulated" else 3000))
     late = mf.count(graph, RING, tuning=ON, device=device, timeout=0.3)
     assert (late, late.complete) == (0, False)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_a_callback_that_raises_stops_kernels(device: str) -> None:
     graph = mf.Graph.from_edges(clique(300 if device == "emulated" else 3000))
 

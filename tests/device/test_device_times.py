@@ -77,7 +77,7 @@ def test_what_the_host_counts_is_told_apart(device: str, monkeypatch: pytest.Mon
     assert parts(taken(unlabelled, CYCLE, device, tables="on")) == {"tables", "host"}
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_what_is_stopped_tells_of_its_time_until_then(device: str) -> None:
     graph = mf.Graph.from_edges(clique(200))
     path = ", ".join(f"(v{at})--(v{at + 1})" for at in range(9))

@@ -97,7 +97,7 @@ def test_embeddings_are_those_of_the_cpu(device: str, name: str, way: str, seman
     assert complete is True
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_limit_is_about_embeddings(graph: mf.Graph, device: str, way: str) -> None:
     some = mf.Graph.from_edges(one_by_one(graph, PATTERNS["edge"]).to_numpy()[:70])
@@ -110,6 +110,7 @@ def test_a_limit_is_about_embeddings(graph: mf.Graph, device: str, way: str) -> 
         assert complete is (limit >= total), limit
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 @pytest.mark.parametrize("batch_rows", [1, 7, 8, 20, 1000])
 def test_no_batch_has_more_rows_than_were_asked_for(graph: mf.Graph, device: str, batch_rows: int) -> None:
     options: dict[str, Any] = {"device": device, "batch_rows": batch_rows}
@@ -122,7 +123,7 @@ def test_no_batch_has_more_rows_than_were_asked_for(graph: mf.Graph, device: str
     assert sorted(map(tuple, np.concatenate(exact).tolist())) == expected
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @on_a_gpu
 @pytest.mark.parametrize("way", WAYS)
 def test_a_kernel_that_breaks_off_all_the_time_loses_none(
@@ -142,6 +143,7 @@ def test_a_kernel_that_breaks_off_all_the_time_loses_none(
         assert complete is False
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 @on_a_gpu
 @pytest.mark.parametrize("limit", [None, 0, 1, 7, 8, 9, 500])
 @pytest.mark.parametrize("way", WAYS)
@@ -161,7 +163,7 @@ def test_several_devices_share_a_limit(
     assert complete is (limit is None)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @on_a_gpu
 def test_a_batch_is_cut_down_to_the_memory_there_is(
     graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
@@ -215,7 +217,7 @@ def test_a_search_finds_one_image_of_each(device: str, name: str) -> None:
     assert stored * ORDERS[name] == len(matches.to_numpy()) > 0
 
 
-@pytest.mark.turns(4, "cpu", "emulated")
+@pytest.mark.turns(8, "cpu", "emulated")
 def test_ids_edges_and_attributes_go_with_their_images(device: str) -> None:
     pytest.importorskip("pyarrow")
     named = mf.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
@@ -227,7 +229,7 @@ def test_ids_edges_and_attributes_go_with_their_images(device: str) -> None:
         assert all(row in every for row in table.to_pylist())
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @on_a_gpu
 def test_reports_tell_embeddings(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("motiflux.gpu.rows.found_rows.HAND_OUT_SECONDS", 0.0)

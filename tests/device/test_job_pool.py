@@ -78,7 +78,7 @@ def kept(graph: mf.Graph, accelerator: Accelerator) -> list[SearchJob]:
     return [search for place in job_pool(graph, accelerator)._places.values() for search in place]
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_count_that_comes_again_allocates_nothing_and_finds_the_same(
     way: str, graph: mf.Graph, device: str, gpu: Device, monkeypatch: pytest.MonkeyPatch
@@ -97,7 +97,7 @@ def test_a_count_that_comes_again_allocates_nothing_and_finds_the_same(
         assert (found, found.complete) == (expected, True)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("way", in_turn(3, list(WAYS), on=["emulated"]))
 def test_every_call_has_its_own_limit(way: str, graph: mf.Graph, device: str) -> None:
     pattern, tuning = WAYS[way]
@@ -109,7 +109,7 @@ def test_every_call_has_its_own_limit(way: str, graph: mf.Graph, device: str) ->
         assert (found, found.complete) == (least, limit is None or limit >= expected)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_switches_and_budgets_have_searches_of_their_own(
     graph: mf.Graph, device: str, accelerator: Accelerator
 ) -> None:
@@ -126,7 +126,7 @@ def test_switches_and_budgets_have_searches_of_their_own(
         assert len(kept(graph, accelerator)) == len(ways) - 1
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_another_kernel_takes_another_set_up(
     graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,7 +170,7 @@ def test_rows_that_are_given_up_are_not_read(way: str, graph: mf.Graph, device: 
         stream.wait()
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_what_is_kept_is_given_up_before_copies_of_any_graph(
     device: str, gpu: Device, accelerator: Accelerator
 ) -> None:
@@ -237,7 +237,7 @@ def test_what_is_kept_serves_no_call_whose_budget_is_passed(
     assert first not in kept(graph, accelerator)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("way", in_turn(3, list(WAYS), on=["emulated"]))
 def test_it_goes_with_the_graph(way: str, device: str, gpu: Device) -> None:
     pattern, tuning = WAYS[way]
@@ -266,7 +266,7 @@ def test_a_graph_that_forgets_keeps_none(graph: mf.Graph, device: str, accelerat
     assert mf.count(graph, HOUSE, device=device, tuning=WAYS["house"][1]) == expected
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_threads_that_ask_for_the_same_at_once_have_one_each(device: str, accelerator: Accelerator) -> None:
     graph = random_graph(11)
     ways = [*WAYS.values()]
@@ -293,7 +293,7 @@ def test_threads_that_ask_for_the_same_at_once_have_one_each(device: str, accele
     assert all(len(place) <= 1 for place in job_pool(graph, accelerator)._places.values())
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize(
     ("way", "method"),
     few_emulated(
@@ -404,7 +404,7 @@ def test_a_search_that_was_stopped_is_not_kept(
     assert second is not first
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_more_than_there_is_room_for_is_not_kept(
     graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -419,7 +419,7 @@ def test_more_than_there_is_room_for_is_not_kept(
     assert len(kept(graph, accelerator)) == 3
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_does_not_take_what_its_parent_keeps(graph: mf.Graph, device: str) -> None:
@@ -479,6 +479,7 @@ class Clears:
         return self.before_launch
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 @pytest.mark.parametrize("way", in_turn(3, [way for way in WAYS if way != "house"], on=["emulated"]))
 def test_nothing_is_cleared_before_what_comes_again_is_launched(
     way: str,
@@ -501,7 +502,7 @@ def test_nothing_is_cleared_before_what_comes_again_is_launched(
         assert clears.of(lambda: ask() == expected or pytest.fail("wrong")) == inner < first
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_a_stop_that_came_late_does_not_stop_the_next_search(
     graph: mf.Graph, device: str, accelerator: Accelerator
 ) -> None:

@@ -53,7 +53,7 @@ def plan_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{name}.plan", refuse)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("way", WAYS)
 def test_what_comes_again_is_not_settled_again(
     way: str, graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
@@ -101,7 +101,7 @@ def test_what_comes_again_is_known_whoever_watches(
     assert len(kept(graph)) == 1
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_lists_of_patterns_know_what_came_alone_and_the_other_way_round(
     graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +115,7 @@ def test_lists_of_patterns_know_what_came_alone_and_the_other_way_round(
     assert mf.count(graph, HOUSE, device=device) == expected[1]
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_calls_that_differ_in_anything_are_told_apart(graph: mf.Graph, device: str) -> None:
     asked: list[dict[str, Any]] = [
         {},
@@ -184,7 +184,7 @@ def test_equal_patterns_made_for_one_call_each_are_one_query(
     assert (len(kept(graph)), len(graph.memo._results)) == (1, results)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_queries_that_are_new_each_time_push_out_queries_but_no_plans(graph: mf.Graph, device: str) -> None:
     text = "(a)--(b)--(c)--(a)"
     expected = mf.count(graph, text, device="cpu")
@@ -263,7 +263,7 @@ class TestOpenChoices:
         assert [one.engine for one in found] == ["fake"] * 4
         assert len(choices) == 2
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_are_made_anew_where_the_cpu_had_to_take_over(
         self,
         graph: mf.Graph,

@@ -52,7 +52,7 @@ def kept(data: mf.Graph, device: str, kind: type[Entry]) -> list[Entry]:
     return [one for one in resident(data, open_device(device))._kept.values() if isinstance(one, kind)]
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_neighbours_take_no_memory_of_the_device(device: str, pattern: str) -> None:
     data = graph()
@@ -67,6 +67,7 @@ def test_neighbours_take_no_memory_of_the_device(device: str, pattern: str) -> N
         assert one.nbytes == one.offsets.nbytes == 8 * (data.num_vertices + 1)
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_every_kernel_reads_copies_and_rows_of_the_host(device: str, kernel: str) -> None:
     data = graph(40)
@@ -83,6 +84,7 @@ def test_every_kernel_reads_copies_and_rows_of_the_host(device: str, kernel: str
     assert 0 < part.nbytes_copied < whole.nbytes_copied
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 @pytest.mark.parametrize("policy", ["frequency", "degree", "khop"])
 @pytest.mark.parametrize("percent", ["1", "5", "50"])
 def test_copies_take_the_room_that_there_is(device: str, policy: str, percent: str) -> None:
@@ -123,6 +125,7 @@ def test_rows_that_are_opened_often_are_preferred(device: str) -> None:
     assert saved[copied].min() >= 0.9 * saved[left_out].max()
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 def test_a_second_search_finds_the_copies(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = graph()
     options = {"device": device, "engine": "outofcore", "tuning": private_tuning({"rest": "off"})}
@@ -132,7 +135,7 @@ def test_a_second_search_finds_the_copies(device: str, monkeypatch: pytest.Monke
     assert kept(data, device, PlacedRows) == first
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_both_engines_have_rows_of_their_own(device: str) -> None:
     data = graph()
     for engine in ("dfs", "outofcore", "dfs", "outofcore"):
@@ -153,6 +156,7 @@ def test_a_graph_that_does_not_fit_names_the_engine_that_counts_it(device: str) 
     assert mf.count(data, PATTERNS[0], engine="outofcore", **options) == expected
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 def test_a_graph_with_rows_on_the_host_is_not_resident(device: str) -> None:
     data = graph()
     for engine, there in (("outofcore", False), ("dfs", True)):

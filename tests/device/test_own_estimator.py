@@ -69,7 +69,7 @@ def expected(graph: mf.Graph, pattern: str) -> int:
     return sum(all(passes(int(v)) for v in row) for row in rows)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_the_page_gives_what_it_says(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The C++ goes into the file that the Python reads, and that is run as it stands, but for the device."""
     (text,), (code,) = blocks("cpp"), blocks("python")
@@ -92,7 +92,7 @@ def test_the_page_gives_what_it_says(device: str, tmp_path: Path, monkeypatch: p
     assert found.value == pytest.approx(20 * 19 * 18 * 17)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize(
     ("base", "candidates", "directed"),
     in_turn(3, list(product(["WanderJoin", "Alley"], ["on", "off"], [True, False])), on=["emulated"]),
@@ -111,7 +111,7 @@ def test_it_may_read_the_arcs_of_the_graph(base: str, candidates: str, directed:
     assert abs(means.mean() - count) < 4.3 * error
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("candidates", ["on", "off"])
 def test_weights_by_degree_are_those_of_the_page(candidates: str, device: str) -> None:
     """A wedge ends in each candidate as often as its degree says."""
@@ -141,7 +141,7 @@ struct Custom : Alley {{
     assert found.relative_error < 0.1
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_it_is_not_trawled_beside(device: str) -> None:
     """The trawl draws its samples on the CPU, where the policy is not known."""
     policy = mf.SamplingPolicy("struct Custom : WanderJoin {};")
@@ -152,7 +152,7 @@ def test_it_is_not_trawled_beside(device: str) -> None:
     assert (found.value, found.samples) == (ours.value, ours.samples)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_it_stops_at_an_error_and_at_a_timeout(device: str) -> None:
     policy = mf.SamplingPolicy("struct Custom : Alley {};")
     graph, pattern = random_arcs(directed=False), "(a:0)--(b:1)--(c:0)"

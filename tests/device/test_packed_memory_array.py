@@ -123,7 +123,7 @@ SETTINGS = st.builds(
 )
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 1 << 30),
@@ -166,7 +166,7 @@ def test_batches_give_what_they_give_of_a_multiset(
         array.release()
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("sizes", GroupSizes)
 def test_a_batch_at_one_place_widens_the_window_until_it_is_within_bounds(
     device: str, sizes: GroupSizes
@@ -192,7 +192,7 @@ def test_a_batch_at_one_place_widens_the_window_until_it_is_within_bounds(
         assert array.array.leaves == leaves
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_an_array_grows_and_shrinks_with_its_entries(device: str) -> None:
     entries: Counter[Entry] = Counter()
     with stream_of(device) as stream:
@@ -249,7 +249,7 @@ def test_a_deletion_of_an_entry_that_is_not_there_is_an_error_and_changes_nothin
             check(array, stream, entries)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_an_array_that_cannot_grow_is_as_before(device: str) -> None:
     entries = Counter({(0, number): 1 for number in range(2000)})
     more = Counter({(1, number): 1 for number in range(100_000)})

@@ -59,7 +59,7 @@ def test_rows_are_those_of_the_cpu(combination: Combination, depth: str, device:
     check()
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("threads", in_turn(1, [1, 3], on=["emulated"]))
 def test_rare_embeddings_are_found_there(threads: int, device: str) -> None:
     """Of a hundred trees hardly one closes."""

@@ -151,7 +151,7 @@ ENTRIES = st.lists(st.tuples(st.integers(0, VERTICES - 1), LIVES), max_size=80).
 )
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @settings(deadline=None)
 @given(long=st.dictionaries(st.integers(0, VERTICES - 1), ENTRIES, max_size=4), others=ENTRIES)
 def test_a_bitmap_has_the_entries_of_its_row_and_those_with_lifetimes(
@@ -167,6 +167,7 @@ def test_a_bitmap_has_the_entries_of_its_row_and_those_with_lifetimes(
                 assert read.entries(int(read.numbers()[vertex])) == expected(row)
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 def test_the_longest_rows_get_bitmaps_if_not_all_fit(device: str) -> None:
     sizes = [5, 90, 17, 33, 0, 70, 300, 2]
     rows: Rows = [[(one, ALWAYS) for one in range(size)] for size in sizes] + [[]] * 400
@@ -284,7 +285,7 @@ OPTIONS: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize(
     ("container", "mode", "counted"),
     rotating(list(product(("slack", "gpma"), ("sequence", "batch"), OPTIONS))),
@@ -303,7 +304,7 @@ def test_searches_in_bitmaps_give_the_matches_of_the_cpu(
     assert engine.search._bitmaps.nbytes > 0
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_rows_narrowed_to_greater_vertices_are_looked_up_behind_their_first_entries(device: str) -> None:
     random, leaves, core = np.random.default_rng(2), 200, 80
     pairs = [(u, v) for u in range(core) for v in range(u) if random.random() < 0.9]
@@ -337,7 +338,7 @@ def monitors(
     return here, there, calls, there._engine
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_a_device_without_memory_for_bitmaps_searches_without(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,7 +385,7 @@ def test_bitmaps_that_grow_take_no_more_than_the_most(device: str) -> None:
             assert memory.of(asked, stream).nbytes == held
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_bitmaps_are_freed_if_other_memory_is_needed(device: str) -> None:
     here, there, calls, engine = monitors(device)
     assert same(here.apply(calls[0]), there.apply(calls[0]))
@@ -396,7 +397,7 @@ def test_bitmaps_are_freed_if_other_memory_is_needed(device: str) -> None:
     assert same(here.apply(calls[1]), there.apply(calls[1]))
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_bitmaps_are_kept_while_a_search_reads_them(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     here, there, calls, _ = monitors(device)
     write, on = LongRowBitmaps.write, open_device(device)

@@ -15,13 +15,13 @@ def soak(device: str) -> int:
     return soak_batches.main(["--batches", "10", "--scale", "6", "--device", device])
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_batches_agree_with_the_cpu(device: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert soak(device) == 0
     assert "10 batches on" in capsys.readouterr().out
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_growing_memory_is_told(
     device: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

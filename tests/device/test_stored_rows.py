@@ -43,7 +43,7 @@ def breaks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr("motiflux.request.deadline._SPIN_SECONDS", 0.0)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_kernel_that_breaks_off_finds_every_row_once(
     graph: mf.Graph, device: str, name: str, breaks: None
@@ -66,7 +66,7 @@ def test_a_limit_gives_so_many_rows(graph: mf.Graph, device: str, limit: int) ->
     assert matches.complete is (limit >= len(expected))
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("name", PATTERNS)
 def test_rows_that_stay_on_the_device_are_the_same(
     graph: mf.Graph, device: str, name: str, breaks: None
@@ -79,6 +79,7 @@ def test_rows_that_stay_on_the_device_are_the_same(
     assert matches.complete is True
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_table_of_all_rows_is_made_in_few_pieces(graph: mf.Graph, device: str, name: str) -> None:
     pytest.importorskip("pyarrow")
@@ -98,7 +99,7 @@ def test_a_limit_holds_on_the_device_too(graph: mf.Graph, device: str, limit: in
     assert matches.complete is (limit >= total)
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_time_is_up_for_a_consumer_that_is_slower_than_the_kernel(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +118,7 @@ def test_time_is_up_for_a_consumer_that_is_slower_than_the_kernel(
     assert matches.rows > 0
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 def test_memory_of_batches_counts_and_goes_back(graph: mf.Graph, device: str, gpu: Device) -> None:
     matches = mf.match(graph, TRIANGLE, device=device)
     held = gpu.used_memory()

@@ -55,7 +55,7 @@ def numbers(found: mf.Estimate) -> tuple[Any, ...]:
 class TestNumbers:
     """All of them are those of the CPU's sampler, to the last bit."""
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     @pytest.mark.parametrize(
         ("estimator", "batches"),
         [("auto", "6"), ("wanderjoin", "6"), ("tree", "6"), ("alley", "1"), ("alley", "2"), ("alley", "16")],
@@ -89,7 +89,7 @@ class TestNumbers:
         assert numbers(ours) == numbers(theirs)
         assert ours.trawled is not None
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     @pytest.mark.parametrize("every", [1, 40])
     def test_where_all_is_counted_or_too_much(self, every: int, device: str) -> None:
         labels = [0 if v % every else 1 for v in range(5000)]
@@ -106,7 +106,7 @@ class TestNumbers:
 
 
 class TestAtTheSameTime:
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_slots_are_searched_while_the_device_draws(
         self, device: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -166,7 +166,7 @@ class TestEnds:
         again = [mf.estimate(CUBIC, LONG, device=one, **given).value for one in (device, "cpu")]
         assert again[0] == again[1]
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     @pytest.mark.parametrize("tuning", [ON, ENDLESS], ids=["few nodes", "many nodes"])
     def test_what_goes_wrong_with_the_device_ends_the_trawl(
         self, tuning: dict[str, str], device: str, monkeypatch: pytest.MonkeyPatch
@@ -195,7 +195,7 @@ class TestEnds:
         with pytest.raises(MemoryError, match="no room"):
             mf.estimate(CUBIC, LONG, device=device, tuning=ON, **given)
 
-    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.turns(8, "emulated")
     def test_time_that_is_up_ends_both(self, device: str) -> None:
         given: dict[str, Any] = {"samples": 10**10, "estimator": "alley", "timeout": 0.5}
         mf.estimate(CUBIC, cycle(24), samples=64, estimator="alley", device=device)  # compiled

@@ -205,7 +205,7 @@ UNSEEN = {"estimate": {"slots", "searched", "share"}}
 """Fields of parts of a result that small searches lack; `motiflux.Trawled` has them."""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_reference_lists_the_fields_of_json(tmp_path: Path) -> None:
     graph, stream, table = tmp_path / "graph.txt", tmp_path / "updates.stream", tmp_path / "table.csv"
     graph.write_text("1 2\n2 3\n3 1\n")

@@ -222,7 +222,7 @@ print(hits)
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_crowd_of_processes_gets_right_images_only(tmp_path: Path) -> None:
     crowd = [start_python(CROWD, str(tmp_path), str(number), "400") for number in range(4)]
     hits = 0
@@ -246,7 +246,7 @@ while True:
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_no_part_of_a_file_is_ever_seen_and_a_killed_writer_leaves_the_cache_usable(tmp_path: Path) -> None:
     path = tmp_path / f"{KEY}.kernel"
     for round_ in range(3):

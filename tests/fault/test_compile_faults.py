@@ -50,7 +50,7 @@ def inputs(folder: Path) -> tuple[Path, Path]:
 
 
 class TestCache:
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("below", in_turn(1, ["", "below"]))
     def test_a_cache_that_cannot_be_written_means_one_warning_and_the_right_count(
         self, connect: Connect, graph: mf.Graph, tmp_path: Path, below: str
@@ -70,7 +70,7 @@ class TestCache:
         assert "Set MOTIFLUX_CACHE to a folder that can be written to" in str(warning.message)
         assert occupied.read_text() == "a file"
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_a_process_whose_cache_is_a_file_notes_it_and_counts(
         self, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -95,7 +95,7 @@ class TestCache:
         "an empty entry": lambda entry: b"",
     }
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
     def test_damaged_entries_are_noticed_and_built_again(
         self, connect: Connect, graph: mf.Graph, tmp_path: Path, damage: Callable[[bytes], bytes]
@@ -127,7 +127,7 @@ class TestCache:
 
 
 class TestRefusedKernels:
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("call", [mf.count, mf.match])
     def test_the_error_has_the_log_the_source_and_the_plan_and_the_graph_is_usable(
         self, connect: Connect, graph: mf.Graph, tmp_path: Path, call: Callable[..., object]
@@ -175,7 +175,7 @@ class TestRefusedKernels:
         assert caught.value.log == LOG
         count_and_list(graph, bench)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_a_special_kernel_that_nobody_asked_for_means_one_warning_and_the_right_count(
         self, connect: Connect, graph: mf.Graph
     ) -> None:

@@ -381,7 +381,7 @@ def test_bytes_flipped_in_header_and_table_are_found(
     assert identical(graph, mf.read_graph(original))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=10 * settings.default.max_examples)
 @given(data=st.data())
 def test_bytes_flipped_anywhere_never_crash_a_search(
@@ -402,7 +402,7 @@ def test_bytes_flipped_anywhere_never_crash_a_search(
     assert message.startswith(f"{path}: section ")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=10 * settings.default.max_examples)
 @given(data=st.data())
 def test_a_table_with_any_value_changed_is_read_or_refused(

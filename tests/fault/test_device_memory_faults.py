@@ -129,7 +129,7 @@ class TestBudgets:
         assert caught.value.__context__ is None
         assert count(graph, bench, gpu_memory=budget + (1 << 20)) == on_cpu(graph)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_raising_a_budget_by_what_each_error_says_is_missing_ends_in_the_count(
         self, bench: Bench, graph: mf.Graph
     ) -> None:
@@ -139,7 +139,7 @@ class TestBudgets:
         assert str(error).startswith(LISTS)
         assert error.needed - error.available == 1
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("shared", [24 << 10, 700])
     def test_cliques_in_bits_keep_to_a_budget_too(
         self, bench: Bench, graph: mf.Graph, shared: int, monkeypatch: pytest.MonkeyPatch
@@ -154,7 +154,7 @@ class TestBudgets:
         assert count(graph, bench, gpu_memory=budget, tuning={}) == on_cpu(graph)
         assert bench.held(graph) == held
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_cliques_in_bits_that_do_not_fit_give_way_to_a_search(
         self, bench: Bench, graph: mf.Graph, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -174,7 +174,7 @@ class TestBudgets:
         )
         assert bench.held(graph) == held
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("pattern", in_turn(1, [EDGE, FIVE_CLIQUE]), ids=["edge", "5-clique"])
     def test_a_refusal_at_any_allocation_leaves_nothing_on_the_device(
         self, bench: Bench, graph: mf.Graph, pattern: mf.Pattern
@@ -188,7 +188,7 @@ class TestBudgets:
             assert bench.held(graph) == held
         assert count(graph, bench, pattern, gpu_memory=budget) == on_cpu(graph, pattern)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("share", [0.9, 0.5, 0.0])
     def test_a_budget_that_is_short_of_lists_means_fewer_groups_and_the_same_count(
         self, bench: Bench, graph: mf.Graph, lists: list[int], share: float
@@ -202,7 +202,7 @@ class TestBudgets:
         assert count(graph, bench, gpu_memory=least - one + all_) == on_cpu(graph)
         assert lists[-1] == all_
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_a_listing_that_is_short_of_memory_loses_no_row(
         self, bench: Bench, graph: mf.Graph, lists: list[int]
     ) -> None:
@@ -214,7 +214,7 @@ class TestBudgets:
         assert sorted(fewer.tolist()) == sorted(rows.tolist())
         assert len(fewer) == on_cpu(graph)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("share", SHARES)
     def test_what_an_idle_graph_holds_makes_room_for_any_search_that_fits_without(
         self, bench: Bench, graph: mf.Graph, other: mf.Graph, share: float
@@ -227,7 +227,7 @@ class TestBudgets:
         assert count(graph, bench, gpu_memory=budget) == on_cpu(graph)
         assert bench.held() <= budget
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize(
         ("pattern", "short"), in_turn(3, list(product([EDGE, FIVE_CLIQUE], [1, 2500, 20_000])))
     )
@@ -251,7 +251,7 @@ class TestFullDevice:
     def bench(self, connect: Connect, shared: SharedDevice) -> Bench:
         return connect(shared)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize(
         ("left", "budget"), in_turn(4, list(product([0, 1000, 15_000, 36_500], [None, "1GiB"])))
     )
@@ -267,7 +267,7 @@ class TestFullDevice:
         shared.leave(1 << 20)
         assert count(graph, bench, gpu_memory=budget) == on_cpu(graph)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("unseen", [0, 1 << 30])
     def test_a_device_with_room_for_few_groups_counts_the_same(
         self,
@@ -283,7 +283,7 @@ class TestFullDevice:
         assert count(graph, bench, gpu_memory="1GiB") == on_cpu(graph)
         assert 0 < lists[1] <= lists[0] // 2
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("share", SHARES)
     def test_copies_of_an_idle_graph_make_room_on_a_full_device(
         self, bench: Bench, shared: SharedDevice, graph: mf.Graph, other: mf.Graph, share: float

@@ -137,6 +137,7 @@ class TestFailingGpu:
         assert str(error).endswith("pip install 'motiflux[gpu]'")
         count_without_a_gpu(graph)
 
+    @pytest.mark.turns(8)
     def test_a_gpu_that_others_fill_names_them(self, graph: mf.Graph, driver: FakeDriver) -> None:
         driver.memory = 200
         error = refusal(graph, device="cuda", engine="dfs", gpu_memory="1GiB")
@@ -178,7 +179,7 @@ print(*(int(mf.count(graph, triangle, device=device)) for device in ("cpu", "aut
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("fault", ["no packages", "no GPU"])
 def test_a_process_that_finds_no_gpu_says_so_and_counts_without(fault: str) -> None:
     status, out, err = run_python(WITHOUT, fault, CUDA_VISIBLE_DEVICES="")

@@ -63,7 +63,7 @@ class Once:
             self._action()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_timeout_stops_a_count_with_a_lower_bound(bench: Bench, dense: mf.Graph) -> None:
     found = given_time(
         lambda timeout: mf.count(dense, PATH, device=bench.name, timeout=timeout, tuning=EVERY), bool
@@ -72,7 +72,7 @@ def test_a_timeout_stops_a_count_with_a_lower_bound(bench: Bench, dense: mf.Grap
     assert 0 < found < ALL_PATHS
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_timeout_stops_a_listing_with_some_of_the_rows(bench: Bench, dense: mf.Graph) -> None:
     def search(timeout: float) -> tuple[mf.Matches, Any]:
         matches = mf.match(dense, PATH, device=bench.name, timeout=timeout)
@@ -86,20 +86,20 @@ def test_a_timeout_stops_a_listing_with_some_of_the_rows(bench: Bench, dense: mf
     assert len(rows) <= matches.rows < ALL_PATHS
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_ctrl_c_stops_a_count_wherever_it_is(bench: Bench, dense: mf.Graph) -> None:
     press = Once(threading.Thread(target=ctrl_c).start)
     with pytest.raises(KeyboardInterrupt):
         mf.count(dense, PATH, device=bench.name, progress=press, tuning=EVERY)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_ctrl_c_in_a_callback_stops_a_count(bench: Bench, dense: mf.Graph) -> None:
     with pytest.raises(KeyboardInterrupt):
         mf.count(dense, PATH, device=bench.name, progress=Once(ctrl_c), tuning=EVERY)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_ctrl_c_stops_a_listing(bench: Bench, dense: mf.Graph) -> None:
     matches = mf.match(dense, PATH, device=bench.name, progress=Once(ctrl_c))
     with pytest.raises(KeyboardInterrupt):
@@ -109,7 +109,7 @@ def test_ctrl_c_stops_a_listing(bench: Bench, dense: mf.Graph) -> None:
     assert next(matches, None) is None
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("times", [1, 3])
 def test_ctrl_c_again_while_the_kernel_is_stopped_waits_for_the_kernel(
     bench: Bench, dense: mf.Graph, monkeypatch: pytest.MonkeyPatch, times: int
@@ -130,7 +130,7 @@ def test_ctrl_c_again_while_the_kernel_is_stopped_waits_for_the_kernel(
     assert pressed[0].done()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_closing_the_iterator_stops_the_kernel(bench: Bench, dense: mf.Graph) -> None:
     matches = mf.match(dense, PATH, device=bench.name)
     assert len(next(matches)) > 0
@@ -139,21 +139,21 @@ def test_closing_the_iterator_stops_the_kernel(bench: Bench, dense: mf.Graph) ->
     assert next(matches, None) is None
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_closing_the_iterator_before_the_first_row_stops_the_kernel(bench: Bench, dense: mf.Graph) -> None:
     matches = mf.match(dense, PATH, device=bench.name)
     matches.close()
     assert matches.complete is False
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_an_error_in_the_loop_over_the_rows_stops_the_kernel(bench: Bench, dense: mf.Graph) -> None:
     with pytest.raises(KeyError), mf.match(dense, PATH, device=bench.name) as matches:
         raise KeyError(len(next(matches)))
     assert matches.complete is False
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_letting_go_of_the_iterator_stops_the_kernel(bench: Bench, dense: mf.Graph) -> None:
     matches = mf.match(dense, PATH, device=bench.name)
     next(matches)

@@ -63,7 +63,7 @@ def told(delta: mf.Delta) -> list[object]:
     ] + [delta.noops, delta.expired]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("window", in_turn(1, ["none", "50", "75s"]))
 def test_a_killed_process_goes_on_as_if_it_had_not_been(window: str, tmp_path: Path) -> None:
     monitor = begin(window)

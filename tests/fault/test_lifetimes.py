@@ -37,7 +37,7 @@ def endless() -> tuple[mf.Graph, mf.Pattern]:
     return graph, mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("call", ["mf.count(graph, pattern)", "mf.match(graph, pattern).to_numpy()"])
 def test_a_daemon_thread_in_a_search_does_not_abort_the_exit(call: str) -> None:
     done = run(f"""
@@ -52,7 +52,7 @@ def test_a_daemon_thread_in_a_search_does_not_abort_the_exit(call: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_daemon_thread_that_closes_iterations_does_not_abort_the_exit() -> None:
     """It does so after motiflux's own exit handler, and is at it while the interpreter is taken down."""
     done = run("""
@@ -74,7 +74,7 @@ def test_a_daemon_thread_that_closes_iterations_does_not_abort_the_exit() -> Non
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_an_open_iteration_at_exit_is_no_trouble() -> None:
     done = run("matches = mf.match(graph, pattern); next(matches)")
     assert (done.returncode, done.stderr) == (0, "")
@@ -94,7 +94,7 @@ def test_several_threads_may_close_one_iteration() -> None:
         assert matches.complete is False
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_forked_child_drops_its_parents_iteration_and_may_not_go_on_with_it() -> None:
     done = run("""
         matches = mf.match(graph, pattern)
@@ -173,7 +173,7 @@ def test_a_process_may_be_forked_while_others_search() -> None:
     searching.join()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("module", ["motiflux.api.counting", "motiflux.api.pattern_list"])
 def test_a_process_may_be_forked_while_another_thread_imports(module: str) -> None:
     done = run(f"""

@@ -45,7 +45,7 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("suffix", "what"), rotating(list(product(SUFFIXES, ["numbers", "edges"])), 4))
 def test_ctrl_c_ends_a_long_output_and_removes_it(tmp_path: Path, suffix: str, what: str) -> None:
     if suffix in (".parquet", ".arrow"):
@@ -63,7 +63,7 @@ def test_ctrl_c_ends_a_long_output_and_removes_it(tmp_path: Path, suffix: str, w
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("suffix", "stop"), rotating(list(product(SUFFIXES, [signal.SIGINT, signal.SIGTERM])), 4)
 )

@@ -45,7 +45,7 @@ def test_a_full_disk_is_reported(output: Path, monkeypatch: pytest.MonkeyPatch, 
     assert str(caught.value) == f"{output}: cannot be written: No space left on device"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_file_size_limit_is_reported(output: Path) -> None:
     program = """
         import sys
@@ -88,7 +88,7 @@ def test_writing_that_stops_midway_leaves_nothing(
         mf.write_graph(full_graph(), output)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_killed_process_leaves_the_older_file(tmp_path: Path) -> None:
     path = tmp_path / "g.mfg"
     mf.write_graph(mf.Graph.from_edges([(0, 1)]), path)

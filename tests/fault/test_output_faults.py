@@ -141,7 +141,7 @@ def test_a_full_disk_is_reported(output: Path, monkeypatch: pytest.MonkeyPatch, 
     assert str(caught.value) == f"{output}: cannot be written: No space left on device"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_size_limit_is_reported(tmp_path: Path, name: str) -> None:
     output = tmp_path / "out" / name

@@ -116,7 +116,7 @@ assert failures > 20
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("world", "kind"),
     [

@@ -90,7 +90,7 @@ assert count > 20
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("kind", ["function", "file"])
 def test_a_batch_whose_memory_fails_counts_as_a_whole_or_not_at_all(tmp_path: Path, kind: str) -> None:
     compiler = shutil.which(os.environ.get("CC", "gcc"))

@@ -65,7 +65,7 @@ def rows_of(path: Path) -> list[tuple[Any, ...]]:
     return list(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_full_disk_refuses_the_batch_and_leaves_those_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

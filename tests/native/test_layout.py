@@ -271,12 +271,12 @@ def header() -> str:
     return "\n".join([*(f'#include "motiflux/{name}"' for name in includes), shape])
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_sizes_and_offsets_agree(tmp_path: Path) -> None:
     assert compiled("\n".join([header(), *assertions(STRUCTURES, CONSTANTS)]), tmp_path) == ""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_sizes_and_offsets_of_array_elements_agree(tmp_path: Path) -> None:
     lines = [header()]
     for name, dtype in ARRAYS.items():
@@ -286,7 +286,7 @@ def test_sizes_and_offsets_of_array_elements_agree(tmp_path: Path) -> None:
     assert compiled("\n".join(lines), tmp_path) == ""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:
     names = ("order", "triangles", "kinds", "walks", "combine")
     headers = ["simt.hpp", *(f"motiflux/local_counts/{name}.cuh" for name in names)]
@@ -295,7 +295,7 @@ def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:
     assert compiled(text, tmp_path) == ""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_sizes_and_offsets_of_sampling_agree(tmp_path: Path) -> None:
     names = ("simt.hpp", "motiflux/sample/draw.cuh", "motiflux/sample/bits.cuh")
     includes = [f'#include "{name}"' for name in names]
@@ -303,7 +303,7 @@ def test_sizes_and_offsets_of_sampling_agree(tmp_path: Path) -> None:
     assert compiled(text, tmp_path) == ""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_difference_would_be_seen(tmp_path: Path) -> None:
     wrong = "static_assert(sizeof(motiflux::match::Task) == 8);"
     assert "static assertion failed" in compiled(f"{header()}\n{wrong}", tmp_path)

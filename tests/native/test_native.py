@@ -149,19 +149,19 @@ def cases(sources: list[Path]) -> list[Any]:
     ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("source", cases(SOURCES))
 def test_the_native_checks_hold_under_the_sanitizers(source: Path, tmp_path: Path) -> None:
     check(source, tmp_path / source.stem, "address,undefined")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("source", cases(LITMUS_TESTS))
 def test_the_litmus_tests_have_no_race(source: Path, tmp_path: Path, thread_sanitizer: str) -> None:
     check(source, tmp_path / source.stem, thread_sanitizer)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_sets_need_no_wide_instructions(tmp_path: Path) -> None:
     check(HERE / "test_sets.cpp", tmp_path / "scalar", "address,undefined", "-DMOTIFLUX_NO_SIMD")
 

@@ -57,7 +57,7 @@ def test_a_header_compiles_alone_for_a_gpu(header: str, results: Results) -> Non
     assert "warning" not in results.of(source, "sm_75", Depth.FRONT_END).log
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("header", [header for header in ALL if not needs_simt(header)])
 def test_a_header_without_lanes_compiles_alone_for_the_cpu(header: str) -> None:
     compiler = shutil.which("c++") or shutil.which("g++")

@@ -222,7 +222,7 @@ def test_match_gives_each_embedding_once(graph: str, query: str, embeddings: int
     assert len(np.unique(rows, axis=0)) == embeddings
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("query", in_turn(1, list(IN_PARTS)))
 def test_counting_in_parts_finishes(query: str) -> None:
     pattern = mf.read_pattern(shared_path("oracle", "yeast", "queries", query))

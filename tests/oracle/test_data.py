@@ -51,6 +51,7 @@ def arrays(name: str) -> Arrays:
         return {key: file[key] for key in file.files}
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", or_skip(NAMES, "data"))
 def test_graph_has_the_vertices_edges_and_labels_of_the_file(name: str, arrays: Arrays) -> None:
     graph = data_graph(name)
@@ -62,6 +63,7 @@ def test_graph_has_the_vertices_edges_and_labels_of_the_file(name: str, arrays: 
     assert len(graph.edge_label_table) == len(np.unique(arrays.get("edge_labels", [0])))
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 @pytest.mark.parametrize("name", or_skip(NAMES, "data"))
 def test_two_paths_are_sums_over_degrees(name: str, arrays: Arrays, device: str) -> None:
     graph = data_graph(name)
@@ -70,6 +72,7 @@ def test_two_paths_are_sums_over_degrees(name: str, arrays: Arrays, device: str)
         assert mf.count(graph, pattern, semantics=semantics, device=device) == expected, semantics
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 @pytest.mark.parametrize("name", or_skip(NAMES, "data"))
 def test_two_paths_when_read_as_undirected(name: str, arrays: Arrays, device: str) -> None:
     graph = data_graph(name, directed=False)
@@ -91,7 +94,7 @@ def test_labelled_two_paths_are_sums_over_degrees(name: str, arrays: Arrays, dev
     assert mf.count(graph, pattern, device=device) == walks - returns
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", or_skip(triangle_names(), "data"))
 def test_triangles_are_common_neighbours_of_edges(name: str, arrays: Arrays, device: str) -> None:
     graph = data_graph(name)

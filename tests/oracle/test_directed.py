@@ -47,7 +47,7 @@ SEMANTICS = ("isomorphism", "induced", "homomorphism")
 QUICK = [name for name in NAMES if isinstance(name, str)], [name for name in PATTERNS if name != SLOW_PATTERN]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("name", "pattern", "semantics"),
     [

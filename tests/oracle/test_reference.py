@@ -173,7 +173,7 @@ def simple_graphs(draw: st.DrawFn, most: int) -> tuple[int, list[tuple[int, int]
     return size, edges, draw(st.lists(st.integers(0, 1), min_size=size, max_size=size))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @given(simple_graphs(6), simple_graphs(4), st.booleans())
 @settings(max_examples=100)
 def test_networkx_finds_the_same_maps(data: Any, query: Any, directed: bool) -> None:

@@ -60,7 +60,7 @@ def test_small_random_graphs_before_and_after_their_updates(case: dict[str, Any]
     assert after - case["initial"] == case["pos"] - case["neg"]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("case", or_skip(tiny_cases()[::10], "oracle/csm/tiny.json"))
 def test_reference_counts_small_random_graphs(case: dict[str, Any]) -> None:
     found = reference.embeddings(
@@ -74,7 +74,7 @@ def test_reference_counts_small_random_graphs(case: dict[str, Any]) -> None:
     assert len(found) == case["initial"]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     "name", in_turn(min(2, len(STREAMS)), sorted(STREAMS)) or or_skip([], "oracle/csm/expected.json")
 )

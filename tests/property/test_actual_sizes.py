@@ -51,6 +51,7 @@ def roots(case: Case, plan: Plan, graph: mf.Graph) -> int:
     return int(np.count_nonzero(np.diff(offsets)))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_sizes_are_those_of_partial_embeddings(combination: Combination, depth: str) -> None:

@@ -35,6 +35,7 @@ SWITCHES = st.fixed_dictionaries(
 ).map(private_tuning)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     (*Combination._fields, "order"), rotating([(*cell, order) for cell in COMBINATIONS for order in ORDERS])
 )
@@ -63,7 +64,7 @@ def test_listing_and_counting_find_the_embeddings_of_the_reference(
     holds()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("depth", MANY)
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism", "induced"])
 def test_every_switch_counts_the_same(semantics: str, depth: str) -> None:
@@ -89,7 +90,7 @@ def two_cliques(seed: int) -> tuple[mf.Graph, mf.Pattern]:
     return graph, mf.Pattern.from_edges(asked, vertex_labels=[v % 2 for v in range(7)])
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=20)
 @given(st.integers(0, 100), st.sampled_from((1, 4)), st.sampled_from(["embeddings", "subgraphs"]))
 def test_a_search_that_changes_its_order_on_the_way_finds_each_embedding_once(
@@ -153,7 +154,7 @@ def test_leaves_are_not_taken_from_the_end_of_a_row_that_is_too_short(leaves: in
     assert len(found) == min(2000, 33 * comb(32, leaves))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("size", [pytest.param(29, marks=pytest.mark.long), 31, 32])
 def test_a_clique_looks_for_no_vertices_that_cannot_be_enough(size: int) -> None:
     graph = mf.Graph.from_edges(list(combinations(range(33), 2)))

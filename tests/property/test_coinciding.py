@@ -76,6 +76,7 @@ def check(combination: Combination, depth: str, device: str, **options: Any) -> 
     holds()
 
 
+@pytest.mark.turns(2, "cpu", "emulated")
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(EMBEDDINGS), ids=str)
 def test_matches_and_count_are_the_embeddings_of_the_reference(
@@ -84,6 +85,7 @@ def test_matches_and_count_are_the_embeddings_of_the_reference(
     check(combination, depth, device)
 
 
+@pytest.mark.turns(2, "cpu", "emulated")
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize(
     "tuning",

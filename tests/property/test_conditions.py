@@ -184,6 +184,7 @@ def conditioned_cases(draw: st.DrawFn, directed: bool, labels: str) -> Condition
     )
 
 
+@pytest.mark.turns(2, "cpu", "emulated")
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(EMBEDDINGS), ids=str)
 def test_embeddings_are_those_that_satisfy_the_conditions(

@@ -91,6 +91,7 @@ def timed_cases(
     return case, moments, of_vertices, of_edges
 
 
+@pytest.mark.turns(2, "cpu", "emulated")
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_counts_and_rows_are_those_of_the_nanoseconds(

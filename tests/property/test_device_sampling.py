@@ -104,7 +104,7 @@ SWITCHES = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_groups_are_those_of_the_cpu(combination: Combination, depth: str, device: str) -> None:
@@ -150,7 +150,7 @@ PATTERNS = (
 )
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("pattern", PATTERNS, ids=["unlabelled", "labelled"])
 @pytest.mark.parametrize("streaming", ["packed", "adaptive", "leader", "off"])
 @pytest.mark.parametrize("sync", ["sample", "iteration"])
@@ -174,7 +174,7 @@ def test_any_grid_gives_the_groups_of_the_cpu(
     assert_same(ours, drawn("cpu", graph, pattern, estimator, candidates=candidates, count=23))
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_a_policy_of_the_users_draws_what_the_same_one_of_ours_draws(blocks: int, device: str) -> None:
     graph, pattern = hubs(), mf.Pattern.parse(PATTERNS[0])
     assert_same(
@@ -183,7 +183,7 @@ def test_a_policy_of_the_users_draws_what_the_same_one_of_ours_draws(blocks: int
     )
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_weighted_candidates_are_chosen_alike_however_they_are_streamed(device: str) -> None:
     graph, pattern = hubs(), mf.Pattern.parse(PATTERNS[0])
     weighted = mf.SamplingPolicy(WEIGHTED)

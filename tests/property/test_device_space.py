@@ -86,7 +86,7 @@ def expected_row(graph: mf.Graph, made: Made, key: SlotKey, vertex: int) -> list
     return [int(w) for w in row if int(made.words[w]) & key.end]
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(EMBEDDINGS), ids=str)
 def test_sets_and_rows_are_those_of_the_cpu(combination: Combination, depth: str, device: str) -> None:
@@ -122,7 +122,7 @@ def test_sets_and_rows_are_those_of_the_cpu(combination: Combination, depth: str
         holds()
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_the_emulators_filter_stops_at_different_points(device: str) -> None:
     if device != "emulated":
         pytest.skip("only the emulator draws where its filter stops")
@@ -140,7 +140,7 @@ def test_the_emulators_filter_stops_at_different_points(device: str) -> None:
     assert len(set(sizes.values())) > 2
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(EMBEDDINGS), ids=str)
 def test_every_image_of_every_embedding_is_a_candidate(

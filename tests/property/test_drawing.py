@@ -40,7 +40,7 @@ def patterns(draw: st.DrawFn) -> mf.Pattern:
     return mf.Pattern(vertices, tuple(edges), draw(ANY_TEXT))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @given(patterns())
 def test_every_vertex_and_edge_is_in_view_once_and_apart(pattern: mf.Pattern) -> None:
     picture = pattern.to_svg()
@@ -55,6 +55,7 @@ def test_every_vertex_and_edge_is_in_view_once_and_apart(pattern: mf.Pattern) ->
     assert {element.tag.removeprefix(SVG) for element in page.root.iter()} <= allowed
 
 
+@pytest.mark.turns(8)
 @given(patterns())
 def test_viewers_call_vertices_by_their_whole_names(pattern: mf.Pattern) -> None:
     page = page_of(pattern.to_svg())
@@ -73,7 +74,7 @@ def graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]], bool]:
     return size, draw(st.lists(st.tuples(ends, ends), max_size=80)), draw(st.booleans())
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @given(graphs())
 def test_any_graph_has_a_layout_of_points_apart(graph: tuple[int, list[tuple[int, int]], bool]) -> None:
     size, pairs, arcs = graph

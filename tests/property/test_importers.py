@@ -150,7 +150,7 @@ def as_polars(plain: Plain) -> Tables:
     return polars.from_arrow(edges), polars.from_arrow(vertices)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     "convert",
     [
@@ -173,7 +173,7 @@ def test_a_table_makes_the_graph_of_its_rows(convert: Callable[[Plain], Tables],
     assert contents(made) == contents(plain.graph())
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=40, deadline=None)
 @given(plain=plain_graphs(missing=False))
 def test_structured_arrays_make_the_graph_of_their_rows(plain: Plain) -> None:
@@ -214,7 +214,7 @@ def write_stream(table: Any, path: Path) -> None:
         writer.write_table(table, max_chunksize=2)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.filterwarnings("ignore:.*left out:motiflux.MotifluxWarning")
 @pytest.mark.parametrize(
     ("suffix", "write"), [(".parquet", write_parquet), (".feather", write_feather), (".arrow", write_stream)]
@@ -264,7 +264,7 @@ def rows(columns: dict[str, list[Any]], *skip: str) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("convert", [networkx_of, igraph_of])
 @settings(max_examples=60, deadline=None)
 @given(plain=plain_graphs())
@@ -273,7 +273,7 @@ def test_graphs_of_other_libraries_make_the_same_graph(convert: Callable[[Plain]
     assert contents(made) == contents(plain.graph())
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=60, deadline=None)
 @given(plain=plain_graphs())
 def test_a_graph_comes_back_from_networkx_and_arrow(plain: Plain) -> None:
@@ -285,7 +285,7 @@ def test_a_graph_comes_back_from_networkx_and_arrow(plain: Plain) -> None:
     assert contents(again) == contents(graph)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("form", ["coo", "csr", "csc", "lil", "dok", "bsr", "dia"])
 @settings(max_examples=30, deadline=None)
 @given(plain=plain_graphs(missing=False, numbered=True))
@@ -331,7 +331,7 @@ class Hetero:
         return self._parts[key]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=60, deadline=None)
 @given(plain=plain_graphs(missing=False, numbered=True))
 def test_data_of_pytorch_geometric_makes_the_same_graph(plain: Plain) -> None:
@@ -355,7 +355,7 @@ def test_data_of_pytorch_geometric_makes_the_same_graph(plain: Plain) -> None:
     assert contents(made) == contents(expected)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=60, deadline=None)
 @given(plain=plain_graphs(missing=False, numbered=True), people=st.integers(0, 6))
 def test_types_of_hetero_data_become_labels(plain: Plain, people: int) -> None:

@@ -60,7 +60,7 @@ def test_order_of_vertices_and_edges_changes_no_match(
     holds()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize(("directed", "labels"), DATA)
 def test_counts_obey_the_identities_between_meanings(
@@ -85,7 +85,7 @@ def test_counts_obey_the_identities_between_meanings(
     holds()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("labels", ["none", "vertex", "edge", "both"])
 def test_directed_read_as_undirected_is_both_arcs_of_every_edge(labels: str, depth: str, device: str) -> None:

@@ -78,7 +78,7 @@ def glued(draw: st.DrawFn) -> Case:
     )
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism"])
 def test_meetings_count_what_enumerating_counts(device: str, semantics: str) -> None:
     @settings(max_examples=MANY, deadline=None)
@@ -95,7 +95,7 @@ def test_meetings_count_what_enumerating_counts(device: str, semantics: str) -> 
     holds()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_meetings_count_the_embeddings_of_the_reference(device: str) -> None:
     @settings(max_examples=30, deadline=None)
     @given(glued(), SWITCHES)

@@ -31,7 +31,7 @@ FILTERS = {
 }
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 def test_monitors_on_a_device_agree_with_recounting(device: str, container: str) -> None:
     class Machine(MonitorMachine):
         placement = {"device": device}
@@ -42,7 +42,7 @@ def test_monitors_on_a_device_agree_with_recounting(device: str, container: str)
     )
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("devices", [None, 2])
 @settings(deadline=None)
 @given(
@@ -109,7 +109,7 @@ def test_all_edges_between_two_vertices_may_go_in_one_call(device: str, containe
     assert list(map(told, here.apply(updates))) == list(map(told, there.apply(updates)))
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @settings(deadline=None)
 @given(stream=streams(), mode=st.sampled_from(("sequence", "batch")), data=st.data())
 def test_calls_that_go_to_the_cpu_and_to_the_device_in_turn_agree_with_the_cpu(
@@ -148,7 +148,7 @@ class Present:
         return self._device
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @settings(deadline=None, max_examples=20)
 @given(stream=streams(), mode=st.sampled_from(("sequence", "batch")), listed=st.booleans(), data=st.data())
 def test_large_runs_give_the_matches_of_the_cpu(

@@ -28,7 +28,7 @@ SWITCHES = {
 }
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("cache", POLICIES)
 def test_monitors_agree_with_recounting(device: str, cache: str) -> None:
     class Machine(MonitorMachine):
@@ -54,7 +54,7 @@ def bringing_and_writing(*, waits: bool) -> Callable[[OutOfCoreEngine, Any, Any]
     return and_write
 
 
-@pytest.mark.turns(4, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("devices", [None, 2])
 @settings(deadline=None)
 @given(

@@ -32,7 +32,7 @@ FAULTS: dict[str, tuple[type, str, Exception]] = {
 """What fails: a method, and its error."""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(deadline=None)
 @given(
     stream=streams(),
@@ -54,6 +54,7 @@ def test_batches_that_overlap_give_the_same(
     assert found[0] == found[1]
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 @pytest.mark.devices("emulated", "cuda", reason="its monitor has no engine on a device")
 @pytest.mark.parametrize("container", ["slack", "gpma"])
 @pytest.mark.parametrize("devices", [None, 2])

@@ -67,7 +67,7 @@ def pieces(stream: Stream, way: str) -> Iterator[tuple[int, mf.Updates]]:
         yield first, updates.rows(np.arange(first, end))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @given(streams(), ways(), st.sampled_from(WAYS))
 def test_a_sequence_counts_what_each_update_changes(
     stream: Stream, options: dict[str, Any], way: str
@@ -88,7 +88,7 @@ def test_a_sequence_counts_what_each_update_changes(
         assert [sums[at] for at in range(stream.updates)] == np.diff(counts).tolist()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @given(streams(), ways(), st.sampled_from(("whole", "pieces")), st.sampled_from(("sequence", "batch")))
 def test_rows_that_come_and_go_lead_to_the_matches_of_the_graph(
     stream: Stream, options: dict[str, Any], way: str, mode: str

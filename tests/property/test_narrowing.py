@@ -73,6 +73,7 @@ def closes(arcs: Arcs, u: int, v: int, a: Any, b: Any, *, squares: bool, injecti
     return True
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("depth", ["default", pytest.param("long", marks=pytest.mark.long)])
 @pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
 def test_arcs_stay_where_embeddings_or_cycles_need_them(combination: Combination, depth: str) -> None:

@@ -25,7 +25,7 @@ def check(columns: list[Any], threads: int) -> None:
     assert np.array_equal(np.concatenate(codes), inverse.reshape(-1))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=200, deadline=None)
 @given(
     first=hnp.arrays(np.int64, st.integers(0, 20), elements=st.integers(-(2**63), 2**63 - 1)),
@@ -35,7 +35,7 @@ def test_integers_are_numbered_in_ascending_order(first: Any, second: Any) -> No
     check([first, second], 2)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=100, deadline=None)
 @given(
     first=hnp.arrays("U3", st.integers(0, 20)),

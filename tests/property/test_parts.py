@@ -35,7 +35,7 @@ CASES = small_searches(most=8, reach=3, more=3)
 """Patterns that fall apart."""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("depth", MANY)
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism", "induced"])
 def test_parts_count_what_enumerating_counts(semantics: str, depth: str) -> None:
@@ -64,7 +64,7 @@ def test_parts_count_the_embeddings_of_the_reference(combination: Combination) -
     holds()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("depth", MANY)
 def test_a_limit_that_is_not_reached_cuts_nothing(depth: str) -> None:
     @settings(settings.get_profile(depth))
@@ -82,7 +82,7 @@ def trees(draw: st.DrawFn) -> mf.Pattern:
     return mf.Pattern.from_edges([(draw(st.integers(0, v - 1)), v) for v in range(1, size)])
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=100)
 @given(trees(), st.sampled_from([9, 10]), st.sampled_from(["given", "cost"]))
 def test_complete_graphs_hold_every_injective_map_of_a_tree(tree: mf.Pattern, size: int, order: str) -> None:

@@ -86,7 +86,7 @@ def patterns(draw: st.DrawFn) -> Pattern:
     return Pattern(vertices, edges, may_coincide=tuple(coinciding))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_what_prints_reads_back(depth: str) -> None:
     @settings(settings.get_profile(depth), max_examples=MANY[depth])

@@ -84,7 +84,7 @@ def rows(found: mf.PatternDelta) -> list[Any]:
     ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @given(streams(), ways(), st.data())
 def test_patterns_watched_together_get_what_each_gets_alone(stream: Stream, way: Given, data: Any) -> None:
     given: Given = {**way, **stream.options(), "duplicates": stream.duplicates}
@@ -111,7 +111,7 @@ def test_patterns_watched_together_get_what_each_gets_alone(stream: Stream, way:
             first = end
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @given(streams(), st.sampled_from((1, 2)))
 def test_patterns_watched_together_have_the_counts_of_the_graph(stream: Stream, threads: int) -> None:
     given: Given = {**stream.options(), "duplicates": stream.duplicates}

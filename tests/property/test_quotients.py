@@ -51,7 +51,7 @@ def both(graph: mf.Graph, patterns: list[Pattern], updates: mf.Updates, **option
     ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @given(streams(), st.sampled_from(("sequence", "batch")), st.sampled_from((1, 2)))
 def test_sums_are_what_searches_find(stream: Stream, mode: str, threads: int) -> None:
     sums, searches = both(

@@ -46,14 +46,14 @@ def test_a_clip_that_was_inherited_counts(size: int) -> None:
     assert len(rows) * automorphisms(pattern).order == perm(size, 7)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=MANY)
 @given(pattern=connected_patterns(), size=st.sampled_from([8, 9]), order=st.sampled_from(["cost", "given"]))
 def test_complete_graphs_hold_every_injective_map(pattern: mf.Pattern, size: int, order: str) -> None:
     assert mf.count(COMPLETE[size], pattern, tuning={"order": order}) == perm(size, pattern.num_vertices)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=MANY)
 @given(pattern=connected_patterns(), order=st.sampled_from(["cost", "given"]))
 def test_a_set_is_clipped_no_more_than_any_level_that_starts_from_it(pattern: mf.Pattern, order: str) -> None:

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.devices("emulated", "cuda", reason="the CPU's monitor p
 VERTICES, MANY = 400, 4200
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 @pytest.mark.parametrize("mode", ["batch", "sequence"])
 def test_few_updates_after_many_and_many_after_few_agree_with_the_cpu(device: str, mode: str) -> None:
     pairs = np.array([(u, v) for u in range(VERTICES) for v in range(u)])

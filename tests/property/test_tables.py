@@ -50,7 +50,7 @@ def connected_patterns(draw: st.DrawFn) -> mf.Pattern:
     return mf.Pattern.from_edges(sorted(edges))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_on_a_complete_graph_they_are_falling_factorials(depth: str, device: str) -> None:
     graph = mf.Graph.from_edges(list(combinations(range(9), 2)))
@@ -64,7 +64,7 @@ def test_on_a_complete_graph_they_are_falling_factorials(depth: str, device: str
     holds()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_they_are_what_a_search_finds(depth: str, device: str) -> None:
     @settings(settings.get_profile(depth))
@@ -99,7 +99,7 @@ WALKED = {
 }
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism"])
 @pytest.mark.parametrize("name", WALKED)
@@ -168,7 +168,7 @@ PATTERNS = {
 }
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", PATTERNS)
 def test_numbers_beyond_64_bits_are_exact(name: str, device: str) -> None:
     """Two hubs of many common neighbours: closed forms tell how many there are."""
@@ -229,7 +229,7 @@ def test_a_root_that_would_ask_for_more_has_other_arcs(
     assert mf.count(graph, pattern, tuning=ON, device=device) == embeddings
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_timeout_cuts_a_histogram_within_a_range_of_rows() -> None:
     leaves = 4_000_000  # 10**13 pairs
     graph = mf.Graph.from_edges(np.stack([np.zeros(leaves, np.int64), np.arange(1, leaves + 1)], axis=1))
@@ -255,7 +255,7 @@ def test_a_timeout_cuts_the_search_for_a_formula(monkeypatch: pytest.MonkeyPatch
     assert mf.explain(graph, PATTERNS["house"], tuning=ON).report.tables, "what was cut is not remembered"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.devices("cpu", "cuda", reason="the emulator takes too long")
 @pytest.mark.parametrize(
     ("graph", "pattern", "embeddings"),

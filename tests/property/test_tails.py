@@ -50,7 +50,7 @@ CASES = small_searches(most=7, reach=4, more=2)
 """Patterns that have tails."""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism", "induced"])
 def test_tails_count_what_enumerating_counts(device: str, semantics: str) -> None:
     @settings(max_examples=MANY)
@@ -66,7 +66,7 @@ def test_tails_count_what_enumerating_counts(device: str, semantics: str) -> Non
     holds()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=MANY)
 @given(CASES, st.integers(0, 300))
 def test_a_limit_cuts_where_there_is_more(device: str, case: tuple[mf.Graph, mf.Pattern], limit: int) -> None:
@@ -96,6 +96,7 @@ def hubs() -> mf.Graph:
     return mf.Graph.from_edges(pairs, self_loops="drop")
 
 
+@pytest.mark.turns(8, "cpu", "emulated")
 @pytest.mark.parametrize("lanes", ["8", "16", "32"])
 @pytest.mark.parametrize("edges", PATTERNS.values(), ids=PATTERNS.keys())
 def test_hubs_are_counted_by_all_lanes(

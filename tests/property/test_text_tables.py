@@ -103,7 +103,7 @@ def written_by_pandas(rows: list[Row]) -> bytes:
     return frame.to_csv(index=False).encode()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("write", [written_by_pyarrow, written_by_pandas])
 @given(rows=tables(PLAIN_VALUES))
 def test_what_other_libraries_write_is_read_back(

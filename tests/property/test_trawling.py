@@ -78,7 +78,7 @@ def test_slots_agree_with_the_reference(combination: Combination, depth: str) ->
     holds()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(settings.get_profile("default"))
 @given(cases(False, "none"), st.sampled_from((0, 1, 3, PLENTY)))
 def test_a_count_that_is_given_up_is_none_or_right(case: Case, nodes: int) -> None:

@@ -31,6 +31,7 @@ def _mask_lanes(mask: int) -> list[int]:
     return [lane for lane in range(32) if mask >> lane & 1]
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("width", [1, 2, 4, 8, 16, 32])
 @pytest.mark.parametrize("operand", [0, 1, 3, 8, 31, 37])
 def test_shuffles_read_the_lanes_that_ptx_says(width: int, operand: int) -> None:
@@ -117,12 +118,13 @@ def test_a_forgotten_syncwarp_shows() -> None:
         assert (run("collectives", "forgets_to_sync", 32, device=with_seed(1, policy)) != right).any()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_blocks_have_shared_memory_of_their_own() -> None:
     found = run("memory", "turn_around", 2560, grid=20, block=128, shared=128 * 8)
     assert (found.reshape(20, 128)[:, ::-1].ravel() == np.arange(2560)).all()
 
 
+@pytest.mark.turns(8)
 def test_a_block_may_have_1024_threads() -> None:
     found = run("memory", "turn_around", 2048, grid=2, block=1024, shared=1024 * 8)
     assert (found.reshape(2, 1024)[:, ::-1].ravel() == np.arange(2048)).all()
@@ -161,6 +163,7 @@ WRONG = {
 }
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_reported_and_the_device_goes_on(name: str) -> None:
     device = EmulatedDevice()
@@ -305,7 +308,7 @@ def _graph(edges: int) -> tuple[Words, int, int]:
     return np.concatenate([starts, both[:, 1], drawn.ravel()]).astype(np.uint64), vertices, thrice
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_warp_counts_the_triangles_of_an_edge() -> None:
     edges = 20_000
     graph, vertices, thrice = _graph(edges)
@@ -333,7 +336,7 @@ def sanitized_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.skipif(
     platform.machine() != "x86_64", reason="elsewhere fibers are switched by ucontext, which hides stacks"
 )
@@ -371,7 +374,7 @@ print("over")
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the sanitizers are used on x86-64 only")
 def test_a_kernel_that_runs_while_the_process_ends_is_no_trouble(sanitized_image: Path) -> None:
     command = [sys.executable, "-c", LEFT_RUNNING, str(sanitized_image)]

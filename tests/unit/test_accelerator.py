@@ -223,7 +223,7 @@ thread.join()
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_child_of_a_fork_does_not_wait_for_its_parents_threads() -> None:
     done = subprocess.run(

@@ -85,6 +85,7 @@ class TestTheChoice:
         assert sampler.drawn[0][0] > 0
         assert sampler.closed
 
+    @pytest.mark.turns(8)
     def test_leaves_no_time_for_a_gpu_that_opens_too_late(self, monkeypatch: pytest.MonkeyPatch) -> None:
         gpu = FakeGpu(ready=0.6)
         given: dict[str, Any] = {"samples": 10**9, "estimator": "alley", "timeout": 0.5}

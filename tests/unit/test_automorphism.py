@@ -349,7 +349,7 @@ class TestTheChain:
         assert group.base == tuple(base)
         assert group.order == automorphisms(pattern).order
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("seed", range(8))
     def test_orbits_are_those_of_trying_every_permutation(self, seed: int) -> None:
         generator = random.Random(seed)

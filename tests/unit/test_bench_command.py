@@ -115,7 +115,7 @@ def test_outside_a_clone_the_suites_folder_is_named(tmp_path: Path, monkeypatch:
     assert result.stderr == expected
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_suites_of_the_repository_can_be_built(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from motiflux.bench.suite import load_suite
 

@@ -55,6 +55,7 @@ def directed(edges: dict[tuple[int, int], str], labels: list[int] | None = None)
 ASKED = [(method, query) for method in PEERS["METHODS"] for query in sorted(ONLY_FOR.get(method, QUERIES))]
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("method", "query"), ASKED)
 def test_a_method_counts_what_it_says(method: str, query: str) -> None:
     pytest.importorskip(method.split(".")[0])
@@ -117,7 +118,7 @@ def test_conditions_on_order_keep_one_embedding_of_each_subgraph() -> None:
     assert conditions(directed({(0, 1): "a", (0, 2): "b"})) == []
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_what_the_data_has_no_labels_for_is_not_compared(tmp_path: Path) -> None:
     np.savez(tmp_path / "ring.npz", edges=RING, vertex_labels=[1, 1, 2], directed=False, num_vertices=3)
     query = tmp_path / "edge.graph"
@@ -130,7 +131,7 @@ def test_what_the_data_has_no_labels_for_is_not_compared(tmp_path: Path) -> None
         assert json.loads(done.stdout.splitlines()[-1])["count"] == 2, method
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_run_over_the_limit_is_stopped_and_said(tmp_path: Path) -> None:
     pytest.importorskip("networkx")
     edges = list(combinations(range(60), 2))

@@ -47,7 +47,7 @@ def test_small_searches_are_brief_and_large_ones_are_not() -> None:
         assert is_brief(make_plan(mf.Graph.from_edges(clique(size)), triangle, tail=True)) is brief
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_plans_that_come_and_go_are_not_taken_for_each_other() -> None:
     graph = mf.Graph.from_edges(clique(6))
     for leaves in (*range(1, 6), *range(1, 6)):

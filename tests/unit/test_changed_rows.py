@@ -174,7 +174,7 @@ def check_rows(
         found.write(block, BLOCK, MEMORY, ROOM)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("mode", ["sequence", "batch"])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ def test_an_empty_file_name_is_said_to_be_one(k4: Path, triangle: Path) -> None:
         assert message in result.stderr
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_four_cliques_of_a_real_graph() -> None:
     graph = shared_path("data", "email_enron.npz")
     pattern = shared_path("oracle", "unlabelled", "queries", "q_k4.graph")

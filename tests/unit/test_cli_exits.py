@@ -130,7 +130,7 @@ class TestSignals:
         assert "Traceback" not in stderr
         return process.returncode, stdout, stderr.splitlines()[-1]
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @BOTH
     def test_a_listing_leaves_nothing(
         self, number: signal.Signals, code: int, word: str, tmp_path: Path
@@ -142,7 +142,7 @@ class TestSignals:
         assert ended[2].endswith(f"{output} was not written")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["clique.graph", "k300.txt"]
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @BOTH
     def test_a_listing_keeps_its_rows_if_asked_to(
         self, number: signal.Signals, code: int, word: str, tmp_path: Path
@@ -156,7 +156,7 @@ class TestSignals:
         assert (np.diff(np.sort(rows[:1000], axis=1), axis=1) > 0).all()
         assert sorted(path.name for path in tmp_path.iterdir()) == ["clique.graph", "k300.txt", "rows.npy"]
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @BOTH
     def test_a_count_says_what_it_found(
         self, number: signal.Signals, code: int, word: str, tmp_path: Path
@@ -167,7 +167,7 @@ class TestSignals:
         assert (found["complete"], found["engine"]) == (False, "cpu")
         assert 0 < found["count"] < math.perm(300, 9)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @BOTH
     def test_an_estimate_says_what_it_knows(
         self, number: signal.Signals, code: int, word: str, tmp_path: Path
@@ -251,7 +251,7 @@ def test_partial_rows_are_for_a_file(tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr) == (2, "error: --keep-partial: expected -o with a file\n")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     graph = complete_graph(tmp_path / "k100.txt", 100)
     pattern = clique_pattern(tmp_path / "clique.graph", 5)
@@ -264,7 +264,7 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
         assert process.stderr.read() == ""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_behind_stdout_is_one_line_and_exit_2(tmp_path: Path) -> None:
     graph = complete_graph(tmp_path / "k20.txt", 20)
@@ -278,7 +278,7 @@ def test_a_full_disk_behind_stdout_is_one_line_and_exit_2(tmp_path: Path) -> Non
     assert stderr == FULL
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 @pytest.mark.parametrize("arguments", [["--help"], ["count", "--help"], ["--version"], ["info", "--tuning"]])
 def test_help_onto_a_full_disk_is_one_line_and_exit_2(arguments: list[str]) -> None:

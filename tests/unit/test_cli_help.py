@@ -127,7 +127,7 @@ def test_an_error_as_json_says_where_it_is(tmp_path: Path) -> None:
     assert only_json(device)["error"]["exit_code"] == device.exit_code
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_has_a_script_that_asks_the_program(shell: str) -> None:
     script = motiflux("--show-completion", shell).stdout
@@ -144,7 +144,7 @@ def test_completion_is_installed_for_the_user(tmp_path: Path, monkeypatch: pytes
     assert written.read_text() == motiflux("--show-completion", "fish").stdout
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -161,7 +161,7 @@ def test_commands_options_and_values_are_offered(words: list[str], expected: lis
     assert all(word.startswith(words[-1]) for word in found)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_datasets_are_offered_beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(values.BUNDLED) == mf.datasets.__all__
     monkeypatch.chdir(tmp_path)
@@ -170,7 +170,7 @@ def test_datasets_are_offered_beside_files(tmp_path: Path, monkeypatch: pytest.M
     assert values.graph_words("x") == values.graph_words("") == []
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_bundled_dataset_is_a_graph_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     group = "(a:`noun.animal`)-[:member_holonym]->(g)-[:hypernym]->(h {words: 'animal group'})"
@@ -207,7 +207,7 @@ def test_help_imports_neither_arrays_nor_a_checker_of_types(arguments: list[str]
     assert done.stderr.strip() == "[]"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_count_imports_no_checker_of_types_and_no_compiler(tmp_path: Path) -> None:
     graph = tmp_path / "g.txt"
     graph.write_text("1 2\n2 3\n")

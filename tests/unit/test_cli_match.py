@@ -155,6 +155,7 @@ class TestInterrupts:
 
         monkeypatch.setattr(match, "deliver", interrupted)
 
+    @pytest.mark.turns(8)
     @pytest.mark.usefixtures("after_the_rows")
     @pytest.mark.parametrize("more", [[], ["--keep-partial"], ["--limit", "12"], ["--limit", "5"]])
     def test_rows_that_are_written_are_said_to_be(

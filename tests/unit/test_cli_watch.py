@@ -271,7 +271,7 @@ class TestRefusals:
 
 
 class TestProcesses:
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_standard_input_is_watched(self) -> None:
         process = motiflux_process(
             "watch", "none", "-", "--pattern", TRIANGLE, "--symmetry", "subgraphs", stdin=subprocess.PIPE
@@ -288,7 +288,7 @@ class TestProcesses:
         assert out == "-1,3,,0,1,2,3\n"
         assert process.returncode == 0
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
     def test_a_signal_ends_a_followed_file_with_totals(
         self, stream: Path, tmp_path: Path, kind: signal.Signals
@@ -322,7 +322,7 @@ class TestProcesses:
                 break
         assert (found["complete"], found["updates"]) == (False, 5)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_a_reader_that_closes_the_pipe_ends_it(self, tmp_path: Path) -> None:
         lines = [f"{sign} {at} {at + 1}\n" for at in range(40_000) for sign in ("e", "-e")]
         (tmp_path / "a.stream").write_text("".join(lines))

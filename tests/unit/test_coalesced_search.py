@@ -276,7 +276,7 @@ def once_each(rows: set[tuple[int, ...]], pattern: mf.Pattern, *, directed: bool
     return {frozenset(tuple(row[v] for v in one) for one in group) for row in rows}
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @given(
     drawn=shared_streams(),
     symmetry=st.sampled_from(("embeddings", "subgraphs")),

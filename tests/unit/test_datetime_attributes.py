@@ -82,6 +82,7 @@ class TestWhatAColumnIsMadeFrom:
         )
         assert shown(graph) == (kind, [text, "NaT"])
 
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("zone", [None, "America/Lima"])
     def test_columns_of_polars_are_taken(self, zone: str | None) -> None:
         pl = pytest.importorskip("polars")

@@ -25,6 +25,7 @@ def demo_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DEMO))
 
 
+@pytest.mark.turns(8)
 def test_the_demo_finds_all_that_is_planted_and_every_check_holds(tmp_path):
     picture = tmp_path / "new" / "ring.svg"
     done = run_demo("--transfers", "4000", "--rings", "5", "--picture", str(picture))
@@ -50,7 +51,7 @@ def test_the_demo_shows_names_whole_and_as_they_are() -> None:
     assert "unconstitutionality.n.01" in shown
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_demo_counts_lists_and_explains_the_files_it_is_given(tmp_path):
     graph, pattern = tmp_path / "square.txt", tmp_path / "path.graph"
     graph.write_text("10 20\n20 30\n30 40\n40 10\n")
@@ -60,14 +61,14 @@ def test_the_demo_counts_lists_and_explains_the_files_it_is_given(tmp_path):
     assert "8 embeddings" in done.stdout
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_demo_wants_graph_and_pattern_together(tmp_path):
     done = run_demo("--graph", str(tmp_path / "alone.txt"))
     assert done.returncode == 2
     assert "go together" in done.stderr
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     "options", [["--transfers", "50"], ["--transfers", "-5", "--rings", "0"], ["--rings", "-1"]]
 )
@@ -78,7 +79,7 @@ def test_the_demo_refuses_sizes_that_make_no_network(options):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_demo_takes_the_smallest_network_it_says_it_takes():
     done = run_demo("--transfers", "1", "--rings", "0")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -96,6 +97,7 @@ def test_the_demo_ends_in_one_line_on_ctrl_c(demo_folder, monkeypatch, capsys):
     assert capsys.readouterr().err == "interrupted\n"
 
 
+@pytest.mark.turns(8)
 def test_make_demo_can_read_a_file_as_directed():
     command = ["make", "--dry-run", "demo", "GRAPH=g.txt", "PATTERN=p.graph"]
     for more, expected in ((["DIRECTED=1"], True), ([], False), (["DIRECTED=0"], False)):
@@ -103,6 +105,7 @@ def test_make_demo_can_read_a_file_as_directed():
         assert ("--directed" in said.stdout) == expected
 
 
+@pytest.mark.turns(8)
 def test_the_demos_picture_marks_the_planted_ring(demo_folder):
     import picture
 
@@ -111,7 +114,7 @@ def test_the_demos_picture_marks_the_planted_ring(demo_folder):
     assert drawn == picture.picture()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_demo_names_a_file_that_is_not_there(tmp_path):
     done = run_demo("--graph", str(tmp_path / "absent.txt"), "--pattern", str(tmp_path / "absent.graph"))
     assert done.returncode == 2

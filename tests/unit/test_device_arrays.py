@@ -124,7 +124,7 @@ class TestInterrupted:
             assert (gpu.used_memory(), driver.used()) == (0, 0), f"at line {point}"
         assert point > 20
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("nbytes", [4096, 1 << 30])
     def test_one_that_asks_others_for_room(self, gpu: CudaDevice, driver: FakeDriver, nbytes: int) -> None:
         caches: list[Any] = []
@@ -210,7 +210,7 @@ class TestOurs:
         found: Any = np.from_dlpack(array)  # type: ignore[arg-type]
         assert (found.dtype, found.shape, found.ctypes.data) == (np.dtype(dtype), (2, 2), array.address)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_memory_lives_as_long_as_the_consumer_holds_it(self, host: Any) -> None:
         array = DeviceArray.empty(host, 8, np.uint8, "a table")
         alive = weakref.ref(array.buffer)
@@ -223,7 +223,7 @@ class TestOurs:
         gc.collect()
         assert alive() is None
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_a_capsule_that_nobody_takes_holds_nothing_for_long(self, host: Any) -> None:
         array = DeviceArray.empty(host, 8, np.uint8, "a table")
         alive = weakref.ref(array.buffer)
@@ -252,7 +252,7 @@ class TestOurs:
 
 
 class TestTheirs:
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_numpy_memory_is_taken_where_the_device_is_the_host(self, host: Any) -> None:
         theirs = np.arange(6, dtype=np.int64).reshape(3, 2)
         array = from_any(theirs, host)

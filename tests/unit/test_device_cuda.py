@@ -370,6 +370,7 @@ class TestMemoryOfOthers:
         assert not driver.registered
         assert driver.counted("cuMemHostRegister") == driver.counted("cuMemHostUnregister") == 1
 
+    @pytest.mark.turns(8)
     def test_its_owner_is_kept_until_running_work_is_done(self, gpu: CudaDevice, driver: FakeDriver) -> None:
         owner = Owner()
         known = weakref.ref(owner)
@@ -590,7 +591,7 @@ class TestKernels:
         with pytest.raises(DeviceError, match="loading example: CUDA_ERROR_INVALID_IMAGE"):
             gpu.load(cubin(), "example")
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_a_module_is_unloaded_when_no_kernel_of_it_is_left(
         self, gpu: CudaDevice, driver: FakeDriver
     ) -> None:

@@ -349,7 +349,7 @@ class TestCutShort:
             counted(FakeGpu(fake, 1e-9), dense, LONG_PATH, progress=progress, **LONG)
         assert fake.ended.wait(5)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_ctrl_c_ends_both_soon(self) -> None:
         seconds = float(run(INTERRUPTED))
         assert seconds < 5
@@ -479,11 +479,11 @@ class TestPresence:
         )
         assert look({"CUDA_VISIBLE_DEVICES": "0"}, root, lambda: True) is None
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_without_a_gpu_nothing_of_cuda_is_imported(self) -> None:
         assert run(NOTHING_IMPORTED) == "[]"
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_a_count_on_the_cpu_beside_a_gpu_imports_no_compiler(self) -> None:
         assert run(NO_COMPILER_IMPORTED) == "[]"
 

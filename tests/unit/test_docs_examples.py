@@ -63,7 +63,7 @@ def loggers_as_before():
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[pytest.mark.turns(4)] if starts_many_processes(page) else [], id=page.name)
+        pytest.param(page, marks=[pytest.mark.turns(8)] if starts_many_processes(page) else [], id=page.name)
         for page in PAGES
         if blocks_of(page)
     ],

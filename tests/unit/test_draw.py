@@ -59,6 +59,7 @@ class TestPlace:
         _place.cache_clear()
         assert (place(count, pairs) == first).all()
 
+    @pytest.mark.turns(8)
     def test_k33_has_the_one_crossing_it_must_have(self) -> None:
         pairs = [(u, v) for u in range(3) for v in range(3, 6)]
         assert crossings(6, pairs, place(6, pairs)) == 1

@@ -114,7 +114,7 @@ def collected(*options: str) -> list[str]:
     return sorted(line for line in done.stdout.splitlines() if line.startswith(file))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("chosen", [(), ("-k", "edges")], ids=str)
 def test_every_long_test_is_in_one_share(chosen: tuple[str, ...]) -> None:
     check = Check(chosen, 2)

@@ -234,7 +234,7 @@ def test_every_tuning_switch_is_drawn_or_left_out_by_name() -> None:
     assert not drawn & calls.NOT_DRAWN.keys()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_command_ends_with_a_summary(tmp_path: Path) -> None:
     file = tmp_path / "summary.json"
     arguments = ["--cases", "60", "--processes", "2", "--seed", "5", "--json", str(file)]
@@ -251,7 +251,7 @@ def test_the_command_ends_with_a_summary(tmp_path: Path) -> None:
     assert summary["differing"] == 0
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("nothing", ["--cases", "--seconds"])
 def test_a_run_that_compared_nothing_fails(nothing: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([nothing, "0"]) == 1

@@ -224,7 +224,7 @@ class TestUniform:
         assert np.mean(sizes) == pytest.approx(0.01 * pairs, abs=4 * np.sqrt(0.0099 * pairs / 200))
         assert np.var(sizes) == pytest.approx(0.0099 * pairs, rel=0.5)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_each_pair_comes_with_the_probability(self) -> None:
         found = [keys(UniformGraph(vertices=6, probability=0.3, seed=seed).columns()) for seed in range(3000)]
         _, counts = np.unique(np.concatenate(found), return_counts=True)
@@ -350,7 +350,7 @@ def test_a_uniform_graph_has_a_number_of_edges_or_a_probability(given: dict[str,
         mf.generate.erdos_renyi(10, **given)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_progress_says_how_many_edges_are_drawn() -> None:
     seen: list[int] = []
     UniformGraph(vertices=5000, probability=0.8).columns(progress=seen.append)
@@ -389,7 +389,7 @@ except KeyboardInterrupt:
 ENDS = "ends = np.random.default_rng(1).integers(0, 2**24, (2, 30_000_000), dtype=np.uint32)"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("prepare", "call", "needed_mb"),
     [

@@ -96,7 +96,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_memory_does_not_grow_with_the_graph(tmp_path: Path) -> None:
     peaks = []
     for edges in (10_000_000, 20_000_000):

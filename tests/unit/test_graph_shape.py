@@ -53,6 +53,7 @@ def test_degrees_and_wedges_are_counted(edges: Pairs, directed: bool, labelled: 
     assert (shape.closed_wedges == 1.0) >= (0 < closed == shape.wedges)
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("directed", [False, True])
 def test_samples_come_near_the_truth(directed: bool) -> None:
     random = np.random.default_rng(5)

@@ -101,7 +101,7 @@ class TestHowAGraphIsKept:
         labels[:] = 0
         assert (edge_counts(graph), graph.vertex_labels_by_id()) == before
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize(
         ("directed", "labelled"), in_turn(2, list(product((False, True), (False, True))))
     )

@@ -224,6 +224,7 @@ unit = Source("unit", "text")
 """
 
 
+@pytest.mark.turns(8)
 def test_an_interrupt_gets_through_and_loses_nothing(tmp_path: Path) -> None:
     script = PREPARE + (
         "for attempt in range(3):\n"
@@ -267,6 +268,7 @@ def test_exit_waits_for_no_compilation(tmp_path: Path) -> None:
     assert run_python(script, "1000", str(tmp_path)) == (3, "", "")
 
 
+@pytest.mark.turns(8)
 def test_the_child_of_a_fork_compiles_for_itself(tmp_path: Path) -> None:
     script = PREPARE + (
         "known = Source('known', 'known')\n"

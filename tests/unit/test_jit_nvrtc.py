@@ -104,6 +104,7 @@ def test_a_compiler_with_nvrtc_says_where_the_source_is(tmp_path: Path) -> None:
     assert "arch: sm_90" in Path(caught.value.path).read_text()
 
 
+@pytest.mark.turns(8)
 @needs_nvrtc
 def test_other_threads_run_while_nvrtc_compiles() -> None:
     turns = 0
@@ -129,7 +130,7 @@ def test_other_threads_run_while_nvrtc_compiles() -> None:
     assert turns >= 5
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @needs_nvrtc
 @pytest.mark.parametrize("delay", in_turn(2, ["0.1", "0.7", "1.5", "2"]))
 def test_exit_while_nvrtc_compiles_is_clean(delay: str) -> None:

@@ -78,7 +78,7 @@ def test_what_would_be_less_than_nothing_is_an_error() -> None:
         _native.table_minus(words_of([3, 9]), 2, words_of([1, 5]), 1, None)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("directed", "arc"), in_turn(1, [(False, "--"), (True, "-->")]))
 def test_numbers_of_walks_beyond_64_bits_are_exact(directed: bool, arc: str) -> None:
     """From one vertex through three layers to another: a product of their sizes for each path."""

@@ -82,7 +82,7 @@ def test_memory_that_is_released_is_told(caplog: pytest.LogCaptureFixture) -> No
     ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_nothing_is_printed_unless_a_program_asks() -> None:
     code = (
         "import motiflux as mf; g = mf.Graph.from_edges([(0, 1), (1, 2)]); "

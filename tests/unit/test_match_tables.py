@@ -521,6 +521,7 @@ class TestFewRows:
         assert write_matches(matches, path) == 8
         assert path.stat().st_size < most
 
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("batch_rows", [7, 1000, 65_536])
     def test_batches_before_and_after_a_table_of_all_strings_agree(
         self, long_path: mf.Graph, tmp_path: Path, batch_rows: int

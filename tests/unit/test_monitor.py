@@ -323,7 +323,7 @@ def random_updates(seed: int, count: int, vertices: int) -> mf.Updates:
     return mf.Updates.of(rows)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("window", [None, 150])
 @pytest.mark.parametrize("pattern", [TRIANGLE, "(a)-[:0]->(b)-[:1]->(c)", "(a)-->(b)-->(c)-->(d)-->(a)"])
@@ -351,7 +351,7 @@ def test_several_threads_find_what_one_does(pattern: str, window: int | None, mo
     assert found[0] == found[1]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("labels", [1, 30])
 @pytest.mark.parametrize(("directed", "edges"), [(False, 230_000), (True, 450_000)])
 def test_a_graph_is_loaded_as_if_its_edges_were_inserted(directed: bool, edges: int, labels: int) -> None:

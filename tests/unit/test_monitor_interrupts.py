@@ -74,7 +74,7 @@ LABELS_AFTER = {6: 6, 9: 5, 8: 1}
 PATTERNS = ("(a)--(b)--(c)", "(a:5)-[:3|4]-(b:6)", "(a:1)--(b)", "(a)-[:5]-(b)")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("few", "refused"), in_turn(2, list(product((1, 1 << 16), (False, True)))))
 def test_a_call_that_is_stopped_anywhere_is_taken_back(
     few: int, refused: bool, monkeypatch: pytest.MonkeyPatch

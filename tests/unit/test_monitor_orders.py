@@ -67,7 +67,7 @@ def hubs(seed: int, vertices: int, edges: int, *, directed: bool) -> tuple[np.ra
     return random, np.unique(ends if directed else np.sort(ends, axis=1), axis=0)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**32 - 1),

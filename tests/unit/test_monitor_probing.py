@@ -123,7 +123,7 @@ def test_counts_are_those_of_the_graph(symmetry: str) -> None:
             assert monitor.probed > 5
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_an_undone_call_changes_nothing_that_is_found_later() -> None:
     graph, calls = misleading()
     with (
@@ -139,6 +139,7 @@ def test_an_undone_call_changes_nothing_that_is_found_later() -> None:
         assert monitor.probed > 5
 
 
+@pytest.mark.turns(8)
 def test_a_saved_monitor_goes_on_with_the_same_results(tmp_path: Path) -> None:
     graph, calls = misleading()
     with mf.Monitor(graph, PATTERN, matches=True, tuning=EAGER) as monitor:
@@ -151,6 +152,7 @@ def test_a_saved_monitor_goes_on_with_the_same_results(tmp_path: Path) -> None:
                 assert rows(monitor.apply(**{kind: edges})[0]) == rows(loaded.apply(**{kind: edges})[0])
 
 
+@pytest.mark.turns(8)
 def test_batches_of_a_file_are_probed_between_turns(tmp_path: Path) -> None:
     graph, calls = misleading()
     path = tmp_path / "a.stream"
@@ -170,7 +172,7 @@ def test_batches_of_a_file_are_probed_between_turns(tmp_path: Path) -> None:
         assert monitor.probed > 0
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("mode", ["sequence", "batch"])
 def test_searches_are_replaced_by_those_that_take_less(threads: int, mode: str) -> None:
@@ -191,6 +193,7 @@ def test_searches_are_replaced_by_those_that_take_less(threads: int, mode: str) 
         assert "took " not in kept.explain()
 
 
+@pytest.mark.turns(8)
 def test_the_same_calls_replace_the_same_searches() -> None:
     graph, calls = misleading()
     told = set()

@@ -42,6 +42,7 @@ def test_only_code_is_changed(clone: Path) -> None:
     }
 
 
+@pytest.mark.turns(8)
 def test_a_seed_always_gives_the_same_changes() -> None:
     first = draw(3, 4, 2)
     assert draw(3, 4, 2) == first

@@ -25,7 +25,7 @@ def held(names: Names) -> int:
     return int(names.codes(new, np.array([0, len(new)]))[0])
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("known", in_turn(1, [1000, 2**22]))
 def test_an_interrupt_stops_numbering_and_loses_nothing(known: int) -> None:
     text, offsets = strings(6_000_000)
@@ -37,7 +37,7 @@ def test_an_interrupt_stops_numbering_and_loses_nothing(known: int) -> None:
     assert known <= held(names) < 5_900_000  # far from the end
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_an_interrupt_of_sorting_leaves_the_names() -> None:
     text, offsets = strings(2_000_000)
     names = Names()

@@ -116,6 +116,7 @@ def test_a_large_batch_counts_the_difference_that_it_makes(directed: bool, threa
         assert after - before == delta.positive - delta.negative
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("writes_early", [True, False])
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("directed", [False, True])

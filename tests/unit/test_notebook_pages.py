@@ -38,7 +38,7 @@ def test_a_graph_is_a_table_of_what_is_known() -> None:
     assert "<script" not in page
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_graph_of_many_labels_and_attributes_is_a_short_table() -> None:
     edges = [(v, v + 1) for v in range(5000)]
     columns = {f"{'x' * 500}{number}": [0] * 5000 for number in range(100)}
@@ -179,7 +179,7 @@ def test_an_estimate_is_a_table_with_its_interval() -> None:
     assert f">{estimate.low:.6g} to {estimate.high:.6g}<" in estimate._repr_html_()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_pattern_that_names_very_many_ids_has_a_short_page() -> None:
     pattern = mf.Pattern.from_edges([(0, 1)], vertex_ids=[range(100_000), None])
     assert len(pattern._repr_html_()) < MOST_CHARACTERS

@@ -366,7 +366,7 @@ def test_an_error_is_raised_in_spite_of_ctrl_c_that_comes_after_it(
             world.check_and_go_on(monitor, source, output)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("part", in_turn(1, range(0, STEP, 20)))
 def test_ctrl_c_anywhere_leaves_whole_batches(world: World, source: Path, tmp_path: Path, part: int) -> None:
     point = 1 + part
@@ -437,7 +437,7 @@ def test_a_progress_meter_leaves_what_is_prepared(
     assert not (any(prepared) and dropped)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("failing", [None, 1, 3])
 def test_rows_that_other_threads_write_are_there_before_the_next_batch_is_prepared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int | None

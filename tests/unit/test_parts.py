@@ -125,7 +125,7 @@ class TestLists:
         assert plan.tail is not None
         assert not list(lists_of(plan.tail.components))
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_paths_that_symmetry_breaking_orders_are_none(self, tangled: mf.Graph) -> None:
         both = mf.Pattern.from_edges([(0, 1), (0, 2), (2, 3), (0, 4), (4, 5), (1, 6), (6, 7), (7, 1)])
         found = lists(tangled, both, symmetry=Symmetry.SUBGRAPHS)
@@ -134,7 +134,7 @@ class TestLists:
             tangled, both, tuning={"parts": "off"}
         )
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_lists_too_long_to_be_held_at_once_are_met_piece_by_piece(self) -> None:
         """Paths of three from a vertex of 25: 10,626 of them."""
         graph = complete(25)
@@ -165,7 +165,7 @@ class TestLists:
 
 
 class TestHowMany:
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("size", [20, 32])
     def test_walks_on_complete_graphs_pass_128_bits(self, size: int) -> None:
         """A homomorphism of a path is a walk: each step goes to any other vertex."""

@@ -224,7 +224,7 @@ def test_an_interrupt_has_what_each_pattern_counted_so_far(share: str) -> None:
     assert all(one < math.perm(150, size) for one, size in zip(counts[1:], (9, 10), strict=True))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_progress_goes_up_over_the_whole_call() -> None:
     reports: list[mf.ProgressReport] = []
     patterns = [mf.Pattern.from_edges(list(combinations(range(size), 2))) for size in (7, 6, 5)]

@@ -323,7 +323,7 @@ class TestAsPattern:
             Pattern.parse(3)  # type: ignore[arg-type]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_parser_library_is_loaded_by_the_first_text_only() -> None:
     code = (
         "import sys, motiflux as mf; mf.PatternBuilder; str(mf.Pattern.from_edges([(0, 1)])); "
@@ -338,6 +338,7 @@ def test_the_tables_of_the_parser_are_of_its_grammar() -> None:
     assert parser.grammar_checksum() == tables.GRAMMAR, "python scripts/write_grammar.py writes them anew"
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     "text",
     [

@@ -103,7 +103,7 @@ class TestPattern:
         assert pattern._repr_html_().count("<svg ") == 1
         assert "(a)-[:wire]-&gt;(b)" in pattern._repr_html_()
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_the_largest_pattern_has_a_picture(self) -> None:
         pattern = mf.Pattern.from_edges(list(combinations(range(32), 2)))
         page = checked(pattern.to_svg())

@@ -129,7 +129,7 @@ class TestAPlanIsPlainData:
         make_plan(graph, pattern, tuning={"reuse": "off"})
         assert len(made) > known
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_a_graph_remembers_a_bounded_number_of_plans(self) -> None:
         graph = mf.Graph.from_edges(clique(4))
         patterns = [mf.Pattern.from_edges([(0, 1)], name=str(number)) for number in range(1200)]

@@ -125,7 +125,7 @@ def test_a_damaged_archive_means_one_warning_and_compiled_kernels(
     assert compiler.compile(OTHER).image == b"other text"  # without a second warning, which would be an error
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_python_without_lzma_compiles(
     folder: Path, include: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

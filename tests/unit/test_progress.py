@@ -109,7 +109,7 @@ class TestWhatItSays:
 class TestPrintedRows:
     ROW = re.compile(r"\d+(,\d+){4}|-?1,\d+,\d*,0(,\d+){2}")
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("more", in_turn(1, ["", "--progress"]))
     def test_rows_of_a_search_stay_whole(self, tmp_path: Path, more: str) -> None:
         complete_graph(tmp_path / "k20.txt", 22)
@@ -124,7 +124,7 @@ class TestPrintedRows:
         assert [line for line in others if not line.startswith(kinds)] == []
         assert bool(more) == any(line.startswith("matching") for line in others)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("more", in_turn(1, ["", "--progress"]))
     def test_rows_of_a_stream_stay_whole(self, tmp_path: Path, more: str) -> None:
         (tmp_path / "a.stream").write_text("".join(f"e {at} {at + 1}\n" for at in range(5000)))

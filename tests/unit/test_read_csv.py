@@ -631,7 +631,7 @@ def large_table(ends: str) -> tuple[bytes, Plain]:
     return content, read_delimited(content, ",")
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("ends", "threads"), in_turn(2, list(product(("\n", "\r\n"), (1, 2, 3)))))
 def test_a_large_table_is_the_same_on_any_number_of_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int, ends: str
@@ -651,7 +651,7 @@ def test_an_error_in_a_later_piece_names_its_line(tmp_path: Path) -> None:
         assert said == "line 150001: column 'dst': found an empty field, expected an integer or a name" + DROP
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_type_that_changes_late_changes_all_of_the_column(tmp_path: Path) -> None:
     lines = [f"{row},{row + 1},{row}.0" for row in range(100_000)]
     for last, first in (("x", "0.0"), ("9007199254740993", "0.0")):
@@ -663,7 +663,7 @@ def test_a_type_that_changes_late_changes_all_of_the_column(tmp_path: Path) -> N
             assert {first, "123.0", last} <= values
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("call", ["feed", "finish"])
 def test_an_interrupt_ends_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     """It is looked for after every mebibyte, and where names are sorted."""

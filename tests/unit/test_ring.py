@@ -259,7 +259,7 @@ def test_a_wait_may_be_for_ever() -> None:
     assert reader.read(np.zeros((1, 2), np.uint32), wait_seconds=float("inf")) == 1
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_an_end_keeps_its_memory() -> None:
     ring = RingMemory()
     memory = weakref.ref(ring)

@@ -153,7 +153,7 @@ def read_rows(reader: RingReader, rows: int, words: int) -> NDArray[np.uint32]:
     return out
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("policy", "seed"), in_turn(2, SCHEDULES))
 def test_a_flood_brings_every_record_once_and_whole(policy: str, seed: int) -> None:
     records, words = 5000, 5
@@ -170,6 +170,7 @@ def test_a_flood_brings_every_record_once_and_whole(policy: str, seed: int) -> N
     assert (out[np.argsort(out[:, 0])] == numbers.astype(np.uint32)).all()
 
 
+@pytest.mark.turns(8)
 def test_packets_of_a_flood_hold_what_fits_into_a_slot() -> None:
     ring = RingMemory(slots=2, slot_bytes=64, record_words=3)
     reader = ring.reader()

@@ -250,7 +250,7 @@ class TestLooks:
             looks.go_on(width, 0.05)
             assert looks.groups == 800
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_stopping_when_it_looks_narrow_does_not_miss_more_often(self) -> None:
         random = np.random.default_rng(6)
         held = 0

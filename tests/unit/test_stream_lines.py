@@ -133,7 +133,7 @@ with mf.Monitor(mf.Graph.from_edges([(0, 1)]), "(a)--(b)", matches=True, symmetr
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_batch_whose_lines_do_not_fit_is_not_applied(tmp_path: Path) -> None:
     (tmp_path / "a.stream").write_text("".join(f"e {at} {at + 1}\n" for at in range(1, 400)))
     done = subprocess.run(
@@ -149,7 +149,7 @@ def test_a_batch_whose_lines_do_not_fit_is_not_applied(tmp_path: Path) -> None:
     assert unapplied == 1
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_lines_wait_for_a_slow_reader_and_all_arrive() -> None:
     reading, writing = os.pipe()
     code = (
@@ -185,7 +185,7 @@ def feed(stream: Any, many: int) -> None:
 
 
 # An interrupt between the opening of a file and its assignment leaves it to the garbage collector.
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("size", [1, 3])
 def test_ctrl_c_anywhere_leaves_a_file_with_the_rows_of_the_updates_applied(

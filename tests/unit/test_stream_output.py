@@ -67,7 +67,7 @@ class TestWhileItGoesOn:
         assert [path.name for path in tmp_path.iterdir()] == ["o.parquet"]
         assert len(rows_of(tmp_path / "o.parquet")) == 2
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_a_reader_of_the_file_sees_rows_of_a_followed_stream(self, tmp_path: Path) -> None:
         stream, output = tmp_path / "a.stream", tmp_path / "o.csv"
         stream.write_text("e 1 2\ne 2 3\n")
@@ -436,7 +436,7 @@ class TestLimit:
             assert (totals[0].positive, totals[0].negative, totals.complete) == (1, 0, True)
             assert monitor.source_position == Position(4)
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_a_followed_file_ends_with_the_limit(self, tmp_path: Path) -> None:
         (tmp_path / "a.stream").write_text(self.STAR)
         process = motiflux_process(

@@ -226,7 +226,7 @@ def test_a_batch_that_a_sink_refuses_is_not_applied(tmp_path: Path, problem: Any
         assert monitor.num_vertices == 8
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("size", [1, 4])
 def test_ctrl_c_anywhere_leaves_whole_batches(tmp_path: Path, size: int) -> None:
     path = tmp_path / "a.stream"

@@ -101,7 +101,7 @@ class TestSlots:
         assert set(none.outcomes.tolist()) == {DEAD, SAMPLED}
         assert none.work.sum() == 0 < few.work.sum() < plenty.work.sum()
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_begin_to_search_at_depths_that_halve(self) -> None:
         clique = mf.Graph.from_edges([(u, v) for v in range(8) for u in range(v)])
         pattern = mf.Pattern.from_edges([(u, v) for v in range(6) for u in range(v)])
@@ -185,7 +185,7 @@ ON = {"count_first": "off", "trawling": "on"}
 
 
 class TestEstimates:
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_that_no_sample_answers_are_answered(self) -> None:
         count = int(mf.count(CUBIC, LONG))
         given = {"samples": 512, "estimator": "wanderjoin"}

@@ -165,7 +165,7 @@ class TestChoice:
             assert one.apply([("+", 0, 2), ("+", 1, 3)])[0].positive == 12
         assert [engine.closed for engine in opened] == [True, False]
 
-    @pytest.mark.turns(4)
+    @pytest.mark.turns(8)
     def test_monitors_are_freed_with_their_engines(self, opened: list[PlainEngine]) -> None:
         monitor = mf.Monitor(graph(), TRIANGLE, **PLACEMENT)
         monitor.apply([("+", 0, 2)])

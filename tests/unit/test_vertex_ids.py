@@ -144,7 +144,7 @@ def test_an_interrupt_stops_numbering_and_leaves_nothing(text: bool) -> None:
         assert monitor.apply([("+", 3, 4)])[0].net == 2
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("strings", [False, True])
 @pytest.mark.parametrize("special", ["", "new", "self-loop"])
 def test_threads_number_many_ids_as_one_does(special: str, strings: bool) -> None:

@@ -68,7 +68,7 @@ def test_a_run_in_two_parts_writes_what_one_run_writes(tmp_path: Path, name: str
     assert "350 updates" in result.stdout
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("name", "seed"), in_turn(1, [("o.csv", 1), ("o.csv.gz", 2), ("o.arrow", 3)]))
 def test_a_run_that_is_killed_goes_on_without_losing_or_doubling_rows(
     tmp_path: Path, stream: Path, name: str, seed: int
@@ -100,7 +100,7 @@ def test_a_run_that_is_killed_goes_on_without_losing_or_doubling_rows(
     assert in_order(output) == whole, out
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_ctrl_c_saves_where_the_rows_end(tmp_path: Path, stream: Path) -> None:
     pytest.importorskip("pyarrow")
     whole = played(stream, tmp_path / "whole.csv")
@@ -125,7 +125,7 @@ def test_ctrl_c_saves_where_the_rows_end(tmp_path: Path, stream: Path) -> None:
     assert in_order(output) == whole
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_followed_file_is_saved_while_nothing_comes(tmp_path: Path) -> None:
     path, saved = tmp_path / "a.stream", tmp_path / "m.mfg"
     path.write_text("e 1 2\ne 2 3\n")
@@ -160,7 +160,7 @@ def test_a_batch_that_time_cuts_short_is_left_to_the_next_run(tmp_path: Path) ->
         assert monitor.source_position["line"] == 1
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_table_from_a_pipe_goes_on_too(tmp_path: Path) -> None:
     lines = ["src,dst,time\n", "1,2,1\n", "2,3,2\n", "3,1,3\n", "3,4,4\n", "4,1,5\n"]
     saved = tmp_path / "m.mfg"
@@ -175,7 +175,7 @@ def test_a_table_from_a_pipe_goes_on_too(tmp_path: Path) -> None:
     assert "note: standard input: skipping the first 25 bytes, which the saved run has read" in err
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_a_bad_line_may_be_mended_before_going_on(tmp_path: Path) -> None:
     path, output, saved = tmp_path / "a.stream", tmp_path / "o.csv", tmp_path / "m.mfg"
     path.write_text("e 1 2\ne 2 3\ne 3\n")
@@ -280,6 +280,7 @@ class TestAnotherFolder:
         assert only_json(motiflux(*command))["updates"] == 300
         return places
 
+    @pytest.mark.turns(8)
     @pytest.mark.parametrize("suffix", [".stream", ".stream.gz", ".csv", ".parquet"])
     def test_a_run_goes_on_where_all_its_files_moved_to(self, tmp_path: Path, suffix: str) -> None:
         pytest.importorskip("pyarrow")

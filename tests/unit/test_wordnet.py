@@ -41,7 +41,7 @@ def edges_of(graph: mf.Graph, relation: str) -> set[tuple[str, str]]:
     return set(zip(edges.src[chosen].tolist(), edges.dst[chosen].tolist(), strict=True))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_it_is_as_large_as_it_should_be(graph: mf.Graph) -> None:
     assert (graph.num_vertices, graph.num_edges) == (117_659, 364_543)
     assert graph.directed
@@ -54,7 +54,7 @@ def test_labels_are_files_and_relations_by_name(graph: mf.Graph) -> None:
     assert (len(FILES), len(RELATIONS)) == (45, 27)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_each_synset_has_a_name_of_its_own(graph: mf.Graph) -> None:
     assert len(np.unique(graph.vertex_ids)) == graph.num_vertices
     assert graph.vertex_labels_by_id()["dog.n.01"] == "noun.animal"
@@ -63,7 +63,7 @@ def test_each_synset_has_a_name_of_its_own(graph: mf.Graph) -> None:
     assert words[position] == "dog, domestic dog, Canis familiaris"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_relations_lead_from_a_synset_to_what_the_label_calls_it(graph: mf.Graph) -> None:
     assert ("dog.n.01", "canine.n.02") in edges_of(graph, "hypernym")
     assert ("canine.n.02", "dog.n.01") in edges_of(graph, "hyponym")
@@ -90,7 +90,7 @@ def test_counts_of_a_few_relations_are_those_of_the_database(graph: mf.Graph) ->
     assert count(graph, "(a)-[:pertainym|derived_from_adjective]->(b)") == 6_667
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_its_edges_are_those_of_the_shared_file(graph: mf.Graph) -> None:
     with np.load(shared_path("data", "wordnet30_relations.npz")) as archive:
         expected, labels = archive["edges"], archive["edge_labels"]
@@ -110,7 +110,7 @@ def test_its_edges_are_those_of_the_shared_file(graph: mf.Graph) -> None:
     assert np.array_equal(np.sort(np.bincount(packed.files)), np.sort(np.bincount(vertex_labels)))
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 def test_the_file_is_small_and_read_back_as_it_was_packed() -> None:
     content = BUNDLED.read_bytes()
     assert len(content) <= 2_500_000
