@@ -41,7 +41,7 @@ def applied(
     def before() -> None:
         for monitor in fresh:
             monitor.close()
-        fresh[:] = [mf.Monitor(loaded.graph, loaded.pattern, **options)]  # type: ignore[arg-type]
+        fresh[:] = [mf.Monitor(loaded.graph, loaded.pattern, device="cpu", **options)]  # type: ignore[arg-type]
 
     return repeat(lambda: fresh[0].apply(loaded.updates)[loaded.pattern], clock, runs, before)
 
