@@ -83,6 +83,7 @@ class PlainEngine:
 
     name = "plain"
     coalesces = False
+    pools = False
     counts_tails = False
     overlaps_calls = True
     opened: ClassVar[list[PlainEngine]] = []

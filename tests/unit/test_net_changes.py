@@ -22,6 +22,7 @@ class RecordingEngine:
 
     name = "recording"
     coalesces = False
+    pools = False
     counts_tails = True
     overlaps_calls = False
     reason = ""

@@ -33,6 +33,8 @@ BLOCK_BYTES, IDS_OF_BLOCK = 32, 112
 """Bytes of a block of ``view::RowBitmaps``, and ids that it has bits for."""
 BITMAP_LANES = 32
 """Lanes of a group that looks candidates up in bitmaps."""
+POOLED_LANES = 32
+"""Lanes of a group that pools partial matches."""
 LANES = (8, 32)
 """Numbers of lanes of a group, for short rows and for others."""
 
@@ -106,6 +108,9 @@ class ChangingPlan(ctypes.Structure):
         ("part_count", _u32),
         ("fork", _u16),
         ("is_shared", _u16),
+        ("pooled_from", _u16),
+        ("pooled_by", _u16),
+        ("continuation", _u32),
         ("parts", TailPart * MAX_PATTERN_VERTICES),
         ("chains", _u8 * MAX_PATTERN_VERTICES),
         ("shapes", StepShape * MAX_PATTERN_VERTICES),
@@ -148,6 +153,31 @@ class ChangingArgs(ctypes.Structure):
 
     __slots__ = ()
     _fields_ = [("plan", ChangingPlans), ("task", Task)]
+
+
+POOLED = np.dtype([("key", "<u8"), ("weight", "<u8")])
+"""``match::Pooled``."""
+
+
+class Pool(ctypes.Structure):
+    """``match::Pool``."""
+
+    __slots__ = ()
+    _fields_ = [("places", _u64), ("claimed", _u64), ("count", _u64), ("mask", _u32), ("unused", _u32)]
+
+
+class PooledPlans(ChangingPlans):
+    """``match::PooledPlans``."""
+
+    __slots__ = ()
+    _fields_ = [("source", Pool), ("target", Pool), ("stage", _u32), ("unused_too", _u32)]
+
+
+class PooledArgs(ctypes.Structure):
+    """``match::SearchArgs<match::PooledPlans>``."""
+
+    __slots__ = ()
+    _fields_ = [("plan", PooledPlans), ("task", Task)]
 
 
 class CandidateArgs(ctypes.Structure):
@@ -270,6 +300,7 @@ def changing_source(
     coalesced: bool = False,
     filtered: bool = False,
     in_bits: bool = False,
+    pooled: bool = False,
 ) -> Source:
     """Return the unit that searches from updates, by any plans; its entry point is `ENTRY`.
 
@@ -291,15 +322,20 @@ def changing_source(
         Whether candidates are tested by a table.
     in_bits
         Whether candidates are looked up in bitmaps of rows.
+    pooled
+        Whether partial matches are pooled (counting only).
     """
-    assert coalesced + filtered + in_bits <= 1, "these are policies of plans, of which a kernel has one"
+    assert coalesced + filtered + in_bits + pooled <= 1, "these are policies of plans, of which a kernel has one"
     space = "motiflux::match::"
     header = '#include "motiflux/match/filtered_plans.hpp"\n' if filtered else ""
+    if pooled:
+        header = '#include "motiflux/match/pooled_plans.hpp"\n'
     plans = "ChangingPlans"
     for asked, policy in (
         (coalesced, "CoalescedPlans"),
         (filtered, "FilteredPlans"),
         (in_bits, "ChangingPlansInBits"),
+        (pooled, "PooledPlans"),
     ):
         plans = policy if asked else plans
     sharing = f"{space}NoStealing"
@@ -324,6 +360,7 @@ extern "C" __global__ void __launch_bounds__({THREADS})
         (coalesced, "coalesced"),
         (filtered, "filtered"),
         (in_bits, "bits"),
+        (pooled, "pooled"),
     )
     words = [] if within is None else [within]
     words += [word for asked, word in marks if asked]
@@ -377,7 +414,8 @@ def changing_sources() -> list[Source]:
         for lanes in LANES
     ]
     in_bits = changing_source(Goal.COUNT, BITMAP_LANES, in_bits=True)
-    return [*searches, in_bits, write_source(), bitmaps_source()]
+    pooled = changing_source(Goal.COUNT, POOLED_LANES, pooled=True)
+    return [*searches, in_bits, pooled, write_source(), bitmaps_source()]
 
 
 def changing_sources_of_switches() -> list[Source]:

@@ -167,6 +167,14 @@ TUNING = by_name(
         "long rows. auto: for calls of much work; on: for all calls and rows; cliques, off: never",
     ),
     TuningOption(
+        "pooling",
+        ("auto", "on", "off"),
+        "auto",
+        "GPU, Monitor, where matches are counted: partial matches that agree in all vertices that later "
+        "levels depend on, as those of a labelled cycle do. auto: count them in a table and complete them "
+        "together if many are expected; on: wherever possible; off: complete each one",
+    ),
+    TuningOption(
         "orbits",
         ("on", "off"),
         "on",

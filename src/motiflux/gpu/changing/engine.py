@@ -69,7 +69,7 @@ class ChangingEngine:
         preset: Preset = CHANGING,
     ) -> None:
         self.name, self.manner = preset.name, Manner.of(tuning, preset, accelerator.device.multiprocessors)
-        self.coalesces = self.manner.coalesces
+        self.coalesces, self.pools = self.manner.coalesces, self.manner.pooling != "off"
         self._accelerator, self._budget = accelerator, gpu_memory
         self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
         device = accelerator.device
@@ -157,7 +157,7 @@ class ChangingEngine:
         if self._native is not native or versions[:1] != self._versions[:1] or self._has_waste():
             self._forget()
         native.prepare()  # finds the columns of the candidate table
-        table = table_of(native, coalesces=self.manner.coalesces)
+        table = table_of(native, coalesces=self.coalesces, pools=self.pools)
         self._classes, self._covered = -1, None
         session = self._accelerator.session()
         try:
@@ -308,12 +308,11 @@ class ChangingEngine:
         if roots.num_counted:
             some = addresses[0], roots.num_counted
 
-            def meanwhile() -> None:
+            def behind() -> None:
                 if not len(roots.listed) and self._packed is None:  # a packed array waits for its kernels
                     settle()
-                of_host()
 
-            counted = self.search.count(job, searched, some, slots, run.keep_going, meanwhile)
+            counted = self.search.count(job, searched, some, slots, run.keep_going, behind, of_host)
             if counted is None:
                 return None
             totals = counted
@@ -428,6 +427,8 @@ class ChangingEngine:
             lanes=lanes,
             vertices=vertices,
             most_walked=table.most_walked,
+            stages=table.stages,
+            pooled_walk=table.pooled_walk,
             row_sets=tuple(
                 SearchedRows(rows.headers, rows.typical, looked_up=name in table.looked_up)
                 for name, rows in ((name, self._rows[name]) for name in table.names)

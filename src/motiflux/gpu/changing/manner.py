@@ -62,6 +62,8 @@ class Manner:
         Whether candidates are tested by a table.
     bitmaps
         The switch of `LongRowBitmaps`; ``off`` where no kernel looks candidates up in bitmaps.
+    pooling
+        The switch of `Pools`; ``off`` where no kernel pools partial matches.
     """
 
     stealing: str | None
@@ -72,6 +74,7 @@ class Manner:
     coalesces: bool
     filters: bool = False
     bitmaps: str = "off"
+    pooling: str = "off"
 
     @classmethod
     def of(cls, tuning: Mapping[str, str], preset: Preset, multiprocessors: int) -> Manner:
@@ -85,7 +88,7 @@ class Manner:
             stealing, most_roots = preset.stealing, _FEW_ROOTS * multiprocessors
             if coalesces and stealing == "active":
                 stealing = "passive"
-        bitmaps = "off" if filters or whole_updates else tuning["bitmaps"]
+        bitmaps, pooling = ("off", "off") if filters or whole_updates else (tuning["bitmaps"], tuning["pooling"])
         return cls(
             stealing,
             most_roots,
@@ -95,6 +98,7 @@ class Manner:
             coalesces,
             filters,
             bitmaps,
+            pooling,
         )
 
     def has_few(self, roots: int) -> bool:
@@ -110,6 +114,7 @@ class Manner:
         *,
         coalesced: bool = False,
         in_bits: bool = False,
+        pooled: bool = False,
     ) -> Source:
         """Return the unit that searches from so many roots, by plans of at most so many levels.
 
@@ -119,8 +124,11 @@ class Manner:
             Whether plans may share levels.
         in_bits
             Whether candidates are looked up in bitmaps of rows.
+        pooled
+            Whether partial matches are pooled: then most stages have many roots.
         """
-        within = self.stealing if levels >= _LEAST_LEVELS and self.has_few(roots) else None
+        few = self.most_roots is None if pooled else self.has_few(roots)
+        within = self.stealing if levels >= _LEAST_LEVELS and few else None
         return changing_source(
             goal,
             lanes,
@@ -130,6 +138,7 @@ class Manner:
             coalesced=coalesced,
             filtered=self.filters,
             in_bits=in_bits,
+            pooled=pooled,
         )
 
     def describe(self) -> str:

@@ -14,6 +14,7 @@ from motiflux import _native
 from motiflux.codegen.changing import NO_COLUMN, ChangingPlan, ChangingSource, TailPart
 from motiflux.codegen.layout import Span, StepShape
 from motiflux.gpu.changing.coalesced import SharedPlans, shared_plans
+from motiflux.gpu.changing.pooling import PooledPlan, chain_of
 
 _NONE = -1
 COUNTED, LISTED, IS_MATCH = range(3)
@@ -44,6 +45,9 @@ class PlanTable:
         The columns of each plan in the candidate table, by level; `_NONE`: none.
     shared
         The plans that share levels.
+    pooled
+        For each plan that counts, itself and the plans that go on from the pools of its partial matches; for
+        others nothing.
     """
 
     listed: NDArray[np.bool_]
@@ -55,6 +59,17 @@ class PlanTable:
     tails: Sequence[Any]
     columns: Sequence[Sequence[int]]
     shared: SharedPlans | None = None
+    pooled: Sequence[tuple[PooledPlan, ...]] = ()
+
+    @cached_property
+    def stages(self) -> int:
+        """The most stages of the search by a plan."""
+        return max((len(chain) for chain in self.pooled), default=1) or 1
+
+    @cached_property
+    def pooled_walk(self) -> int:
+        """The most levels that are walked until partial matches of a plan are pooled for the last time."""
+        return max((sum(one.walked for one in chain) for chain in self.pooled), default=0)
 
     @cached_property
     def manners(self) -> NDArray[np.uint8]:
@@ -93,7 +108,8 @@ class PlanTable:
         """
         numbers = {name: number for number, name in enumerate(self.names)}
         forked = () if self.shared is None else self.shared.plans
-        plans = (ChangingPlan * max(1, len(self.steps) + len(forked)))()
+        later = [(number, one) for number, chain in enumerate(self.pooled) for one in chain[1:]]
+        plans = (ChangingPlan * max(1, len(self.steps) + len(forked) + len(later)))()
         for packed, steps, tail, columns in zip(plans, self.steps, self.tails, self.columns, strict=False):
             _pack(packed, steps, numbers, lists)
             for level, column in enumerate(columns):
@@ -105,11 +121,29 @@ class PlanTable:
             plans[number].fork, plans[number].is_shared = plan.fork, plan.is_shared
             # What is kept at later levels belongs to one plan.
             plans[number].renewed[plan.fork] = ~((2 << plan.fork) - 1) & 0xFFFFFFFF
+        before = list(range(len(self.steps)))  # by plan: the number of the last one of its chain so far
+        for number, chain in enumerate(self.pooled):
+            if chain:
+                plans[number].pooled_from, plans[number].pooled_by = chain[0].level, chain[0].by
+        for number, (of, one) in enumerate(later, len(self.steps) + len(forked)):
+            _pack(plans[number], one.steps, numbers, lists)
+            _pack_tail(plans[number], one.tail)
+            plans[number].pooled_from, plans[number].pooled_by = one.level, one.by
+            plans[before[of]].continuation = number
+            before[of] = number
         return np.frombuffer(bytes(plans), np.uint8).copy()
 
 
-def table_of(native: _native.Monitor, *, coalesces: bool = False) -> PlanTable:
-    """Return the plans of a native monitor; those of a group share levels if the engine coalesces."""
+def table_of(native: _native.Monitor, *, coalesces: bool = False, pools: bool = False) -> PlanTable:
+    """Return the plans of a native monitor.
+
+    Parameters
+    ----------
+    coalesces
+        Whether those of a group share levels.
+    pools
+        Whether partial matches may be pooled.
+    """
     plans = [native.plan(number) for number in range(native.num_plans)]
     shared = shared_plans(native, plans) if coalesces else None
     names: dict[RowsName, None] = {}
@@ -135,6 +169,7 @@ def table_of(native: _native.Monitor, *, coalesces: bool = False) -> PlanTable:
         [tail for *_, tail in plans],
         [native.plan_columns(number) for number in range(native.num_plans)],
         shared,
+        [() if listed else chain_of(steps, tail) for _, listed, _, steps, tail in plans] if pools else (),
     )
 
 

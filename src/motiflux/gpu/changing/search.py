@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,13 @@ from numpy.typing import NDArray
 from motiflux.codegen import layout
 from motiflux.codegen.changing import (
     BITMAP_LANES,
+    POOLED_LANES,
     SPANS_OF_TIMED,
+    ROOT,
     UTILISATION,
     ChangingArgs,
+    Pool,
+    PooledArgs,
     bitmaps_source,
 )
 from motiflux.codegen.kernels import THREADS, Goal
@@ -22,6 +27,7 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.bitmaps import LongRowBitmaps, SearchedRows
 from motiflux.gpu.changing.manner import Manner, Measured
 from motiflux.gpu.changing.memory import Room
+from motiflux.gpu.changing.pooling import Pools
 from motiflux.gpu.launch.prepare import grid_of
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, set_up_search
@@ -63,6 +69,9 @@ class Searched:
         Most levels of a plan that are walked before those that are counted.
     row_sets
         The rows of the table, in its order.
+    stages, pooled_walk
+        Most stages of the search by a plan whose partial matches are pooled, and most levels that are walked
+        until they are pooled for the last time.
     sharing
         Addresses of the roots that share levels with each root, and of their numbers; None: no plan shares.
     candidates, candidate_bytes
@@ -78,6 +87,8 @@ class Searched:
     vertices: int
     most_walked: int
     row_sets: tuple[SearchedRows, ...]
+    stages: int = 1
+    pooled_walk: int = 0
     sharing: tuple[int, int] | None = None
     candidates: int = 0
     candidate_bytes: int = 0
@@ -137,6 +148,7 @@ class RunSearch:
         self._found = Room(device, "rows that were found", budget)
         self._queue = Room(device, "work that changes hands", budget)
         self._bitmaps = LongRowBitmaps(accelerator, budget, manner.bitmaps)
+        self._pools = Pools(accelerator, budget, manner.pooling)
         self._clear_queue: Callable[[], None] | None = None
         self._few_totals: HostBuffer | None = None
         self._end: Mark | None = None
@@ -150,7 +162,7 @@ class RunSearch:
     @property
     def nbytes(self) -> int:
         """Bytes held on the device."""
-        return sum(room.nbytes for room in self._rooms) + self._bitmaps.nbytes
+        return sum(room.nbytes for room in self._rooms) + self._bitmaps.nbytes + self._pools.nbytes
 
     def begin(self, typical: float) -> None:
         """Have kernels compiled in the background that large runs over rows of this typical length need."""
@@ -158,19 +170,26 @@ class RunSearch:
             self._bitmaps.begin(typical, self._source_in_bits(MAX_PATTERN_VERTICES, _MANY))
 
     def awaited(self, levels: int, roots: int) -> list[Source]:
-        """Return the units that counting from so many roots needs beside its search: those of bitmaps."""
-        if self._manner.bitmaps != "on":
-            return []
-        return [bitmaps_source(), self._source_in_bits(levels, roots)]
+        """Return the units that counting from so many roots needs beside its search, by its switches."""
+        found = []
+        if self._manner.bitmaps == "on":
+            found += [bitmaps_source(), self._source_in_bits(levels, roots)]
+        if self._manner.pooling == "on":
+            found.append(self._pooled_source(levels, roots))
+        return found
 
     def _source_in_bits(self, levels: int, roots: int) -> Source:
         return self._manner.source(Goal.COUNT, BITMAP_LANES, levels, roots, in_bits=True)
+
+    def _pooled_source(self, levels: int, roots: int) -> Source:
+        return self._manner.source(Goal.COUNT, POOLED_LANES, levels, roots, pooled=True)
 
     def release(self) -> None:
         """Free the memory."""
         for room in self._rooms:
             room.release()
         self._bitmaps.release()
+        self._pools.release()
         self._few_totals = self._end = self._clear_queue = self._prepared = None
 
     def measure_anew(self) -> None:
@@ -197,6 +216,7 @@ class RunSearch:
         roots: tuple[int, int],
         slots: int,
         goes_on: Callable[[], bool],
+        behind: Callable[[], None],
         meanwhile: Callable[[], None],
     ) -> NDArray[np.uint64] | None:
         """Return the totals of all slots, [slots, 2], low words first; None if it was stopped.
@@ -207,18 +227,28 @@ class RunSearch:
             Their address and number.
         goes_on
             Whether to go on, asked while the kernel runs.
+        behind
+            Called at most once, while the last kernel runs; what it enqueues is done, too, at the end. An
+            error that it raises stops the kernel.
         meanwhile
-            Called once, while the kernel runs; what it enqueues is done, too, at the end. An error that it
-            raises stops the kernel.
+            Called once, while a kernel runs; likewise, but it enqueues nothing.
         """
         totals = self._totals.of(16 * slots, job.stream)
         job.stream.clear(totals, 0, 16 * slots)
+        if self._opens_pools(job, searched, roots[1]):
+            if not self._count_pooled(job, searched, roots, totals, goes_on, behind, meanwhile):
+                return None
+            found = self._totals_on_host(slots)
+            job.stream.download(totals, found)
+            job.stream.wait()
+            return found.copy() if slots <= _FEW_TOTALS else found
         argument = self._set_up(job, searched, Goal.COUNT, roots)
         argument.plan.totals = totals.address
         self._launch(job)
         found = self._totals_on_host(slots)
         if slots <= _FEW_TOTALS:
             job.stream.download(totals, found)
+        _do_meanwhile(job, behind)
         _do_meanwhile(job, meanwhile)
         self._end = job.stream.mark(self._end)
         if not _waited(job, self._end, goes_on):
@@ -230,6 +260,65 @@ class RunSearch:
         job.stream.download(totals, found)
         job.stream.wait()
         return found
+
+    def _opens_pools(self, job: SearchJob, searched: Searched, roots: int) -> bool:
+        """Have pools for a search if it should pool partial matches; False if it goes without."""
+        typical = max((rows.typical for rows in searched.row_sets), default=1.0)
+        if not self._pools.are_wanted(searched.stages, searched.pooled_walk, typical):
+            return False
+        source = self._pooled_source(searched.most_levels, roots)
+        if self._pools.switch != "on" and not self._is_compiled(source):
+            return False
+        return self._pools.open(
+            job.stream, searched.stages, roots, searched.vertices, self._room_left() // 2
+        )
+
+    def _is_compiled(self, source: Source) -> bool:
+        """Whether a kernel is compiled, which begins in the background if it is not."""
+        return self._accelerator.begin(source) and self._accelerator.is_compiled(source)
+
+    def _count_pooled(
+        self,
+        job: SearchJob,
+        searched: Searched,
+        roots: tuple[int, int],
+        totals: Buffer,
+        goes_on: Callable[[], bool],
+        behind: Callable[[], None],
+        meanwhile: Callable[[], None],
+    ) -> bool:
+        """Search in stages, from as many roots at a time as pools suffice for; False if it was stopped."""
+        address, count = roots
+        argument = self._set_up_with(job, searched, Goal.COUNT, roots, 0, pooled=True)
+        plan, task, pools, stages = argument.plan, argument.task, self._pools, searched.stages
+        plan.totals = totals.address
+        first = 0
+        while first < count:
+            piece = min(pools.roots, count - first)
+            plan.roots = address + ROOT.itemsize * first
+            arcs = piece
+            for stage in range(stages):
+                ends = stage + 1 == stages
+                plan.stage = stage
+                plan.source = pools.of(stage - 1) if stage else Pool()
+                plan.target = Pool() if ends else pools.cleared(job.stream, stage)
+                task.arcs = task.all_arcs = arcs
+                task.chunk = _chunk_for(arcs, job.launches.groups)
+                self._launch(job)
+                if first == 0 and stage == 0:
+                    _do_meanwhile(job, meanwhile)
+                if ends and first + piece == count:
+                    _do_meanwhile(job, behind)
+                self._end = job.stream.mark(self._end)
+                if not _waited(job, self._end, goes_on):
+                    return False
+                self._note_launch(job)
+                arcs = 0 if ends else pools.entries(job.stream, stage)
+                if not arcs:
+                    break
+            first += piece
+            pools.adapt()
+        return True
 
     def _totals_on_host(self, slots: int) -> NDArray[np.uint64]:
         """Return memory for totals: if they are few, memory that a copy writes while the host goes on."""
@@ -319,10 +408,17 @@ class RunSearch:
         return self._bitmaps.write(stream, searched.row_sets, searched.vertices, nbytes, search)
 
     def _set_up_with(
-        self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int], bitmaps: int
-    ) -> ChangingArgs:
+        self,
+        job: SearchJob,
+        searched: Searched,
+        goal: Goal,
+        roots: tuple[int, int],
+        bitmaps: int,
+        *,
+        pooled: bool = False,
+    ) -> Any:
         address, count = roots
-        lanes = BITMAP_LANES if bitmaps else searched.lanes
+        lanes = BITMAP_LANES if bitmaps else POOLED_LANES if pooled else searched.lanes
         kernel = self._accelerator.kernel(
             self._manner.source(
                 goal,
@@ -331,10 +427,11 @@ class RunSearch:
                 count,
                 coalesced=searched.sharing is not None,
                 in_bits=bitmaps > 0,
+                pooled=pooled,
             )
         )
-        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and self.measured is None and not bitmaps
-        covered = _covered(count) if may_return else count
+        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and self.measured is None and not (bitmaps or pooled)
+        covered = _MANY if pooled else _covered(count) if may_return else count
         if may_return and (again := self._prepared_for(job, kernel, searched, covered)) is not None:
             argument = again.argument
             argument.plan.roots = address
@@ -342,7 +439,7 @@ class RunSearch:
             argument.task.chunk = _chunk_for(count, again.groups)
             return argument
         self._prepared = None  # the job launches what it was set up with last
-        argument = ChangingArgs()
+        argument = PooledArgs() if pooled else ChangingArgs()
         plan, task = argument.plan, argument.task
         plan.plans, plan.rows, plan.roots = searched.plans, searched.rows, address
         plan.most_levels, plan.columns, plan.bitmaps = searched.most_levels, 1 + searched.most_levels, bitmaps

@@ -45,6 +45,7 @@ class SeveralDevices:
     def __init__(self, engines: Sequence[ChangingEngine]) -> None:
         self._engines = tuple(engines)
         self.name, self.coalesces = engines[0].name, engines[0].coalesces
+        self.pools = engines[0].pools
         self._threads = ThreadPoolExecutor(len(engines), "motiflux-device")
         self.device = ", ".join(engine.device for engine in engines)
 

@@ -40,6 +40,8 @@ class UpdateEngine(Protocol):
     """As in ``device=``; several devices with a comma between them."""
     coalesces: bool
     """Whether plans that list matches may share levels."""
+    pools: bool
+    """Whether it may pool partial matches that agree in all that later levels depend on."""
     counts_tails: bool
     """Whether it counts levels in closed form, of components that have one set each."""
     overlaps_calls: bool

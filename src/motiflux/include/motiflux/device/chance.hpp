@@ -9,7 +9,7 @@
 namespace motiflux::device {
 
 // The place of a draw: the same key at two places gives two draws.
-enum class Place : std::uint32_t { kNoRound, kStop, kLeaveOut, kOldWord, kNotFound, kNotKept };
+enum class Place : std::uint32_t { kNoRound, kStop, kLeaveOut, kOldWord, kNotFound, kNotKept, kNotPooled };
 
 #if defined(MOTIFLUX_SIMT_CHANCE)
 

@@ -37,6 +37,11 @@ struct ChangingPlan {
   std::uint32_t part_count;
   std::uint16_t fork;       // the level at which plans that share levels go apart; 0: none
   std::uint16_t is_shared;  // whether this is a plan of shared levels, or the own plan of a root
+  // Partial matches up to this level are pooled (match/pooled_plans.hpp); 0: none are. They are told apart by
+  // the vertex of `pooled_by`, if it is a level beyond the pair, and go on by the plan `continuation`.
+  std::uint16_t pooled_from;
+  std::uint16_t pooled_by;
+  std::uint32_t continuation;
   TailPart parts[view::kMaxLevels];
   std::uint8_t chains[view::kMaxLevels];
   view::StepShape shapes[view::kMaxLevels];
@@ -74,6 +79,7 @@ struct ChangingPlans {
   static constexpr bool kForks = false;
   static constexpr bool kFiltered = false;  // match/filtered_plans.hpp
   static constexpr bool kInBits = false;
+  static constexpr bool kPools = false;  // match/pooled_plans.hpp
   using Held = SelectedPlan;
 
   const ChangingPlan* plans;
@@ -193,8 +199,6 @@ class SelectedPlan {
  protected:
   const ChangingPlans& all_;
   const ChangingPlan* plan_ = nullptr;
-
- private:
   std::uint32_t moment_ = 0;
   std::uint32_t slot_ = ~std::uint32_t{0};
 };

@@ -26,7 +26,7 @@ class Counting : public EveryLevel {
     const std::uint32_t matched = bits_below(level + 1);
     const bool has_tail = plan.tail_start() == level + 1;
     const std::uint32_t parts = has_tail ? plan.parts() : 1;
-    std::uint64_t product = 1;
+    std::uint64_t product = weight_in(search);
     bool done = waits;
     for (std::uint32_t number = 0; done && product != 0 && number < parts; ++number) {
       const TailPart part =
@@ -59,7 +59,7 @@ class Counting : public EveryLevel {
   MOTIFLUX_DEVICE void count_tail(Search& search) {
     const auto& plan = search.plan();
     const std::uint32_t matched = bits_below(plan.tail_start());
-    Number product{1, 0};
+    Number product{weight_in(search), 0};
     bool overflow = false;
     for (std::uint32_t number = 0; number < plan.parts(); ++number) {
       const TailPart part = plan.part(number);
@@ -77,11 +77,7 @@ class Counting : public EveryLevel {
         overflow |= multiply(product, ways.number);
       }
     }
-    if (!search.lanes().leads()) return;
-    if (product.high == 0 && product.low <= 0xffffffffu && !overflow)
-      found_ += product.low;  // 2^32 of these fit
-    else if (device::add_128(plan.total(), product.low, product.high) || overflow)
-      device::device_wide(search.task().control->overflow).store(1u, device::Order::kRelaxed);
+    if (search.lanes().leads()) add(search, product, overflow);
   }
 
   // If the last level's set would be used only once, it is counted during the intersection.
@@ -96,9 +92,14 @@ class Counting : public EveryLevel {
       if constexpr (Search::kChanging) {
         if (sets.has_size()) {
           const std::uint64_t size = size_of(search, sets, shape.distinct & bits_below(search.last()));
-          if (search.lanes().leads()) found_ += size;
+          if (search.lanes().leads()) add_times(search, size);
           return true;
         }
+      }
+      if constexpr (Search::kPools) {
+        const std::uint64_t size = size_of(search, sets, shape.distinct & bits_below(search.last()));
+        if (search.lanes().leads()) add_times(search, size);
+        return true;
       }
       search.spend(sets.shortest().size() / Lanes::kLanes);
       found_ += count_common(search.lanes(), sets,
@@ -109,6 +110,10 @@ class Counting : public EveryLevel {
 
   template <class Search>
   MOTIFLUX_DEVICE bool take_last(Search& search, sets::Span candidates) {
+    if constexpr (Search::kPools) {
+      take_last_times(search, candidates);
+      return true;
+    }
     search.plan().at(search.last(), [&](const auto& step) {
       const view::StepShape shape = step.shape();
       if (Search::kChanging || (shape.not_out | shape.not_in) == 0)
@@ -159,6 +164,48 @@ class Counting : public EveryLevel {
   }
 
  private:
+  // The number of partial matches that the root stands for.
+  template <class Search>
+  static MOTIFLUX_DEVICE std::uint64_t weight_in(const Search& search) {
+    if constexpr (Search::kPools)
+      return search.plan().weight();
+    else
+      return 1;
+  }
+
+  // Adds a number of matches; called by the leading lane.
+  template <class Search>
+  MOTIFLUX_DEVICE void add(Search& search, const Number& number, bool overflow) {
+    if (number.high == 0 && number.low <= 0xffffffffu && !overflow)
+      found_ += number.low;  // 2^32 of these fit
+    else if (device::add_128(search.plan().total(), number.low, number.high) || overflow)
+      device::device_wide(search.task().control->overflow).store(1u, device::Order::kRelaxed);
+  }
+
+  // Adds a number of completions of the root; called by the leading lane.
+  template <class Search>
+  MOTIFLUX_DEVICE void add_times(Search& search, std::uint64_t size) {
+    if constexpr (Search::kPools) {
+      const std::uint64_t weight = search.plan().weight();
+      add(search, {size * weight, high_product(size, weight)}, false);
+    } else {
+      found_ += size;
+    }
+  }
+
+  // Adds the size of the last level's set, without the vertices that are matched already.
+  template <class Search>
+  MOTIFLUX_DEVICE void take_last_times(Search& search, sets::Span candidates) {
+    const std::uint64_t before = found_;
+    found_ = 0;
+    count_distinct(search,
+                   search.plan().at(search.last(), [](const auto& step) { return step.shape().distinct; }),
+                   candidates);
+    const std::uint64_t size = search.lanes().sum(found_);
+    found_ = before;
+    if (search.lanes().leads()) add_times(search, size);
+  }
+
   // The lanes' numbers are summed up before there are 2^24 of them.
   static constexpr std::uint64_t kMostAlone = std::uint64_t{1} << 40;
 

@@ -20,6 +20,7 @@ class Levels {
   using Plans = Plan;
   static constexpr bool kChanging = Plan::kChanging;
   static constexpr bool kForks = Plan::kForks;
+  static constexpr bool kPools = requires { requires Plan::kPools; };
 
   MOTIFLUX_DEVICE Levels(const Plan& plan, const Task& task, unsigned char* shared_memory, std::uint32_t last)
       : plan_(plan),

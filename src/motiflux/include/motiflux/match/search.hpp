@@ -132,6 +132,9 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
         } else {
           cursor_.waiting = judge(place_.level, cursor_, cursor_.next);
           cursor_.next += Lanes::kLanes;
+          if constexpr (Base::kPools)
+            if (place_.level + 1 == plan_.pooled_from() && cursor_.waiting != 0)
+              cursor_.waiting &= ~pool_waiting(*this, place_.level);
           if constexpr (Plan::kChanging && Goal::kCountsTails) {
             if (place_.level + 1 == plan_.counted_from() && cursor_.waiting != 0)
               cursor_.waiting &= ~goal.count_alone(*this, place_.level);
@@ -241,6 +244,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   // more: the host knows the matches of two.
   template <class Goal>
   MOTIFLUX_DEVICE bool open_update(Goal& goal, std::uint32_t number) {
+    if constexpr (Base::kPools) return open_entry(goal, number);
     const UpdateRoot& root = plan_.root(number);
     if (root.slot != plan_.slot()) goal.report(*this);
     lanes_.sync();  // no lane reads the old vertices any more
@@ -256,6 +260,30 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
     place_.floor = 2;
     descend(goal);
     if (place_.level == 2) return true;
+    place_.level = 0;
+    return false;
+  }
+
+  // The same of a stage, whose roots may be entries of a pool, which give the vertex of level 2.
+  template <class Goal>
+  MOTIFLUX_DEVICE bool open_entry(Goal& goal, std::uint32_t number) {
+    const UpdateRoot& root = plan_.root(plan_.origin_of(number));
+    if (root.slot != plan_.slot()) goal.report(*this);
+    const std::uint32_t given = plan_.given();
+    lanes_.sync();  // no lane reads the old vertices any more
+    if (lanes_.leads()) {
+      shared_.levels[0].base_size = number;
+      shared_.levels[0].vertex = root.vertices[0];
+      shared_.levels[1].vertex = root.vertices[1];
+      if (given == 2) shared_.levels[2].vertex = plan_.vertex_of(number);
+    }
+    lanes_.sync();
+    this->select_root();
+    place_.valid = 0;
+    place_.level = given;
+    place_.floor = given + 1;
+    descend(goal);
+    if (place_.level > given) return true;
     place_.level = 0;
     return false;
   }

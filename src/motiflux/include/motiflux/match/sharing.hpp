@@ -123,6 +123,7 @@ class Sharing : public Levels<Plan, Lanes> {
   MOTIFLUX_DEVICE void begin_split(std::uint32_t level) {
     place_ = {0, 0, 1, 1, 0, level};
     this->select_root();
+    if constexpr (Levels<Plan, Lanes>::kPools) place_.level = this->plan_.given();
     entered_ = false;
   }
 
