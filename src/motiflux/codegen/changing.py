@@ -155,7 +155,7 @@ class ChangingArgs(ctypes.Structure):
     _fields_ = [("plan", ChangingPlans), ("task", Task)]
 
 
-POOLED = np.dtype([("key", "<u8"), ("weight", "<u8")])
+POOLED = np.dtype([("key", "<u8"), ("low", "<u8")])
 """``match::Pooled``."""
 
 
@@ -163,7 +163,14 @@ class Pool(ctypes.Structure):
     """``match::Pool``."""
 
     __slots__ = ()
-    _fields_ = [("places", _u64), ("claimed", _u64), ("count", _u64), ("mask", _u32), ("unused", _u32)]
+    _fields_ = [
+        ("places", _u64),
+        ("highs", _u64),
+        ("claimed", _u64),
+        ("count", _u64),
+        ("mask", _u32),
+        ("unused", _u32),
+    ]
 
 
 class PooledPlans(ChangingPlans):
@@ -325,7 +332,9 @@ def changing_source(
     pooled
         Whether partial matches are pooled (counting only).
     """
-    assert coalesced + filtered + in_bits + pooled <= 1, "these are policies of plans, of which a kernel has one"
+    assert coalesced + filtered + in_bits + pooled <= 1, (
+        "these are policies of plans, of which a kernel has one"
+    )
     space = "motiflux::match::"
     header = '#include "motiflux/match/filtered_plans.hpp"\n' if filtered else ""
     if pooled:

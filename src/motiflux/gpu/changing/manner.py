@@ -88,7 +88,9 @@ class Manner:
             stealing, most_roots = preset.stealing, _FEW_ROOTS * multiprocessors
             if coalesces and stealing == "active":
                 stealing = "passive"
-        bitmaps, pooling = ("off", "off") if filters or whole_updates else (tuning["bitmaps"], tuning["pooling"])
+        bitmaps, pooling = (
+            ("off", "off") if filters or whole_updates else (tuning["bitmaps"], tuning["pooling"])
+        )
         return cls(
             stealing,
             most_roots,

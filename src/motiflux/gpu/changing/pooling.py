@@ -25,6 +25,8 @@ _NONE = -1
 _PAIR = 0b11
 _FIRST = 2
 """The first level beyond the pair; in plans that go on from a pool, that of the entry's vertex."""
+_CLEARED_BYTES = POOLED.itemsize + 8
+"""Of a place, with the high word of its weight."""
 _COUNT_BYTES, _CLAIM_BYTES = 16, 4
 _LEAST_PLACES, _MOST_PLACES = 1 << 10, 1 << 26
 _PLACES_OF_ROOT = 1 << 16
@@ -134,7 +136,7 @@ def pooled_plan(steps: Sequence[Any], tail: tuple[int, Sequence[Any]], given: in
 
 
 def _told_apart_by(steps: Sequence[Step], level: int) -> int | None:
-    """Return the level beyond the pair that a level and all later ones depend on; 0 for none, None for several.
+    """Return the level beyond the pair that a level and all later ones read; 0: none, None: several.
 
     A set of an earlier level that is used again stands for all that this level depends on, and more: its
     order restrictions. Such levels count as several.
@@ -239,15 +241,16 @@ class Pools:
         assert self._buffer is not None, "open() comes first"
         pool = self.of(stage)
         begin = pool.places - self._buffer.address
-        stream.clear(self._buffer, begin, POOLED.itemsize * self._places + _COUNT_BYTES)
+        stream.clear(self._buffer, begin, _CLEARED_BYTES * self._places + _COUNT_BYTES)
         return pool
 
     def of(self, stage: int) -> Pool:
         """Return the pool that a stage writes."""
         assert self._buffer is not None, "open() comes first"
         places = self._buffer.address + stage % self._pools * _bytes_of(self._places)
-        count = places + POOLED.itemsize * self._places
-        return Pool(places, count + _COUNT_BYTES, count, self._places - 1)
+        count = places + _CLEARED_BYTES * self._places
+        highs = places + POOLED.itemsize * self._places
+        return Pool(places, highs, count + _COUNT_BYTES, count, self._places - 1)
 
     def entries(self, stream: Stream, stage: int) -> int:
         """Return the number of entries that a stage has written, once its launch has ended."""
@@ -269,4 +272,4 @@ class Pools:
 
 def _bytes_of(places: int) -> int:
     """Return the bytes of a pool: its places, how many are in use, and which."""
-    return (POOLED.itemsize + _CLAIM_BYTES) * places + _COUNT_BYTES
+    return (_CLEARED_BYTES + _CLAIM_BYTES) * places + _COUNT_BYTES

@@ -13,8 +13,8 @@ from motiflux.codegen import layout
 from motiflux.codegen.changing import (
     BITMAP_LANES,
     POOLED_LANES,
-    SPANS_OF_TIMED,
     ROOT,
+    SPANS_OF_TIMED,
     UTILISATION,
     ChangingArgs,
     Pool,
@@ -269,9 +269,7 @@ class RunSearch:
         source = self._pooled_source(searched.most_levels, roots)
         if self._pools.switch != "on" and not self._is_compiled(source):
             return False
-        return self._pools.open(
-            job.stream, searched.stages, roots, searched.vertices, self._room_left() // 2
-        )
+        return self._pools.open(job.stream, searched.stages, roots, searched.vertices, self._room_left() // 2)
 
     def _is_compiled(self, source: Source) -> bool:
         """Whether a kernel is compiled, which begins in the background if it is not."""
@@ -430,7 +428,9 @@ class RunSearch:
                 pooled=pooled,
             )
         )
-        may_return = goal is Goal.COUNT and count <= _FEW_ROOTS and self.measured is None and not (bitmaps or pooled)
+        may_return = (
+            goal is Goal.COUNT and count <= _FEW_ROOTS and self.measured is None and not (bitmaps or pooled)
+        )
         covered = _MANY if pooled else _covered(count) if may_return else count
         if may_return and (again := self._prepared_for(job, kernel, searched, covered)) is not None:
             argument = again.argument

@@ -51,6 +51,7 @@ def delta_plans(
     coalesce: str = "off",
     remove: str = "leaves",
     quotients: bool = True,
+    pools: bool = False,
     numbers: Numbers | None = None,
 ) -> tuple[DeltaPlan, ...]:
     """Return the searches that together find every match that a changed edge adds or removes.
@@ -81,6 +82,8 @@ def delta_plans(
         or ``"any"``.
     quotients
         Whether matches may be counted as sums over quotients of the pattern (counting only).
+    pools
+        Whether partial matches are pooled (counting on a GPU): orders in which they can be are preferred.
     numbers
         The result of `motiflux.plan.passes.numbers.numbers_of` for a graph that has changed; None: that of
         `graph`.
@@ -95,6 +98,7 @@ def delta_plans(
         tail=tail,
         mixed_tails=mixed_tails,
         reuse=reuse,
+        pools=pools,
     )
     injective, breaking = drafter.injective, drafter.breaking
     group = automorphisms(pattern, directed=bound.directed)
@@ -162,8 +166,9 @@ def _alternatives(
 ) -> list[Draft]:
     """Return the plan of a place, and a second one, if any."""
     orders = rooted_orders(bound, model, place)
-    starts = sides(bound, place) if either_end else []
-    for side in starts:
+    both_ends = sides(bound, place) if either_end or drafter.pools else []
+    starts = both_ends if either_end else []
+    for side in both_ends:
         orders += rooted_orders(bound, model, place, side)
     drafts = [drafter.draft(order) for order in {order.vertices: order for order in orders}.values()]
     chosen = [min(drafts, key=lambda one: one.cost)]

@@ -238,6 +238,7 @@ class Watching(Core):
             tail=self._options.switches["tail"] == "on" and (engine is None or engine.counts_tails),
             mixed_tails=engine is None,
             either_end=engine is None,
+            pools=engine is not None and engine.pools,
             reuse=self._options.switches["reuse"] == "on",
             coalesce=self._coalesce(watched, engine),
             remove=self._options.switches["coalesce_without"],

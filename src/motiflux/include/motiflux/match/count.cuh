@@ -26,8 +26,9 @@ class Counting : public EveryLevel {
     const std::uint32_t matched = bits_below(level + 1);
     const bool has_tail = plan.tail_start() == level + 1;
     const std::uint32_t parts = has_tail ? plan.parts() : 1;
-    std::uint64_t product = weight_in(search);
-    bool done = waits;
+    const Number weight = weight_in(search);
+    std::uint64_t product = weight.low;
+    bool done = waits && weight.high == 0;
     for (std::uint32_t number = 0; done && product != 0 && number < parts; ++number) {
       const TailPart part =
           has_tail ? plan.part(number) : TailPart{static_cast<std::uint8_t>(level + 1), 1, 0, 0};
@@ -59,7 +60,7 @@ class Counting : public EveryLevel {
   MOTIFLUX_DEVICE void count_tail(Search& search) {
     const auto& plan = search.plan();
     const std::uint32_t matched = bits_below(plan.tail_start());
-    Number product{weight_in(search), 0};
+    Number product = weight_in(search);
     bool overflow = false;
     for (std::uint32_t number = 0; number < plan.parts(); ++number) {
       const TailPart part = plan.part(number);
@@ -166,11 +167,11 @@ class Counting : public EveryLevel {
  private:
   // The number of partial matches that the root stands for.
   template <class Search>
-  static MOTIFLUX_DEVICE std::uint64_t weight_in(const Search& search) {
+  static MOTIFLUX_DEVICE Number weight_in(const Search& search) {
     if constexpr (Search::kPools)
       return search.plan().weight();
     else
-      return 1;
+      return {1, 0};
   }
 
   // Adds a number of matches; called by the leading lane.
@@ -186,8 +187,9 @@ class Counting : public EveryLevel {
   template <class Search>
   MOTIFLUX_DEVICE void add_times(Search& search, std::uint64_t size) {
     if constexpr (Search::kPools) {
-      const std::uint64_t weight = search.plan().weight();
-      add(search, {size * weight, high_product(size, weight)}, false);
+      Number number = search.plan().weight();
+      const bool overflow = multiply(number, {size, 0});
+      add(search, number, overflow);
     } else {
       found_ += size;
     }

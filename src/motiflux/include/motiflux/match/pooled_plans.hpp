@@ -10,7 +10,8 @@
 //   stage 1    a - b        d  e |                  from entries (a, b, d); ... by root and e
 //   stage 2    a - b           e  f                 from entries (a, b, e): the last level is counted
 //
-//   places     | key, weight | 0, 0 | key, weight | ...     mask + 1 of them; key: root + 1 << 32 | vertex
+//   places     | key, low | 0, 0 | key, low | ...           mask + 1 of them; key: root + 1 << 32 | vertex
+//   highs      | high     | 0    | high     | ...           of weights of 128 bits
 //   claimed    | place | place | ...                        numbers of places in use, `count` of them
 //
 // The plan of a later stage has the pair as levels 0 and 1, the vertex of the entry as level 2, and the later
@@ -20,18 +21,20 @@
 #include "motiflux/device/atomic_ref.hpp"
 #include "motiflux/device/chance.hpp"
 #include "motiflux/match/changing_plan.hpp"
+#include "motiflux/match/number.cuh"
 #include "motiflux/match/state.hpp"
 
 namespace motiflux::match {
 
 struct Pooled {
   std::uint64_t key;
-  std::uint64_t weight;
+  std::uint64_t low;  // word of the weight
 };
 
 // Zero before a launch, but for `claimed`.
 struct Pool {
   Pooled* places;
+  std::uint64_t* highs;
   std::uint32_t* claimed;
   std::uint32_t* count;
   std::uint32_t mask;
@@ -50,36 +53,39 @@ struct PooledPlans : ChangingPlans {
   std::uint32_t unused_too;
 };
 
-// Places in which a key may be.
-inline constexpr std::uint32_t kPlacesOfPooled = 8;
-// No more is added to a weight once it has passed the first, nor a weight that has passed the second: a sum
-// of those that all threads of a device may add at once then fits.
-inline constexpr std::uint64_t kMostPooled = std::uint64_t{1} << 62;
-inline constexpr std::uint64_t kMostAdded = std::uint64_t{1} << 36;
+// Places in which a key may be. As many are taken only if the table is nearly full.
+inline constexpr std::uint32_t kPlacesOfPooled = 64;
 
 // What became of a partial match: it waits to be completed, was added to an entry, or began one.
 enum class Pooling : std::uint32_t { kRefused, kAdded, kClaimed };
 
-// Adds a weight to the entry of a key. Any threads may do so at the same time; `place` becomes its place.
-MOTIFLUX_DEVICE Pooling add_to_pool(const Pool& pool, std::uint64_t key, std::uint64_t weight,
-                                    std::uint32_t& place) {
+// Finds the place of a key, or takes one. Any threads may do so at the same time.
+MOTIFLUX_DEVICE Pooling find_in_pool(const Pool& pool, std::uint64_t key, std::uint32_t& place) {
   const std::uint64_t hash = key * 0x9E3779B97F4A7C15u;
   const auto first = static_cast<std::uint32_t>((hash ^ hash >> 32) >> 16);
-  if (weight > kMostAdded || device::chance(device::Place::kNotPooled, hash, 8)) return Pooling::kRefused;
+  if (device::chance(device::Place::kNotPooled, hash, 8)) return Pooling::kRefused;
   for (std::uint32_t probe = 0; probe < kPlacesOfPooled; ++probe) {
     place = (first + probe) & pool.mask;
-    Pooled& entry = pool.places[place];
-    auto owner = device::device_wide(entry.key);
+    const auto owner = device::device_wide(pool.places[place].key);
     std::uint64_t found = owner.load(device::Order::kRelaxed);
-    bool claims = false;
-    while (found == 0 && !claims) claims = owner.compare_exchange(found, key, device::Order::kRelaxed);
-    if (!claims && found != key) continue;
-    auto sum = device::device_wide(entry.weight);
-    if (!claims && sum.load(device::Order::kRelaxed) > kMostPooled) return Pooling::kRefused;
-    sum.fetch_add(weight, device::Order::kRelaxed);
-    return claims ? Pooling::kClaimed : Pooling::kAdded;
+    while (found == 0)
+      if (owner.compare_exchange(found, key, device::Order::kRelaxed)) return Pooling::kClaimed;
+    if (found == key) return Pooling::kAdded;
   }
   return Pooling::kRefused;
+}
+
+// Adds to the weight at a place; returns whether it has passed 2^128.
+MOTIFLUX_DEVICE bool add_weight(const Pool& pool, std::uint32_t place, const Number& weight) {
+  const std::uint64_t old =
+      device::device_wide(pool.places[place].low).fetch_add(weight.low, device::Order::kRelaxed);
+  const std::uint64_t carry = old + weight.low < old;
+  const std::uint64_t upper = weight.high + carry;
+  if (upper < carry) return true;
+  if (upper == 0) return false;
+  const std::uint64_t before =
+      device::device_wide(pool.highs[place]).fetch_add(upper, device::Order::kRelaxed);
+  return before + upper < before;
 }
 
 class PooledPlan : public SelectedPlan {
@@ -102,7 +108,7 @@ class PooledPlan : public SelectedPlan {
   }
 
   // Of the root; valid once one was selected.
-  MOTIFLUX_DEVICE std::uint64_t weight() const { return weight_; }
+  MOTIFLUX_DEVICE const Number& weight() const { return weight_; }
   MOTIFLUX_DEVICE std::uint64_t key_of(std::uint32_t vertex) const {
     return (std::uint64_t{origin_} + 1) << 32 | vertex;
   }
@@ -111,7 +117,9 @@ class PooledPlan : public SelectedPlan {
     origin_ = origin_of(number);
     SelectedPlan::select(origin_);
     for (std::uint32_t stage = 0; stage < pooled_.stage; ++stage) plan_ = all_.plans + plan_->continuation;
-    weight_ = pooled_.stage == 0 ? 1 : entry(number).weight;
+    weight_ = {1, 0};
+    if (pooled_.stage != 0)
+      weight_ = {entry(number).low, pooled_.source.highs[pooled_.source.claimed[number]]};
   }
 
  private:
@@ -121,11 +129,11 @@ class PooledPlan : public SelectedPlan {
 
   const PooledPlans& pooled_;
   std::uint32_t origin_ = 0;
-  std::uint64_t weight_ = 1;
+  Number weight_{1, 0};
 };
 
-// Each lane adds its waiting candidate of the last level of a
-// partial match to the pool. Returns the candidates that are done.
+// Each lane adds its waiting candidate of the last level of a partial match to the pool. Returns the
+// candidates that are done.
 template <class Search>
 MOTIFLUX_DEVICE std::uint32_t pool_waiting(Search& search, std::uint32_t level) {
   const auto& plan = search.plan();
@@ -134,20 +142,22 @@ MOTIFLUX_DEVICE std::uint32_t pool_waiting(Search& search, std::uint32_t level) 
   const Pool& pool = plan.target();
   if (pool.places == nullptr) return 0;
   const std::uint32_t waiting = walk.waiting, by = plan.pooled_by();
-  bool adds = (waiting >> lanes.lane() & 1) != 0;
-  std::uint32_t vertex = 0;
-  std::uint64_t weight = plan.weight();
   const bool differ = by == level;
+  Number weight = plan.weight();
+  bool adds = (waiting >> lanes.lane() & 1) != 0, overflow = false;
+  std::uint32_t vertex = 0;
   if (differ) {
     if (adds) vertex = walk.base[walk.next - Search::Group::kLanes + lanes.lane()];
-  } else {  // all lanes would add to one entry
+  } else {  // all belong to one entry
     adds = lanes.lane() == lowest_bit(waiting);
     if (by > 1) vertex = search.vertex(by);
-    if (weight <= kMostAdded) weight *= count_bits(waiting);
+    overflow = multiply(weight, {count_bits(waiting), 0});
   }
   std::uint32_t place = 0;
   Pooling found = Pooling::kRefused;
-  if (adds) found = add_to_pool(pool, plan.key_of(vertex), weight, place);
+  if (adds) found = find_in_pool(pool, plan.key_of(vertex), place);
+  if (found != Pooling::kRefused && (add_weight(pool, place, weight) || overflow))
+    device::device_wide(search.task().control->overflow).store(1u, device::Order::kRelaxed);
   const std::uint32_t claiming = lanes.ballot(found == Pooling::kClaimed);
   if (claiming != 0) {
     std::uint32_t first = 0;

@@ -1,0 +1,331 @@
+"""Pooled partial matches: levels that plans pool, counts of monitors that pool, stops and full tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.config import private_tuning
+from motiflux.errors import DeviceMemoryError, MotifluxError
+from motiflux.gpu.changing import pooling
+from motiflux.gpu.changing.memory import Room
+from motiflux.gpu.changing.pooling import Pools, chain_of
+from tests.property.test_monitor_engines import compare, told
+from tests.simt.image import chances_by
+from tests.update_streams import Stream
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="pools lie on a device")
+
+FREE = (0, 0, 0)
+"""No restrictions: after, before, distinct."""
+
+
+def step(*levels: int, reuse: int = -1, rules: tuple[int, int, int] = FREE) -> tuple[Any, ...]:
+    return [(level, 2, 0, False) for level in levels], reuse, max(levels, default=0), *rules, -1
+
+
+PAIR = [step(), step(0)]
+SIX = [*PAIR, step(1), step(2), step(3), step(0, 4)]
+"""The cycle of six, from neighbour to neighbour."""
+
+
+def pooled(steps: list[Any], tail: tuple[int, Any] | None = None) -> list[tuple[int, int]]:
+    return [(plan.level, plan.by) for plan in chain_of(steps, tail or (len(steps), []))]
+
+
+def test_a_cycle_is_pooled_at_each_vertex_that_several_paths_lead_to() -> None:
+    assert pooled(SIX) == [(4, 3), (4, 3), (0, 0)]
+
+
+def test_a_plan_that_goes_on_reads_the_pair_the_vertex_of_the_entry_and_later_levels() -> None:
+    last = chain_of(SIX, (6, []))[-1]
+    assert [[level for level, *_ in one.sources] for one in last.steps[2:]] == [[], [0, 2]]
+    assert last.steps[3].anchor == 2
+
+
+@pytest.mark.parametrize("rules", [(4, 0, 0), (0, 4, 0), (0, 0, 4)], ids=["after", "before", "distinct"])
+def test_levels_that_a_later_one_is_compared_with_are_told_apart(rules: tuple[int, int, int]) -> None:
+    assert pooled([*SIX[:5], step(0, 4, rules=rules)]) == [(0, 0)]
+
+
+def test_a_set_of_an_earlier_level_that_is_used_again_is_not_left_behind() -> None:
+    assert pooled([*PAIR, step(1), step(2), step(3), step(4, reuse=2)]) == [(0, 0)]
+
+
+def test_two_ends_that_meet_are_told_apart_by_both() -> None:
+    assert pooled([*PAIR, step(0), step(1), step(2), step(3, 4)]) == [(0, 0)]
+
+
+def test_parts_that_only_the_pair_joins_are_counted_once_each() -> None:
+    assert pooled([*PAIR, step(0, 1), step(0, 1), step(1, 3)])[0] == (3, 0)
+
+
+def test_rows_whose_sizes_are_looked_up_are_not_pooled_before() -> None:
+    assert pooled([*PAIR, step(1), step(2), step(3)]) == [(0, 0)]
+    assert pooled([*PAIR, step(1), step(2), step(3), step(3)], (4, [([4], 1, []), ([5], 1, [])])) == [(0, 0)]
+    assert pooled([*PAIR, step(1), step(2), step(0, 3), step(3)], (4, [([4], 1, []), ([5], 1, [])]))[0] == (
+        4,
+        3,
+    )
+
+
+@dataclass(frozen=True)
+class Walks(Stream):
+    """Streams whose patterns are cycles, some with a tail or a chord, whose labels repeat or not."""
+
+    @cached_property
+    def patterns(self) -> list[mf.Pattern]:
+        found: dict[mf.Pattern, None] = {}
+        for size in self.sizes:
+            edges = [*pairwise(range(size)), (0, size - 1)]
+            kind = int(self.random.integers(4))
+            if kind == 1:
+                edges.append((1, size))
+            elif kind == 2:
+                edges.append((0, 2))
+            elif kind == 3:
+                edges = [*edges[:-1], (0, 2)]
+            labels = [vertex % self.vertex_kinds for vertex in range(size + (kind == 1))]
+            found[mf.Pattern.from_edges(edges, vertex_labels=labels)] = None
+        return list(found)
+
+
+@st.composite
+def walks(draw: st.DrawFn) -> Walks:
+    semantics = draw(st.sampled_from(("isomorphism", "isomorphism", "homomorphism")))
+    symmetries = ("embeddings",) if semantics == "homomorphism" else ("embeddings", "subgraphs")
+    return Walks(
+        seed=draw(st.integers(0, 1 << 30)),
+        vertices=draw(st.integers(6, 18)),
+        directed=draw(st.booleans()),
+        vertex_kinds=draw(st.integers(1, 6)),
+        edge_kinds=draw(st.integers(1, 2)),
+        sizes=tuple(draw(st.lists(st.integers(4, 6), min_size=1, max_size=3))),
+        updates=draw(st.sampled_from((3, 40, 120))),
+        symmetry=draw(st.sampled_from(symmetries)),
+        semantics=semantics,
+        duplicates=draw(st.sampled_from(("count", "ignore"))),
+    )
+
+
+@contextmanager
+def few_places(places: int | None) -> Iterator[None]:
+    """Have pools of so few places, and searches from one root or more at a time."""
+    with pytest.MonkeyPatch.context() as patch:
+        if places is not None:
+            patch.setattr(pooling, "_LEAST_PLACES", places)
+            patch.setattr(pooling, "_MOST_PLACES", places)
+        yield
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("container", ["slack", "gpma"])
+@settings(deadline=None)
+@given(
+    stream=walks(),
+    mode=st.sampled_from(("sequence", "batch")),
+    size=st.sampled_from((1, 7, 120)),
+    stealing=st.sampled_from(("auto", "none", "passive", "active")),
+    handover=st.sampled_from(("on", "on", "off")),
+    places=st.sampled_from((None, None, 1, 64)),
+    listed=st.sampled_from((False, False, False, True)),
+    data=st.data(),
+)
+def test_pooled_searches_give_the_matches_of_the_cpu(
+    device: str,
+    container: str,
+    stream: Walks,
+    mode: str,
+    size: int,
+    stealing: str,
+    handover: str,
+    places: int | None,
+    *,
+    listed: bool,
+    data: Any,
+) -> None:
+    options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
+    switches = {"pooling": "on", "container": container, "stealing": stealing, "handover": handover}
+    options["tuning"] = private_tuning(switches)
+    with few_places(places):
+        compare(stream, {**options, "matches": listed}, {"device": device}, size, data)
+
+
+def layered(layers: int, size: int) -> tuple[mf.Graph, str]:
+    """Return layers of vertices, each joined with all of the next one, and the cycle through all of them."""
+    labels = np.repeat(np.arange(layers), size)
+    src, dst = [], []
+    for layer in range(layers):
+        for one in range(size):
+            for other in range(size):
+                src.append(layer * size + one)
+                dst.append((layer + 1) % layers * size + other)
+    gone = (src[0], dst[0])
+    graph = mf.Graph.from_edges(
+        ([u for u, v in zip(src, dst, strict=True) if (u, v) != gone],
+         [v for u, v in zip(src, dst, strict=True) if (u, v) != gone]),
+        num_vertices=layers * size,
+        vertex_labels=labels,
+    )  # fmt: skip
+    names = "--".join(f"(v{layer}:{layer})" for layer in range(layers))
+    return graph, f"{names}--(v0)"
+
+
+@contextmanager
+def all_are_pooled(device: str) -> Iterator[None]:
+    """Have the emulator refuse nothing: else partial matches are completed one by one."""
+    with chances_by(0):
+        yield
+
+
+@pytest.mark.turns(4, "emulated")
+def test_paths_beyond_64_bits_are_counted(device: str) -> None:
+    graph, cycle = layered(16, 24)
+    with all_are_pooled(device):
+        monitor = mf.Monitor(graph, cycle, device=device, tuning={"pooling": "on"})
+        assert monitor.apply([("+", 0, 24)])[0].positive == 24**14
+
+
+@pytest.mark.turns(4, "emulated")
+def test_counts_beyond_128_bits_are_refused(device: str) -> None:
+    graph, cycle = layered(32, 24)
+    with all_are_pooled(device):
+        monitor = mf.Monitor(graph, cycle, device=device, tuning={"pooling": "on"})
+        with pytest.raises((MotifluxError, OverflowError), match="2\\^128"):
+            monitor.apply([("+", 0, 24)])
+        assert monitor.num_edges == graph.num_edges
+
+
+def hub() -> tuple[mf.Graph, str, list[list[tuple[str, int, int]]]]:
+    """Return a graph, a pattern, and calls whose searches come to the same vertices by many paths."""
+    random = np.random.default_rng(7)
+    ends = np.sort(random.integers(0, 60, (700, 2)), axis=1)
+    ends = np.unique(ends[ends[:, 0] != ends[:, 1]], axis=0)
+    random.shuffle(ends)
+    graph = mf.Graph.from_edges(ends[60:], num_vertices=60, vertex_labels=np.arange(60) % 6)
+    calls = [[("+", int(u), int(v)) for u, v in some] for some in np.split(ends[:60], 3)]
+    calls.append([("-", u, v) for _, u, v in calls[0]])
+    return graph, "(a:0)--(b:1)--(c:2)--(d:3)--(e:4)--(f:5)--(a)", calls
+
+
+def monitors(device: str, **options: Any) -> tuple[mf.Monitor, mf.Monitor, list[Any], Any]:
+    graph, cycle, calls = hub()
+    here = mf.Monitor(graph, cycle, device="cpu", mode="batch")
+    there = mf.Monitor(graph, cycle, device=device, mode="batch", tuning={"pooling": "on"}, **options)
+    there.apply([])
+    return here, there, calls, there._engine
+
+
+def same(one: mf.Delta, other: mf.Delta) -> bool:
+    return list(map(told, one)) == list(map(told, other)) and [
+        (part.positive, part.negative) for part in one
+    ] == [(part.positive, part.negative) for part in other]
+
+
+@pytest.mark.turns(4, "emulated")
+def test_partial_matches_are_pooled(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int] = []
+    entries = Pools.entries
+
+    def noted(pools: Pools, stream: Any, stage: int) -> int:
+        found.append(entries(pools, stream, stage))
+        return found[-1]
+
+    monkeypatch.setattr(Pools, "entries", noted)
+    here, there, calls, engine = monitors(device)
+    for updates in calls:
+        assert same(here.apply(updates), there.apply(updates))
+    assert len(found) == 2 * len(calls)
+    assert min(found) > 0
+    assert engine.search._pools.nbytes > 0
+
+
+@pytest.mark.turns(4, "emulated")
+def test_a_call_that_is_stopped_between_stages_leaves_the_graph(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there, calls, _ = monitors(device)
+    entries = Pools.entries
+
+    def stops(pools: Pools, stream: Any, stage: int) -> int:
+        if stage == 1:
+            raise KeyboardInterrupt
+        return entries(pools, stream, stage)
+
+    assert same(here.apply(calls[0]), there.apply(calls[0]))
+    with monkeypatch.context() as patch:
+        patch.setattr(Pools, "entries", stops)
+        with pytest.raises(KeyboardInterrupt):
+            there.apply(calls[1])
+    for updates in calls[1:]:
+        assert same(here.apply(updates), there.apply(updates))
+
+
+@pytest.mark.turns(4, "emulated")
+def test_a_device_without_memory_for_pools_searches_without(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there, calls, engine = monitors(device)
+    new: Callable[..., Any] = Room._new
+
+    def refuses(room: Room, nbytes: int, **more: Any) -> Any:
+        if room._what == "partial matches that are pooled":
+            raise DeviceMemoryError(room._what, nbytes, 0, "a test")
+        return new(room, nbytes, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Room, "_new", refuses)
+        assert same(here.apply(calls[0]), there.apply(calls[0]))
+    assert engine.search._pools.nbytes == 0
+    for updates in calls[1:]:
+        assert same(here.apply(updates), there.apply(updates))
+    assert engine.search._pools.nbytes > 0
+
+
+@pytest.mark.turns(4, "emulated")
+def test_fewer_roots_are_searched_at_a_time_when_pools_are_full(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pooling, "_LEAST_PLACES", 64)
+    monkeypatch.setattr(pooling, "_MOST_PLACES", 64)
+    monkeypatch.setattr(pooling, "_PLACES_OF_ROOT", 8)
+    here, there, calls, engine = monitors(device)
+    assert same(
+        here.apply([one for some in calls[:3] for one in some]),
+        there.apply([one for some in calls[:3] for one in some]),
+    )
+    assert engine.search._pools.roots < 8
+    assert same(here.apply(calls[3]), there.apply(calls[3]))
+
+
+def test_automatically_partial_matches_are_pooled_if_many_are_expected(device: str) -> None:
+    _, _, _, engine = monitors(device)
+    pools: Pools = engine.search._pools
+    assert pools.are_wanted(3, 3, 1.0)
+    pools.switch = "auto"
+    assert not pools.are_wanted(3, 3, 20.0)
+    assert pools.are_wanted(3, 3, 40.0)
+    assert not pools.are_wanted(1, 0, 1000.0)
+    pools.switch = "off"
+    assert not pools.are_wanted(3, 3, 40.0)
+
+
+def test_listed_matches_are_not_pooled(device: str) -> None:
+    graph, cycle, calls = hub()
+    here, there = (
+        mf.Monitor(graph, cycle, device=one, matches=True, tuning={"pooling": "on"})
+        for one in ("cpu", device)
+    )
+    assert same(here.apply(calls[0]), there.apply(calls[0]))
+    engine: Any = there._engine
+    assert engine.search._pools.nbytes == 0
