@@ -280,7 +280,7 @@ def test_a_device_without_memory_for_pools_searches_without(
 
     def refuses(room: Room, nbytes: int, **more: Any) -> Any:
         if room._what == "partial matches that are pooled":
-            raise DeviceMemoryError(room._what, nbytes, 0, "a test")
+            raise DeviceMemoryError("a test", 2, 1, "wait")
         return new(room, nbytes, **more)
 
     with monkeypatch.context() as patch:

@@ -30,6 +30,7 @@ ESTIMATES_ON_DEVICES = ("streaming", "edge_bits", "sync")
 NOT_DRAWN = {
     "specialize": "compiles a kernel for every pattern, so it is off on devices",
     "orbits": "is about monitors",
+    "pooling": "is about monitors",
     "coalesce": "is about monitors",
     "coalesce_without": "is about monitors",
     "at_once": "is about monitors",

@@ -210,6 +210,7 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                         "gpma_index",
                         "gpma_groups",
                         "bitmaps",
+                        "pooling",
                         "filter",
                         "filter_bits",
                         "encode",

@@ -600,7 +600,7 @@ BAD_OPTIONS = {
         (
             "tuning: expected one of order, reuse, simd, candidates, rounds, tail, parts, backjump, tables,"
             " sample_order, cycles, inheritance, streaming, sync, count_first, trawling, trawl_batches,"
-            " trawl_samples, trawl_nodes, lanes, specialize, stealing, bitmaps, orbits, container,"
+            " trawl_samples, trawl_nodes, lanes, specialize, stealing, bitmaps, pooling, orbits, container,"
             " cache, filter, coalesce, probe, found 'speed'"
         ),
     ),

@@ -33,8 +33,8 @@ _PLACES_OF_ROOT = 1 << 16
 """Places for each root: searches rarely reach as many vertices of a label from one."""
 _LEAST_PATHS = 1 << 14
 """Expected partial matches of a root up to the last level that is pooled, from which on they are."""
-_LEAST_ROOTS = 64
-"""As many roots are searched at a time, however few places are left."""
+_MOST_ROOTS = 1 << 30
+"""The most roots that are searched at a time: a key has 32 bits for the number of one."""
 _FULL, _SPARSE = 0.5, 0.125
 """Shares of the places in use beyond which fewer roots are searched at a time, and below which more are."""
 
@@ -107,7 +107,7 @@ class PooledPlan:
         for step in self.steps[level:]:
             steps.append(
                 Step(
-                    [(renumbered(one), *rest) for one, *rest in step.sources],
+                    [(renumbered(one), way, target, hidden) for one, way, target, hidden in step.sources],
                     _NONE if step.reuse == _NONE else renumbered(step.reuse),
                     renumbered(step.anchor),
                     bits(step.after),
@@ -176,11 +176,13 @@ class Pools:
     def __init__(self, accelerator: Accelerator, budget: int | None, switch: str) -> None:
         self.switch = switch
         self._memory = Room(accelerator.device, "partial matches that are pooled", budget)
+        self._is_used = False
         self._buffer: Buffer | None = None
         self._places = self._pools = 0
         self._fullest = 0
-        self.roots = _LEAST_ROOTS
+        self.roots = 1
         """The most roots that are searched at a time."""
+        accelerator.device.add_reclaimer(self._reclaim)
 
     @property
     def nbytes(self) -> int:
@@ -190,7 +192,17 @@ class Pools:
     def release(self) -> None:
         """Free the memory."""
         self._memory.release()
-        self._buffer = None
+        self._buffer, self._is_used = None, False
+
+    def were_used(self) -> None:
+        """Note that no search uses the pools any more."""
+        self._buffer, self._is_used = None, False
+
+    def _reclaim(self, _: int) -> int:
+        freed = 0 if self._is_used else self._memory.nbytes
+        if freed:
+            self._memory.release()
+        return freed
 
     def are_wanted(self, stages: int, walked: int, typical: float) -> bool:
         """Whether searches should pool partial matches.
@@ -220,6 +232,7 @@ class Pools:
         places = max(_LEAST_PLACES, 1 << (min(roots * of_root, _MOST_PLACES) - 1).bit_length())
         pools = min(2, stages - 1)
         most = self.nbytes + nbytes
+        self._is_used = True  # before there is memory, which another thread may reclaim
         while places >= _LEAST_PLACES:
             needed = pools * _bytes_of(places)
             if needed <= most:
@@ -231,9 +244,10 @@ class Pools:
                     break
             places //= 2
         else:
+            self._is_used = False
             return False
         self._places, self._pools, self._fullest = places, pools, 0
-        self.roots = max(_LEAST_ROOTS, min(roots, places // of_root))
+        self.roots = max(1, min(roots, places // of_root, _MOST_ROOTS))
         return True
 
     def cleared(self, stream: Stream, stage: int) -> Pool:
@@ -265,9 +279,9 @@ class Pools:
         """Have as many roots searched at a time as the places suffice for."""
         share, self._fullest = self._fullest / self._places, 0
         if share > _FULL:
-            self.roots = max(_LEAST_ROOTS, self.roots // 2)
+            self.roots = max(1, self.roots // 2)
         elif share < _SPARSE:
-            self.roots *= 2
+            self.roots = min(2 * self.roots, _MOST_ROOTS)
 
 
 def _bytes_of(places: int) -> int:

@@ -235,9 +235,12 @@ class RunSearch:
         """
         totals = self._totals.of(16 * slots, job.stream)
         job.stream.clear(totals, 0, 16 * slots)
-        if self._opens_pools(job, searched, roots[1]):
-            if not self._count_pooled(job, searched, roots, totals, goes_on, behind, meanwhile):
+        pooled = self._set_up_pooled(job, searched, roots)
+        if pooled is not None:
+            pooled.plan.totals = totals.address
+            if not self._count_in_stages(job, searched.stages, pooled, roots, goes_on, behind, meanwhile):
                 return None
+            self._pools.were_used()
             found = self._totals_on_host(slots)
             job.stream.download(totals, found)
             job.stream.wait()
@@ -261,35 +264,40 @@ class RunSearch:
         job.stream.wait()
         return found
 
-    def _opens_pools(self, job: SearchJob, searched: Searched, roots: int) -> bool:
-        """Have pools for a search if it should pool partial matches; False if it goes without."""
+    def _set_up_pooled(self, job: SearchJob, searched: Searched, roots: tuple[int, int]) -> PooledArgs | None:
+        """Set a search up with pools, if it should pool partial matches; None if it goes without."""
         typical = max((rows.typical for rows in searched.row_sets), default=1.0)
         if not self._pools.are_wanted(searched.stages, searched.pooled_walk, typical):
-            return False
-        source = self._pooled_source(searched.most_levels, roots)
+            return None
+        source = self._pooled_source(searched.most_levels, roots[1])
         if self._pools.switch != "on" and not self._is_compiled(source):
-            return False
-        return self._pools.open(job.stream, searched.stages, roots, searched.vertices, self._room_left() // 2)
+            return None
+        most = self._room_left() // 2
+        if not self._pools.open(job.stream, searched.stages, roots[1], searched.vertices, most):
+            return None
+        try:
+            argument: PooledArgs = self._set_up_with(job, searched, Goal.COUNT, roots, 0, pooled=True)
+        except DeviceMemoryError:
+            self._pools.release()  # the lists come first
+            return None
+        return argument
 
     def _is_compiled(self, source: Source) -> bool:
         """Whether a kernel is compiled, which begins in the background if it is not."""
         return self._accelerator.begin(source) and self._accelerator.is_compiled(source)
 
-    def _count_pooled(
+    def _count_in_stages(
         self,
         job: SearchJob,
-        searched: Searched,
+        stages: int,
+        argument: PooledArgs,
         roots: tuple[int, int],
-        totals: Buffer,
         goes_on: Callable[[], bool],
         behind: Callable[[], None],
         meanwhile: Callable[[], None],
     ) -> bool:
         """Search in stages, from as many roots at a time as pools suffice for; False if it was stopped."""
-        address, count = roots
-        argument = self._set_up_with(job, searched, Goal.COUNT, roots, 0, pooled=True)
-        plan, task, pools, stages = argument.plan, argument.task, self._pools, searched.stages
-        plan.totals = totals.address
+        (address, count), plan, task, pools = roots, argument.plan, argument.task, self._pools
         first = 0
         while first < count:
             piece = min(pools.roots, count - first)
@@ -385,7 +393,7 @@ class RunSearch:
                     raise
                 self._room = max(self._room // 4, least)
 
-    def _set_up(self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int]) -> ChangingArgs:
+    def _set_up(self, job: SearchJob, searched: Searched, goal: Goal, roots: tuple[int, int]) -> Any:
         bitmaps = self._write_bitmaps(job.stream, searched, roots[1]) if goal is Goal.COUNT else 0
         try:
             return self._set_up_with(job, searched, goal, roots, bitmaps)
@@ -433,13 +441,13 @@ class RunSearch:
         )
         covered = _MANY if pooled else _covered(count) if may_return else count
         if may_return and (again := self._prepared_for(job, kernel, searched, covered)) is not None:
-            argument = again.argument
-            argument.plan.roots = address
-            argument.task.arcs = argument.task.all_arcs = count
-            argument.task.chunk = _chunk_for(count, again.groups)
-            return argument
+            known = again.argument
+            known.plan.roots = address
+            known.task.arcs = known.task.all_arcs = count
+            known.task.chunk = _chunk_for(count, again.groups)
+            return known
         self._prepared = None  # the job launches what it was set up with last
-        argument = PooledArgs() if pooled else ChangingArgs()
+        argument: Any = PooledArgs() if pooled else ChangingArgs()
         plan, task = argument.plan, argument.task
         plan.plans, plan.rows, plan.roots = searched.plans, searched.rows, address
         plan.most_levels, plan.columns, plan.bitmaps = searched.most_levels, 1 + searched.most_levels, bitmaps

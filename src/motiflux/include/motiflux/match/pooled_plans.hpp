@@ -18,6 +18,7 @@
 // levels from 3 on. A partial match that finds no place is completed at once, so a table of any size serves.
 #pragma once
 
+#include "motiflux/bits.hpp"
 #include "motiflux/device/atomic_ref.hpp"
 #include "motiflux/device/chance.hpp"
 #include "motiflux/match/changing_plan.hpp"
