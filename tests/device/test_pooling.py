@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.errors import DeviceMemoryError, MotifluxError
+from motiflux.errors import CountOverflowError, DeviceMemoryError, MotifluxError
 from motiflux.gpu.changing import pooling
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.changing.pooling import Pools, chain_of
@@ -204,6 +205,51 @@ def test_counts_beyond_128_bits_are_refused(device: str) -> None:
         with pytest.raises((MotifluxError, OverflowError), match="2\\^128"):
             monitor.apply([("+", 0, 24)])
         assert monitor.num_edges == graph.num_edges
+
+
+def sizes_of(total: int, layers: int, most: int) -> list[int]:
+    """Return sizes of layers, up to `most` each, whose product is a large number of at most `total`."""
+    best: tuple[int, list[int]] = (1, [])
+    for size in range(2, most + 1):
+        for repeats in range(layers - 1):
+            found, left = [size] * repeats, total // size**repeats
+            while left > 1 and len(found) < layers:
+                found.append(min(most, left))
+                left //= found[-1]
+            if 1 < math.prod(found) <= total:
+                best = max(best, (math.prod(found), found))
+    return best[1] + [1] * (layers - len(best[1]))
+
+
+def paths_of(totals: list[int], layers: int, most: int) -> tuple[mf.Graph, str]:
+    """Return a graph with the sum as cycles through the edge that joins vertices 0 and 1, and the cycle."""
+    labels, edges, left = [0, 1], [], list(totals)
+    while left:
+        sizes, before = sizes_of(left[0], layers - 2, most), [1]
+        left[0] -= math.prod(sizes)
+        left = left[left[0] == 0 :]
+        for layer, size in enumerate(sizes, 2):
+            now = range(len(labels), len(labels) + size)
+            edges += [(one, other) for one in before for other in now]
+            labels += [layer] * size
+            before = list(now)
+        edges += [(one, 0) for one in before]
+    graph = mf.Graph.from_edges(np.array(edges), num_vertices=len(labels), vertex_labels=labels)
+    return graph, "--".join(f"(v{layer}:{layer})" for layer in range(layers)) + "--(v0)"
+
+
+@pytest.mark.turns(4, "emulated")
+def test_numbers_are_counted_up_to_128_bits(device: str) -> None:
+    """The last numbers that are added are small."""
+    graph, cycle = paths_of([2**128 - 1], 32, 24)
+    with all_are_pooled(device):
+        monitor = mf.Monitor(graph, cycle, device=device, tuning={"pooling": "on"})
+        assert monitor.apply([("+", 0, 1)])[0].positive == 2**128 - 1
+    graph, cycle = paths_of([2**128 - 1, 1], 32, 24)
+    with all_are_pooled(device):
+        monitor = mf.Monitor(graph, cycle, device=device, tuning={"pooling": "on"})
+        with pytest.raises(CountOverflowError):
+            monitor.apply([("+", 0, 1)])
 
 
 def hub() -> tuple[mf.Graph, str, list[list[tuple[str, int, int]]]]:

@@ -11,7 +11,7 @@ namespace motiflux::device {
 // some order, and each time it passes 2^64 exactly one of them sees it in the old value returned. In between,
 // the two words may lack a carry and must not be read as a total.
 //
-// It cannot overflow: that takes at least 2^64 additions, centuries of work.
+// It cannot overflow where nothing else is added: that takes at least 2^64 additions, centuries of work.
 MOTIFLUX_DEVICE void add_128(std::uint64_t* low_high, std::uint64_t value) {
   const std::uint64_t old = device_wide(low_high[0]).fetch_add(value, Order::kRelaxed);
   const bool carries = old + value < old;

@@ -156,8 +156,8 @@ class Counting : public EveryLevel {
     const std::uint64_t found = search.lanes().sum(found_);
     found_ = 0;
     if (found == 0 || !search.lanes().leads()) return;
-    if constexpr (Search::kChanging) {
-      device::add_128(search.plan().total(), found);
+    if constexpr (Search::kChanging) {  // where larger numbers are added, too: the total may be near 2^128
+      if (device::add_128(search.plan().total(), found, 0)) note_overflow(search);
     } else {
       device::add_128(search.task().control->found, found);
       search.check_limit();
@@ -180,7 +180,12 @@ class Counting : public EveryLevel {
     if (number.high == 0 && number.low <= 0xffffffffu && !overflow)
       found_ += number.low;  // 2^32 of these fit
     else if (device::add_128(search.plan().total(), number.low, number.high) || overflow)
-      device::device_wide(search.task().control->overflow).store(1u, device::Order::kRelaxed);
+      note_overflow(search);
+  }
+
+  template <class Search>
+  static MOTIFLUX_DEVICE void note_overflow(const Search& search) {
+    device::device_wide(search.task().control->overflow).store(1u, device::Order::kRelaxed);
   }
 
   // Adds a number of completions of the root; called by the leading lane.
