@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 from typing import Any
 
@@ -22,6 +23,7 @@ from motiflux.gpu.outofcore.own_rows import OwnRows
 from motiflux.gpu.outofcore.pinned import PinnedArenas
 from motiflux.gpu.outofcore.policies import LongestRows
 from tests.fault.test_changing_faults import FULL, PATTERNS, failing_once, same, updates
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="its monitor has no rows for a device")
 
@@ -96,6 +98,52 @@ def test_memory_that_cannot_be_pinned_is_an_error_that_leaves_the_graph(
                 failed += 1
                 assert monitor.apply(more)[0].positive == paths
         assert failed == 1
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["with its traceback", "without"])
+@pytest.mark.parametrize("call", range(2))
+def test_an_interrupt_before_pinned_memory_is_noted_leaves_nothing_in_the_way(
+    device: str, call: int, held: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next call pins the same memory, whether its registration still exists or not."""
+    gc.collect()
+    registered = getattr(open_device(device), "registered", {})  # by the emulator alone
+    others = set(registered)
+    here, there = monitors(device)
+    gpu = type(open_device(device))
+    register, calls, kept = gpu.register_host, itertools.count(), list[object]()
+
+    def interrupted(self: Any, *arguments: Any) -> Any:
+        found = register(self, *arguments)
+        if next(calls) != call:
+            return found
+        if held:
+            kept.append(found)
+        del found
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gpu, "register_host", interrupted)
+    failed = 0
+    for seed in range(3):
+        many = [("+", 0, 100 + 1000 * seed + leaf) for leaf in range(30)]  # the rows get more memory
+        ours = here.apply([*updates(seed), *many])
+        before = there.num_edges
+        try:
+            theirs = there.apply([*updates(seed), *many])
+        except KeyboardInterrupt:
+            failed += 1
+            assert there.num_edges == before
+            theirs = there.apply([*updates(seed), *many])
+        assert same(ours, theirs)
+    assert failed == 1
+    kept.clear()
+    there.close()
+
+    def is_released() -> bool:
+        open_device(device).used_memory()  # settles what no running work needs
+        return not set(registered) - others
+
+    wait_until(is_released, "memory of a closed monitor is released")
 
 
 @pytest.mark.parametrize("error", [DeviceError("no pinned memory"), KeyboardInterrupt()])

@@ -7,6 +7,7 @@ AddressSanitizer and UndefinedBehaviorSanitizer, in a process started with `sani
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from motiflux.device.account import MemoryAccount
+from motiflux.device.base import NotPinnedError
 from motiflux.device.retire import Retirement
 from motiflux.errors import DeviceError, DeviceMemoryError
 from tests.simt.gxx import GxxToolchain, sanitized, sanitizer_environment
@@ -85,6 +87,8 @@ class EmulatedDevice:
         self._account = MemoryAccount(partial(self._retirement.drain, 1.0))
         self._process = os.getpid()
         self.registered: dict[int, int] = {}
+        self._registrations: dict[int, dict[int, object]] = {}  # their owners, by address
+        self._numbers = itertools.count()
         self.use()
 
     def use(self) -> None:
@@ -138,14 +142,18 @@ class EmulatedDevice:
 
     def register_host(self, address: int, nbytes: int, what: str, owner: object) -> EmulatedHostRegistration:
         """Note memory of the host; `registered` has what is not released yet, by address."""
-        if any(at < address + nbytes and address < at + size for at, size in self.registered.items()):
-            raise DeviceError(f"{what}: expected memory that is not registered yet, found {address:#x}")
-        self.registered[address] = nbytes
-        held = [owner]
+        others = {**self.registered}
+        if others.pop(address, nbytes) != nbytes or any(
+            at < address + nbytes and address < at + size for at, size in others.items()
+        ):
+            raise NotPinnedError(f"{what}: expected memory that is not registered yet, found {address:#x}")
+        number, users = next(self._numbers), self._registrations.setdefault(address, {})
+        self.registered[address], users[number] = nbytes, owner
 
         def release_it() -> None:
-            self.registered.pop(address)
-            held.clear()
+            del users[number]
+            if not users:
+                del self.registered[address], self._registrations[address]
 
         return EmulatedHostRegistration(address, nbytes, partial(self._retirement.add, (), release_it))
 

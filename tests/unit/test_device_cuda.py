@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiflux.device import cuda, cuda_driver
+from motiflux.device import cuda, cuda_driver, cuda_memory
+from motiflux.device.base import NotPinnedError
 from motiflux.device.cuda import CudaDevice
+from motiflux.device.cuda_driver import CudaDriver
 from motiflux.errors import ArgumentError, DeviceError, DeviceMemoryError, InternalError
 from tests.device.fake_driver import FakeDriver, cubin
 
@@ -25,6 +27,7 @@ KIB = 1024
 def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     fake = FakeDriver()
     monkeypatch.setattr(cuda_driver, "import_bindings", lambda: fake)
+    monkeypatch.setattr(cuda_memory, "_pieces", {})  # of the drivers of other tests
     return fake
 
 
@@ -342,9 +345,14 @@ class TestHostMemory:
     def test_what_the_driver_cannot_pin_is_said(self, gpu: CudaDevice, driver: FakeDriver) -> None:
         driver.fail["cuMemHostAlloc"] = 2
         with pytest.raises(
-            DeviceError, match=r"a ring: expected 4,096 bytes of pinned host memory.*ulimit -l"
+            NotPinnedError, match=r"a ring: expected 4,096 bytes of pinned host memory.*ulimit -l"
         ):
             gpu.allocate_host(4096, "a ring")
+        for code, kind in ((801, NotPinnedError), (719, DeviceError)):
+            driver.fail["cuMemHostAlloc"] = code
+            with pytest.raises(DeviceError, match="pinned memory for a ring: ") as failed:
+                gpu.allocate_host(4096, "a ring")
+            assert type(failed.value) is kind
 
 
 class TestMemoryOfOthers:
@@ -393,17 +401,58 @@ class TestMemoryOfOthers:
     def test_what_the_driver_cannot_pin_is_said(self, gpu: CudaDevice, driver: FakeDriver) -> None:
         driver.fail["cuMemHostRegister"] = 2
         with pytest.raises(
-            DeviceError, match=r"rows: expected 4,096 bytes of host memory that can be pinned.*ulimit -l"
+            NotPinnedError, match=r"rows: expected 4,096 bytes of host memory that can be pinned.*ulimit -l"
         ):
             gpu.register_host(1 << 20, 4096, "rows", None)
         driver.fail["cuMemHostRegister"] = 801
-        with pytest.raises(DeviceError, match="pinning 4,096 bytes of host memory for rows: "):
+        with pytest.raises(NotPinnedError, match="pinning 4,096 bytes of host memory for rows: "):
             gpu.register_host(1 << 20, 4096, "rows", None)
+        driver.fail["cuMemHostRegister"] = 700
+        with pytest.raises(DeviceError, match="restart") as failed:
+            gpu.register_host(1 << 20, 4096, "rows", None)
+        assert not isinstance(failed.value, NotPinnedError)
         driver.fail.clear()
         held = gpu.register_host(1 << 20, 4096, "rows", None)
         with pytest.raises(DeviceError, match="pinning"):
             gpu.register_host((1 << 20) - 64, 4096, "rows", None)
         assert list(driver.registered) == [held.address]
+
+    def test_a_registration_that_nobody_noted_is_no_obstacle(
+        self, gpu: CudaDevice, driver: FakeDriver
+    ) -> None:
+        """As Ctrl-C leaves it between the call and the assignment: its release waits for running work."""
+        stream = gpu.stream()
+        stream.clear(gpu.allocate(8, "a table"))
+        driver.busy.update(driver.streams)
+        for _ in range(2):
+            gpu.register_host(1 << 20, 4096, "rows", Owner())
+        held = gpu.register_host(1 << 20, 4096, "rows", Owner())
+        driver.busy.clear()
+        gpu.used_memory()
+        assert driver.registered == {1 << 20: 4096}
+        assert driver.counted("cuMemHostRegister") == 1
+        held.close()
+        gpu.used_memory()
+        assert not driver.registered
+
+    def test_an_interrupt_while_the_driver_pins_is_no_obstacle(
+        self, gpu: CudaDevice, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its traceback holds the registration."""
+
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(CudaDriver, "ask", interrupt)
+            with pytest.raises(KeyboardInterrupt) as held_by:
+                gpu.register_host(1 << 20, 4096, "rows", None)
+        held = gpu.register_host(1 << 20, 4096, "rows", None)
+        held.close()
+        del held_by
+        gc.collect()
+        gpu.used_memory()
+        assert not driver.registered
 
     def test_memory_that_cannot_be_mapped_is_released(self, gpu: CudaDevice, driver: FakeDriver) -> None:
         driver.fail["cuMemHostGetDevicePointer"] = 801

@@ -13,6 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.errors import DeviceError
+
+
+class NotPinnedError(DeviceError):
+    """Memory of the host cannot be pinned: a limit of the machine, of the process or of the budget."""
+
 
 class Buffer(Protocol):
     """Memory of the device. Released when it is closed, or when it is not referenced any more."""
@@ -192,15 +198,16 @@ class Device(Protocol):
     def allocate_host(self, nbytes: int, what: str, *, clear: bool = True) -> HostBuffer:
         """Return pinned host memory that is mapped into the device's address space, zeroed if `clear`.
 
-        Large memory that is written anyway is better not cleared: one thread does it.
+        Large memory that is written anyway is better not cleared: one thread does it. Raises
+        `NotPinnedError`, with `what`, its purpose, if there is none.
         """
 
     def register_host(self, address: int, nbytes: int, what: str, owner: object) -> HostRegistration:
         """Pin memory of the host where it is, and map it into the device's address space.
 
-        It must not overlap with other pinned memory, but all devices of the process may register the same.
-        `owner` is kept until the memory is released: it keeps the memory alive. Raises `DeviceError`, with
-        `what`, its purpose, if so much cannot be pinned.
+        It must not overlap with other pinned memory, but the same may be registered again, by all devices of
+        the process: it is released with the last registration. `owner` is kept until then: it keeps the
+        memory alive. Raises `NotPinnedError`, with `what`, its purpose, if so much cannot be pinned.
         """
 
     def stream(self) -> Stream:

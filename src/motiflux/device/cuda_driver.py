@@ -96,7 +96,11 @@ class CudaDriver:
             return answer[1]
         return answer[1:] or None
 
-    def error(self, what: str, result: Any) -> DeviceError:
+    def refuses_memory(self, result: Any) -> bool:
+        """Whether a failed call that pins memory was refused, and not the whole device has failed."""
+        return int(result) not in _STICKY and int(result) != INVALID_CONTEXT
+
+    def error(self, what: str, result: Any, kind: type[DeviceError] = DeviceError) -> DeviceError:
         """Return the error for a status: its name, its meaning, and advice."""
         code = int(result)
         name, meaning = self._describe(result)
@@ -107,7 +111,7 @@ class CudaDriver:
             )
         elif code == INVALID_CONTEXT:
             message += "; the device is not this thread's: call use() on every thread first"
-        return DeviceError(message)
+        return kind(message)
 
     def _describe(self, result: Any) -> tuple[str, str]:
         try:

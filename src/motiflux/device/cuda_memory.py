@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 import weakref
 from functools import partial
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.device.base import NotPinnedError
 from motiflux.device.cuda_driver import OUT_OF_MEMORY
 from motiflux.errors import DeviceError, InternalError
 
@@ -175,12 +177,14 @@ class CudaHostBuffer:
         flags = int(driver.CU_MEMHOSTALLOC_PORTABLE) | int(driver.CU_MEMHOSTALLOC_DEVICEMAP)
         answer = driver.cuMemHostAlloc(max(nbytes, 1), flags)
         if answer[0] == OUT_OF_MEMORY:
-            raise DeviceError(
+            raise NotPinnedError(
                 f"{what}: expected {nbytes:,} bytes of pinned host memory, and the driver refused them "
                 "(CUDA_ERROR_OUT_OF_MEMORY); free host memory, or raise the limits on locked memory "
                 "(ulimit -l) and of the container"
             )
-        host = int(driver.ask(f"pinned memory for {what}", answer))
+        if answer[0] != 0:
+            raise _refusal(driver, f"pinned memory for {what}", answer)
+        host = int(answer[1])
         memory: Any = (ctypes.c_uint8 * max(nbytes, 1)).from_address(host)
         release = partial(driver.cuMemFreeHost, host)
         finalizer = weakref.finalize(memory, retirement.add, (), release)
@@ -212,32 +216,49 @@ class CudaHostBuffer:
         return self._array
 
 
-class _Pinned:
-    """Memory that a call of the driver has pinned for all devices of the process.
+class _Piece:
+    """Memory that calls of the driver pin, for all devices of the process, while it has users.
 
-    It is released with the object. The finalizer is there before the call, so an interrupt loses nothing.
+    Attributes
+    ----------
+    answers
+        The driver's answer to the last call that pinned it.
+    users
+        Numbers of registrations that are not released yet.
     """
 
-    def __init__(
-        self, context: CudaContext, retirement: Retirement, address: int, nbytes: int, owner: object
-    ) -> None:
-        driver = context.driver
+    __slots__ = ("answers", "users")
+
+    def __init__(self) -> None:
         self.answers: list[tuple[Any, ...]] = []
-        release = partial(_unpin, driver, address, self.answers, owner)
-        weakref.finalize(self, retirement.add, (), release).atexit = False
-        flags = int(driver.CU_MEMHOSTREGISTER_PORTABLE) | int(driver.CU_MEMHOSTREGISTER_DEVICEMAP)
-        self.answers.extend(map(driver.cuMemHostRegister, (address,), (nbytes,), (flags,)))
+        self.users: set[int] = set()
 
-
-def _unpin(driver: CudaDriver, address: int, answers: list[tuple[Any, ...]], owner: object) -> None:
-    """Release memory that was pinned; errors are ignored: after a failed kernel, every call fails."""
-    if answers and answers[0][0] == 0:
-        driver.cuMemHostUnregister(address)
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the driver has pinned it."""
+        return bool(self.answers) and self.answers[0][0] == 0
 
 
 _pinning = threading.Lock()
-_pinned: weakref.WeakValueDictionary[tuple[int, int], _Pinned] = weakref.WeakValueDictionary()
-"""By address and size: devices share it."""
+_pieces: dict[tuple[int, int], _Piece] = {}
+"""By address and size, until they are released. Nothing that is called with the lock waits or releases."""
+_numbers = itertools.count()
+
+
+def _release_piece(driver: CudaDriver, key: tuple[int, int], number: int, owner: object) -> None:
+    """Note that a registration is released; its memory is, with the last one.
+
+    Errors are ignored: after a failed kernel, every call fails.
+    """
+    with _pinning:
+        piece = _pieces.get(key)
+        if piece is None:
+            return
+        piece.users.discard(number)
+        if not piece.users:
+            del _pieces[key]
+            if piece.is_pinned:
+                driver.cuMemHostUnregister(key[0])
 
 
 class CudaHostRegistration:
@@ -253,22 +274,29 @@ class CudaHostRegistration:
         owner: object,
     ) -> None:
         driver = context.driver
+        self._nbytes, key, number = nbytes, (address, nbytes), next(_numbers)
+        # The finalizer and the user are there before the call: an interrupt, whenever it comes, loses nothing,
+        # and who asks for the same memory again gets it, though it may not be released yet.
+        release = partial(_release_piece, driver, key, number, owner)
+        self._close = weakref.finalize(self, retirement.add, (), release)
+        self._close.atexit = False
         with _pinning:
-            pinned = _pinned.get((address, nbytes))
-            if pinned is None:
-                pinned = _Pinned(context, retirement, address, nbytes, owner)
-                if (answer := pinned.answers[0])[0] != 0:
-                    raise _not_pinned(driver, what, nbytes, answer)
-                _pinned[address, nbytes] = pinned
-        self._memory: _Pinned | None = pinned
-        self._nbytes = nbytes
+            piece = _pieces.setdefault(key, _Piece())
+            piece.users.add(number)
+            if not piece.is_pinned:
+                piece.answers.clear()
+                flags = int(driver.CU_MEMHOSTREGISTER_PORTABLE) | int(driver.CU_MEMHOSTREGISTER_DEVICEMAP)
+                piece.answers.extend(map(driver.cuMemHostRegister, (address,), (nbytes,), (flags,)))
+            answer = piece.answers[0]
+        if answer[0] != 0:
+            raise _not_pinned(driver, what, nbytes, answer)
         mapped = driver.cuMemHostGetDevicePointer(address, 0)
         self._address = int(driver.ask(f"mapping memory of the host for {what}", mapped))
 
     @property
     def address(self) -> int:
         """Device address of the first byte."""
-        if self._memory is None:
+        if not self._close.alive:
             raise InternalError("pinned memory: expected a registration in use, found one that was closed")
         return self._address
 
@@ -279,14 +307,19 @@ class CudaHostRegistration:
 
     def close(self) -> None:
         """Release the memory once no other device has it registered and running work is done."""
-        self._memory = None
+        self._close()
 
 
 def _not_pinned(driver: CudaDriver, what: str, nbytes: int, answer: tuple[Any, ...]) -> DeviceError:
     if answer[0] == OUT_OF_MEMORY:
-        return DeviceError(
+        return NotPinnedError(
             f"{what}: expected {nbytes:,} bytes of host memory that can be pinned, and the driver refused "
             "them (CUDA_ERROR_OUT_OF_MEMORY); free host memory, or raise the limits on locked memory "
             "(ulimit -l) and of the container"
         )
-    return driver.error(f"pinning {nbytes:,} bytes of host memory for {what}", answer[0])
+    return _refusal(driver, f"pinning {nbytes:,} bytes of host memory for {what}", answer)
+
+
+def _refusal(driver: CudaDriver, what: str, answer: tuple[Any, ...]) -> DeviceError:
+    kind = NotPinnedError if driver.refuses_memory(answer[0]) else DeviceError
+    return driver.error(what, answer[0], kind)
