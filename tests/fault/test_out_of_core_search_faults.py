@@ -13,13 +13,15 @@ import pytest
 import motiflux as mf
 from motiflux import _native
 from motiflux.config import private_tuning
-from motiflux.device import open_device, pinned
+from motiflux.device import devices_like, open_device, pinned
+from motiflux.device.base import NotPinnedError
 from motiflux.device.pinned import VARIABLE, held
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.storage import placed_rows
-from motiflux.gpu.storage.device_csr import HostRows, resident
+from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, HostRows, resident
 from motiflux.request.deadline import OutOfTimeError
 from tests.fault.test_changing_faults import FULL, failing_once
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the CPU copies no rows")
 
@@ -110,9 +112,126 @@ def test_rows_that_a_search_reads_stay_pinned(device: str, monkeypatch: pytest.M
     for entry in resident(data, open_device(device)).entries():
         entry.users.add(search)
     monkeypatch.setenv(VARIABLE, str(before + 3 * (held() - before) // 2))
-    with pytest.raises(DeviceError, match=VARIABLE):
-        count(other, device)
+    with pytest.warns(mf.MotifluxWarning, match=VARIABLE):
+        assert count(other, device) == expected
     assert len(rows_of_host(data, device)) == 2
     del search
+    other.forget()
     assert count(other, device) == expected
     assert len(rows_of_host(data, device)) < 2
+
+
+def refusing(what: str, monkeypatch: pytest.MonkeyPatch, device: str) -> None:
+    """Have the device refuse pinned memory for a purpose."""
+    gpu = type(open_device(device))
+    allocate = gpu.allocate_host
+
+    def allocate_host(self: Any, nbytes: int, purpose: str, *, clear: bool = True) -> Any:
+        if what in purpose:
+            raise NotPinnedError(f"{purpose}: refused")
+        return allocate(self, nbytes, purpose, clear=clear)
+
+    monkeypatch.setattr(gpu, "allocate_host", allocate_host)
+
+
+@pytest.mark.parametrize("why", ["the budget", "the driver", "no memory is available"])
+@pytest.mark.parametrize("policy", ["frequency", "none"])
+def test_rows_that_cannot_be_pinned_are_copied_to_the_device_with_a_warning(
+    device: str, why: str, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, before = graph(), held()
+    expected = mf.count(data, PATTERN, device="cpu")
+    words = {"the budget": VARIABLE, "the driver": "refused", "no memory is available": "that are available"}
+    if why == "the budget":
+        monkeypatch.setenv(VARIABLE, "100")
+    elif why == "the driver":
+        refusing("stay on the host", monkeypatch, device)
+    else:
+        monkeypatch.setattr(pinned, "available", lambda: 100)
+    options: dict[str, Any] = {"device": device, "engine": "outofcore", "tuning": {"cache": policy}}
+    with pytest.warns(mf.MotifluxWarning, match=f"{words[why]}.*ordinary memory: they take memory") as warned:
+        found = mf.count(data, PATTERN, **options)
+    assert (found, found.complete, found.engine) == (expected, True, "outofcore")
+    assert [one.filename for one in warned] == [__file__]
+    assert (rows_of_host(data, device), held()) == ([], before)
+    assert mf.count(data, PATTERN, **options) == expected  # without another warning, which would be an error
+    listed = [mf.match(data, PATTERN, **some).to_numpy() for some in (options, {"device": "cpu"})]
+    assert len({tuple(sorted(map(tuple, rows.tolist()))) for rows in listed}) == 1
+    monkeypatch.undo()
+    data.forget()
+    assert mf.count(data, PATTERN, **options) == expected
+    assert rows_of_host(data, device)
+
+
+def test_a_list_whose_rows_cannot_be_pinned_is_whole(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = graph()
+    expected = mf.match(data, PATTERN, device="cpu").to_numpy()
+    monkeypatch.setenv(VARIABLE, "100")
+    with pytest.warns(mf.MotifluxWarning, match="are not pinned"):
+        rows = mf.match(data, PATTERN, device=device, engine="outofcore").to_numpy()
+    assert sorted(rows.tolist()) == sorted(expected.tolist())
+
+
+def test_several_devices_copy_rows_that_cannot_be_pinned(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
+    data = graph()
+    expected = mf.count(data, PATTERN, device="cpu")
+    monkeypatch.setenv(VARIABLE, "100")
+    with pytest.warns(mf.MotifluxWarning, match="are not pinned"):
+        assert count(data, device, devices=2) == expected
+    rows = mf.match(data, PATTERN, device=device, devices=2, engine="outofcore", symmetry="subgraphs")
+    assert len(rows.to_numpy()) == mf.count(data, PATTERN, device="cpu", symmetry="subgraphs")
+
+
+def test_rows_that_fit_neither_here_nor_there_are_an_error(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next call tries both again."""
+    data, gpu = graph(), open_device(device)
+    expected = mf.count(data, PATTERN, device="cpu")
+    count(data, device)  # the setup of a search stays
+    data.forget()
+    gc.collect()
+    gpu._account.reclaim(1 << 40)  # type: ignore[attr-defined]
+    before = held(), gpu.used_memory()
+    little = {"gpu_memory": before[1] + 8 * data.num_vertices + 1000}
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setenv(VARIABLE, "100")
+            words = f"at most 100 B.*set {VARIABLE}.*lacks memory for the rows"
+            with pytest.raises(NotPinnedError, match=words):
+                count(data, device, **little)
+            gc.collect()
+            gpu._account.reclaim(1 << 40)  # type: ignore[attr-defined]
+            wait_until(lambda: (held(), gpu.used_memory()) == before, "memory of the search is freed")
+            with pytest.warns(mf.MotifluxWarning, match="are not pinned"):
+                assert count(data, device) == expected
+        data.forget()
+
+
+def test_rows_that_outgrow_the_device_are_pinned_once_that_is_possible(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = graph()
+    expected = mf.count(data, PATTERN, device="cpu")
+    with monkeypatch.context() as patch:
+        patch.setenv(VARIABLE, "100")
+        with pytest.warns(mf.MotifluxWarning, match="are not pinned"):
+            assert count(data, device) == expected
+    resident(data, open_device(device)).forget(DeviceRows)
+    data.memo.drop("jobs")
+    to_device = DeviceCsr._allocate
+
+    def refused(self: DeviceCsr, nbytes: int, context: Any) -> Any:
+        if not context.on_host:
+            raise FULL
+        return to_device(self, nbytes, context)
+
+    monkeypatch.setattr(DeviceCsr, "_allocate", refused)
+    other = "(a)--(b)--(c)--(a), (c)--(d)"
+    found = mf.count(data, other, device=device, engine="outofcore", tuning=TUNING)
+    assert found == mf.count(data, other, device="cpu")
+    assert rows_of_host(data, device)

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from motiflux.device import pinned
-from motiflux.device.pinned import VARIABLE, PinnedMemory, budget, held, pin
+from motiflux.device.base import NotPinnedError
+from motiflux.device.pinned import VARIABLE, PinnedMemory, budget, held, pin, reserve
 from motiflux.errors import ArgumentError, DeviceError
 from motiflux.request.deadline import Deadline, OutOfTimeError
 
@@ -36,7 +37,11 @@ class Pinning:
 
     def __init__(self, error: Exception | None = None) -> None:
         self.goes_on = threading.Event()
-        self.error, self.given = error, list[Memory]()
+        self.error, self.given, self.settled = error, list[Memory](), 0
+
+    def used_memory(self) -> int:
+        self.settled += 1
+        return 0
 
     def use(self) -> None:
         pass
@@ -88,12 +93,61 @@ def test_what_the_budget_lacks_is_released_first(monkeypatch: pytest.MonkeyPatch
     kept = {"old": pinned_by(Pinning(), 900)}
     asked = []
 
-    def release(needed: int) -> None:
+    def release(needed: int) -> int:
         asked.append(needed)
         kept.clear()
+        return 900
 
     pinned_by(Pinning(), 300, release=release)
     assert asked == [200]
+
+
+def test_nothing_is_released_for_more_than_the_whole_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "1000")
+    with pytest.raises(NotPinnedError, match=r"found 1,001 B beside 0 B"):
+        pinned_by(Pinning(), 1001, release=pytest.fail)
+
+
+def test_the_default_budget_is_half_of_the_limit_of_the_control_group(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pinned, "total", lambda: 600)
+    assert budget({}) == 300
+
+
+def test_memory_that_is_not_available_is_not_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel would end the process, or move memory of others to a disk."""
+    free, asked = [50], list[int]()
+    monkeypatch.setattr(pinned, "available", lambda: free[0])
+    device = Pinning()
+    words = "rows: expected 101 B of memory .* found 50 B that are available.* or use device='cpu'"
+    with pytest.raises(NotPinnedError, match=words):
+        pinned_by(device, 101)
+    assert (held(), device.given) == (0, [])
+
+    def release(needed: int) -> int:
+        asked.append(needed)
+        free[0] = 200
+        return needed
+
+    assert pinned_by(device, 101, release=release).host_nbytes == 101
+    assert (asked, device.settled) == ([51], 1)
+    monkeypatch.setattr(pinned, "available", lambda: None)
+    assert pinned_by(device, 101).host_nbytes == 101
+
+
+def test_bytes_of_several_pieces_are_reserved_together_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "1000")
+    first = reserve([300, 200], "rows", lambda _: 0, "engine='batch'")
+    words = r"rows: expected at most 1,000 B .* found 501 B beside 500 B .* or use engine='batch'"
+    with pytest.raises(NotPinnedError, match=words):
+        reserve([500, 1], "rows", lambda _: 0, "engine='batch'")
+    assert held() == 500
+    first[0].close()
+    assert held() == 200
+    del first
+    gc.collect()
+    assert held() == 0
 
 
 def test_more_than_the_budget_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

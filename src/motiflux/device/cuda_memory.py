@@ -275,8 +275,8 @@ class CudaHostRegistration:
     ) -> None:
         driver = context.driver
         self._nbytes, key, number = nbytes, (address, nbytes), next(_numbers)
-        # The finalizer and the user are there before the call: an interrupt, whenever it comes, loses nothing,
-        # and who asks for the same memory again gets it, though it may not be released yet.
+        # The finalizer and the user are there before the call: an interrupt loses nothing, whenever it comes.
+        # A call that asks for the same memory again gets it, though it may not be released yet.
         release = partial(_release_piece, driver, key, number, owner)
         self._close = weakref.finalize(self, retirement.add, (), release)
         self._close.atexit = False

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
+from motiflux import notes
+from motiflux.device.base import NotPinnedError
+from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.engine import CAPABILITIES, DfsEngine
 from motiflux.gpu.group import DeviceGroup
+from motiflux.gpu.storage.device_csr import DeviceRows, resident
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
@@ -17,6 +22,9 @@ from motiflux.request.engine import Outcome, Ran
 from motiflux.request.registry import OUT_OF_CORE
 from motiflux.request.request import Request
 from motiflux.result.rows import RowSource
+from motiflux.units import bytes_text
+
+T = TypeVar("T")
 
 
 class OutOfCoreSearch(DfsEngine):
@@ -24,6 +32,10 @@ class OutOfCoreSearch(DfsEngine):
 
     A device has the offsets of rows, 8 bytes for each vertex and kind of rows, and the memory of the search.
     Candidate spaces and tables of local counts, which can be larger than the graph, are left out.
+
+    If memory of the host cannot be pinned, all rows that a search reads are copied to the devices, as ``dfs``
+    has them, until ``graph.forget()``; a `MotifluxWarning` says so. They may fit where the search of ``dfs``
+    does not: of labelled graphs they can be a small part.
     """
 
     name = OUT_OF_CORE
@@ -48,13 +60,64 @@ class OutOfCoreSearch(DfsEngine):
 
     def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
         """Return the count, at most ``request.limit``."""
-        return super().count(graph, physical, _mine(request), deadline)
+
+        def counted(physical: PhysicalPlan, request: Request) -> Outcome:
+            return super(OutOfCoreSearch, self).count(graph, physical, request, deadline)
+
+        return self._executed(graph, physical, request, counted)
 
     def rows(
         self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
     ) -> tuple[RowSource, Ran | None]:
         """Start an enumeration of at most ``request.limit`` rows."""
-        return super().rows(graph, physical, _mine(request), batch_rows, deadline)
+
+        def begun(physical: PhysicalPlan, request: Request) -> tuple[RowSource, Ran | None]:
+            return super(OutOfCoreSearch, self).rows(graph, physical, request, batch_rows, deadline)
+
+        return self._executed(graph, physical, request, begun)
+
+    def _executed(
+        self,
+        graph: Graph,
+        physical: PhysicalPlan,
+        request: Request,
+        execute: Callable[[PhysicalPlan, Request], T],
+    ) -> T:
+        """Execute a plan over rows of the host, or of the devices if memory of the host cannot be pinned."""
+        refusal: NotPinnedError | None = None
+        if not graph.memo.knows(self._cannot_pin):
+            try:
+                return execute(physical, _mine(request))
+            except NotPinnedError as error:
+                refusal = error.with_traceback(None)  # it must not hold rows
+        try:
+            found = execute(_of_device(physical), replace(request, engine=DfsEngine.name))
+        except DeviceMemoryError:
+            if refusal is not None:
+                raise NotPinnedError(
+                    f"{refusal}; without it, {self.device} lacks memory for the rows"
+                ) from None
+            graph.memo.drop(self._cannot_pin)
+        else:
+            if refusal is not None:
+                graph.memo.get(self._cannot_pin, lambda: True)
+                self._warn(graph, refusal)
+            return found
+        return execute(physical, _mine(request))
+
+    @property
+    def _cannot_pin(self) -> Hashable:
+        """The name of the note that rows of a graph could not be pinned."""
+        return "not pinned", self.device
+
+    def _warn(self, graph: Graph, refusal: NotPinnedError) -> None:
+        rows = resident(graph, self.group.first.device).entries()
+        held = sum(one.nbytes for one in rows if isinstance(one, DeviceRows) and not one.pinned)
+        notes.note(
+            f"engine={OUT_OF_CORE!r}: the edges are not pinned ({refusal}); all rows"
+            f" that the search reads, {bytes_text(held)}, were copied to {self.device} instead, through"
+            " ordinary memory: they take memory of the device, and the first search waits for the copies"
+        )
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
         """Return the text that `explain` adds to the reason for the engine."""
@@ -86,6 +149,11 @@ def _of_host(physical: PhysicalPlan, copies: RowCopies | None) -> PhysicalPlan:
     )
     fallback = None if physical.fallback is None else _of_host(physical.fallback, copies)
     return replace(physical, engine=OUT_OF_CORE, stages=stages, fallback=fallback)
+
+
+def _of_device(physical: PhysicalPlan) -> PhysicalPlan:
+    """Return the same plan for rows of which all are on the device."""
+    return _of_host(physical, None)
 
 
 def open_engine(names: Sequence[str]) -> OutOfCoreSearch:
