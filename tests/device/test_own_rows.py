@@ -142,7 +142,7 @@ def test_a_monitor_holds_its_rows_once(device: str) -> None:
         assert copied == 0
         assert 4 * 2 * monitor.num_edges <= engine.pinned.nbytes <= monitor._native.nbytes
         assert monitor._native.nbytes <= SLACK * plain
-        assert {arena.number for arena in engine._reader.arenas()} >= engine.pinned._pinned.keys()  # type: ignore[union-attr]
+        assert {arena.number for arena in engine._reader.arenas()} >= engine.pinned.registrations.keys()  # type: ignore[union-attr]
     assert engine.pinned.nbytes == 0
 
     def is_released() -> bool:

@@ -202,7 +202,7 @@ def check_headers(engine: OutOfCoreEngine, number: int = 0) -> None:
     addresses, sizes = rows.places_of(vertices, 1)
     assert headers["size"].tolist() == sizes.tolist()
     assert headers["neighbors"][~is_held].tolist() == addresses[~is_held].tolist()
-    pinned = [(one.address, one.address + one.nbytes) for one in engine.pinned._pinned.values()]
+    pinned = [(one.address, one.address + one.nbytes) for one in engine.pinned.registrations.values()]
     for address, size in zip(addresses.tolist(), sizes.tolist(), strict=True):
         assert size == 0 or any(first <= address and address + 4 * size <= last for first, last in pinned)
     for vertex, row in zip(held, rows_of_host(rows, held), strict=True):

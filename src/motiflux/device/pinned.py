@@ -10,6 +10,9 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from motiflux.arguments import check_bytes
 from motiflux.device.base import Device, HostBuffer, NotPinnedError
 from motiflux.device.host_memory import available, total
@@ -88,6 +91,11 @@ class PinnedMemory(PinnedBytes):
         """The memory."""
         assert self._memory is not None, "it is reserved only"
         return self._memory
+
+    @property
+    def array(self) -> NDArray[np.uint8]:
+        """The memory as an array of the host."""
+        return self.memory.array
 
     @property
     def address(self) -> int:

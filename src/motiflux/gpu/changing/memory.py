@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.device import Buffer, Device, HostBuffer, Stream
+from motiflux.device.base import NotPinnedError
+from motiflux.device.pinned import pin
 from motiflux.errors import DeviceError, DeviceMemoryError
 
 _ALIGNMENT = 16
@@ -150,7 +152,7 @@ class LargePinned:
         try:
             with suppress(DeviceError):  # runs go through other memory
                 device.use()
-                self.give(device.allocate_host(nbytes, "large runs of updates"))
+                self.give(pin(device, nbytes, "large runs of updates", lambda _: 0, lambda: None))
         finally:
             self._is_pinning = False
 
@@ -164,7 +166,7 @@ def large_pinned(device: Device) -> LargePinned:
 
 
 class Staging:
-    """Host memory that uploads go through, one after another: pinned, unless it is large.
+    """Host memory that uploads go through, one after another: pinned, unless it is large or cannot be.
 
     Large memory is pinned once `pinned` has it. Until then it is kept for the next run, and freed after a run
     that did not need it: to clear the pages of new memory takes longer than to fill it.
@@ -186,15 +188,21 @@ class Staging:
             if self._lent is not None and len(self._lent.array) >= nbytes:
                 self._large = None
                 return self._lent.array[:nbytes]
-            if self._large is None or len(self._large) < nbytes:
-                self._large = None
-                self._large = np.empty(nbytes, np.uint8)
-            return self._large[:nbytes]
+            return self._ordinary(nbytes)
         if self._memory is None or len(self._memory.array) < nbytes:
             self._memory = None
             wanted = max(1 << 16, int(_GROWTH * nbytes))
-            self._memory = self._device.allocate_host(wanted, "updates on their way to the device")
+            try:
+                self._memory = self._device.allocate_host(wanted, "updates on their way to the device")
+            except NotPinnedError:
+                return self._ordinary(nbytes)
         return self._memory.array[:nbytes]
+
+    def _ordinary(self, nbytes: int) -> NDArray[np.uint8]:
+        if self._large is None or len(self._large) < nbytes:
+            self._large = None
+            self._large = np.empty(nbytes, np.uint8)
+        return self._large[:nbytes]
 
     def sent(self) -> None:
         """Free memory that was needed once; the copy from it is done."""

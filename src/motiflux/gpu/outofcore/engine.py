@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import cast
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.codegen.changing import cache_source
 from motiflux.device import Mark, Stream
+from motiflux.device.base import NotPinnedError
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.answer import Found
 from motiflux.gpu.changing.engine import ChangingEngine
@@ -29,6 +31,7 @@ from motiflux.gpu.outofcore.policies import Coming, policy_of
 from motiflux.gpu.outofcore.spending import FIRST_CHOOSING, Spending
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
+from motiflux.notes import note
 from motiflux.units import bytes_text, grouped
 
 SHARE = 0.5
@@ -81,6 +84,10 @@ class OutOfCoreEngine(ChangingEngine):
         self.headers = HeaderWriter(accelerator, gpu_memory)
         self.pinned = PinnedArenas(accelerator.device)
         self._reader: _native.GraphReader | None = None
+        self._refusal: NotPinnedError | None = (
+            None  # why the monitor's rows are copied, until they are forgotten
+        )
+        self._is_told = False
         self._merged: Mark | None = None
         self.cache = RowCache(
             accelerator,
@@ -102,7 +109,9 @@ class OutOfCoreEngine(ChangingEngine):
         self._threads = threads
         if self._native is not native:
             self._reader = None
-        super().begin(native, threads)
+        with self._naming_refusal():
+            super().begin(native, threads)
+        self._warn()
 
     def copied(self) -> Mapping[str, float]:
         """Return how many rows the last run wanted, kept, copied and left out, and the bytes copied."""
@@ -123,22 +132,57 @@ class OutOfCoreEngine(ChangingEngine):
 
     def _new_rows(self, native: _native.Monitor, target: int, way: int) -> Rows:
         directed = native.directed
-        if not native.has_own_rows(target, way):
+        if self._refusal is None and native.has_own_rows(target, way):
+            if self._reader is None:
+                self._reader = native.reader()
+            self._pin(self._reader)
+        if self._refusal is not None or not native.has_own_rows(target, way):
             return HostRows(self._accelerator, self._budget, way=way, directed=directed)
-        if self._reader is None:
-            self._reader = native.reader()
-        self.pinned.follow(self._reader.arenas())
         return OwnRows(self._accelerator, self._budget, self.headers, way=way, directed=directed)
+
+    def _pin(self, reader: _native.GraphReader) -> None:
+        """Pin the memory of the monitor's rows; if that cannot be, note why and leave all of it."""
+        try:
+            self.pinned.follow(reader.arenas())
+        except NotPinnedError as error:
+            self._refusal, self._is_told = error.with_traceback(None), False
+            self._reader = None
+            self.pinned.give_up()  # copies of rows need the budget
+
+    @contextmanager
+    def _naming_refusal(self) -> Iterator[None]:
+        """Have the error of copies that cannot be pinned say why rows are copied at all."""
+        try:
+            yield
+        except NotPinnedError as error:
+            if self._refusal is None:
+                raise
+            raise NotPinnedError(f"{self._refusal}; nor can copies be pinned: {error}") from None
+
+    def _warn(self) -> None:
+        """Warn once that rows are copied that could not be pinned."""
+        if self._refusal is None or self._is_told:
+            return
+        self._is_told = True
+        held = sum(rows.host_nbytes for rows in self._rows.values() if isinstance(rows, HostRows))
+        note(
+            f"engine={self.name!r}: the rows of the monitor are not pinned ({self._refusal}); those that"
+            f" patterns read were copied to {bytes_text(held)} of pinned memory instead, and each call writes"
+            " them once more"
+        )
 
     def _cover(self, stream: Stream, native: _native.Monitor, run: _native.Run) -> bool:
         """Have rows for all vertices and classes, and headers that are true.
 
         From now on the host leaves the rows as they are that did not change since, until `match` ends.
         """
-        copied = self._copy_rows_of_several_classes(stream, native, run)
+        if self._reader is not None:
+            self._pin(self._reader)
+        with self._naming_refusal():
+            copied = self._copy_outgrown(stream, native, run)
+        self._warn()
         changed = NOTHING.vertices
         if self._reader is not None:
-            self.pinned.follow(self._reader.arenas())
             changed = self._reader.hold()
         others = super()._cover(stream, native, run)
         if len(changed):
@@ -148,17 +192,16 @@ class OutOfCoreEngine(ChangingEngine):
         return others or copied
 
     def _outgrown(self) -> list[RowsName]:
-        """Return the names of rows that are no longer runs of the monitor's."""
+        """Return the names of rows that are no longer runs of the monitor's, or cannot be pinned any more."""
         return [
             name
             for name, rows in self._rows.items()
-            if isinstance(rows, OwnRows) and not rows.monitor.has_own_rows(*name)
+            if isinstance(rows, OwnRows)
+            and (self._refusal is not None or not rows.monitor.has_own_rows(*name))
         ]
 
-    def _copy_rows_of_several_classes(
-        self, stream: Stream, native: _native.Monitor, run: _native.Run
-    ) -> bool:
-        """Copy rows that are no longer runs of the monitor's, since there are new labels."""
+    def _copy_outgrown(self, stream: Stream, native: _native.Monitor, run: _native.Run) -> bool:
+        """Copy these rows: there are new labels, or more rows than can be pinned."""
         names = self._outgrown()
         if names:  # while headers of other rows may name copies
             self.cache.empty(stream, [cast("HostOrOwnRows", self._rows[name]) for name in names])
@@ -278,6 +321,13 @@ class OutOfCoreEngine(ChangingEngine):
         if self._reader is not None:
             self._reader.release()
         self._policy, self._wanted = policy_of(self._switches), NOTHING  # they may hold rows and the monitor
+        self._refusal = None  # it is tried again
+
+    def abandon(self) -> None:
+        """Forget the rows, as `ChangingEngine` does, and memory that other devices have given up."""
+        super().abandon()
+        if self.pinned.is_given_up:
+            self.pinned.release()
 
     def close(self) -> None:
         """Free all memory."""

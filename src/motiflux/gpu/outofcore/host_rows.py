@@ -9,12 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.device import HostBuffer, Stream
+from motiflux.device import Stream
+from motiflux.device.pinned import PinnedMemory, pin
 from motiflux.gpu.changing.rows import SlackRows
-from motiflux.gpu.outofcore.pinned import expect_same_address
+from motiflux.gpu.outofcore.pinned import INSTEAD, WHAT, expect_same_address
 from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.device_cache import release_pinned
 
 _writes = itertools.count(1)
+
+
+def _no_check() -> None:
+    """Leave it to Python to raise what Ctrl-C does."""
 
 
 def next_writing() -> int:
@@ -65,8 +71,9 @@ class HostRows(SlackRows):
         """Return the addresses of rows in memory of the host, and their numbers of entries."""
         return self._address[vertices], self._size[vertices]
 
-    def _allocate(self, nbytes: int) -> HostBuffer:
-        chunk = self._device.allocate_host(nbytes, "rows of the changing graph", clear=False)
+    def _allocate(self, nbytes: int) -> PinnedMemory:
+        """Return pinned memory within the budget; raises `NotPinnedError`."""
+        chunk = pin(self._device, nbytes, WHAT, release_pinned, _no_check, INSTEAD)
         expect_same_address(self._device, chunk.array.ctypes.data, chunk.address)
         self._last_chunk = chunk.array.view(np.uint32)
         return chunk
