@@ -13,8 +13,11 @@ import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.device import open_device
 from motiflux.device.pinned import VARIABLE, PinnedMemory
+from motiflux.dispatch import gpu_probe
+from motiflux.dispatch.gpu_probe import CudaGpu
 from motiflux.errors import DeviceError, DeviceMemoryError
-from motiflux.gpu.runtime.device_cache import CacheEntry
+from motiflux.gpu.runtime.accelerator import known_accelerator
+from motiflux.gpu.runtime.device_cache import CacheEntry, droppable
 from motiflux.gpu.storage.device_csr import DeviceCsr, DeviceRows, is_resident, resident
 from motiflux.gpu.storage.placed_rows import PlacedRows
 from motiflux.graph import Direction
@@ -222,3 +225,24 @@ def test_explain_counts_no_neighbours_as_memory_of_the_device(device: str) -> No
     assert there.predicted is not None
     assert here.predicted is not None
     assert here.predicted.memory.device < there.predicted.memory.device
+
+
+def test_copies_of_other_graphs_do_not_keep_edges_on_the_host(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``device="auto"`` expects searches over the bus only of graphs that do not fit without these copies."""
+    gc.collect()
+    open_device(device)._account.reclaim(1 << 40)  # type: ignore[attr-defined]
+    other, data = graph(200), graph(100)
+    mf.count(other, PATTERNS[0], device=device, engine="dfs")
+    accelerator, gpu = known_accelerator(device), CudaGpu()
+    monkeypatch.setattr(gpu_probe, "_opened", lambda: accelerator)
+    assert not gpu.stays_on_host(data, None)
+    assert gpu.stays_on_host(data, 100)
+    monkeypatch.setattr(type(open_device(device)), "free_memory", lambda _: 0)
+    assert not gpu.stays_on_host(data, None)
+    assert gpu.stays_on_host(graph(500), None)
+    other.forget()
+    gc.collect()
+    assert droppable(open_device(device)) < 2 * len(data.forward.neighbors)
+    assert gpu.stays_on_host(data, None)

@@ -85,13 +85,17 @@ class CudaGpu:
         return self._costs.ready(state, len(graph.forward.neighbors)) + first_look + search
 
     def stays_on_host(self, graph: Graph, gpu_memory: int | None) -> bool:
-        """Whether half of the arcs, the least of unlabelled searches, do not fit; False if unknown."""
+        """Whether half of the arcs, the least of unlabelled searches, do not fit; False if unknown.
+
+        Copies of other graphs that no search reads leave room for them.
+        """
         if (accelerator := _opened()) is None:
             return False
+        from motiflux.gpu.runtime.device_cache import droppable
         from motiflux.gpu.storage.device_csr import is_resident
 
         device = accelerator.device
-        room = device.free_memory() if gpu_memory is None else gpu_memory
+        room = device.free_memory() + droppable(device) if gpu_memory is None else gpu_memory
         return 2 * len(graph.forward.neighbors) > room and not is_resident(graph, device)
 
     def sampling_seconds(self, seconds: float, graph: Graph, nbytes: int) -> tuple[float, float]:

@@ -128,6 +128,13 @@ def _give_up(some: Iterable[DeviceCache], needed: int) -> int:
     return freed
 
 
+def droppable(device: Device) -> int:
+    """Return the bytes on a device of entries that no job reads: they are dropped when memory is short."""
+    known = [copies for ref in _known.valuerefs() if (copies := ref()) is not None]
+    entries = [one for copies in known if copies._device is device for one in copies.entries()]
+    return sum(one.nbytes for one in entries if not one.users)
+
+
 def release_pinned(needed: int) -> int:
     """Drop entries of all graphs that read pinned memory and that no job reads; return the bytes freed.
 
