@@ -3,6 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -29,25 +30,32 @@ OwnRows own_rows_of(const dynamic::Monitor& monitor, std::uint32_t target, int w
 }
 
 // Waits for rows that other threads still write: a reader comes and goes between changes.
+//
+// Several threads of Python may wait at once, as those of several devices do. They wait without the GIL, and
+// take note with it that the rows are written (Monitor::finish_writing), one after another.
 class PyGraphReader {
  public:
   explicit PyGraphReader(dynamic::Monitor& monitor) : monitor_(monitor), reader_(monitor.graph()) {}
   PyGraphReader(const PyGraphReader&) = delete;
   PyGraphReader& operator=(const PyGraphReader&) = delete;
-  ~PyGraphReader() {
-    const FreeGil free_gil;
-    monitor_.wait_for_rows();
-  }
+  ~PyGraphReader() { wait(); }
 
   dynamic::GraphReader& reader() { return reader_; }
   // The same once no row is being changed.
   dynamic::GraphReader& settled_reader() {
-    const FreeGil free_gil;
+    wait();
     monitor_.finish_writing();
     return reader_;
   }
 
  private:
+  void wait() const {
+    if (!monitor_.is_writing()) return;
+    const std::function<void()> wait = monitor_.waiting_for_rows();
+    const FreeGil free_gil;
+    wait();
+  }
+
   dynamic::Monitor& monitor_;
   dynamic::GraphReader reader_;
 };

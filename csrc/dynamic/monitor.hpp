@@ -109,6 +109,8 @@ class Monitor {
   bool is_writing() const { return writing_.is_begun(); }
   void finish_writing() const { writing_.finish(); }
   void wait_for_rows() const { writing_.wait(); }
+  // Returns a function that waits for the rows that are being written now. Any thread may call it.
+  std::function<void()> waiting_for_rows() const { return writing_.waiting(); }
   // What stays as it is while rows are written: any thread may read it meanwhile.
   const Relations& relations() const { return graph_.relations(); }
   std::uint32_t vertices() const { return graph_.vertices(); }

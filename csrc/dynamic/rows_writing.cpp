@@ -82,8 +82,10 @@ void RowsWriting::check() {
     std::rethrow_exception(state_->error);
 }
 
-void RowsWriting::wait() const {
-  if (is_begun()) state_->ended.wait(false, std::memory_order_acquire);
+std::function<void()> RowsWriting::waiting() const {
+  return [state = state_] {
+    if (state != nullptr) state->ended.wait(false, std::memory_order_acquire);
+  };
 }
 
 void RowsWriting::wait_for_end() {

@@ -36,7 +36,9 @@ class RowsWriting {
   // Throws what the work has thrown, if it has ended already.
   void check();
   // Waits until the work has ended; check() says how.
-  void wait() const;
+  void wait() const { waiting()(); }
+  // Returns a function that waits until the work has ended that is begun now. Any thread may call it.
+  std::function<void()> waiting() const;
   // Waits until the work has ended. Throws RowsLost if it has failed, and again until stop().
   void finish() {
     if (is_begun()) wait_for_end();
