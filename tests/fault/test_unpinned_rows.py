@@ -218,6 +218,43 @@ def test_copies_that_cannot_grow_are_an_error_that_leaves_the_graph(
     assert held() == before
 
 
+def test_copies_take_the_place_of_arenas_once_there_is_a_second_label(
+    device: str, before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No row is read in the arenas then; both together exceed the budget."""
+    pairs = np.random.default_rng(4).integers(0, 3000, (100_000, 2))
+    data = mf.Graph.from_edges(tuple(pairs[pairs[:, 0] != pairs[:, 1]].T))
+    options: dict[str, Any] = {"mode": "batch", "duplicates": "ignore"}
+    here = mf.Monitor(data, "(a)--(b)--(c)", **options)
+    with mf.Monitor(data, "(a)--(b)--(c)", device=device, engine="outofcore", **options) as there:
+        assert same(here.apply(updates(1)), there.apply(updates(1)))
+        arenas = engines_of(there)[0].pinned.nbytes
+        assert arenas > 1 << 20
+        monkeypatch.setenv(VARIABLE, str(before + 3 * arenas // 2))
+        labelled = [(*update, 1) for update in updates(2)]
+        assert same(here.apply(labelled), there.apply(labelled))
+        assert kinds_of(there) == {HostRows}
+        assert engines_of(there)[0].pinned.nbytes == 0
+        assert same(here.apply(updates(3)), there.apply(updates(3)))
+
+
+def test_rows_of_other_patterns_take_the_place_of_arenas(
+    device: str, before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = monitors(device, PATTERNS[:1], mode="batch")
+    assert same(here.apply(updates(1)), there.apply(updates(1)))
+    arenas = engines_of(there)[0].pinned.nbytes
+    monkeypatch.setenv(VARIABLE, str(before + 3 * arenas // 2))
+    for monitor in (here, there):
+        monitor.drop(0)
+        monitor.add("(a)--(b)--(c)")
+    for seed in (2, 3):
+        assert same(here.apply(updates(seed)), there.apply(updates(seed)))
+    assert kinds_of(there) == {HostRows}
+    assert engines_of(there)[0].pinned.nbytes == 0
+    there.close()
+
+
 def test_rows_of_graphs_that_no_search_reads_make_room_for_those_of_monitors(
     device: str, before: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,8 +109,15 @@ class OutOfCoreEngine(ChangingEngine):
         self._threads = threads
         if self._native is not native:
             self._reader = None
-        with self._naming_refusal():
-            super().begin(native, threads)
+        try:
+            with self._naming_refusal():
+                super().begin(native, threads)
+        except NotPinnedError:
+            if self._own_rows() or not self.pinned.nbytes:
+                raise
+            self._leave_arenas()  # what is pinned for other patterns
+            with self._naming_refusal():
+                super().begin(native, threads)
         self._warn()
 
     def copied(self) -> Mapping[str, float]:
@@ -146,8 +153,16 @@ class OutOfCoreEngine(ChangingEngine):
             self.pinned.follow(reader.arenas())
         except NotPinnedError as error:
             self._refusal, self._is_told = error.with_traceback(None), False
-            self._reader = None
-            self.pinned.give_up()  # copies of rows need the budget
+            self._leave_arenas()
+
+    def _leave_arenas(self) -> None:
+        """Pin the memory of the monitor's rows no more: copies of rows need the budget."""
+        self._reader = None
+        self.pinned.give_up()
+
+    def _own_rows(self) -> list[RowsName]:
+        """Return the names of rows that are the monitor's."""
+        return [name for name, rows in self._rows.items() if isinstance(rows, OwnRows)]
 
     @contextmanager
     def _naming_refusal(self) -> Iterator[None]:
@@ -203,6 +218,8 @@ class OutOfCoreEngine(ChangingEngine):
     def _copy_outgrown(self, stream: Stream, native: _native.Monitor, run: _native.Run) -> bool:
         """Copy these rows: there are new labels, or more rows than can be pinned."""
         names = self._outgrown()
+        if names and len(names) == len(self._own_rows()):
+            self._leave_arenas()
         if names:  # while headers of other rows may name copies
             self.cache.empty(stream, [cast("HostOrOwnRows", self._rows[name]) for name in names])
         for target, way in names:
