@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -22,8 +22,9 @@ from motiflux.gpu.runtime.accelerator import Accelerator, Specialize
 from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.device_cache import JobMemory
 from motiflux.gpu.runtime.kernel_times import LaunchTimer, times_taken
-from motiflux.gpu.runtime.launches import Bound, KernelLaunch, Launches, Reader, SearchReader
+from motiflux.gpu.runtime.launches import Bound, KernelLaunch, Launches, Reader, SearchReader, Wave
 from motiflux.gpu.runtime.session import CONTROL_BYTES, Session
+from motiflux.gpu.runtime.waves import Waves
 from motiflux.gpu.runtime.work_partition import WorkPartition
 from motiflux.jit import Source
 from motiflux.request.deadline import Deadline
@@ -96,7 +97,8 @@ class KernelJob(Generic[L, R]):
         self._last: weakref.ref[Session] | None = None
         self._keep: Callable[[AnyJob], None] | None = None
         self._launched, self._waited = 0.0, False
-        self._bound: list[Bound] | None = None
+        self._bound: Sequence[Wave] | None = None
+        self._waves: Waves | None = None
         self._clearings: list[Bound] = []
         self._is_cleared = False
         self._cleared: Mark | None = None
@@ -107,7 +109,7 @@ class KernelJob(Generic[L, R]):
         self._open()
 
     def _open(self) -> Session:
-        self._over = False
+        self._over, self._waves = False, None
         self._begun: Mark | None = None
         self.timer = None if (times := times_taken()) is None else LaunchTimer(self._part, times)
         session = self._session = self.accelerator.session()
@@ -209,8 +211,25 @@ class KernelJob(Generic[L, R]):
         session.start()
         if self.timer is not None:
             self.timer.start(session.main)
-        for work in bound:
+        if len(bound) > 1:
+            self._waves = Waves(bound, session.main, control)
+            self._enqueue_waves(self._waves)
+            return
+        for work in bound[0]:
             work()
+        self._finish(session)
+
+    def _enqueue_waves(self, waves: Waves) -> bool:
+        """Enqueue waves whose turn it is; return whether all are enqueued that will be."""
+        if not waves.enqueue():
+            return False
+        self._waves = None
+        self._finish(self.session)
+        return True
+
+    def _finish(self, session: Session) -> None:
+        """Enqueue what follows the kernels."""
+        control = self.control
         if self.timer is not None:
             self.timer.stop(session.main)
         session.finish(control.fetch)
@@ -221,7 +240,7 @@ class KernelJob(Generic[L, R]):
                 clear()
             self._cleared = session.main.mark(self._cleared)
 
-    def _bind(self, session: Session) -> list[Bound]:
+    def _bind(self, session: Session) -> Sequence[Wave]:
         """Bind all work to the streams of a session."""
         self.control.bind(session)
         self._clearings = [session.main.clearing(buffer, 0, nbytes) for buffer, nbytes in self.memory.cleared]
@@ -231,6 +250,9 @@ class KernelJob(Generic[L, R]):
     def done(self) -> bool:
         """Whether the kernels have ended; raises `DeviceError` if one failed."""
         assert self._session is not None, "the job is not open"
+        if self._waves is not None and not self._enqueue_waves(self._waves):
+            self._waited = True
+            return False
         self._over = self._session.done()
         if not self._over:
             self._waited = True

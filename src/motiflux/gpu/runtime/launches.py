@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from motiflux.codegen import layout
@@ -15,12 +15,15 @@ from motiflux.gpu.runtime.work_partition import WorkPartition
 Bound = Callable[[], None]
 """Enqueues work on its stream; can be called repeatedly."""
 
+Wave = Sequence[Bound]
+"""Work that is enqueued together. Launches can be stopped between two waves."""
+
 
 class Launches(Protocol):
     """Work of a job, in order."""
 
-    def bind(self, stream: Stream) -> list[Bound]:
-        """Return the work, bound to a stream."""
+    def bind(self, stream: Stream) -> Sequence[Wave]:
+        """Return the work, bound to a stream: one wave, or several that are enqueued one after another."""
 
     def resume(self) -> None:
         """Have the next launch continue groups that saved themselves."""
@@ -70,10 +73,10 @@ class KernelLaunch:
         """Restrict the work to chunk `first` of each `stride` chunks of `piece` units."""
         self.partition.give(self.task, first, stride, piece)
 
-    def bind(self, stream: Stream) -> list[Bound]:
+    def bind(self, stream: Stream) -> Sequence[Wave]:
         """Return the launch, bound to a stream."""
         shared = self.groups_of_block * self.task.shared_bytes
-        return [stream.launching(self.kernel, self._grid, THREADS, shared, self._argument)]
+        return [[stream.launching(self.kernel, self._grid, THREADS, shared, self._argument)]]
 
     def resume(self) -> None:
         """Have the next launch continue groups that saved themselves."""
@@ -93,9 +96,9 @@ class LaunchSequence:
         """Append work, given by the function that binds it to a stream."""
         self._queue.append(prepare)
 
-    def bind(self, stream: Stream) -> list[Bound]:
+    def bind(self, stream: Stream) -> Sequence[Wave]:
         """Return the work, bound to a stream."""
-        return [prepare(stream) for prepare in self._queue]
+        return [[prepare(stream) for prepare in self._queue]]
 
     def resume(self) -> None:
         """Refuse: no kernel of a sequence saves itself."""
