@@ -61,6 +61,8 @@ def _noun(number: int, noun: str) -> str:
         ("entry", "entries"),
         ("index", "indices"),
         ("match", "matches"),
+        ("batch", "batches"),
+        ("launch", "launches"),
     ):
         if noun.endswith(end):
             return noun.removesuffix(end) + plural

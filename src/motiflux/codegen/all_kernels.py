@@ -18,6 +18,7 @@ from motiflux.codegen.kernels import (
     rmat_source,
     search_source,
     triangle_source,
+    triangle_tile_source,
 )
 from motiflux.codegen.local_counts_kernels import LocalCountKernel, local_counts_source
 from motiflux.codegen.sampling import ESTIMATORS, bits_source, draw_source, draw_sources
@@ -101,7 +102,8 @@ def placed_sources() -> list[Source]:
     """Return kernels for rows that stay on the host: the general ones, and one for a shape."""
     searches = [search_source(goal, DEFAULT_LANES[goal][-1]) for goal in Goal]
     searches += [search_source(Goal.COUNT, LANES[2], clique(5))]
-    return [placed(one) for one in (*searches, clique_source(), triangle_source(), universal_vertex_source())]
+    cliques = [clique_source(), triangle_source(), universal_vertex_source()]
+    return [*(placed(one) for one in (*searches, *cliques)), triangle_tile_source()]
 
 
 def reachable_sources() -> list[Source]:

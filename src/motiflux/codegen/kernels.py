@@ -72,6 +72,13 @@ def triangle_source() -> Source:
     return _clique_source("triangles", "match/triangle.cuh", "TriangleArgs", "count_triangles")
 
 
+def triangle_tile_source() -> Source:
+    """Return the kernel that counts triangles between the rows of two tiles; its entry point is `ENTRY`."""
+    return _clique_source(
+        "triangles-of-tiles", "match/triangle.cuh", "TriangleTileArgs", "count_triangles_of_tiles"
+    )
+
+
 def _clique_source(name: str, header: str, arguments: str, body: str) -> Source:
     text = f"""\
 #include "motiflux/{header}"

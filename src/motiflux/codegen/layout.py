@@ -309,6 +309,41 @@ class TriangleArgs(ctypes.Structure):
     _fields_ = [("task", TriangleTask)]
 
 
+class RowTile(ctypes.Structure):
+    """``view::RowTile``."""
+
+    __slots__ = ()
+    _fields_ = [("offsets", _u64), ("base", _u64)]
+
+
+class TriangleTileTask(ctypes.Structure):
+    """``match::TriangleTileTask``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("rows", RowTile),
+        ("roots", RowTile),
+        ("ends", _u64),
+        ("counter", _u64),
+        ("first_arc", _u64),
+        ("arcs", _u64),
+        ("limit", _u64),
+        ("control", _u64),
+        ("lowest", _u32),
+        ("highest", _u32),
+        ("vertices", _u32),
+        ("chunk", _u32),
+        ("shared_bytes", _u32),
+    ]
+
+
+class TriangleTileArgs(ctypes.Structure):
+    """``match::TriangleTileArgs``."""
+
+    __slots__ = ()
+    _fields_ = [("task", TriangleTileTask)]
+
+
 @lru_cache(maxsize=256)
 def static_args(levels: int, sources: int, *, tail: bool = False) -> type[ctypes.Structure]:
     """Return ``match::SearchArgs<match::StaticPlan<Shape>>`` for a shape of these sizes.

@@ -201,6 +201,14 @@ PRIVATE = by_name(
         "the edges. auto: half of the free memory",
     ),
     TuningOption(
+        "root_batches",
+        ("auto", "on", "off"),
+        "auto",
+        "GPU, engine=outofcore, triangles by arcs in graphs that do not change. on: roots in batches, whose "
+        "rows are copied in turns, if not all rows fit; off: rows without copies are read from the host; "
+        "auto: by expected bytes",
+    ),
+    TuningOption(
         "encode",
         ("host", "device"),
         "host",
@@ -279,6 +287,7 @@ REMOVED = MappingProxyType(
         "cache_copies": "the host always puts together the rows that are copied to the device",
         "triangles": "the length of rows chooses the kernel for triangles",
         "cache_percent": "copies of rows always take half of the free memory; gpu_memory bounds it",
+        "root_batches": "expected bytes choose whether roots are taken in batches",
         "encode": "vertices are always encoded on the host, where searches begin",
         "roots": "lanes that search together always take an update at one query edge at a time",
         "measure": "motiflux bench batch measures how long groups of lanes have work",

@@ -41,10 +41,13 @@ class RowCopies:
         Which ones: a value of the switch ``cache``, but not ``none``.
     percent
         Most bytes of copies, in percent of the bytes of the graph's edges; None: by the free memory.
+    batches
+        Whether roots are taken in batches where kernels can do so: a value of the switch ``root_batches``.
     """
 
     policy: str
     percent: int | None = None
+    batches: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS, clique_source, placed, triangle_source
 from motiflux.codegen.layout import Adjacency
 from motiflux.device import Device, Kernel
+from motiflux.gpu.kernels.triangle_tiles import piece_of, set_up_tiles
 from motiflux.gpu.launch.group_memory import allocate_for
 from motiflux.gpu.launch.prepare import grid_of, place
 from motiflux.gpu.runtime.job import SearchJob, set_up_search
@@ -46,8 +47,6 @@ _CYCLES_PER_STRIP, _CYCLES_PER_WORD = 700.0, 15.0
 """Approximate cycles in which a block looks up 512 neighbours, and counts the pairs in a word."""
 _MOST_SLICES, _MOST_OF_SEVERAL = 64, 512
 """Most slices of a root, on one device and on several. On two H200, 64 took 147.1 ms, 256 took 147.4 ms."""
-_PIECE = (32, 256)
-"""Least and most arcs that a warp takes at a time."""
 _CHUNKS_PER_WARP = 4
 _CHUNK = (2, 16)
 """Least and most short rows that a warp takes at a time."""
@@ -172,6 +171,8 @@ def set_up_cliques(
     copies, key = resident(graph, job.accelerator.device), RowsKey(stage.clique, above=True)
     rows = job.memory.read(copies.rows(graph, key, context))
     by_arcs = stage.kernel.goal == "triangles"
+    if by_arcs and devices == 1 and set_up_tiles(job, graph, rows, key, stage, context):
+        return
     unit = triangle_source() if by_arcs else clique_source()
     opened = Adjacency(*rows.addresses)
     if (found := place(job, graph, stage, {key: _opens(stage)}, context)) is not None:
@@ -256,15 +257,9 @@ def _set_up_arcs(job: SearchJob, kernel: Kernel, graph: Graph, rows: DeviceRows,
     task.rows, task.ends, task.arcs = opened, rows.offsets.address, rows.arcs
     task.vertices = graph.num_vertices
     grid = grid_of(device, kernel, 0, -(-rows.arcs // WARP), WARPS)
-    piece = partial(_piece_of, grid)
+    piece = partial(piece_of, grid * WARPS)
     task.chunk, task.stride = piece(rows.arcs), 1
     set_up_search(job, kernel, argument, grid, WARP, ArcPartition(rows.arcs, piece))
-
-
-def _piece_of(grid: int, arcs: int) -> int:
-    """Return the number of arcs that a warp takes at a time to count triangles."""
-    least, most = _PIECE
-    return max(least, min(most, arcs // (grid * WARPS * _CHUNKS_PER_WARP) // WARP * WARP))
 
 
 def _shared_of_warp(units: RootTasks, bytes_of_row: BytesOfRow) -> int:

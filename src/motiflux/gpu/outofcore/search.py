@@ -11,7 +11,8 @@ from motiflux.device.base import NotPinnedError
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.engine import CAPABILITIES, DfsEngine
 from motiflux.gpu.group import DeviceGroup
-from motiflux.gpu.storage.device_csr import DeviceRows, resident
+from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, resident
+from motiflux.gpu.storage.row_tiles import RowTiles, tiles_for
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
@@ -25,6 +26,8 @@ from motiflux.result.rows import RowSource
 from motiflux.units import bytes_text
 
 T = TypeVar("T")
+
+_TRIANGLE = 3
 
 
 class OutOfCoreSearch(DfsEngine):
@@ -56,7 +59,27 @@ class OutOfCoreSearch(DfsEngine):
 
     def strategy(self, graph: Graph, plan: Plan, request: Request, *, counting: bool = True) -> PhysicalPlan:
         """Return the physical plan of a logical plan."""
-        return _of_host(super().strategy(graph, plan, request, counting=counting), _copies(request.tuning))
+        copies = _copies(request.tuning)
+        physical = _of_host(super().strategy(graph, plan, request, counting=counting), copies)
+        if request.tuning["triangles"] == "auto" and self._batches(graph, physical, request) is not None:
+            by_arcs = replace(request, tuning={**request.tuning, "triangles": "arcs"})
+            physical = _of_host(super().strategy(graph, plan, by_arcs, counting=counting), copies)
+        return physical
+
+    def _batches(self, graph: Graph, physical: PhysicalPlan, request: Request) -> RowTiles | None:
+        """Return the tiles of rows, if triangles are counted with roots in batches."""
+        stage = physical.stages[0] if physical.stages else None
+        if stage is None or stage.clique is None or stage.copies is None or not self.group.alone:
+            return None
+        if len(stage.plan.shape.steps) != _TRIANGLE:
+            return None
+        device, key, unlimited = (
+            self.group.first.device,
+            RowsKey(stage.clique, above=True),
+            Deadline.after(None),
+        )
+        copies, budget = resident(graph, device), request.gpu_memory
+        return tiles_for(copies, device, graph, key, stage.copies, request.threads, budget, unlimited)
 
     def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
         """Return the count, at most ``request.limit``."""
@@ -121,11 +144,19 @@ class OutOfCoreSearch(DfsEngine):
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
         """Return the text that `explain` adds to the reason for the engine."""
-        return super().notes(graph, physical, _mine(request))
+        tiles = self._batches(graph, physical, request) if _is_by_arcs(physical) else None
+        told = super().notes(graph, physical, _mine(request))
+        return told if tiles is None else f"{told}; {tiles}"
 
     def predict(self, graph: Graph, physical: PhysicalPlan, request: Request) -> Prediction:
         """Return the expected result, time and memory of a count, without searching."""
         return super().predict(graph, physical, _mine(request))
+
+
+def _is_by_arcs(physical: PhysicalPlan) -> bool:
+    """Return whether triangles are counted by arcs."""
+    kernel = physical.stages[0].kernel if physical.stages else None
+    return kernel is not None and kernel.goal == "triangles"
 
 
 def _mine(request: Request) -> Request:
@@ -139,7 +170,7 @@ def _copies(tuning: Mapping[str, str]) -> RowCopies | None:
         return None
     percent = tuning["cache_percent"]
     policy = "degree" if policy == "degree" else "frequency"
-    return RowCopies(policy, None if percent == "auto" else int(percent))
+    return RowCopies(policy, None if percent == "auto" else int(percent), tuning["root_batches"])
 
 
 def _of_host(physical: PhysicalPlan, copies: RowCopies | None) -> PhysicalPlan:

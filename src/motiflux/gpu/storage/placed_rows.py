@@ -34,9 +34,10 @@ from motiflux.units import bytes_text, grouped
 
 SHARE = 0.5
 """Share of the free memory that copies take at most: searches need some, too."""
-_LINE = 32
+LINE = 32
 """Least bytes of a read from the host."""
-_ENTRY = 4
+ENTRY = 4
+"""Bytes of a neighbour."""
 PLACE_BYTES = 16
 """Bytes of the place and the end of a row."""
 _WHAT = "places of rows that stay on the host"
@@ -88,7 +89,7 @@ class PlacedRows(CacheEntry):
         return tuple(one.neighbors for one in self.host)
 
     def __str__(self) -> str:
-        rows = sum(one.arcs for one in self.host) * _ENTRY
+        rows = sum(one.arcs for one in self.host) * ENTRY
         return f"{grouped(self.copied)} rows, {bytes_text(self.nbytes_copied)} of {bytes_text(rows)}"
 
 
@@ -118,6 +119,29 @@ def _host_rows(copies: DeviceCsr, graph: Graph, key: KindKey, context: UploadCon
     if isinstance(key, ArcsKey):
         return copies.arcs_of_host(graph, into=key.into, context=context)
     return copies.rows_of_host(graph, key, context)
+
+
+class Room(NamedTuple):
+    """The bytes that copies may take, and whether that includes memory of earlier copies of the graph."""
+
+    nbytes: int
+    forgets: bool = False
+
+
+def room_for(
+    copies: DeviceCsr, device: Device, graph: Graph, how: RowCopies, wanted: int, budget: int | None
+) -> Room:
+    """Return the room of copies of a search that reads `wanted` bytes of rows."""
+    if how.percent is not None:
+        return Room(ENTRY * len(graph.forward.neighbors) * how.percent // 100)
+    free = device.free_memory()
+    if budget is not None:
+        free = max(0, min(free, budget - device.used_memory()))
+    room = int(SHARE * free)
+    held = copies.bytes_of(PlacedRows) if room < wanted else 0
+    if room < min(wanted, SHARE * held):  # less than half of what is free without them
+        return Room(min(wanted, room + int(SHARE * held)), True)
+    return Room(min(wanted, room))
 
 
 class _Builder:
@@ -161,7 +185,7 @@ class _Builder:
                 there = self._copy(rows, offsets)
             if which is not None and there is not None:
                 memory.append(there)
-                copied, nbytes = copied + int(np.count_nonzero(which)), nbytes + _ENTRY * int(offsets[-1])
+                copied, nbytes = copied + int(np.count_nonzero(which)), nbytes + ENTRY * int(offsets[-1])
             away = 0 if there is None else there.address - rows.neighbors.address
             self._place(table, rows.offsets, None if there is None else which, offsets, away)
             placed[key] = PlacedKind(
@@ -184,7 +208,7 @@ class _Builder:
         if not room:
             return {}
         host, deadline = list(self._host.values()), self._context.deadline
-        if _ENTRY * sum(rows.arcs for rows in host) <= room:
+        if ENTRY * sum(rows.arcs for rows in host) <= room:
             return {key: np.diff(rows.offsets) > 0 for key, rows in self._host.items() if rows.arcs}
         if how.policy == "degree":
             values: list[Values] = [_Lengths(rows.offsets) for rows in host]
@@ -198,20 +222,11 @@ class _Builder:
 
     def _room(self, how: RowCopies) -> int:
         """Return the bytes that copies may take."""
-        if how.percent is not None:
-            return _ENTRY * len(self._graph.forward.neighbors) * how.percent // 100
-        wanted = _ENTRY * sum(rows.arcs for rows in self._host.values())
-        room = int(SHARE * self._free())
-        if room < wanted:
-            held = self._copies.bytes_of(PlacedRows)
-            if room < min(wanted, SHARE * held):  # less than half of what is free without them
-                self._copies.forget(PlacedRows)
-                room += int(SHARE * held)
-        return min(wanted, room)
-
-    def _free(self) -> int:
-        free, budget = self._device.free_memory(), self._context.budget
-        return free if budget is None else max(0, min(free, budget - self._device.used_memory()))
+        wanted = ENTRY * sum(rows.arcs for rows in self._host.values())
+        room = room_for(self._copies, self._device, self._graph, how, wanted, self._context.budget)
+        if room.forgets:
+            self._copies.forget(PlacedRows)
+        return room.nbytes
 
     def _allocate(self, nbytes: int, what: str) -> Buffer:
         self._context.deadline.check()
@@ -220,7 +235,7 @@ class _Builder:
     def _copy(self, rows: HostRows, offsets: OffsetArray) -> Buffer | None:
         """Copy the rows that these offsets have to the device; None if there is no memory."""
         try:
-            there = self._allocate(_ENTRY * int(offsets[-1]), _WHAT_COPIES)
+            there = self._allocate(ENTRY * int(offsets[-1]), _WHAT_COPIES)
         except DeviceMemoryError as error:
             log.MEMORY.info("rows are not copied: %s", error)
             return None
@@ -246,7 +261,7 @@ class _Builder:
         away
             Bytes from the first neighbour of the host to that of the copies.
         """
-        stream, distance = self._context.stream, np.uint64(away // _ENTRY % 2**64)
+        stream, distance = self._context.stream, np.uint64(away // ENTRY % 2**64)
         for first, end in pieces(self._graph.num_vertices, self._context.deadline):
             piece = np.empty((end - first, 2), np.uint64)
             piece[:, 0], piece[:, 1] = places[first:end], places[first + 1 : end + 1]
@@ -281,8 +296,8 @@ class _Expected:
         opened = np.zeros(end - first)
         for reached, times in self._opens:
             opened += times * self._numbers.product(reached, first, end)
-        nbytes = _ENTRY * np.diff(self._offsets[first : end + 1]).astype(np.float64)
-        return opened * np.ceil(nbytes / _LINE) * _LINE / np.maximum(nbytes, 1)
+        nbytes = ENTRY * np.diff(self._offsets[first : end + 1]).astype(np.float64)
+        return opened * np.ceil(nbytes / LINE) * LINE / np.maximum(nbytes, 1)
 
     def _times_of_unit(self, opens: Opens, deadline: Deadline) -> float:
         """Return how often a row is opened whose vertex is reached in one way."""

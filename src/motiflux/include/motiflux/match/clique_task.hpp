@@ -9,6 +9,7 @@
 #pragma once
 
 #include "motiflux/match/task.hpp"
+#include "motiflux/view/row_tile.hpp"
 
 namespace motiflux::match {
 
@@ -57,10 +58,43 @@ struct TriangleTask {
   // Chunks are assigned to the devices in turn: this device gets chunk `first` of each `stride`.
   std::uint32_t first;
   std::uint32_t stride;
+
+  static constexpr bool kOfTiles = false;
+  MOTIFLUX_DEVICE std::uint64_t& taken() const { return control->taken; }
+  MOTIFLUX_DEVICE const std::uint32_t* root_neighbors() const { return rows.neighbors; }
 };
 
 struct TriangleArgs {
   TriangleTask task;
+};
+
+// One of several launches that count together. It counts the arcs u -> v whose two rows are in tiles, copies
+// of consecutive rows, which may be the same tile:
+//
+//   roots       | row 100 | row 101 | ... | row 420 |    u: arcs first_arc .. first_arc + arcs
+//   rows        | row 421 | ... | row 570 |              v: from `lowest`, and less than `highest`
+struct TriangleTileTask {
+  view::RowTile rows;         // of v, its greater neighbours
+  view::RowTile roots;        // of u
+  const std::uint64_t* ends;  // [vertices + 1]: offsets of the rows of the roots
+  std::uint64_t* counter;     // counts arcs behind the first chunks; zero before the launch
+  std::uint64_t first_arc;
+  std::uint64_t arcs;   // of the roots
+  std::uint64_t limit;  // stop once more than this many are found by all launches, or kNoLimit
+  Control* control;     // `done` counts arcs u -> v
+  std::uint32_t lowest;
+  std::uint32_t highest;
+  std::uint32_t vertices;  // roots
+  std::uint32_t chunk;     // arcs that a warp takes at a time
+  std::uint32_t shared_bytes;
+
+  static constexpr bool kOfTiles = true;
+  MOTIFLUX_DEVICE std::uint64_t& taken() const { return *counter; }
+  MOTIFLUX_DEVICE const view::RowTile& root_neighbors() const { return roots; }
+};
+
+struct TriangleTileArgs {
+  TriangleTileTask task;
 };
 
 }  // namespace motiflux::match

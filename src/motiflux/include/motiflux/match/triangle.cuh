@@ -5,6 +5,9 @@
 //                                            ^ the shorter is walked, looked up in the other ^
 //
 // Nothing is built first, so that vertices with few neighbours take little time.
+//
+// A TriangleTask has all rows. With a TriangleTileTask, a launch counts the arcs between the rows of two
+// tiles.
 #pragma once
 
 #include "motiflux/device/total.hpp"
@@ -15,17 +18,24 @@
 
 namespace motiflux::match {
 
+template <class Task>
 class TriangleCount {
  public:
-  MOTIFLUX_DEVICE explicit TriangleCount(const TriangleTask& task) : task_(task) {}
+  MOTIFLUX_DEVICE explicit TriangleCount(const Task& task) : task_(task) {}
 
   MOTIFLUX_DEVICE void run() {
+    if constexpr (kOfTiles)  // an earlier launch may have found enough
+      if (warp_.broadcast(std::uint32_t{warp_.leads() && is_stopped()}) != 0) return;
     std::uint64_t first =
         std::uint64_t{warp_.in_grid()} * task_.chunk;  // without a counter: all start at once
     for (std::uint32_t chunks = 1; first < task_.arcs; ++chunks) {
       const std::uint64_t end = first + task_.chunk < task_.arcs ? first + task_.chunk : task_.arcs;
-      const std::uint64_t begin = first * task_.stride + std::uint64_t{task_.first} * task_.chunk;
-      count(begin, begin + end - first);
+      if constexpr (Task::kOfTiles) {
+        count(task_.first_arc + first, task_.first_arc + end);
+      } else {
+        const std::uint64_t begin = first * task_.stride + std::uint64_t{task_.first} * task_.chunk;
+        count(begin, begin + end - first);
+      }
       if (chunks % kChunksPerReport == 0) report();
       first = next();
     }
@@ -34,6 +44,12 @@ class TriangleCount {
 
  private:
   using Warp = lanes::Group<32>;
+  static constexpr bool kOfTiles = Task::kOfTiles;
+
+  MOTIFLUX_DEVICE bool is_stopped() const {
+    const auto reason = device::device_wide(task_.control->stop).load(device::Order::kRelaxed);
+    return reason != static_cast<std::uint32_t>(Stop::kNone);
+  }
 
   // The start of the next chunk; at or behind the last arc once the search is stopped.
   MOTIFLUX_DEVICE std::uint64_t next() const {
@@ -41,8 +57,9 @@ class TriangleCount {
     if (warp_.leads()) {
       const auto reason = device::device_wide(task_.control->stop).load(device::Order::kRelaxed);
       const std::uint64_t first = std::uint64_t{gridDim.x} * (blockDim.x / 32) * task_.chunk;
-      taken = first + device::device_wide(task_.control->taken)
-                          .fetch_add(std::uint64_t{task_.chunk}, device::Order::kRelaxed);
+      taken =
+          first +
+          device::device_wide(task_.taken()).fetch_add(std::uint64_t{task_.chunk}, device::Order::kRelaxed);
       if (reason != static_cast<std::uint32_t>(Stop::kNone)) taken = task_.arcs;
     }
     return warp_.broadcast(taken);
@@ -51,16 +68,21 @@ class TriangleCount {
   MOTIFLUX_DEVICE void count(std::uint64_t first, std::uint64_t end) {
     std::uint32_t row = lanes::find_row(warp_, task_.ends, task_.vertices, first);
     for (std::uint64_t strip = first; strip < end; strip += 32) row = count_strip(row, strip, end);
-    if (warp_.leads()) done_ += end - first;
+    if (!kOfTiles && warp_.leads()) done_ += end - first;
   }
 
   // `row` is not behind the first arc's row; returns the last arc's row.
   MOTIFLUX_DEVICE std::uint32_t count_strip(std::uint32_t row, std::uint64_t strip, std::uint64_t end) {
     const std::uint64_t arc = strip + warp_.lane();
-    const bool active = arc < end;
+    const bool active = arc < end && is_counted(arc);
+    if constexpr (Task::kOfTiles) {
+      const std::uint32_t counted = warp_.ballot(active);
+      if (counted == 0) return row;
+      if (warp_.leads()) done_ += count_bits(counted);
+    }
     std::uint32_t mine = row;
-    const std::uint64_t row_end = end_of_row(active ? arc : strip, mine);
-    const std::uint32_t* neighbors = task_.rows.neighbors;
+    const std::uint64_t row_end = end_of_row(arc < end ? arc : strip, mine);
+    const auto neighbors = task_.root_neighbors();
     sets::Span walked{}, other{};
     if (active) {
       const std::uint32_t vertex = neighbors[arc];
@@ -75,6 +97,16 @@ class TriangleCount {
     count_pairs(walked, other);
     const std::uint64_t last = end - strip < 32 ? end - strip - 1 : 31;
     return warp_.broadcast(mine, static_cast<std::uint32_t>(last));
+  }
+
+  // Whether the vertex of the arc is one of this launch.
+  MOTIFLUX_DEVICE bool is_counted(std::uint64_t arc) const {
+    if constexpr (Task::kOfTiles) {
+      const std::uint32_t vertex = task_.root_neighbors()[arc];
+      return vertex >= task_.lowest && vertex < task_.highest;
+    } else {
+      return true;
+    }
   }
 
   // Finds the row of each lane's arc, given a row not behind any of them; returns the end of the lane's row.
@@ -132,14 +164,18 @@ class TriangleCount {
 
   static constexpr std::uint32_t kChunksPerReport = 16;  // between reports
 
-  const TriangleTask& task_;
+  const Task& task_;
   Warp warp_;
   std::uint64_t found_ = 0;  // this lane's share
   std::uint64_t done_ = 0;   // the leader's
 };
 
 MOTIFLUX_DEVICE void count_triangles(const TriangleArgs& args) {
-  TriangleCount(args.task).run();
+  TriangleCount<TriangleTask>(args.task).run();
+}
+
+MOTIFLUX_DEVICE void count_triangles_of_tiles(const TriangleTileArgs& args) {
+  TriangleCount<TriangleTileTask>(args.task).run();
 }
 
 }  // namespace motiflux::match
