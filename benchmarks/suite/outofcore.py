@@ -70,19 +70,29 @@ STATIC = {
     "sparse 6": "(a:0)--(b:1)--(c:2)--(a), (c)--(d:3)--(e:4)--(f:5)",
 }
 RESIDENT, CACHED = "dfs", "frequency, 5 %"
+PLACED = {"root_batches": "off"}
 STATIC_WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     RESIDENT: ("dfs", {}),
     "zero-copy": ("outofcore", {"cache": "none"}),
     CACHED: ("outofcore", {"cache": "frequency", "cache_percent": "5"}),
-    "degree, 5 %": ("outofcore", {"cache": "degree", "cache_percent": "5"}),
-    "frequency, 1 %": ("outofcore", {"cache": "frequency", "cache_percent": "1"}),
-    "frequency, 20 %": ("outofcore", {"cache": "frequency", "cache_percent": "20"}),
+    "degree, 5 %": ("outofcore", {"cache": "degree", "cache_percent": "5", **PLACED}),
+    "frequency, 1 %": ("outofcore", {"cache": "frequency", "cache_percent": "1", **PLACED}),
+    "frequency, 20 %": ("outofcore", {"cache": "frequency", "cache_percent": "20", **PLACED}),
     "all rows": ("outofcore", {"cache": "frequency"}),
     "dfs, rows read whole": ("dfs", {"triangles": "vertices"}),
     "zero-copy, rows read whole": ("outofcore", {"cache": "none", "triangles": "vertices"}),
     "frequency, 5 %, rows read whole": ("outofcore", {"cache_percent": "5", "triangles": "vertices"}),
+    "frequency, 5 %, rows in place": ("outofcore", {"cache_percent": "5", "triangles": "arcs", **PLACED}),
+    **{
+        f"roots in batches, {percent} %": (
+            "outofcore",
+            {"cache_percent": percent, "triangles": "arcs", "root_batches": "on"},
+        )
+        for percent in ("1", "5", "20")
+    },
 }
-"""Ways of a count: on the device, and on the host with copies of rows on the device."""
+"""Ways of a count: on the device, and on the host with copies of rows on the device. Ways with the switch
+``triangles`` are for triangles only."""
 FIRST = {"triangle": "(a)--(b)--(c)--(a)", "4-cycle": "(a)--(b)--(c)--(d)--(a)"}
 FIRST_SECONDS = {
     "triangle, never counted": 5.0,

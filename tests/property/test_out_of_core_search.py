@@ -24,13 +24,14 @@ def test_matches_and_count_are_the_embeddings_of_the_reference(combination: Comb
         st.sampled_from(TUNING["parts"].values),
         st.sampled_from(TUNING["cache"].values),
         st.sampled_from(PRIVATE["cache_percent"].values),
+        st.sampled_from(PRIVATE["root_batches"].values),
     )
-    def holds(case: Case, bitmaps: str, parts: str, cache: str, percent: str) -> None:
+    def holds(case: Case, bitmaps: str, parts: str, cache: str, percent: str, batches: str) -> None:
         expected = case.embeddings(combination.semantics)
         graph, pattern = case.graph(), case.pattern()
         options = {"semantics": combination.semantics, "device": device, "engine": "outofcore"}
         switches = {"bitmaps": bitmaps, "parts": parts, "cache": cache, "cache_percent": percent}
-        tuning = private_tuning(switches)
+        tuning = private_tuning({**switches, "root_batches": batches})
         matches = mf.match(graph, pattern, tuning=tuning, **options)
         rows = rows_of(matches)
         assert set(rows) == expected

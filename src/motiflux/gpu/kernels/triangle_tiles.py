@@ -33,9 +33,6 @@ _WARPS = THREADS // _LANES
 _PIECE = (32, 256)
 """Least and most arcs that a warp takes at a time."""
 _CHUNKS_PER_WARP = 4
-_FEWEST_OF_LONG, _PAIRS = 8, 2048
-"""Where rows are long, fewer arcs at a time, so that a launch does not wait for its last warp: at least this
-many, whose rows have approximately this many neighbours."""
 _WAVE_BYTES, _WAVE_WORK = 64 << 20, 256
 """Most bytes that a wave copies, and most copies and launches: a stop takes effect behind two waves."""
 _WHAT = "rows that are copied in turns"
@@ -177,15 +174,16 @@ class _Work:
     def steps(self, tiles: RowTiles, counter: int) -> Iterator[_Step]:
         """Yield copies, and launches with a counter each."""
         for roots, behind in tiles.batches:
+            grid = grid_of(self._device, self._kernel, 0, -(-roots.arcs // _LANES), _WARPS)
             yield from _copies(roots, 0)
-            yield self._launch(roots, roots, 0, counter)
+            yield self._launch(grid, roots, roots, 0, counter)
             counter += 8
             for tile in behind:
                 yield from _copies(tile, tiles.room[0])
-                yield self._launch(roots, tile, tiles.room[0], counter)
+                yield self._launch(grid, roots, tile, tiles.room[0], counter)
                 counter += 8
 
-    def _launch(self, roots: Tile, rows: Tile, place: int, counter: int) -> _Launch:
+    def _launch(self, grid: int, roots: Tile, rows: Tile, place: int, counter: int) -> _Launch:
         """Return the launch for arcs from roots to vertices whose rows are at `place` of the memory."""
         argument = layout.TriangleTileArgs()
         task = argument.task
@@ -195,10 +193,7 @@ class _Work:
         task.first_arc, task.arcs = roots.begin, roots.arcs
         task.lowest, task.highest = rows.first, rows.end
         task.control, task.counter, task.limit = self._control, counter, layout.NO_LIMIT
-        grid = grid_of(self._device, self._kernel, 0, -(-roots.arcs // _LANES), _WARPS)
         task.chunk = piece_of(grid * _WARPS, roots.arcs)
-        if (shorter := _PAIRS * task.vertices // roots.arcs) < task.chunk:
-            task.chunk = max(_FEWEST_OF_LONG, shorter)
         return _Launch(grid, argument)
 
     def _tile(self, tile: Tile, place: int) -> layout.RowTile:
