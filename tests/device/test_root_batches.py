@@ -293,13 +293,38 @@ def test_explain_says_that_roots_are_taken_in_batches(device: str) -> None:
 
 
 @on_devices
-def test_several_devices_place_rows(device: str, used: Used) -> None:
+def test_several_devices_count_batches_in_turn(device: str, short_waves: None, used: Used) -> None:
     if len(devices_like(device)) < 2:
         pytest.skip(f"needs two devices of kind {device!r}, found one")
     data = graph()
     expected = mf.count(data, TRIANGLE, device="cpu")
-    assert counted(data, device, tuned(), devices=2) == expected
-    assert not used.launches
+    for percent in ("20", "10"):
+        count = counted(data, device, tuned(percent), devices=2)
+        assert (count, count.complete) == (expected, True)
+    assert len(used.launches) == 4
+    assert sum(launches.task.arcs for launches in used.launches) == 2 * data.num_edges
+    assert all(launches.task.arcs for launches in used.launches)
+    count = counted(data, device, tuned(), devices=2, limit=500)
+    assert (count, count.complete) == (500, False)
+
+
+@on_devices
+def test_a_device_that_cuts_rows_in_another_way_takes_no_part(
+    device: str, used: Used, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
+    data, room = graph(), row_tiles.room_for
+    expected = mf.count(data, TRIANGLE, device="cpu")
+
+    def less(copies: Any, on: Any, *args: Any) -> Any:
+        found = room(copies, on, *args)
+        return found._replace(nbytes=found.nbytes // 2) if on.name.endswith(":1") else found
+
+    monkeypatch.setattr(row_tiles, "room_for", less)
+    with pytest.warns(mf.MotifluxWarning, match="takes no part: its work is not cut up as"):
+        assert counted(data, device, tuned(), devices=2) == expected
+    assert len(used.launches) == 1
 
 
 @on_devices

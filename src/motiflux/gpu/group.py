@@ -323,5 +323,5 @@ def _alike(one: AnyJob, other: AnyJob) -> bool:
     spaces = [_space_of(job) for job in (one, other)]
     filtered = [None if space is None else space.filtered for space in spaces]
     first, second = one.launches.partition, other.launches.partition
-    same = type(first) is type(second) and first.extent == second.extent
+    same = type(first) is type(second) and (first.extent, first.cut) == (second.extent, second.cut)
     return same and filtered[0] is filtered[1]

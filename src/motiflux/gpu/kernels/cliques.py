@@ -171,7 +171,7 @@ def set_up_cliques(
     copies, key = resident(graph, job.accelerator.device), RowsKey(stage.clique, above=True)
     rows = job.memory.read(copies.rows(graph, key, context))
     by_arcs = stage.kernel.goal == "triangles"
-    if by_arcs and devices == 1 and set_up_tiles(job, graph, rows, key, stage, context):
+    if by_arcs and set_up_tiles(job, graph, rows, key, stage, context):
         return
     unit = triangle_source() if by_arcs else clique_source()
     opened = Adjacency(*rows.addresses)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from motiflux import log
@@ -20,7 +21,7 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.launch.prepare import grid_of
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.runtime.launches import Bound, KernelLaunch, SearchReader, Wave
-from motiflux.gpu.runtime.work_partition import ArcPartition
+from motiflux.gpu.runtime.work_partition import BatchPartition
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, resident
 from motiflux.gpu.storage.placed_rows import ENTRY
 from motiflux.gpu.storage.row_tiles import RowTiles, Tile, tiles_for
@@ -67,8 +68,10 @@ class TileLaunches(KernelLaunch):
         The rows of the host. While no job runs, others may release them: they are not held.
     memory
         The memory of tiles.
-    steps
-        Copies and launches, in order.
+    batches
+        Copies and launches of each batch of roots, in order.
+    partition
+        The partition of batches between devices.
     """
 
     def __init__(
@@ -77,30 +80,32 @@ class TileLaunches(KernelLaunch):
         argument: layout.TriangleTileArgs,
         host: PinnedMemory,
         memory: Buffer,
-        steps: Sequence[_Step],
+        batches: Sequence[Sequence[_Step]],
+        partition: BatchPartition,
     ) -> None:
-        arcs = int(argument.task.arcs)
-        super().__init__(kernel, argument, 1, _LANES, ArcPartition(arcs, lambda arcs: arcs))
+        super().__init__(kernel, argument, 1, _LANES, partition)
         self._host = weakref.ref(host)
         self._memory: Buffer | None = memory
-        self._steps = steps
+        self._batches = batches
+        self._mine = slice(None)
 
     def set_limit(self, limit: int | None) -> None:
         """Have the kernels stop when all of them have found more than `limit`."""
         super().set_limit(limit)
-        for step in self._steps:
+        for step in chain.from_iterable(self._batches):
             if isinstance(step, _Launch):
                 step.argument.task.limit = self.task.limit
 
     def take_share(self, first: int, stride: int, piece: int) -> None:
-        """Refuse: several devices do not share this work."""
-        raise AssertionError("roots in batches are counted by one device")
+        """Restrict the work to batch `first` of each `stride` batches."""
+        super().take_share(first, stride, piece)
+        self._mine = slice(first, None, stride)
 
     def bind(self, stream: Stream) -> Sequence[Wave]:
         """Return copies and launches in waves, bound to a stream."""
         waves: list[list[Bound]] = [[]]
         copied = 0
-        for step in self._steps:
+        for step in chain.from_iterable(self._batches[self._mine]):
             entries = step.entries if isinstance(step, _Copy) else 0
             if len(waves[-1]) >= _WAVE_WORK or copied + ENTRY * entries > _WAVE_BYTES:
                 waves.append([])
@@ -126,7 +131,7 @@ class TileLaunches(KernelLaunch):
 
     def release(self) -> None:
         """Drop the memory of tiles, and the work."""
-        self._memory, self._steps = None, ()
+        self._memory, self._batches = None, ()
 
 
 def set_up_tiles(
@@ -155,10 +160,11 @@ def set_up_tiles(
     job.memory.clear_at_launches(counters, counters.nbytes)
     kernel, _ = job.choose_kernel(triangle_tile_source(), None, "off", context.deadline)
     work = _Work(device, kernel, rows, memory.address, job.control.address)
-    steps = list(work.steps(tiles, counters.address))
+    batches = list(work.batches(tiles, counters.address))
     total = layout.TriangleTileArgs()
-    total.task.arcs = rows.arcs
-    launches = TileLaunches(kernel, total, rows.neighbors, memory, steps)
+    partition = BatchPartition(tuple(batch.roots.arcs for batch in tiles.batches))
+    total.task.arcs = partition.extent
+    launches = TileLaunches(kernel, total, rows.neighbors, memory, batches, partition)
     job.set_up(launches, SearchReader(job.control, launches))
     log.MEMORY.info("on %s: %s", device.name, tiles)
     return True
@@ -171,17 +177,17 @@ class _Work:
         self._device, self._kernel = device, kernel
         self._offsets, self._memory, self._control = rows.offsets.address, memory, control
 
-    def steps(self, tiles: RowTiles, counter: int) -> Iterator[_Step]:
-        """Yield copies, and launches with a counter each."""
+    def batches(self, tiles: RowTiles, counter: int) -> Iterator[list[_Step]]:
+        """Yield the copies and launches of each batch; each launch has a counter."""
         for roots, behind in tiles.batches:
             grid = grid_of(self._device, self._kernel, 0, -(-roots.arcs // _LANES), _WARPS)
-            yield from _copies(roots, 0)
-            yield self._launch(grid, roots, roots, 0, counter)
+            steps: list[_Step] = [*_copies(roots, 0), self._launch(grid, roots, roots, 0, counter)]
             counter += 8
             for tile in behind:
-                yield from _copies(tile, tiles.room[0])
-                yield self._launch(grid, roots, tile, tiles.room[0], counter)
+                steps += [*_copies(tile, tiles.room[0])]
+                steps += [self._launch(grid, roots, tile, tiles.room[0], counter)]
                 counter += 8
+            yield steps
 
     def _launch(self, grid: int, roots: Tile, rows: Tile, place: int, counter: int) -> _Launch:
         """Return the launch for arcs from roots to vertices whose rows are at `place` of the memory."""

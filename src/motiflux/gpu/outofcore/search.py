@@ -69,7 +69,7 @@ class OutOfCoreSearch(DfsEngine):
     def _batches(self, graph: Graph, physical: PhysicalPlan, request: Request) -> RowTiles | None:
         """Return the tiles of rows, if triangles are counted with roots in batches."""
         stage = physical.stages[0] if physical.stages else None
-        if stage is None or stage.clique is None or stage.copies is None or not self.group.alone:
+        if stage is None or stage.clique is None or stage.copies is None:
             return None
         if len(stage.plan.shape.steps) != _TRIANGLE:
             return None

@@ -1,14 +1,15 @@
 """Partition of the work of a kernel between several devices.
 
-Chunks of root arcs, or units of a kernel for cliques, are assigned to the devices in turn. They are roughly
-in the order of their work, so that the shares are about equal. On a device, free groups take the next chunk.
+Chunks of root arcs, units of a kernel for cliques, or batches of roots are assigned to the devices in turn.
+They are roughly in the order of their work, so that the shares are about equal. On a device, free groups take
+the next chunk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 
 def every(count: int, first: int, stride: int) -> int:
@@ -28,6 +29,10 @@ class WorkPartition(Protocol):
     @property
     def extent(self) -> int:
         """Total units of work."""
+
+    @property
+    def cut(self) -> Hashable:
+        """What has to be the same on all devices, beside the extent."""
 
     def piece_for(self, devices: int) -> int:
         """Return the number of units in a chunk if `devices` devices share the work."""
@@ -50,6 +55,7 @@ class ArcPartition:
 
     extent: int
     piece_of: Callable[[int], int]
+    cut: ClassVar[None] = None
 
     def piece_for(self, devices: int) -> int:
         """Return the number of units in a chunk if `devices` devices share the work."""
@@ -80,6 +86,7 @@ class CliquePartition:
     spilled: int
     blocks: int
     arcs: int
+    cut: ClassVar[None] = None
 
     def piece_for(self, devices: int) -> int:
         """Return 1: units are sorted by their work."""
@@ -91,3 +98,29 @@ class CliquePartition:
         task.spilled, task.blocks = every(self.spilled, first, stride), every(self.blocks, first, stride)
         task.arcs = -(-self.arcs // stride)  # approximate: for progress reports only
         task.first, task.stride = first, stride
+
+
+@dataclass(frozen=True)
+class BatchPartition:
+    """Roots in batches, each of which one device counts whole.
+
+    Parameters
+    ----------
+    cut
+        Number of arcs of the roots of each batch.
+    """
+
+    cut: tuple[int, ...]
+
+    @property
+    def extent(self) -> int:
+        """Number of arcs."""
+        return sum(self.cut)
+
+    def piece_for(self, devices: int) -> int:
+        """Return 1: batches are about as long."""
+        return 1
+
+    def give(self, task: Any, first: int, stride: int, piece: int) -> None:
+        """Have kernels do the `first` of each `stride` batches: here, the number of their arcs."""
+        task.arcs = sum(self.cut[first::stride])

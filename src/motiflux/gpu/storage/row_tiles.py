@@ -36,7 +36,8 @@ _BYTES_OF_LAUNCH = 4 << 20
 H100, where triangle counts of R-MAT read 28 to 30 GB/s."""
 _MOST_LAUNCHES = 20_000
 _BITS_OF_ROOM = 5
-"""Leading bits of the room that expected bytes are remembered for."""
+"""Leading bits of a room that depends on the free memory: devices that share the work have the same room then,
+and expected bytes are remembered."""
 
 
 class Tile(NamedTuple):
@@ -159,14 +160,21 @@ def tiles_for(
     room = room_for(copies, device, graph, how, wanted, budget).nbytes
     if wanted <= room:
         return None
+    about = _rounded_down(room)
+    if how.percent is None:
+        room = about
     tiles = cut(offsets, _native.longest_row(offsets, threads), room // ENTRY)
     if tiles is None or how.batches == "on":
         return tiles
-    about = room >> (rounded := max(0, room.bit_length() - _BITS_OF_ROOM)) << rounded
     missed = graph.memo.get(
         ("missed rows", key, about), lambda: _missed(graph, offsets, about // ENTRY, threads, deadline)
     )
     return tiles if tiles.nbytes + _BYTES_OF_LAUNCH * tiles.launches < missed else None
+
+
+def _rounded_down(room: int) -> int:
+    low = max(0, room.bit_length() - _BITS_OF_ROOM)
+    return room >> low << low
 
 
 def _missed(graph: Graph, offsets: OffsetArray, room: int, threads: int, deadline: Deadline) -> float:
