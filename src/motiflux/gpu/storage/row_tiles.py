@@ -36,8 +36,8 @@ _BYTES_OF_LAUNCH = 4 << 20
 H100, where triangle counts of R-MAT read 28 to 30 GB/s."""
 _MOST_LAUNCHES = 20_000
 _BITS_OF_ROOM = 5
-"""Leading bits of a room that depends on the free memory: devices that share the work have the same room then,
-and expected bytes are remembered."""
+"""Leading bits of a room that depends on the free memory. Devices that share the work so have the same room,
+and expected bytes are remembered for it."""
 
 
 class Tile(NamedTuple):
