@@ -285,5 +285,6 @@ class Pools:
 
 
 def _bytes_of(places: int) -> int:
-    """Return the bytes of a pool: its places, how many are in use, and which."""
-    return (_CLEARED_BYTES + _CLAIM_BYTES) * places + _COUNT_BYTES
+    """Return the bytes of a pool: its places, how many are in use, and which; the next one is aligned."""
+    nbytes = (_CLEARED_BYTES + _CLAIM_BYTES) * places + _COUNT_BYTES
+    return -(-nbytes // _COUNT_BYTES) * _COUNT_BYTES

@@ -304,6 +304,8 @@ class RunSearch:
             plan.roots = address + ROOT.itemsize * first
             arcs = piece
             for stage in range(stages):
+                if (first or stage) and not goes_on():
+                    return False
                 ends = stage + 1 == stages
                 plan.stage = stage
                 plan.source = pools.of(stage - 1) if stage else Pool()

@@ -182,8 +182,9 @@ class Drafter:
         walked = len(vertices) - 1 if closed is None else closed.start
         place = vertices[0], vertices[1]
         costs = list(estimates[:walked])
-        if self.pools:
-            costs = _pooled(costs, shape, walked)
+        pooled = _pooled(costs, shape, walked) if self.pools else None
+        if pooled is not None:
+            costs = pooled
         elif closed is None and _closes_at_end(shape):
             costs[-1] *= _CLOSING
         plan = DeltaPlan(
@@ -202,9 +203,10 @@ class Drafter:
         return Draft(sum(beyond), plan, group.order, beyond)
 
 
-def _pooled(costs: Sequence[float], shape: PlanShape, walked: int) -> list[float]:
+def _pooled(costs: Sequence[float], shape: PlanShape, walked: int) -> list[float] | None:
     """Return the costs by level where partial matches are pooled that agree in all that later levels read.
 
+    None if none are pooled.
     The last number is that of counting the levels that are not walked: a look for each partial match.
     """
     found, factor = list(costs[:_LEAST_POOLED]), 1.0
@@ -216,7 +218,7 @@ def _pooled(costs: Sequence[float], shape: PlanShape, walked: int) -> list[float
         if len([other for other in read if _PAIR <= other < level]) <= 1:
             factor *= _POOLED
         found.append(factor * costs[min(level, walked - 1)])
-    return found
+    return found if factor < 1.0 else None
 
 
 def _closes_at_end(shape: PlanShape) -> bool:

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from motiflux.errors import ArgumentError
+from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.alternatives import alternative_plans
 from motiflux.plan.passes.delta import delta_plans, same_searches
@@ -18,6 +21,17 @@ from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateE
 from motiflux.stream.matching.native import PlanWriter, bind_growing
 from motiflux.stream.matching.probing import MOST_ALTERNATIVES
 from motiflux.types import Semantics, Symmetry
+
+_LONG_ROW = 25.0
+"""Least entries of the row of a label that an entry is in, on average, from which partial matches are pooled:
+three such levels have as many as pools ask for."""
+
+
+def _row_of_a_label(graph: Graph) -> float:
+    """Return the length of the row that an entry is in, on average, over the number of vertex labels."""
+    degrees = np.diff(graph.forward.offsets).astype(np.float64)
+    labels = 1 if graph.vertex_labels is None else 1 + int(graph.vertex_labels.max(initial=0))
+    return float(np.dot(degrees, degrees)) / max(1.0, float(degrees.sum())) / labels
 
 
 class Watching(Core):
@@ -238,7 +252,7 @@ class Watching(Core):
             tail=self._options.switches["tail"] == "on" and (engine is None or engine.counts_tails),
             mixed_tails=engine is None,
             either_end=engine is None,
-            pools=engine is not None and engine.pools,
+            pools=engine is not None and engine.pools and self._prefers_pools(),
             reuse=self._options.switches["reuse"] == "on",
             coalesce=self._coalesce(watched, engine),
             remove=self._options.switches["coalesce_without"],
@@ -249,6 +263,17 @@ class Watching(Core):
             key = ("delta plans", pattern, watched.bound, *make.keywords.items())
             return self._base.memo.get(key, make)
         return make(numbers=watched.numbers)
+
+    def _prefers_pools(self) -> bool:
+        """Whether orders of plans are preferred in which an engine can pool partial matches.
+
+        It pools them where rows of one label are long (`motiflux.gpu.changing.pooling.Pools.are_wanted`);
+        other orders suit other searches better.
+        """
+        if self._options.switches["pooling"] == "on":
+            return True
+        graph = self._base
+        return graph.memo.get("row of a label", partial(_row_of_a_label, graph)) >= _LONG_ROW
 
     def _coalesce(self, watched: Watched, engine: UpdateEngine | None) -> str:
         """Return whether plans share levels, as `delta_plans` takes it."""
