@@ -8,6 +8,12 @@
 
 namespace motiflux::match {
 
+// Not inlined: with it, kernels that look candidates up in bitmaps spill three times as much.
+MOTIFLUX_DEVICE_CALL void add_seldom(std::uint64_t* total, std::uint64_t found, Control& control) {
+  if (device::add_128(total, found, 0))
+    device::device_wide(control.overflow).store(1u, device::Order::kRelaxed);
+}
+
 template <class Lanes>
 class Counting : public EveryLevel {
  public:
@@ -157,7 +163,7 @@ class Counting : public EveryLevel {
     found_ = 0;
     if (found == 0 || !search.lanes().leads()) return;
     if constexpr (Search::kChanging) {  // where larger numbers are added, too: the total may be near 2^128
-      if (device::add_128(search.plan().total(), found, 0)) note_overflow(search);
+      add_seldom(search.plan().total(), found, *search.task().control);
     } else {
       device::add_128(search.task().control->found, found);
       search.check_limit();
