@@ -101,7 +101,7 @@ PARTS = (
         "graphs that change",
         ("csrc/dynamic", "csrc/text"),
         (
-            Check((*_PYTEST, "tests/native", "-k", "dynamic or updates"), 4),
+            Check((*_PYTEST, "tests/native", "-k", "dynamic or updates"), 12),
             Check((*_PYTEST, *_in("property", "monitor"), *_in("oracle", "streams")), 4),
         ),
     ),
