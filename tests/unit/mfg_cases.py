@@ -32,8 +32,9 @@ def graphs(draw: st.DrawFn) -> Graph:
     def attributes(count: int) -> dict[str, Any]:
         return draw(columns(count)) | {"none": [None] * count} if draw(st.booleans()) else {}
 
+    sources, targets = ids[np.array(edges, dtype=np.int64).reshape(-1, 2)].T
     return mf.Graph.from_edges(
-        ids[np.array(edges, dtype=np.int64).reshape(-1, 2)],
+        (sources, targets),  # an array of two edges might look like an adjacency matrix
         directed=draw(st.booleans()),
         vertex_ids=ids,
         vertex_labels=labels(vertices),

@@ -24,7 +24,7 @@ class Device:
 
     def use(self) -> None: ...
 
-    def allocate_host(self, nbytes: int, what: str) -> Any:
+    def allocate_host(self, nbytes: int, what: str, *, clear: bool = True) -> Any:
         if nbytes > self.most:
             raise DeviceError("refused")
         return Pinned(nbytes)
