@@ -27,7 +27,7 @@ _FIRST = 2
 """The first level beyond the pair; in plans that go on from a pool, that of the entry's vertex."""
 _CLEARED_BYTES = POOLED.itemsize + 8
 """Of a place, with the high word of its weight."""
-_COUNT_BYTES, _CLAIM_BYTES = 16, 4
+_COUNT_BYTES, _CLAIM_BYTES, _ALIGNMENT = 16, 4, 16
 _LEAST_PLACES, _MOST_PLACES = 1 << 10, 1 << 26
 _PLACES_OF_ROOT = 1 << 16
 """Places for each root: searches rarely reach as many vertices of a label from one."""
@@ -287,4 +287,4 @@ class Pools:
 def _bytes_of(places: int) -> int:
     """Return the bytes of a pool: its places, how many are in use, and which; the next one is aligned."""
     nbytes = (_CLEARED_BYTES + _CLAIM_BYTES) * places + _COUNT_BYTES
-    return -(-nbytes // _COUNT_BYTES) * _COUNT_BYTES
+    return -(-nbytes // _ALIGNMENT) * _ALIGNMENT

@@ -206,8 +206,8 @@ class Drafter:
 def _pooled(costs: Sequence[float], shape: PlanShape, walked: int) -> list[float] | None:
     """Return the costs by level where partial matches are pooled that agree in all that later levels read.
 
-    None if none are pooled.
-    The last number is that of counting the levels that are not walked: a look for each partial match.
+    None if none are pooled. The last number is that of counting the levels that are not walked: a look for
+    each partial match.
     """
     found, factor = list(costs[:_LEAST_POOLED]), 1.0
     for level in range(_LEAST_POOLED, walked + 1):
