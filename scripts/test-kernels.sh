@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs all tests that are not long, in three processes that take about as long: units, examples and oracles; NVRTC on
-# kernels, then the emulator on each kind of them; all others, which are shown.
+# kernels, native checks, then the emulator on each kind of kernel; all others, which are shown.
 # usage: test-kernels.sh PYTHON
 set -euo pipefail
 
@@ -17,11 +17,12 @@ emulated=(
   tests/property/test_monitor_overlap.py
 )
 
-units=(tests/unit tests/oracle tests/native)
+units=(tests/unit tests/oracle)
+compiled=(tests/nvrtc tests/native)
 
 kernels() {
   local status=0
-  "$python" -m pytest -q -p no:cacheprovider tests/nvrtc >"$folder/compiled" 2>&1 || status=$?
+  "$python" -m pytest -q -p no:cacheprovider "${compiled[@]}" >"$folder/compiled" 2>&1 || status=$?
   "$scripts/test-emulated.sh" "$python" "${emulated[@]}" -p no:cacheprovider >"$folder/emulated" 2>&1 || status=$?
   return "$status"
 }
@@ -40,14 +41,14 @@ trap 'kill -- "-$kernel_tests" "-$unit_tests" 2>/dev/null || true; rm -rf "$fold
 
 status=0
 echo "==> tests (make test-all runs the long ones too)"
-"$python" -m pytest -q --ignore tests/nvrtc "${units[@]/#/--ignore=}" tests | tee "$folder/rest" || status=$?
+"$python" -m pytest -q "${compiled[@]/#/--ignore=}" "${units[@]/#/--ignore=}" tests | tee "$folder/rest" || status=$?
 wait "$unit_tests" || status=$?
 wait "$kernel_tests" || status=$?
-echo "==> kernels compiled: all by NVRTC's front end, those of default tuning for one architecture"
+echo "==> kernels compiled: all by NVRTC's front end, those of default tuning for one architecture; native checks"
 cat "$folder/compiled"
 echo "==> tests of the GPU's kernels, emulated and sanitized"
 cat "$folder/emulated"
-echo "==> unit tests, examples of the documentation, oracles, native checks"
+echo "==> unit tests, examples of the documentation, oracles"
 cat "$folder/units"
 echo "==> other tests"
 tail -n 1 "$folder/rest"

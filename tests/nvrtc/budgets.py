@@ -69,6 +69,11 @@ class Budgets:
             f"If that is worth it, {HOW_TO_RECORD}"
         )
 
+    def of_unit(self, unit: str, arch: str) -> str:
+        """Return the budgets of all kernels of a unit, as text: other budgets are another text."""
+        rows = sorted((kernel, archs[arch]) for kernel, archs in self.table.items() if arch in archs)
+        return repr([row for row in rows if row[0].split("/")[0] == unit])
+
     def of_other_versions(self) -> dict[str, int]:
         """Return how many budgets were recorded with other versions, by version."""
         versions = Counter(budget.nvrtc for archs in self.table.values() for budget in archs.values())
