@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from motiflux.cli.commands import doctor
+from motiflux.cli.output import print_table
 from motiflux.device import cuda, cuda_driver
 from motiflux.errors import DeviceError
 from motiflux.jit.base import BuildError, Built, Source
@@ -27,6 +28,12 @@ def test_a_working_installation_is_exit_0() -> None:
     assert {"NVIDIA driver", "cuda.core", "cupy", "GPU compiler", "kernel cache"} <= set(checks)
     assert all(check["advice"] for check in checks.values() if not check["ok"])
     assert "The CPU engine works." in motiflux("doctor").stdout
+
+
+def test_a_table_begins_at_the_edge_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("fruit", ["name", "number"], [["apple", "1"], ["fig", "10"]], right=("number",))
+    lines = capsys.readouterr().out.splitlines()[1:]  # without the title, which is filled up
+    assert lines == ["name   number", "apple       1", "fig        10"]
 
 
 def test_a_broken_extension_is_found_and_said(monkeypatch: pytest.MonkeyPatch) -> None:

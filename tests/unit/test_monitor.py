@@ -158,6 +158,17 @@ def test_labels_of_patterns_leave_those_of_the_graph_as_they_are() -> None:
     assert int(monitor.count(mf.Pattern.from_edges([(0, 1)], edge_labels=[0]))) == 4
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_updates_without_labels_have_the_label_0_where_another_one_came_first(mode: str) -> None:
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], edge_labels=[-1, 0], directed=True)
+    monitor = mf.Monitor(graph, "(a)-[:0]->(b)", mode=mode)
+    columns = mf.Updates(np.array([True, True, False]), np.array([4, 5, 4]), np.array([5, 6, 5]))
+    delta = monitor.apply(columns)[0]
+    assert (delta.positive, delta.negative) == ((2, 1) if mode == "sequence" else (1, 0))
+    assert int(monitor.count("(a)-[:0]->(b)")) == 2
+    assert int(monitor.count(mf.Pattern.from_edges([(0, 1)], edge_labels=[-1], directed=True))) == 1
+
+
 REFUSED = {
     "another vertex label": mf.Updates(
         np.array([True, True]),
