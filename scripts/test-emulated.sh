@@ -7,7 +7,7 @@ set -euo pipefail
 python=$1
 shift
 cxx=${CXX:-g++}
-libraries="$("$cxx" -print-file-name=libasan.so) $("$cxx" -print-file-name=libstdc++.so)"
+libraries="$("$cxx" -print-file-name=libasan.so) $("$cxx" -print-file-name=libstdc++.so.6)"
 
 export MOTIFLUX_SIMT_SANITIZE=1
 # Python itself does not free everything at exit; stacks of fibers are switched on purpose.
