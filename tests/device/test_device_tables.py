@@ -12,6 +12,7 @@ import pytest
 import motiflux as mf
 from motiflux.codegen import local_counts_layout
 from motiflux.codegen.local_counts_kernels import LocalCountKernel
+from motiflux.codegen.local_counts_layout import Ends
 from motiflux.config import private_tuning
 from motiflux.gpu import engine as gpu_engine
 from motiflux.gpu.kernels import table_run
@@ -42,6 +43,7 @@ SHAPES = [
     Shape(threads=64, words=128, slots=32),
     Shape(threads=96, words=4000, slots=256),
 ]
+ENDS = ("lesser", "greater")
 
 
 def skewed(vertices: int, edges: int, seed: int, **more: Any) -> mf.Graph:
@@ -65,16 +67,22 @@ def no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.turns(8, "emulated")
 @pytest.mark.usefixtures("no_way_out")
 @pytest.mark.parametrize(
-    ("name", "shape"),
-    few_emulated(3, {name: name for name in PATTERNS}, {str(shape): shape for shape in SHAPES}),
+    ("name", "way"),
+    few_emulated(
+        3,
+        {name: name for name in PATTERNS},
+        {f"{shape.words} words, {ends}": (shape, ends) for shape in SHAPES for ends in ENDS},
+    ),
 )
 def test_hubs_and_light_roots_count_alike_in_little_shared_memory(
-    name: str, shape: Shape, device: str, monkeypatch: pytest.MonkeyPatch
+    name: str, way: tuple[Shape, str], device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shape, ends = way
     monkeypatch.setattr(table_run, "shape_of", lambda *_: shape)
     monkeypatch.setattr(wedge_roots, "_LEAST_PIECE", 8)
     graph = skewed(220, 900, seed=len(name))
-    found = mf.count(graph, PATTERNS[name], tuning=ON, device=device)
+    tuning = private_tuning({**ON, "wedge_ends": ends})
+    found = mf.count(graph, PATTERNS[name], tuning=tuning, device=device)
     assert (found, found.complete) == (mf.count(graph, PATTERNS[name], tuning=OFF), True)
 
 
@@ -133,12 +141,54 @@ def test_directed_wedges_of_several_kinds(pattern: str, device: str) -> None:
 
 @pytest.mark.long("emulated")
 @pytest.mark.usefixtures("no_way_out")
+@pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize("middles", [65_535, 65_536])
-def test_counters_of_half_a_word_hold_what_they_must(middles: int, device: str) -> None:
+def test_counters_of_half_a_word_hold_what_they_must(middles: int, ends: str, device: str) -> None:
     edges = [(hub, 2 + middle) for hub in (0, 1) for middle in range(middles)]
     graph = mf.Graph.from_edges(edges)
-    found = mf.count(graph, PATTERNS["4-cycle"], tuning=ON, device=device)
+    tuning = private_tuning({**ON, "wedge_ends": ends})
+    found = mf.count(graph, PATTERNS["4-cycle"], tuning=tuning, device=device)
     assert found == 8 * comb(middles, 2)
+
+
+@pytest.mark.long("emulated")
+@pytest.mark.usefixtures("no_way_out")
+@pytest.mark.parametrize("ends", ENDS)
+def test_a_root_of_many_middles_has_whole_words_among_roots_that_share_words(
+    ends: str, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_run, "shape_of", lambda *_: SHAPES[1])
+    middles, few = 66_000, 40
+    hubs = [(hub, 2 + few + middle) for hub in (0, 1) for middle in range(middles)]
+    graph = mf.Graph.from_edges([*hubs, *((1 + one, 2 + other) for one, other in clique(few))])
+    assert np.diff(graph.forward.offsets).max() > 1 << 16
+    tuning = private_tuning({**ON, "wedge_ends": ends})
+    found = mf.count(graph, PATTERNS["4-cycle"], tuning=tuning, device=device)
+    assert found == mf.count(graph, PATTERNS["4-cycle"], tuning=ON, device="cpu")
+
+
+@pytest.mark.usefixtures("no_way_out")
+@pytest.mark.parametrize(("middles", "ends"), [(2, Ends.GREATEST), (3, Ends.GREATER)])
+def test_greater_ends_have_counters_where_shared_memory_is_less_than_counters(
+    middles: int, ends: Ends, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[Ends] = []
+    order = TableRun.order_of
+
+    def noted(self: TableRun, first: Any, second: Any, ends: Ends, **more: Any) -> Any:
+        taken.append(ends)
+        return order(self, first, second, ends, **more)
+
+    monkeypatch.setattr(TableRun, "order_of", noted)
+    most = 1 << 14
+    monkeypatch.setattr(type(open_accelerator(device).device), "shared_per_block", most)
+    pattern = ", ".join(f"(a)--({middle})--(b)" for middle in "uvw"[:middles])
+    for vertices, expected in ((most // 4, False), (most // 2, True)):
+        graph = mf.Graph.from_edges([(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (0, 4)], num_vertices=vertices)
+        taken.clear()
+        found = mf.count(graph, pattern, tuning=ON, device=device)
+        assert found == mf.count(graph, pattern, tuning=OFF)
+        assert (taken == [ends]) == expected, taken
 
 
 @pytest.mark.turns(8, "emulated")

@@ -20,7 +20,7 @@ SEARCH = (
 SEVERAL = ("share",)
 ON_CPU = ("simd", "backjump")
 ON_DEVICES = (
-    "lanes", "remember", "handover", "stealing", "packing", "bitmaps", "rest", "triangles",
+    "lanes", "remember", "handover", "stealing", "packing", "bitmaps", "rest", "triangles", "wedge_ends",
 )  # fmt: skip
 ESTIMATES = (
     "sample_order", "cycles", "inheritance", "count_first", "trawling", "trawl_batches",

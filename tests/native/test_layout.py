@@ -179,6 +179,7 @@ LOCAL_STRUCTURES: dict[str, Any] = {
     for structure in (
         local_counts_layout.Frame,
         local_counts_layout.Roots,
+        local_counts_layout.RankArgs,
         local_counts_layout.OrderArgs,
         local_counts_layout.TriangleArgs,
         local_counts_layout.WedgeArgs,

@@ -13,6 +13,7 @@ MOST_THREADS = 1024
 class LocalCountKernel(StrEnum):
     """A kernel of local counts."""
 
+    RANKS = "ranks"
     ORDER = "order"
     TRIANGLES = "triangles"
     WEDGE_TOTAL = "wedge-total"
@@ -26,6 +27,7 @@ class LocalCountKernel(StrEnum):
 
 
 _KERNELS = {
+    LocalCountKernel.RANKS: ("order", "RankArgs", "find_ranks"),
     LocalCountKernel.ORDER: ("order", "OrderArgs", "find_order"),
     LocalCountKernel.TRIANGLES: ("triangles", "TriangleArgs", "triangles_of_arcs"),
     LocalCountKernel.WEDGE_TOTAL: (

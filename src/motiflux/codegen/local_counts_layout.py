@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+from enum import IntEnum
 
 from motiflux.codegen.layout import Adjacency
 
@@ -21,6 +22,16 @@ MOST_KINDS, MOST_STEPS, MOST_REGISTERS = 8, 24, 16
 
 SELF, SOURCE, TARGET = 0, 1, 2
 """``local_counts::At``."""
+
+
+class Ends(IntEnum):
+    """``local_counts::Ends``: the wedges x - y - z of a root x that count."""
+
+    ALL = 0
+    LESSER = 1
+    UNDER_ROOT = 2
+    GREATER = 3
+    GREATEST = 4
 
 
 class Frame(ctypes.Structure):
@@ -45,6 +56,13 @@ class Roots(ctypes.Structure):
     ]
 
 
+class RankArgs(ctypes.Structure):
+    """``local_counts::RankArgs``."""
+
+    __slots__ = ()
+    _fields_ = [("rows", Adjacency), ("vertices", _u32), ("lesser", _u64), ("ranks", _u64)]
+
+
 class OrderArgs(ctypes.Structure):
     """``local_counts::OrderArgs``."""
 
@@ -53,9 +71,9 @@ class OrderArgs(ctypes.Structure):
         ("first", Adjacency),
         ("second", Adjacency),
         ("vertices", _u32),
-        ("below", _u32),
-        ("work", _u64),
+        ("ends", _u32),
         ("ranks", _u64),
+        ("work", _u64),
     ]
 
 
@@ -89,10 +107,9 @@ class WedgeArgs(ctypes.Structure):
         ("frame", Frame),
         ("roots", Roots),
         ("vertices", _u32),
-        ("below", _u32),
+        ("ends", _u32),
         ("number", _u32),
         ("near_words", _u32),
-        ("halves", _u32),
         ("hash_slots", _u32),
         ("far_words", _u32),
         ("far", _u64),

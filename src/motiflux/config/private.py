@@ -86,6 +86,14 @@ PRIVATE = by_name(
         "GPU: count of the last two levels. on: one lane per pair; off: one candidate after the other",
     ),
     TuningOption(
+        "wedge_ends",
+        ("auto", "lesser", "greater"),
+        "auto",
+        "GPU, tables: which one of two vertices with common neighbours has a counter. lesser, greater: that "
+        "of lesser or greater id, so of fewer or more neighbours; auto: greater where shared memory does not "
+        "hold a counter for each vertex",
+    ),
+    TuningOption(
         "rest",
         ("on", "off"),
         "on",
@@ -273,6 +281,7 @@ REMOVED = MappingProxyType(
         "remember": "the counts of parts that repeat are always stored",
         "handover": "lanes without work always get work of others; stealing chooses how within a block",
         "packing": "the last two levels are always counted with one lane per pair",
+        "wedge_ends": "the size of the graph chooses which vertices have counters of wedges",
         "rest": "the setup of a count is always kept for the next equal count",
         "rows": "listings always go through device memory",
         "images": "images under automorphisms are always written where a listing can do so",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,14 @@ from motiflux.device import Buffer, Device, Kernel
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.launch.group_memory import USABLE
 from motiflux.gpu.runtime.control_block import ControlBlock
+from motiflux.gpu.runtime.device_cache import CacheEntry
 from motiflux.gpu.runtime.job import KernelJob
 from motiflux.gpu.runtime.launches import LaunchSequence, Result, check_not_stopped
 from motiflux.gpu.runtime.session import CONTROL_BYTES, MOST_BLOCK_BYTES
 from motiflux.gpu.runtime.work_partition import every
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, resident
 from motiflux.gpu.storage.upload import UploadContext
-from motiflux.gpu.storage.wedge_roots import TABLE_THREADS, DeviceRoots, roots_of
+from motiflux.gpu.storage.wedge_roots import TABLE_THREADS, DeviceRoots, ranks_of, roots_of
 from motiflux.graph import AdjacencyKey, Graph
 
 _FIRST_WORD = CONTROL_BYTES // 8
@@ -34,6 +35,8 @@ _LEAST_THREADS = 256
 _SMALL = 1 << 14
 """Most arcs for which blocks have 128 threads."""
 _SOURCES = {kernel: local_counts_source(kernel, ENTRY) for kernel in LocalCountKernel}
+
+T = TypeVar("T", bound=CacheEntry)
 
 
 class TooWide(Exception):  # noqa: N818 - no error: the count is made in another way
@@ -137,6 +140,11 @@ TableJob = KernelJob[LaunchSequence, TableReader]
 class TableRun:
     """Prepares the job of a formula: rows, memory and launches.
 
+    Parameters
+    ----------
+    wedge_ends
+        The switch of this name.
+
     Attributes
     ----------
     repeatable
@@ -145,8 +153,9 @@ class TableRun:
         Roots that the next launches take: index of the first one, and stride.
     """
 
-    def __init__(self, job: TableJob, graph: Graph, context: UploadContext) -> None:
+    def __init__(self, job: TableJob, graph: Graph, context: UploadContext, wedge_ends: str) -> None:
         self.context = context
+        self._wedge_ends = wedge_ends
         self.repeatable = True
         self.share = (0, 1)
         self.reader = TableReader(job.control)
@@ -171,17 +180,22 @@ class TableRun:
     def rows_of(self, key: AdjacencyKey) -> DeviceRows:
         """Return rows of the graph, copied if they are not on the device yet."""
         copies = resident(self._graph, self._accelerator.device)
-        rows = copies.rows(self._graph, RowsKey(key, above=False), self.context)
-        if not self._job.memory.reads(rows):
-            self._job.memory.read(rows)
-        return rows
+        return self._read(copies.rows(self._graph, RowsKey(key, above=False), self.context))
 
-    def order_of(self, first: DeviceRows, second: DeviceRows, *, below: bool) -> DeviceRoots:
-        """Return the order of the roots of wedges along `first` and `second`."""
-        roots = roots_of(self._graph, self._accelerator, first, second, below=below, context=self.context)
-        if not self._job.memory.reads(roots):
-            self._job.memory.read(roots)
-        return roots
+    def order_of(
+        self, first: DeviceRows, second: DeviceRows, ends: layout.Ends, *, divided: bool = False
+    ) -> DeviceRoots:
+        """Return the order of the roots of wedges along `first` and `second` (`roots_of`)."""
+        graph, device = self._graph, self._accelerator
+        roots = roots_of(graph, device, first, second, ends=ends, divided=divided, context=self.context)
+        return self._read(roots)
+
+    def ranks_of(self, rows: DeviceRows) -> int:
+        """Return the address of the places of arcs in the rows of their targets."""
+        return self._read(ranks_of(self._graph, self._accelerator, rows, self.context)).ranks.address
+
+    def _read(self, entry: T) -> T:
+        return entry if self._job.memory.reads(entry) else self._job.memory.read(entry)
 
     def _allocate(self, nbytes: int, what: str) -> Buffer:
         nbytes = max(nbytes, 8)
@@ -248,6 +262,20 @@ class TableRun:
     def shape_of(self, rows: DeviceRows, roots: DeviceRoots, room: int) -> Shape:
         """Return the size of blocks that take the roots of `rows` and need `room` bytes each."""
         return shape_of(self._accelerator.device, rows.arcs, room, roots.share)
+
+    def turns_wedges(self, room: int) -> bool:
+        """Return whether the lesser one of two vertices is the root of their wedges.
+
+        Most wedges then end in few vertices, those of most neighbours, but roots and parts of rows are more.
+        So it pays where `room` bytes of counters exceed the shared memory of a block.
+        """
+        if self._wedge_ends == "auto":
+            return room > self._accelerator.device.shared_per_block - layout.SCRATCH_BYTES
+        return self._wedge_ends == "greater"
+
+    def room_of_two(self) -> int:
+        """Return the bytes of shared memory that each of two blocks of a multiprocessor has."""
+        return self._accelerator.device.shared_per_block // 2 - 2 * layout.SCRATCH_BYTES
 
     def root_grid(self, kernel: Kernel, shape: Shape, roots: DeviceRoots) -> int:
         """Return the number of blocks that take roots."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from motiflux.codegen import local_counts_layout as layout
 from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.local_counts_kernels import LocalCountKernel
+from motiflux.codegen.local_counts_layout import Ends
 from motiflux.cpu import native
 from motiflux.device import Buffer
 from motiflux.gpu.kernels.table_run import TableJob, TableRun, TooWide
@@ -38,11 +39,12 @@ from motiflux.plan.physical import Stage
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import Request
 
-_ALL, _ENDS_BELOW, _BOTH_BELOW = 0, 1, 2
+_TURNED = {Ends.LESSER: Ends.GREATER, Ends.UNDER_ROOT: Ends.GREATEST}
+"""The same pairs of vertices from the other one of both as the root."""
 _MOST_VERTICES = 1 << 31
 """Kernels count vertices in 32 bits."""
-_HALF = 1 << 16
-"""If all rows are shorter, a counter of middles fits into 16 bits, and two counters share a word."""
+_HALF, _COUNTER = 1 << 16, 2
+"""A root with fewer middles has counters of 16 bits: two bytes."""
 
 
 class _Preparation:
@@ -165,14 +167,13 @@ class _Preparation:
 
     def _triangles(self, table: Triangles) -> Buffer:
         rows = self._rows(table, (0, 1))
-        whole = self._run.order_of(rows, rows, below=True)
-        roots = whole.pieces
-        assert roots is not None
+        ranks = self._run.ranks_of(rows)
+        roots = self._run.order_of(rows, rows, Ends.UNDER_ROOT, divided=True)
         words = -(-self._vertices // 32)
         shape = self._run.shape_of(rows, roots, 4 * words)
         out = self._run.table(rows.arcs)
         args = layout.TriangleArgs(Adjacency(*rows.addresses))
-        args.ranks = _address(whole.ranks)
+        args.ranks = ranks
         args.vertices, args.near_words, args.hash_slots = self._vertices, shape.words, shape.slots
         args.slices = _address(roots.parts)
         args.out = out.address
@@ -188,9 +189,9 @@ class _Preparation:
     def _cycles_of_arcs(self, table: Wedges) -> Buffer:
         rows = self._rows(table, table.kinds[0].first)
         out = self._run.zeros(8 * rows.arcs)
-        self._histogram(LocalCountKernel.WEDGE_ARCS, rows, rows, _BOTH_BELOW, 2, out.address)
+        self._histogram(LocalCountKernel.WEDGE_ARCS, rows, rows, Ends.UNDER_ROOT, 2, out.address)
         args = layout.MergeArgs(Adjacency(*rows.addresses))
-        args.ranks = _address(self._run.order_of(rows, rows, below=True).ranks)
+        args.ranks = self._run.ranks_of(rows)
         args.vertices, args.table = self._vertices, out.address
         self._run.launch_pass(LocalCountKernel.MERGE, 32 * self._vertices, args)
         return out
@@ -198,27 +199,27 @@ class _Preparation:
     def _wedges_of_ends(self, table: Wedges) -> Buffer:
         out = self._run.zeros(8 * self._vertices)
         if len(table.kinds) > 1:
-            self._kinds_of_wedges(table, _ALL, ends=out.address)
+            self._kinds_of_wedges(table, Ends.ALL, ends=out.address)
         else:
             first, second = self._wedge_rows(table)
             number = table.kinds[0].number
-            self._histogram(LocalCountKernel.WEDGE_ENDS, first, second, _ALL, number, out.address)
+            self._histogram(LocalCountKernel.WEDGE_ENDS, first, second, Ends.ALL, number, out.address)
         return out
 
     def _wedge_total(self, table: Wedges, times: int) -> None:
-        below = _ALL
+        ends = Ends.ALL
         if not table.pattern.roots and table.symmetric:
-            below, times = _ENDS_BELOW, 2 * times
+            ends, times = Ends.LESSER, 2 * times
         if not table.pattern.roots and table.uniform:
-            below, times = _BOTH_BELOW, 2 * times
+            ends, times = Ends.UNDER_ROOT, 2 * times
         slot = self._run.slot()
         if len(table.kinds) > 1:
-            self._kinds_of_wedges(table, below, total=self._run.address(slot))
+            self._kinds_of_wedges(table, ends, total=self._run.address(slot))
         else:
             first, second = self._wedge_rows(table)
             number = table.kinds[0].number
             self._histogram(
-                LocalCountKernel.WEDGE_TOTAL, first, second, below, number, self._run.address(slot)
+                LocalCountKernel.WEDGE_TOTAL, first, second, ends, number, self._run.address(slot)
             )
             times *= number
         self._run.reader.sums.append((slot, times))
@@ -232,28 +233,35 @@ class _Preparation:
         kernel: LocalCountKernel,
         first: DeviceRows,
         second: DeviceRows,
-        below: int,
+        ends: Ends,
         number: int,
         out: int,
     ) -> None:
-        both = below == _BOTH_BELOW
-        roots = self._run.order_of(first, second, below=both)
-        halves = first.longest < _HALF
-        shape = self._run.shape_of(first, roots, 4 * self._vertices >> halves)
+        ranks = 0
+        if ends is Ends.UNDER_ROOT:  # 4-cycles, so the rows are symmetric
+            assert first is second
+            ranks = self._run.ranks_of(first)
+        room = _COUNTER * self._vertices
+        if ends in _TURNED and self._run.turns_wedges(room):
+            ends = _TURNED[ends]
+            room = self._run.room_of_two()
+        roots = self._run.order_of(first, second, ends)
+        shape = self._run.shape_of(first, roots, room)
         args = layout.WedgeArgs(Adjacency(*first.addresses), Adjacency(*second.addresses))
-        args.ranks = _address(roots.ranks)
-        args.vertices, args.below, args.number = self._vertices, below, number
-        args.near_words, args.halves, args.hash_slots = shape.words, halves, shape.slots
+        args.ranks, args.ends = ranks, ends
+        args.vertices, args.number = self._vertices, number
+        args.near_words, args.hash_slots = shape.words, shape.slots
         args.out = out
         loaded = self._run.kernel_of(kernel)
         grid = self._run.root_grid(loaded, shape, roots)
-        if self._vertices > shape.words << halves and roots.count:
-            args.far_words = self._vertices - (shape.words << halves)
+        near = shape.words << (first.longest < _HALF)
+        if self._vertices > near and roots.count:
+            args.far_words = self._vertices - near
             grid, far = self._run.for_blocks(grid, 4 * args.far_words, "counters of wedges")
             args.far = far.address
         self._run.launch_roots(loaded, grid, shape, args, roots)
 
-    def _kinds_of_wedges(self, table: Wedges, below: int, *, total: int = 0, ends: int = 0) -> None:
+    def _kinds_of_wedges(self, table: Wedges, which: Ends, *, total: int = 0, ends: int = 0) -> None:
         if len(table.kinds) > layout.MOST_KINDS:
             raise TooWide
         rows = [
@@ -268,9 +276,9 @@ class _Preparation:
             args.kinds[at] = layout.WedgeKind(
                 Adjacency(*first.addresses), Adjacency(*second.addresses), kind.number
             )
-        args.count, args.below = len(table.kinds), below
+        args.count, args.below = len(table.kinds), which is not Ends.ALL
         args.vertices, args.total, args.ends = self._vertices, total, ends
-        roots = self._run.order_of(*rows[0], below=False)
+        roots = self._run.order_of(*rows[0], Ends.ALL)
         bytes_of_block = 4 * len(table.kinds) * self._vertices
         self._run.launch_blocks(LocalCountKernel.KINDS, args, rows[0][0], roots, bytes_of_block)
 
@@ -308,7 +316,7 @@ class _Preparation:
         args.totals, args.out = out is None, self._run.address(slot) if out is None else out.address
         first = walks.steps[0]
         seeds = self._rows(walks, _ends(first))
-        roots = self._run.order_of(seeds, seeds, below=first.below)
+        roots = self._run.order_of(seeds, seeds, Ends.UNDER_ROOT if first.below else Ends.ALL)
         self._run.launch_blocks(LocalCountKernel.WALKS, args, seeds, roots, 12 * registers * self._vertices)
         return slot
 
@@ -404,7 +412,7 @@ def prepare_tables(
     if job is None:
         with setting_up(TableJob(accelerator, "tables", MOST_BLOCK_BYTES, request.gpu_memory)) as job:
             context = UploadContext.of(job.stream, request, deadline)
-            run = TableRun(job, graph, context)
+            run = TableRun(job, graph, context, request.tuning["wedge_ends"])
             _Preparation(run, graph, schedule, share).prepare()
             if run.repeatable:
                 pool.keep(name, job, stage, request)

@@ -1,4 +1,4 @@
-"""The order in which kernels take the roots of tables, computed once and kept with the graph."""
+"""The order in which kernels take the roots of tables, and places of arcs, computed once per graph."""
 
 from __future__ import annotations
 
@@ -27,6 +27,19 @@ _PIECES, _LEAST_PIECE, _MOST_PARTS = 16, 1 << 14, 0xFFFF
 
 
 @dataclass(eq=False)
+class ArcRanks(CacheEntry):
+    """For each arc of symmetric rows, its place in the row of its target (``local_counts/order.cuh``)."""
+
+    ranks: Buffer
+    origin: weakref.ref[DeviceRows] = field(repr=False)
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Memory of the array."""
+        return (self.ranks,)
+
+
+@dataclass(eq=False)
 class DeviceRoots(CacheEntry):
     """Roots in descending order of their work, with related arrays on the device.
 
@@ -34,26 +47,21 @@ class DeviceRoots(CacheEntry):
     ----------
     order, work
         The vertices that have work, and the work of each.
-    ranks
-        Position of the reverse of each arc to a lesser vertex in that vertex's row; None if not requested.
     host_work
         The work, on the host.
     share
         Share of the first root in all work.
     parts
-        Index of each piece of a root, and number of the root's pieces, 16 bits each.
-    pieces
-        The same roots, with those of most work divided into pieces; None if ranks were not requested.
+        Index of each piece of a root, and number of the root's pieces, 16 bits each; None if roots were not
+        divided.
     """
 
     order: Buffer
     work: Buffer
-    ranks: Buffer | None
     host_work: NDArray[np.uint32] = field(repr=False)
     share: float
     origin: _Origin = field(repr=False)
     parts: Buffer | None = None
-    pieces: DeviceRoots | None = None
 
     @property
     def count(self) -> int:
@@ -63,8 +71,7 @@ class DeviceRoots(CacheEntry):
     @property
     def buffers(self) -> list[Buffer]:
         """Memory of all arrays."""
-        own = [self.order, self.work, self.ranks, self.parts]
-        return [one for one in own if one is not None] + ([] if self.pieces is None else self.pieces.buffers)
+        return [one for one in (self.order, self.work, self.parts) if one is not None]
 
     def is_of(self, first: DeviceRows, second: DeviceRows) -> bool:
         """Return whether the order was computed from these rows."""
@@ -75,18 +82,53 @@ class DeviceRoots(CacheEntry):
         return self.count - int(np.searchsorted(self.host_work[::-1], work, side="right"))
 
 
+def ranks_of(graph: Graph, accelerator: Accelerator, rows: DeviceRows, context: UploadContext) -> ArcRanks:
+    """Return the places of the arcs of `rows`, which are symmetric.
+
+    Raises
+    ------
+    DeviceMemoryError
+        The arrays do not fit.
+    OutOfTimeError
+        Time was up before they were computed.
+    """
+    copies, name = resident(graph, accelerator.device), ("ranks", id(rows))
+    known = copies.known(name)
+    if isinstance(known, ArcRanks) and known.origin() is not rows:  # an id that was reused
+        copies.drop(name)
+    return copies.keep(name, lambda: _rank(accelerator, rows, context))
+
+
+def _rank(accelerator: Accelerator, rows: DeviceRows, context: UploadContext) -> ArcRanks:
+    vertices = len(rows.origin[0]) - 1
+    kernel = accelerator.kernel(local_counts_source(LocalCountKernel.RANKS, ENTRY), context.deadline)
+    lesser = _allocate(accelerator.device, 4 * vertices, context)
+    ranks = _allocate(accelerator.device, 4 * rows.arcs, context)
+    args = layout.RankArgs(Adjacency(*rows.addresses), vertices, lesser.address)
+    for to in (0, ranks.address):
+        args.ranks = to
+        context.stream.launch(kernel, _grid(vertices), TABLE_THREADS, 0, args)
+    context.stream.wait()
+    lesser.close()
+    return ArcRanks(ranks, weakref.ref(rows))
+
+
 def roots_of(
     graph: Graph,
     accelerator: Accelerator,
     first: DeviceRows,
     second: DeviceRows,
     *,
-    below: bool,
+    ends: layout.Ends,
     context: UploadContext,
+    divided: bool = False,
 ) -> DeviceRoots:
-    """Return the roots of wedges along `first` and `second`; `below`: to lesser middles only.
+    """Return the roots of wedges along `first` and `second`, of which `ends` says which count.
 
-    If both are the same rows, `below` computes the ranks of arcs too: the rows must be symmetric.
+    Parameters
+    ----------
+    divided
+        Whether roots of much work are divided into pieces.
 
     Raises
     ------
@@ -95,38 +137,50 @@ def roots_of(
     OutOfTimeError
         Time was up before the order was computed.
     """
-    copies, name = resident(graph, accelerator.device), ("roots", id(first), id(second), below)
+    copies, name = resident(graph, accelerator.device), ("roots", id(first), id(second), ends, divided)
     known = copies.known(name)
     if isinstance(known, DeviceRoots) and not known.is_of(first, second):  # an id that was reused
         copies.drop(name)
-    return copies.keep(name, lambda: _find(accelerator, first, second, below, context))
+
+    def make() -> DeviceRoots:
+        work = _work(graph, accelerator, first, second, ends, context)
+        some = np.flatnonzero(work).astype(np.uint32)
+        order = some[_heaviest_first(work[some])]
+        origin = weakref.ref(first), weakref.ref(second)
+        arrange = _pieces if divided else _whole
+        return arrange(accelerator.device, order, work[order], origin, context)
+
+    return copies.keep(name, make)
 
 
-def _find(
-    accelerator: Accelerator, first: DeviceRows, second: DeviceRows, below: bool, context: UploadContext
-) -> DeviceRoots:
+def _work(
+    graph: Graph,
+    accelerator: Accelerator,
+    first: DeviceRows,
+    second: DeviceRows,
+    ends: layout.Ends,
+    context: UploadContext,
+) -> NDArray[np.uint32]:
+    """Return the work of each vertex as a root."""
     stream = context.stream
     vertices = len(first.origin[0]) - 1
     kernel = accelerator.kernel(local_counts_source(LocalCountKernel.ORDER, ENTRY), context.deadline)
+    ranks = ranks_of(graph, accelerator, first, context) if ends is layout.Ends.GREATEST else None
     work = _allocate(accelerator.device, 4 * vertices, context)
-    ranks = _allocate(accelerator.device, 4 * first.arcs, context) if below and first is second else None
-    args = layout.OrderArgs(Adjacency(*first.addresses), Adjacency(*second.addresses), vertices, below)
-    args.work, args.ranks = work.address, 0 if ranks is None else ranks.address
-    warps = TABLE_THREADS // 32
-    stream.launch(kernel, max(1, min(_LONGEST_GRID, -(-vertices // warps))), TABLE_THREADS, 0, args)
+    args = layout.OrderArgs(Adjacency(*first.addresses), Adjacency(*second.addresses), vertices, ends)
+    args.ranks, args.work = 0 if ranks is None else ranks.ranks.address, work.address
+    stream.launch(kernel, _grid(vertices), TABLE_THREADS, 0, args)
     found = np.empty(vertices, np.uint32)
     if vertices:
         stream.download(work, found)
     stream.wait()
     work.close()
-    some = np.flatnonzero(found).astype(np.uint32)
-    order = some[_heaviest_first(found[some])]
-    origin = weakref.ref(first), weakref.ref(second)
-    roots = _ordered(accelerator.device, order, found[order], None, origin, context)
-    if ranks is not None:
-        roots.ranks = ranks
-        roots.pieces = _pieces(accelerator.device, order, found[order], origin, context)
-    return roots
+    return found
+
+
+def _grid(vertices: int) -> int:
+    """Return the number of blocks with a warp for each vertex."""
+    return max(1, min(_LONGEST_GRID, -(-vertices // (TABLE_THREADS // 32))))
 
 
 def _heaviest_first(work: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -137,6 +191,17 @@ def _heaviest_first(work: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 _Origin = tuple["weakref.ref[DeviceRows]", "weakref.ref[DeviceRows]"]
+
+
+def _whole(
+    device: Device,
+    order: NDArray[np.uint32],
+    work: NDArray[np.uint32],
+    origin: _Origin,
+    context: UploadContext,
+) -> DeviceRoots:
+    """Return the roots as they are."""
+    return _ordered(device, order, work, None, origin, context)
 
 
 def _pieces(
@@ -178,9 +243,7 @@ def _ordered(
         buffers.append(buffer)
     context.stream.wait()
     share = float(work[0] / work.sum(dtype=np.float64)) if len(work) else 0.0
-    return DeviceRoots(
-        buffers[0], buffers[1], None, work, share, origin, buffers[2] if len(buffers) > 2 else None
-    )
+    return DeviceRoots(buffers[0], buffers[1], work, share, origin, buffers[2] if len(buffers) > 2 else None)
 
 
 def _allocate(device: Device, nbytes: int, context: UploadContext) -> Buffer:

@@ -20,7 +20,7 @@ struct WedgeKind {
 struct KindArgs {
   WedgeKind kinds[kMostKinds];
   std::uint32_t count;
-  std::uint32_t below;
+  std::uint32_t below;  // only ends below the root count
   Frame frame;
   Roots roots;
   std::uint32_t vertices;
@@ -86,7 +86,7 @@ class KindCounter {
   MOTIFLUX_DEVICE void for_each_end(std::uint32_t x, std::uint32_t kind, Use&& use) {
     const WedgeKind& wedges = args_.kinds[kind];
     const std::uint64_t row = wedges.first.offsets[x];
-    const bool all = args_.below == static_cast<std::uint32_t>(Below::kAll);
+    const bool all = args_.below == 0;
     const auto look = [&](std::uint64_t at, std::uint64_t& begin, std::uint32_t& size) {
       const std::uint32_t y = wedges.first.neighbors[row + at];
       begin = wedges.second.offsets[y];

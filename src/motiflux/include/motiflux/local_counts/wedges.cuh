@@ -1,14 +1,18 @@
 // Histograms of wedges: from each root x, over each middle y, a counter at each end z.
 //
-//   heavy root, a block   | near: the greatest ends, in shared memory | far: the others, in device memory |
-//                           z >= base                                  z < base
+//   heavy root, a block   | far: the others, in device memory | near: the greatest ends, in shared memory |
+//                           z < base                            z >= base
 //   light root, a warp    | a hash table in shared memory |
+//
+//   near words            | low half: z = base, base + 1, ... | high half: z = base + words, ...
+//                           if the root has 2^16 middles or more, a counter takes the whole word
 //
 // The c-th wedge of a pair x, z finds c - 1 in the counter. So the number of ordered choices of k of c
 // middles, c (c - 1) ... (c - k + 1), is the sum over the wedges of k times the choices of k - 1 among
 // earlier wedges: it is known after one pass.
 #pragma once
 
+#include "motiflux/local_counts/ends.cuh"
 #include "motiflux/local_counts/hash.cuh"
 #include "motiflux/local_counts/roots.cuh"
 #include "motiflux/sets/span.hpp"
@@ -16,50 +20,55 @@
 
 namespace motiflux::local_counts {
 
-// The wedges that count: all; with z < x; with middle < x and z < x (csrc/local_counts/wedges.hpp).
-enum class Below : std::uint32_t { kAll = 0, kEnd = 1, kBoth = 2 };
-
 // The result: a sum over all roots, a number for each root, or (of pairs below, in symmetric rows) the
 // 4-cycles at each arc, both arcs of an edge separately.
 enum class WedgeGoal { kTotal, kEnds, kArcs };
 
 struct WedgeArgs {
-  view::Adjacency first;   // from x to the middles
-  view::Adjacency second;  // from the middles to z
-  // For each arc of `first`, the number of ends of the middle's row below x; null: found by binary search.
-  const std::uint32_t* ranks;
+  view::Adjacency first;       // from x to the middles
+  view::Adjacency second;      // from the middles to z
+  const std::uint32_t* ranks;  // of order.cuh, for kUnderRoot and kGreatest; else places are searched
   Frame frame;
   Roots roots;
   std::uint32_t vertices;
-  std::uint32_t below;
+  std::uint32_t ends;        // of `Ends`
   std::uint32_t number;      // middles to choose
   std::uint32_t near_words;  // words of a block in shared memory, behind the scratch
-  std::uint32_t halves;      // 1 if words hold two counters: no root has 2^16 middles
   std::uint32_t hash_slots;  // of these, per warp: more than the work of a light root
   std::uint32_t far_words;   // counters of a block in device memory, zero
   std::uint32_t* far;
   std::uint64_t* out;  // kTotal: two words, to be multiplied by `number`; kEnds: [vertices]; kArcs: [arcs]
 };
 
-// The counters of a block.
+inline constexpr std::uint32_t kHalfWord = 0xffff;
+
+// The counters of a block, for one root. Consecutive ends have words of their own, as rows are ascending.
 struct Dense {
   std::uint32_t* near;
   std::uint32_t* far;
   std::uint32_t base;
-  std::uint32_t halves;
+  std::uint32_t words;
+  std::uint32_t most;    // of a counter in the low part of a word
+  bool met_far = false;  // whether a far counter was added to
 
-  MOTIFLUX_DEVICE std::uint32_t word(std::uint32_t z) const { return (z - base) >> halves; }
-  MOTIFLUX_DEVICE std::uint32_t shift(std::uint32_t z) const { return ((z - base) & halves) * 16; }
-  MOTIFLUX_DEVICE std::uint32_t half_word(std::uint32_t z, std::uint32_t word) const {
-    return halves == 0 ? word : word >> shift(z) & 0xffffu;
-  }
-
-  MOTIFLUX_DEVICE std::uint32_t add(std::uint32_t z) const {
-    return z >= base ? half_word(z, device::fast_add(near[word(z)], 1u << shift(z)))
-                     : device::fast_add(far[z], 1u);
+  MOTIFLUX_DEVICE std::uint32_t add(std::uint32_t z) {
+    if (z < base) {
+      met_far = true;
+      return device::fast_add(far[z], 1u);
+    }
+    const std::uint32_t at = z - base;
+    return at < words ? device::fast_add(near[at], 1u) & most
+                      : device::fast_add(near[at - words], kHalfWord + 1) >> 16;
   }
   MOTIFLUX_DEVICE std::uint32_t get(std::uint32_t z) const {
-    return z >= base ? half_word(z, near[word(z)]) : far[z];
+    if (z < base) return far[z];
+    const std::uint32_t at = z - base;
+    return at < words ? near[at] & most : near[at - words] >> 16;
+  }
+  // Resets a near counter, and the other one of its word.
+  MOTIFLUX_DEVICE void reset_near(std::uint32_t z) const {
+    const std::uint32_t at = z - base;
+    near[at < words ? at : at - words] = 0;
   }
 };
 
@@ -68,6 +77,7 @@ class WedgeCounter {
  public:
   MOTIFLUX_DEVICE WedgeCounter(const WedgeArgs& args, unsigned char* shared)
       : args_(args),
+        ends_(static_cast<Ends>(args.ends)),
         scratch_(*reinterpret_cast<Scratch*>(shared)),
         near_(reinterpret_cast<std::uint32_t*>(shared + kScratchBytes)) {}
 
@@ -96,45 +106,58 @@ class WedgeCounter {
   }
 
  private:
-  MOTIFLUX_DEVICE bool cuts_ends() const { return args_.below != static_cast<std::uint32_t>(Below::kAll); }
-  MOTIFLUX_DEVICE bool cuts_middles() const {
-    return args_.below == static_cast<std::uint32_t>(Below::kBoth);
-  }
-
   MOTIFLUX_DEVICE void take_heavy(std::uint32_t x, std::uint32_t work, Team block) {
-    const std::uint32_t limit = cuts_ends() ? x : args_.vertices;
-    const std::uint64_t most = std::uint64_t{args_.near_words} << args_.halves;
-    const std::uint32_t base = limit > most ? limit - static_cast<std::uint32_t>(most) : 0;
+    const std::uint32_t limit = below_root(ends_) ? x : args_.vertices;
+    const bool halves = args_.first.degree(x) <= kHalfWord;
+    const std::uint64_t room = std::uint64_t{args_.near_words} << (halves ? 1 : 0);
+    const std::uint32_t base = limit > room ? limit - static_cast<std::uint32_t>(room) : 0;
     std::uint32_t* const far = args_.far + std::uint64_t{blockIdx.x} * args_.far_words;
-    const Dense table{near_, far, base, args_.halves};
+    Dense table{near_, far, base, args_.near_words, halves ? kHalfWord : ~std::uint32_t{0}};
     count(x, block, table);
-    __syncthreads();
+    const bool met_far = __syncthreads_or(table.met_far) != 0;
     if constexpr (goal == WedgeGoal::kArcs) {
       give_to_arcs(x, block, table);
       __syncthreads();
     }
-    clear(x, work, limit, block, table);
+    clear(x, work, limit, met_far, block, table);
     if constexpr (goal == WedgeGoal::kEnds) {
       const Number found = sum_of_block(lanes_, scratch_, taken_root(), failed_);
       if (threadIdx.x == 0) write_end(x, found);
     }
   }
 
-  // Calls use(arc, begin, size) for each middle's row, or the part of it below x.
+  // The place of x in y's row, or of the first entry that is greater.
+  MOTIFLUX_DEVICE const std::uint32_t* place(std::uint32_t x, std::uint32_t y) const {
+    return sets::lower_bound(args_.second.begin(y), args_.second.end(y), x);
+  }
+
+  // The entries of y's row that count; `arc` leads from x to y.
+  MOTIFLUX_DEVICE sets::Span ends_of(std::uint32_t x, std::uint32_t y, std::uint64_t arc) const {
+    const std::uint32_t* const row = args_.second.begin(y);
+    switch (ends_) {
+      case Ends::kAll:
+        return {row, args_.second.end(y)};
+      case Ends::kLesser:
+        return {row, place(x, y)};
+      case Ends::kUnderRoot:
+        return {row, y < x ? row + args_.ranks[arc] : row};
+      case Ends::kGreater:
+        return {place(x, y), args_.second.end(y)};
+      case Ends::kGreatest:
+        return {row + args_.ranks[arc] + (y < x ? 1 : 0), args_.second.end(y)};
+    }
+    return {};
+  }
+
+  // Calls use(arc, begin, size) for the part of each middle's row that counts, up to the vertex `limit`.
   template <class Use>
-  MOTIFLUX_DEVICE void for_each_middle(std::uint32_t x, Team team, Use&& use) {
+  MOTIFLUX_DEVICE void for_each_middle(std::uint32_t x, Team team, std::uint32_t limit, Use&& use) {
     const std::uint64_t row = args_.first.offsets[x];
     const auto look = [&](std::uint64_t at, std::uint64_t& begin, std::uint32_t& size) {
-      const std::uint32_t y = args_.first.neighbors[row + at];
-      if (cuts_middles() && y >= x) return;
-      begin = args_.second.offsets[y];
-      if (args_.ranks != nullptr) {
-        size = args_.ranks[row + at];
-        return;
-      }
-      const std::uint32_t* const from = args_.second.neighbors + begin;
-      const std::uint32_t* const end = args_.second.end(y);
-      size = static_cast<std::uint32_t>((cuts_ends() ? sets::lower_bound(from, end, x) : end) - from);
+      sets::Span part = ends_of(x, args_.first.neighbors[row + at], row + at);
+      if (limit < args_.vertices) part.last = sets::gallop(part.first, part.last, limit);
+      begin = static_cast<std::uint64_t>(part.first - args_.second.neighbors);
+      size = static_cast<std::uint32_t>(part.size());
     };
     for_each_chunk(
         lanes_, args_.frame, team, args_.first.degree(x), look,
@@ -142,10 +165,10 @@ class WedgeCounter {
   }
 
   template <class Table>
-  MOTIFLUX_DEVICE void count(std::uint32_t x, Team team, const Table& table) {
+  MOTIFLUX_DEVICE void count(std::uint32_t x, Team team, Table& table) {
     std::uint64_t pairs = 0;  // of a thread's wedges from one root: below 2^32
     const bool counts_pairs = args_.number == 2;
-    for_each_middle(x, team, [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
+    for_each_middle(x, team, args_.vertices, [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
       for_each_neighbor(lanes_, args_.second.neighbors + begin, size, [&](std::uint64_t, std::uint32_t z) {
         if (z == x) return;  // the wedge returns to x
         const std::uint32_t before = table.add(z);
@@ -184,11 +207,11 @@ class WedgeCounter {
     args_.out[x] = found.low;
   }
 
-  // Each cycle is found from its greatest vertex x, at both of its middles, and is added to the arcs from x
-  // to the middle and from the middle to z.
+  // Each cycle is found from one root x, at both of its middles, and is added to the arcs from x to the
+  // middle and from the middle to z.
   template <class Table>
   MOTIFLUX_DEVICE void give_to_arcs(std::uint32_t x, Team team, const Table& table) {
-    for_each_middle(x, team, [&](std::uint64_t arc, std::uint64_t begin, std::uint32_t size) {
+    for_each_middle(x, team, args_.vertices, [&](std::uint64_t arc, std::uint64_t begin, std::uint32_t size) {
       std::uint64_t found = 0;
       for_each_neighbor(lanes_, args_.second.neighbors + begin, size, [&](std::uint64_t at, std::uint32_t z) {
         const std::uint64_t others = table.get(z) - 1;
@@ -202,25 +225,27 @@ class WedgeCounter {
   }
 
   // Resets the counters to zero: all near ones if that is less work than repeating the wedges.
-  MOTIFLUX_DEVICE void clear(std::uint32_t x, std::uint32_t work, std::uint32_t limit, Team block,
-                             const Dense& table) {
-    const std::uint32_t used = ((limit - table.base) >> table.halves) + 1;
+  MOTIFLUX_DEVICE void clear(std::uint32_t x, std::uint32_t work, std::uint32_t limit, bool met_far,
+                             Team block, const Dense& table) {
+    const std::uint32_t counters = limit - table.base;
+    const std::uint32_t used = counters < table.words ? counters : table.words;
     const bool all = work > used / 4;
     if (all)
-      for (std::uint32_t at = threadIdx.x; at < used && at < args_.near_words; at += blockDim.x)
-        table.near[at] = 0;
-    if (all && table.base == 0) return;
-    for_each_middle(x, block, [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
+      for (std::uint32_t at = threadIdx.x; at < used; at += blockDim.x) table.near[at] = 0;
+    if (all && !met_far) return;
+    const std::uint32_t last = all ? table.base : args_.vertices;
+    for_each_middle(x, block, last, [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
       for_each_neighbor(lanes_, args_.second.neighbors + begin, size, [&](std::uint64_t, std::uint32_t z) {
         if (z < table.base)
           table.far[z] = 0;
-        else if (!all)
-          table.near[table.word(z)] = 0;  // and the other counter of the word: all are cleared
+        else
+          table.reset_near(z);
       });
     });
   }
 
   const WedgeArgs& args_;
+  const Ends ends_;
   Lanes lanes_;
   Scratch& scratch_;
   std::uint32_t* near_;
