@@ -13,9 +13,12 @@ import pytest
 from hypothesis import given
 
 import motiflux as mf
+from motiflux import _native
 from motiflux.conditions import Comparison, Operator
+from motiflux.dispatch import choose
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.graph.csr import LazyCsr
+from motiflux.io.binary import mfg
 from tests.unit.cli_run import motiflux, only_json
 from tests.unit.graph_cases import TRIANGLE, edge_counts
 from tests.unit.mfg_cases import full_graph, graphs, identical, written
@@ -117,6 +120,56 @@ class TestOpening:
         assert not is_fetched(graph)
         assert graph.forward.offsets[0] == 0
         assert is_fetched(graph)
+
+    def test_the_check_begins_while_a_device_is_opened(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = written(mf.Graph.from_edges(TRIANGLE), tmp_path / "g.mfg")
+        begun, checks, describe = threading.Event(), [], _native.describe_fault
+
+        def slowly(*rows: object) -> str:
+            checks.append(threading.current_thread())
+            begun.set()
+            return describe(*rows)
+
+        def opened(*_: object) -> None:
+            assert begun.wait(60), "no check while the device is opened"
+            raise mf.DeviceError("no such device")
+
+        monkeypatch.setattr(mfg, "_LONG_CHECK", 0)
+        monkeypatch.setattr(mfg._native, "describe_fault", slowly)
+        monkeypatch.setattr(choose, "open_engine", opened)
+        for call in (mf.count, mf.match):
+            graph = mf.read_graph(path)
+            with pytest.raises(mf.DeviceError, match="no such device"):
+                call(graph, TRIANGLES, device="cuda")
+            assert graph.forward.neighbors.tolist() == [1, 2, 0, 2, 0, 1]
+            assert (len(checks), checks[0] is threading.main_thread()) == (1, False)
+            checks.clear()
+            begun.clear()
+
+    def test_an_access_waits_for_the_check_that_was_begun_and_raises_its_error(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = written(mf.Graph.from_edges(TRIANGLE), tmp_path / "g.mfg")
+        begun, go_on = threading.Event(), threading.Event()
+
+        def wrong(*_: object) -> str:
+            begun.set()
+            assert go_on.wait(60)
+            return "neighbors: found damage"
+
+        monkeypatch.setattr(mfg, "_LONG_CHECK", 0)
+        monkeypatch.setattr(mfg._native, "describe_fault", wrong)
+        graph = mf.read_graph(path)
+        graph.forward.begin()
+        assert begun.wait(60)
+        later = threading.Timer(0.05, go_on.set)
+        later.start()
+        for _ in range(2):
+            with pytest.raises(mf.FormatError, match="found damage"):
+                _ = graph.forward.neighbors
+        later.join()
 
     def test_arrays_are_read_only(self, tmp_path: Path) -> None:
         graph = mf.read_graph(written(full_graph(), tmp_path / "g.mfg"))

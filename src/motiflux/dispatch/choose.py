@@ -9,6 +9,7 @@ from motiflux.dispatch.auto import AutoEngine
 from motiflux.dispatch.gpu_probe import DEVICE as GPU_DEVICE
 from motiflux.dispatch.gpu_probe import CudaGpu, Gpu
 from motiflux.errors import DeviceError
+from motiflux.graph import Graph
 from motiflux.request.devices import asked_for, names_of
 from motiflux.request.engine import Engine
 from motiflux.request.registry import AUTO_ON_GPU, ENGINES, HOST_ENGINE
@@ -51,6 +52,15 @@ def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
         if device == "auto" and request.devices is None and type(error) is DeviceError:
             raise DeviceError(f"engine={engine!r} runs on a GPU: {error}") from error
         raise
+
+
+def begin_reading(graph: Graph, request: Request) -> None:
+    """Have the rows of a graph file read and checked while `choose_engine` opens a device.
+
+    Planning needs the rows. Opening a GPU is the work of one thread, a check that of all threads.
+    """
+    if request.device not in ("auto", "cpu") or request.devices is not None:
+        graph.forward.begin()
 
 
 def open_engine(name: str, devices: Sequence[str]) -> Engine:

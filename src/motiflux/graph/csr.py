@@ -43,6 +43,9 @@ class Csr:
         for array in self.arrays():
             array.flags.writeable = False
 
+    def begin(self) -> None:
+        """Begin to fetch rows that are fetched at their first access: these are there."""
+
     @property
     def num_arcs(self) -> int:
         """Number of arcs."""
@@ -78,13 +81,23 @@ class LazyCsr(Csr):
     fetch
         Returns the rows, with read-only arrays. Its exceptions are raised at the access; the next access
         tries again.
+    begin
+        Begins in the background what `fetch` takes long for.
     """
 
-    __slots__ = ("_fetch", "_sizes")
+    __slots__ = ("_begin", "_fetch", "_sizes")
 
-    def __init__(self, num_vertices: int, num_arcs: int, nbytes: int, fetch: Callable[[], Csr]) -> None:
+    def __init__(
+        self,
+        num_vertices: int,
+        num_arcs: int,
+        nbytes: int,
+        fetch: Callable[[], Csr],
+        begin: Callable[[], None] | None = None,
+    ) -> None:
         object.__setattr__(self, "_sizes", (num_vertices, num_arcs, nbytes))
         object.__setattr__(self, "_fetch", fetch)
+        object.__setattr__(self, "_begin", begin)
 
     def __getattr__(self, name: str) -> Any:
         # Python calls this for attributes that are not set. Two threads may both fetch, and set equal rows.
@@ -97,6 +110,11 @@ class LazyCsr(Csr):
 
     def __reduce__(self) -> tuple[type[Csr], tuple[Any, ...]]:
         return Csr, (self.offsets, self.neighbors, self.labels, self.copies)
+
+    def begin(self) -> None:
+        """Begin to fetch the rows in the background; the first access waits for it."""
+        if self._begin is not None:
+            self._begin()
 
     def freeze(self) -> None:
         """Do nothing: the arrays will be read-only."""

@@ -30,9 +30,11 @@ attributes: a damaged file is refused then and never crashes a search. `verify_g
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,8 @@ from motiflux.units import counted, quantity
 SUFFIX = ".mfg"
 
 _MOST_ARCS = 2**40
+_LONG_CHECK = 1 << 22
+"""Arcs whose check takes some milliseconds."""
 _MOST_TRIPLES = 1 << 16
 """Label triples are stored, and read at once, up to this many."""
 _INTEGERS = "|i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8"
@@ -184,6 +188,7 @@ class _Opened:
             raise self.file.fault(SAVED_MONITOR)
         self._threads = threads
         self._sound = False
+        self._begun: threading.Thread | None = None
         self._vertices = self._count("vertices", MAX_VERTICES)
         self._arcs = self._count("arcs", _MOST_ARCS)
         self._rows = self._count("rows", _MOST_ARCS)
@@ -229,8 +234,25 @@ class _Opened:
         FormatError
             Names the section.
         """
-        if self._sound:
+        if self._begun is not None:
+            self._begun.join()
+        if not self._sound:
+            self._check()
+
+    def begin(self) -> None:
+        """Begin the check on a thread of its own, which `check` waits for; only `check` raises its error."""
+        if self._sound or self._begun is not None or self._arcs < _LONG_CHECK:
             return
+        begun = threading.Thread(target=self._try, name="motiflux: check of a graph file")
+        with contextlib.suppress(RuntimeError):  # no more threads: `check` does all of it
+            begun.start()
+            self._begun = begun
+
+    def _try(self) -> None:
+        with contextlib.suppress(Exception):
+            self._check()
+
+    def _check(self) -> None:
         self._check_rows("forward", self._forward)
         if self._directed:
             self._check_rows("reverse", self._reverse)
@@ -250,7 +272,7 @@ class _Opened:
             self.check()
             return rows
 
-        return LazyCsr(rows.num_vertices, rows.num_arcs, rows.nbytes, fetch)
+        return LazyCsr(rows.num_vertices, rows.num_arcs, rows.nbytes, fetch, self.begin)
 
     def _check_rows(self, name: str, rows: Csr) -> None:
         expected = self._rows if self._directed else 2 * self._rows
