@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from motiflux import log
 from motiflux.api.subject import GraphLike, subject_of
 from motiflux.arguments import check_integer
-from motiflux.dispatch.choose import begin_reading, choose_engine
+from motiflux.dispatch.choose import begin_first_call, choose_engine
 from motiflux.pattern import PatternLike
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Ran
@@ -110,7 +110,7 @@ def match(
             tuning=tuning,
             progress=None if callback is None else FoundSoFar(callback),
         )
-        begin_reading(graph, request)
+        begin_first_call(graph, request)
         chosen, why = choose_engine(request)
         deadline = Deadline.after(request.timeout)
         physical = chosen.plan(graph, pattern, request, deadline, counting=False)

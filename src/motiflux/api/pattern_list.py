@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from motiflux import log
-from motiflux.dispatch.choose import begin_reading, choose_engine
+from motiflux.dispatch.choose import begin_first_call, choose_engine
 from motiflux.dispatch.prepared_query import (
     PreparedQuery,
     count_of,
@@ -65,7 +65,7 @@ def naming_pattern(position: int | None) -> Iterator[None]:
 
 def count_one(graph: Graph, pattern: Pattern, request: Request, deadline: Deadline) -> Count:
     """Return the count of a pattern, and keep how it was executed."""
-    begin_reading(graph, request)
+    begin_first_call(graph, request)
     engine, why = choose_engine(request)
     check_symmetry(request.semantics, request.symmetry)
     physical = engine.plan(graph, pattern, request, deadline)
@@ -104,7 +104,7 @@ def count_each(
     All are planned before the first is searched, so that a mistake in one of them costs no time. Its error
     names the pattern by its position.
     """
-    begin_reading(graph, request)
+    begin_first_call(graph, request)
     engine, why = choose_engine(request)
     check_symmetry(request.semantics, request.symmetry)
     sharing = engine.capabilities.shares_passes and request.tuning["share"] == "on"

@@ -5,7 +5,14 @@ needs no GPU and no GPU package.
 """
 
 from motiflux.device.base import Buffer, Device, HostBuffer, HostRegistration, Kernel, Mark, Module, Stream
-from motiflux.device.registry import devices_like, is_device, known_devices, open_device, register
+from motiflux.device.registry import (
+    begin_opening,
+    devices_like,
+    is_device,
+    known_devices,
+    open_device,
+    register,
+)
 
 __all__ = [
     "Buffer",
@@ -16,6 +23,7 @@ __all__ = [
     "Mark",
     "Module",
     "Stream",
+    "begin_opening",
     "devices_like",
     "is_device",
     "known_devices",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import re
@@ -149,8 +150,7 @@ def open_device(name: str) -> Device:
     """
     with _registry.lock:
         _registry.ask_environment()
-        if name == "cuda:0":
-            name = "cuda"
+        name = _only_name(name)
         factory = _registry.factories.get(name) or _cuda_factory(name)
         if factory is None:
             raise ArgumentError("device", "one of " + ", ".join(_registry.factories), name)
@@ -160,6 +160,24 @@ def open_device(name: str) -> Device:
             device = _registry.opened[key] = factory()
     device.use()
     return device
+
+
+def begin_opening(name: str) -> None:
+    """Begin to open a device on a thread of its own; `open_device` waits for it, or raises its error."""
+    if (_only_name(name), os.getpid()) in _registry.opened:
+        return
+
+    def opening() -> None:
+        with contextlib.suppress(Exception):  # `open_device` tries again
+            open_device(name)
+
+    with contextlib.suppress(RuntimeError):  # no more threads
+        threading.Thread(target=opening, name=f"motiflux: opening {name}").start()
+
+
+def _only_name(name: str) -> str:
+    """Return the name under which a device is kept."""
+    return "cuda" if name == "cuda:0" else name
 
 
 def _call(entry: str) -> None:

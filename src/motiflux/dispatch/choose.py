@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 
+from motiflux.device import begin_opening
 from motiflux.dispatch.auto import AutoEngine
 from motiflux.dispatch.gpu_probe import DEVICE as GPU_DEVICE
 from motiflux.dispatch.gpu_probe import CudaGpu, Gpu
@@ -54,13 +55,17 @@ def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
         raise
 
 
-def begin_reading(graph: Graph, request: Request) -> None:
-    """Have the rows of a graph file read and checked while `choose_engine` opens a device.
+def begin_first_call(graph: Graph, request: Request) -> None:
+    """Begin what the first call with a GPU waits for, before `choose_engine` imports the engine.
 
-    Planning needs the rows. Opening a GPU is the work of one thread, a check that of all threads.
+    The driver opens a GPU in some tenths of a second, on one thread. Meanwhile modules are imported, and the
+    rows of a graph file, which planning needs, are read and checked on all threads.
     """
-    if request.device not in ("auto", "cpu") or request.devices is not None:
-        graph.forward.begin()
+    if request.device in ("auto", "cpu") and request.devices is None:
+        return
+    if request.devices is None:
+        begin_opening(request.device)
+    graph.forward.begin()
 
 
 def open_engine(name: str, devices: Sequence[str]) -> Engine:
