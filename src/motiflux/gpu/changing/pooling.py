@@ -18,11 +18,11 @@ from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.plan.passes.pools import LevelReads, pool_levels
 
 POOLING_SWITCHES = ("auto", "on")
 """Values of the switch with which partial matches may be pooled."""
 _NONE = -1
-_PAIR = 0b11
 _FIRST = 2
 """The first level beyond the pair; in plans that go on from a pool, that of the entry's vertex."""
 _CLEARED_BYTES = POOLED.itemsize + 8
@@ -51,17 +51,14 @@ class Step(NamedTuple):
     allowed: int
 
     @property
-    def sets(self) -> int:
-        """The number of sets whose intersection it takes."""
-        return len(self.sources) + (self.reuse != _NONE) + (self.allowed != _NONE)
-
-    @property
-    def read(self) -> int:
-        """The levels that its candidates depend on by themselves, as bits."""
+    def reads(self) -> LevelReads:
+        """What its candidates depend on."""
         bits = self.after | self.before | self.distinct
         for level, *_ in self.sources:
             bits |= 1 << level
-        return bits
+        reuses = self.reuse != _NONE
+        sets = len(self.sources) + reuses + (self.allowed != _NONE)
+        return LevelReads(bits, self.reuse if reuses else None, sets)
 
 
 @dataclass(frozen=True)
@@ -125,31 +122,8 @@ def pooled_plan(steps: Sequence[Any], tail: tuple[int, Sequence[Any]], given: in
     """Return a plan with the first level up to which its partial matches are pooled, if any."""
     of = tuple(Step(*step) for step in steps)
     counted_from = min(tail[0], len(of) - 1)
-    for level in range(given + 2, counted_from + 1):
-        by = _told_apart_by(of, level)
-        if by is None or level - _FIRST - (by > 0) < 1:
-            continue
-        # To look up the sizes of rows takes no longer than to find the entry of a pool.
-        if level < counted_from or any(step.sets > 1 for step in of[level:]):
-            return PooledPlan(of, tail, level, by, given)
-    return PooledPlan(of, tail, given=given)
-
-
-def _told_apart_by(steps: Sequence[Step], level: int) -> int | None:
-    """Return the level beyond the pair that a level and all later ones read; 0: none, None: several.
-
-    A set of an earlier level that is used again stands for all that this level depends on, and more: its
-    order restrictions. Such levels count as several.
-    """
-    used = 0
-    for step in steps[level:]:
-        if step.reuse != _NONE and step.reuse < level:
-            return None
-        used |= step.read
-        if step.anchor < level:
-            used |= 1 << step.anchor
-    used &= (1 << level) - 1 & ~_PAIR
-    return None if used & (used - 1) else max(0, used.bit_length() - 1)
+    level, by = next(pool_levels([step.reads for step in of], counted_from, given), (0, 0))
+    return PooledPlan(of, tail, level, by, given)
 
 
 def chain_of(steps: Sequence[Any], tail: tuple[int, Sequence[Any]]) -> tuple[PooledPlan, ...]:

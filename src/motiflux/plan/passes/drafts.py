@@ -12,6 +12,7 @@ from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.ir import SharedLevels
 from motiflux.plan.passes.order import Order
 from motiflux.plan.passes.places import Place
+from motiflux.plan.passes.pools import LevelReads, pool_levels
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import restrictions
@@ -33,8 +34,8 @@ On an R-MAT graph with a million vertices and 16 labels, an eighth of the walks 
 vertex.
 """
 
-_PAIR, _LEAST_POOLED = 2, 4
-"""Levels of the pair, and the first level that different partial matches come to by the same vertex."""
+_LEAST_POOLED = 3
+"""The first level before which partial matches may be pooled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,8 @@ class Drafter:
         walked = len(vertices) - 1 if closed is None else closed.start
         place = vertices[0], vertices[1]
         costs = list(estimates[:walked])
-        pooled = _pooled(costs, shape, walked) if self.pools else None
+        listed = [ids is not None for ids in lists]
+        pooled = _pooled(costs, shape, listed, walked) if self.pools else None
         if pooled is not None:
             costs = pooled
         elif closed is None and _closes_at_end(shape):
@@ -203,22 +205,47 @@ class Drafter:
         return Draft(sum(beyond), plan, group.order, beyond)
 
 
-def _pooled(costs: Sequence[float], shape: PlanShape, walked: int) -> list[float] | None:
+def _pooled(
+    costs: Sequence[float], shape: PlanShape, listed: Sequence[bool], walked: int
+) -> list[float] | None:
     """Return the costs by level where partial matches are pooled that agree in all that later levels read.
 
     None if none are pooled. The last number is that of counting the levels that are not walked: a look for
     each partial match.
     """
+    pooled = {one.level for one in pool_levels(reads_of(shape, listed), walked)}
+    if not pooled:
+        return None
     found, factor = list(costs[:_LEAST_POOLED]), 1.0
     for level in range(_LEAST_POOLED, walked + 1):
-        read: set[int] = set()
-        for step in shape.steps[level:]:
-            read.update(step.after, step.before, step.distinct, (source.level for source in step.sources))
-            read.update(() if step.reuse is None else (step.reuse,))
-        if len([other for other in read if _PAIR <= other < level]) <= 1:
-            factor *= _POOLED
+        factor *= _POOLED if level in pooled else 1.0
         found.append(factor * costs[min(level, walked - 1)])
-    return found if factor < 1.0 else None
+    return found
+
+
+def reads_of(shape: PlanShape, listed: Sequence[bool]) -> list[LevelReads]:
+    """Return what each level reads.
+
+    Parameters
+    ----------
+    listed
+        For each level, whether its candidates belong to a list of ids, which is a set, too.
+    """
+    return [
+        LevelReads(
+            _bits([*step.after, *step.before, *step.distinct, *(source.level for source in step.sources)]),
+            step.reuse,
+            len(step.sources) + (step.reuse is not None) + in_list,
+        )
+        for step, in_list in zip(shape.steps, listed, strict=True)
+    ]
+
+
+def _bits(levels: Sequence[int]) -> int:
+    bits = 0
+    for level in levels:
+        bits |= 1 << level
+    return bits
 
 
 def _closes_at_end(shape: PlanShape) -> bool:
