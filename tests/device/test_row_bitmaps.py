@@ -31,7 +31,7 @@ from motiflux.device import Buffer, Stream, open_device
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing import bitmaps
 from motiflux.gpu.changing.bitmaps import LongRowBitmaps, SearchedRows
-from motiflux.gpu.changing.memory import Room
+from motiflux.gpu.changing.memory import Room, SpareRoom
 from motiflux.gpu.changing.search import RunSearch
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from tests.rotating import rotating
@@ -383,6 +383,25 @@ def test_bitmaps_that_grow_take_no_more_than_the_most(device: str) -> None:
         memory = Room(open_device(device), "a test", None, most=5000)
         for asked, held in (2000, 2000), (2400, 3000), (4800, 5000), (5200, 5200):
             assert memory.of(asked, stream).nbytes == held
+
+
+def test_memory_in_use_is_not_freed_for_others(device: str) -> None:
+    on = open_device(device)
+
+    def ask_for_too_much() -> None:
+        with pytest.raises(DeviceMemoryError):
+            on.allocate(1 << 40, "a test", budget=on.used_memory() + 16)
+
+    with stream_of(device) as stream:
+        memory = SpareRoom(on, "a test", None)
+        assert memory.take(2000, stream) is not None
+        ask_for_too_much()
+        assert memory.nbytes == 2000
+        assert memory.take(1 << 60, stream) is None
+        assert memory.take(2000, stream) is not None
+        memory.give_back()
+        ask_for_too_much()
+        assert memory.nbytes == 0
 
 
 @pytest.mark.turns(8, "emulated")

@@ -22,8 +22,7 @@ from motiflux.codegen.changing import (
     bitmaps_source,
 )
 from motiflux.device import Stream
-from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.changing.memory import Room
+from motiflux.gpu.changing.memory import SpareRoom
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
 
@@ -79,9 +78,7 @@ class LongRowBitmaps:
 
     def __init__(self, accelerator: Accelerator, budget: int | None, switch: str) -> None:
         self._accelerator, self._switch = accelerator, switch
-        self._memory = Room(accelerator.device, "bitmaps of rows", budget, _MOST_BYTES)
-        self._is_read = False
-        accelerator.device.add_reclaimer(self._reclaim)
+        self._memory = SpareRoom(accelerator.device, "bitmaps of rows", budget, _MOST_BYTES)
 
     @property
     def nbytes(self) -> int:
@@ -91,17 +88,10 @@ class LongRowBitmaps:
     def release(self) -> None:
         """Free the memory."""
         self._memory.release()
-        self._is_read = False
 
     def were_read(self) -> None:
         """Note that no search reads the bitmaps any more."""
-        self._is_read = False
-
-    def _reclaim(self, _: int) -> int:
-        freed = 0 if self._is_read else self._memory.nbytes
-        if freed:
-            self._memory.release()
-        return freed
+        self._memory.give_back()
 
     def wanted(self, rows: Sequence[SearchedRows], roots: int, walked: int) -> int:
         """Return the bytes that bitmaps for a search should take at most.
@@ -163,11 +153,8 @@ class LongRowBitmaps:
         capacity = min(vertices, (nbytes - beside) // (of_row * len(some))) if some else 0
         if capacity < 1:
             return 0
-        self._is_read = True  # before there is memory, which another thread may reclaim
-        try:
-            buffer = self._memory.of(beside + of_row * capacity * len(some), stream)
-        except DeviceMemoryError:
-            self._is_read = False
+        buffer = self._memory.take(beside + of_row * capacity * len(some), stream)
+        if buffer is None:
             return 0
         of_rows = BLOCK_BYTES * blocks * capacity
         table = buffer.address + of_rows * len(some)

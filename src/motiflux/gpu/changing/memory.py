@@ -70,6 +70,42 @@ class Room:
         self._buffer = None
 
 
+class SpareRoom(Room):
+    """Memory without which searches find the same, more slowly: it is freed if other memory is short.
+
+    It is not freed while it is in use, from `take` to `give_back`.
+    """
+
+    def __init__(self, device: Device, what: str, budget: int | None, most: int | None = None) -> None:
+        super().__init__(device, what, budget, most)
+        self._is_used = False
+        device.add_reclaimer(self._reclaim)
+
+    def take(self, nbytes: int, stream: Stream) -> Buffer | None:
+        """Return a buffer as `of` does, which is in use from now on; None if there is no memory for it."""
+        self._is_used = True  # before there is memory, which another thread may reclaim
+        try:
+            return self.of(nbytes, stream)
+        except DeviceMemoryError:
+            self._is_used = False
+            return None
+
+    def give_back(self) -> None:
+        """Note that no search uses the memory any more."""
+        self._is_used = False
+
+    def release(self) -> None:
+        """Free the memory."""
+        super().release()
+        self._is_used = False
+
+    def _reclaim(self, _: int) -> int:
+        freed = 0 if self._is_used else self.nbytes
+        if freed:
+            super().release()
+        return freed
+
+
 Fill = Callable[[NDArray[np.uint8], int], object]
 """Writes bytes of a parcel, which will be at this address of the device."""
 

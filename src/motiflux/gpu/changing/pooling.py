@@ -15,8 +15,7 @@ import numpy as np
 
 from motiflux.codegen.changing import POOLED, Pool
 from motiflux.device import Buffer, Stream
-from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.changing.memory import Room
+from motiflux.gpu.changing.memory import SpareRoom
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.plan.passes.pools import LevelReads, pool_levels
 
@@ -149,14 +148,12 @@ class Pools:
 
     def __init__(self, accelerator: Accelerator, budget: int | None, switch: str) -> None:
         self.switch = switch
-        self._memory = Room(accelerator.device, "partial matches that are pooled", budget)
-        self._is_used = False
+        self._memory = SpareRoom(accelerator.device, "partial matches that are pooled", budget)
         self._buffer: Buffer | None = None
         self._places = self._pools = 0
         self._fullest = 0
         self.roots = 1
         """The most roots that are searched at a time."""
-        accelerator.device.add_reclaimer(self._reclaim)
 
     @property
     def nbytes(self) -> int:
@@ -166,17 +163,12 @@ class Pools:
     def release(self) -> None:
         """Free the memory."""
         self._memory.release()
-        self._buffer, self._is_used = None, False
+        self._buffer = None
 
     def were_used(self) -> None:
         """Note that no search uses the pools any more."""
-        self._buffer, self._is_used = None, False
-
-    def _reclaim(self, _: int) -> int:
-        freed = 0 if self._is_used else self._memory.nbytes
-        if freed:
-            self._memory.release()
-        return freed
+        self._memory.give_back()
+        self._buffer = None
 
     def are_wanted(self, stages: int, walked: int, typical: float) -> bool:
         """Whether searches should pool partial matches.
@@ -206,23 +198,17 @@ class Pools:
         places = max(_LEAST_PLACES, 1 << (min(roots * of_root, _MOST_PLACES) - 1).bit_length())
         pools = min(2, stages - 1)
         most = self.nbytes + nbytes
-        self._is_used = True  # before there is memory, which another thread may reclaim
-        while places >= _LEAST_PLACES:
-            needed = pools * _bytes_of(places)
-            if needed <= most:
-                try:
-                    self._buffer = self._memory.of(needed, stream)
-                except DeviceMemoryError:
-                    pass
-                else:
-                    break
+        while (needed := pools * _bytes_of(places)) > most or not self._allocated(needed, stream):
             places //= 2
-        else:
-            self._is_used = False
-            return False
+            if places < _LEAST_PLACES:
+                return False
         self._places, self._pools, self._fullest = places, pools, 0
         self.roots = max(1, min(roots, places // of_root, _MOST_ROOTS))
         return True
+
+    def _allocated(self, nbytes: int, stream: Stream) -> bool:
+        self._buffer = self._memory.take(nbytes, stream)
+        return self._buffer is not None
 
     def cleared(self, stream: Stream, stage: int) -> Pool:
         """Return the empty pool that a stage writes."""
