@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.config import TUNING, private_tuning
 from motiflux.device import devices_like
-from motiflux.gpu.changing import search
+from motiflux.gpu.changing.searches import run as search
 from tests.property.test_monitor_engines import compare, streams, told
 from tests.update_streams import Stream
 

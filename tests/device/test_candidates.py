@@ -12,7 +12,7 @@ import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.gpu.changing.candidates import UploadedCandidates
 from motiflux.gpu.changing.encoded_candidates import EncodedCandidates
-from motiflux.gpu.changing.search import RunSearch
+from motiflux.gpu.changing.searches import RunSearch
 from motiflux.gpu.runtime.accelerator import open_accelerator
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the table lies on a device")

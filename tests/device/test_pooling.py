@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.errors import CountOverflowError, DeviceMemoryError, MotifluxError
-from motiflux.gpu.changing import pooling
 from motiflux.gpu.changing.memory import Room
-from motiflux.gpu.changing.pooling import Pools, chain_of
+from motiflux.gpu.changing.pooled_plans import chain_of
+from motiflux.gpu.changing.searches import pools as pooling
+from motiflux.gpu.changing.searches.pools import Pools
 from tests.property.test_monitor_engines import compare, told
 from tests.simt.image import chances_by
 from tests.update_streams import Stream
@@ -293,7 +294,7 @@ def test_partial_matches_are_pooled(device: str, monkeypatch: pytest.MonkeyPatch
         assert same(here.apply(updates), there.apply(updates))
     assert len(found) == 2 * len(calls)
     assert min(found) > 0
-    assert engine.search._pools.nbytes > 0
+    assert engine.search.pools.nbytes > 0
 
 
 @pytest.mark.turns(4, "emulated")
@@ -332,10 +333,10 @@ def test_a_device_without_memory_for_pools_searches_without(
     with monkeypatch.context() as patch:
         patch.setattr(Room, "_new", refuses)
         assert same(here.apply(calls[0]), there.apply(calls[0]))
-    assert engine.search._pools.nbytes == 0
+    assert engine.search.pools.nbytes == 0
     for updates in calls[1:]:
         assert same(here.apply(updates), there.apply(updates))
-    assert engine.search._pools.nbytes > 0
+    assert engine.search.pools.nbytes > 0
 
 
 @pytest.mark.turns(4, "emulated")
@@ -350,13 +351,13 @@ def test_fewer_roots_are_searched_at_a_time_when_pools_are_full(
         here.apply([one for some in calls[:3] for one in some]),
         there.apply([one for some in calls[:3] for one in some]),
     )
-    assert engine.search._pools.roots < 8
+    assert engine.search.pools.roots < 8
     assert same(here.apply(calls[3]), there.apply(calls[3]))
 
 
 def test_automatically_partial_matches_are_pooled_if_many_are_expected(device: str) -> None:
     _, _, _, engine = monitors(device)
-    pools: Pools = engine.search._pools
+    pools: Pools = engine.search.pools
     assert pools.are_wanted(3, 3, 1.0)
     pools.switch = "auto"
     assert not pools.are_wanted(3, 3, 20.0)
@@ -364,6 +365,33 @@ def test_automatically_partial_matches_are_pooled_if_many_are_expected(device: s
     assert not pools.are_wanted(1, 0, 1000.0)
     pools.switch = "off"
     assert not pools.are_wanted(3, 3, 40.0)
+
+
+def test_plans_that_go_on_from_pools_take_memory_only_where_pools_are_used(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, cycle, calls = hub()
+    here = mf.Monitor(graph, cycle, mode="batch")
+    of: dict[str, mf.Monitor] = {}
+    for pooling_switch in ("off", "auto", "on"):
+        of[pooling_switch] = mf.Monitor(
+            graph, cycle, device=device, mode="batch", tuning={"pooling": pooling_switch}
+        )
+        of[pooling_switch].apply([])
+    engines: dict[str, Any] = {switch: monitor._engine for switch, monitor in of.items()}
+    plans = {switch: engine._plans.nbytes for switch, engine in engines.items()}
+    assert plans["off"] == plans["auto"] < plans["on"]
+    there, found = of["auto"], here.apply(calls[0])
+    assert same(found, there.apply(calls[0]))
+    engine = engines["auto"]
+    assert engine._plans.nbytes == plans["off"]
+    with monkeypatch.context() as patch:
+        patch.setattr(pooling, "_LEAST_PATHS", 1)  # as if rows had become long
+        assert same(here.apply(calls[1]), there.apply(calls[1]))
+        assert engine._plans.nbytes >= plans["on"]
+        engine._accelerator.compiler.settle()
+        assert same(here.apply(calls[2]), there.apply(calls[2]))
+    assert same(here.apply(calls[3]), there.apply(calls[3]))
 
 
 def test_listed_matches_are_not_pooled(device: str) -> None:
@@ -374,4 +402,4 @@ def test_listed_matches_are_not_pooled(device: str) -> None:
     )
     assert same(here.apply(calls[0]), there.apply(calls[0]))
     engine: Any = there._engine
-    assert engine.search._pools.nbytes == 0
+    assert engine.search.pools.nbytes == 0

@@ -29,10 +29,10 @@ from motiflux.codegen.changing import (
 from motiflux.codegen.kernels import Goal
 from motiflux.device import Buffer, Stream, open_device
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.changing import bitmaps
-from motiflux.gpu.changing.bitmaps import LongRowBitmaps, SearchedRows
 from motiflux.gpu.changing.memory import Room, SpareRoom
-from motiflux.gpu.changing.search import RunSearch
+from motiflux.gpu.changing.searches import bitmaps
+from motiflux.gpu.changing.searches.bitmaps import LongRowBitmaps, SearchedRows
+from motiflux.gpu.changing.searches.set_up import SearchSetUp
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from tests.rotating import rotating
 
@@ -364,15 +364,15 @@ def test_a_search_whose_lists_do_not_fit_beside_bitmaps_goes_without(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, there, calls, engine = monitors(device)
-    lists_for, refused = RunSearch._lists_for, []
+    lists_for, refused = SearchSetUp._lists_for, []
 
-    def refuses(self: RunSearch, *args: Any) -> Any:
-        if self._bitmaps.nbytes:
-            refused.append(self._bitmaps.nbytes)
+    def refuses(self: SearchSetUp, *args: Any) -> Any:
+        if engine.search._bitmaps.nbytes:
+            refused.append(engine.search._bitmaps.nbytes)
             raise DeviceMemoryError("a test", 2, 1, "wait")
         return lists_for(self, *args)
 
-    monkeypatch.setattr(RunSearch, "_lists_for", refuses)
+    monkeypatch.setattr(SearchSetUp, "_lists_for", refuses)
     assert same(here.apply(calls[0]), there.apply(calls[0]))
     assert refused
     assert engine.search._bitmaps.nbytes == 0

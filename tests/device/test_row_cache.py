@@ -18,7 +18,7 @@ from motiflux.codegen.changing import ROW
 from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.changing.search import RunSearch
+from motiflux.gpu.changing.searches import RunSearch
 from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore import cache as cache_module
 from motiflux.gpu.outofcore.cache import NOTHING, RowCache, Wanted

@@ -16,11 +16,12 @@ from motiflux.device import open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing import engine as engines
 from motiflux.gpu.changing import manner as manners
-from motiflux.gpu.changing import search as searches
 from motiflux.gpu.changing.gpma import PackedMemoryArray
 from motiflux.gpu.changing.packed_rows import PackedRows, RunOfPackedRows
 from motiflux.gpu.changing.rows import Rows, RunOfSlackRows, SlackRows
-from motiflux.gpu.changing.search import RunSearch
+from motiflux.gpu.changing.searches import RunSearch
+from motiflux.gpu.changing.searches import run as run_search
+from motiflux.gpu.changing.uploaded_plans import UploadedPlans
 from motiflux.jit import Source
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="its monitor has no copy on a device")
@@ -31,7 +32,7 @@ STAGES: dict[str, tuple[Any, str]] = {
     "rows are placed": (Rows, "changes"),
     "rows are written": (RunOfSlackRows, "merge"),
     "updates are counted": (RunSearch, "count"),
-    "updates are searched": (searches, "_waited"),
+    "updates are searched": (run_search, "waited"),
     "updates are listed": (RunSearch, "list"),
     "rows are settled": (RunOfSlackRows, "settle"),
 }
@@ -147,7 +148,7 @@ def test_rows_that_outgrow_their_places_many_times_stay_right(device: str, conta
 
 
 @pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full", "Ctrl-C"])
-@pytest.mark.parametrize("stage", ["load", "_upload_tables"])
+@pytest.mark.parametrize("stage", ["load", "upload"])
 @pytest.mark.parametrize(
     ("container", "why"), [("slack", "new plans"), ("slack", "waste"), ("gpma", "new plans")]
 )
@@ -165,7 +166,7 @@ def test_a_load_that_fails_is_repeated_by_the_next_call(
         for monitor in (here, there):
             monitor.add("(a)--(b)--(c)")
     rows = {"slack": SlackRows, "gpma": PackedRows}[container]
-    place = rows if stage == "load" else engines.ChangingEngine
+    place = rows if stage == "load" else UploadedPlans
     with monkeypatch.context() as patch:
         patch.setattr(place, stage, failing_once(getattr(place, stage), error))
         if why == "waste":

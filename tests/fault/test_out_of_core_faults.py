@@ -14,7 +14,7 @@ from motiflux import _native
 from motiflux.device import devices_like, open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing.rows import RunOfSlackRows
-from motiflux.gpu.changing.search import RunSearch
+from motiflux.gpu.changing.searches import RunSearch
 from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore.cache import RowCache
 from motiflux.gpu.outofcore.headers import HeaderWriter

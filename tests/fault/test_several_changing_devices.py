@@ -13,7 +13,7 @@ import motiflux as mf
 from motiflux.device import devices_like
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing.engine import ChangingEngine
-from motiflux.gpu.changing.search import RunSearch
+from motiflux.gpu.changing.searches import RunSearch
 from motiflux.gpu.changing.several import _added
 from tests.fault.test_changing_faults import FULL, PATTERNS, same, updates
 

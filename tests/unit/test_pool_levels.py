@@ -9,7 +9,7 @@ import pytest
 
 import motiflux as mf
 from motiflux import _native
-from motiflux.gpu.changing.pooling import chain_of
+from motiflux.gpu.changing.pooled_plans import chain_of
 from motiflux.plan.bind import bind
 from motiflux.plan.passes.delta import delta_plans
 from motiflux.plan.passes.drafts import DeltaPlan, Drafter, reads_of

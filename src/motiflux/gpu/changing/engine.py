@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -13,23 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import ROOT, ROWS, write_source
+from motiflux.codegen.changing import ROOT, write_source
 from motiflux.codegen.gpma import gpma_source
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.changing.answer import Found, answer_of, slots_of
-from motiflux.gpu.changing.bitmaps import SearchedRows
 from motiflux.gpu.changing.candidates import CandidateTable, UploadedCandidates
 from motiflux.gpu.changing.coalesced import CoalescedRoots, coalesced_roots
 from motiflux.gpu.changing.encoded_candidates import EncodedCandidates
 from motiflux.gpu.changing.gpma_settings import packed_settings
+from motiflux.gpu.changing.host_work import HostWork, wait_until_idle
 from motiflux.gpu.changing.kernels import RunKernels
 from motiflux.gpu.changing.manner import CHANGING, Manner, Preset
 from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
 from motiflux.gpu.changing.packed_rows import PackedRows
 from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
 from motiflux.gpu.changing.rows import EITHER, Rows, RunOfRows, SlackRows
-from motiflux.gpu.changing.search import RunSearch, Searched
+from motiflux.gpu.changing.searches import RunSearch
+from motiflux.gpu.changing.searches.searched import Searched
+from motiflux.gpu.changing.uploaded_plans import UploadedPlans
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.jit import Source
@@ -82,15 +83,13 @@ class ChangingEngine:
         self._kernels = RunKernels(accelerator, self.manner, self.search, self._writers())
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
         self._arrays = Room(device, "a run of updates", gpu_memory)
-        self._tables = Room(device, "plans of a monitor", gpu_memory)
         self._staging = Staging(device, large_pinned(device))
+        self._plans = UploadedPlans(device, gpu_memory, self._staging)
         self._rows: dict[RowsName, Rows] = {}
         self._versions: tuple[int, ...] = ()
         self._classes = -1
         self._covered: tuple[int, int] | None = None
         self._table: PlanTable | None = None
-        self._searched_last: tuple[Any, Searched] | None = None  # and what it depends on
-        self._tables_at = (0, 0)
         self._native: _native.Monitor | None = None
         self._has_matched = False
         self._lists_version = -1
@@ -167,9 +166,9 @@ class ChangingEngine:
                 rows.load(session.main, native, target, threads)
                 self._rows[target, way] = rows
             self._find_classes(native)
-            self._upload_tables(native, table, session.main)
+            self._plans.upload(session.main, native, table, self._rows, chains=self._pools(table))
         except BaseException:
-            _wait_until_idle(session.main)  # copies may still read what they are from
+            wait_until_idle(session.main)  # copies may still read what they are from
             raise
         finally:
             self._accelerator.recycle(session)
@@ -196,27 +195,14 @@ class ChangingEngine:
             rows.repeats = not native.one_witness(target) or (native.directed and way == EITHER)
         self._classes = number
 
-    def _upload_tables(self, native: _native.Monitor, table: PlanTable, stream: Any) -> None:
-        """Upload plans, the lists of ids that they name, and where their rows are."""
-        self._searched_last = None
-        parcel = Parcel()
-        ids = {number: np.array(native.list(number), np.uint32) for number in sorted(table.lists)}
-        places = {number: (parcel.add(array), array.nbytes) for number, array in ids.items()}
-        packed = table.packed(dict.fromkeys(ids, (0, 0)))  # for its size
-        at_plans = parcel.add(packed)
-        rows = np.zeros(max(1, len(table.names)), ROWS)
-        at_rows = parcel.add(rows)
-        buffer = self._tables.of(parcel.nbytes, stream)
-        begin = buffer.address
-        # An empty list is not null: it allows nothing.
-        packed[:] = table.packed(
-            {number: (begin + place, begin + place + size) for number, (place, size) in places.items()}
-        )
-        for number, name in enumerate(table.names):
-            rows[number] = self._rows[name].headers, self._rows[name].repeats_in_kernels, 0
-        parcel.send(stream, buffer, self._staging)
-        stream.wait()
-        self._tables_at = begin + at_plans, begin + at_rows
+    @property
+    def _typical(self) -> float:
+        """The length of the row that an entry is in, on average, where it is greatest."""
+        return max((rows.typical for rows in self._rows.values()), default=1.0)
+
+    def _pools(self, table: PlanTable) -> bool:
+        """Whether searches from updates pool partial matches, by the rows that there are now."""
+        return self.search.pools.are_wanted(table.stages, table.pooled_walk, self._typical)
 
     def foresee(self, run: _native.Run) -> object:
         """Return what `match` is told of a whole run that several devices share.
@@ -247,9 +233,9 @@ class ChangingEngine:
         stream = job.stream
         try:
             with job:
-                found = self._found(job, run, native, table, _Once(run, self._before_writing, meanwhile))
+                found = self._found(job, run, native, table, HostWork(run, self._before_writing, meanwhile))
         except BaseException:
-            _wait_until_idle(stream)  # kernels may still write rows, which are freed then
+            wait_until_idle(stream)  # kernels may still write rows, which are freed then
             raise
         self._sent()
         return found
@@ -285,12 +271,14 @@ class ChangingEngine:
         if table.shared is not None and len(roots.listed):
             together = coalesced_roots(table.shared, run.roots[roots.listed])
         lists_from = len(roots.listed) if together is None else together.searched
-        typical = max((rows.typical for rows in self._rows.values()), default=1.0)
-        lanes = self._kernels.wait(table, (roots.num_counted, lists_from), typical, run.keep_going)
+        lanes = self._kernels.wait(table, (roots.num_counted, lists_from), self._typical, run.keep_going)
         if lanes is None:
             return None
-        addresses, runs, starts = self._write(job, run, table, roots, together)
-        searched = self._searched(native, table, runs, lanes)
+        pools = roots.num_counted > 0 and self._pools(table)
+        addresses, runs, starts = self._write(job, run, table, roots, together, pools=pools)
+        searched = self._plans.searched(
+            table, self._rows, runs, self._candidates, native.num_vertices, lanes, pools=pools
+        )
         written_at = time.perf_counter()
 
         settling = list(runs)
@@ -339,6 +327,8 @@ class ChangingEngine:
         table: PlanTable,
         roots: _native.DividedRoots,
         together: CoalescedRoots | None,
+        *,
+        pools: bool,
     ) -> tuple[list[int], list[RunOfRows], list[int]]:
         """Upload a run and write its changes into rows; return places of roots, changes, and their places.
 
@@ -348,9 +338,10 @@ class ChangingEngine:
         assert native is not None
         changed_rows = self._cover(stream, native, run)
         lists_version = native.lists_version  # new vertices may have ids that a pattern names
-        if changed_rows or lists_version != self._lists_version:
+        is_new = changed_rows or lists_version != self._lists_version
+        if is_new or (pools and not self._plans.has_chains):
             self._lists_version = lists_version
-            self._upload_tables(native, table, stream)
+            self._plans.upload(stream, native, table, self._rows, chains=pools)
         self._choose_rows(stream, run)
         changed = [changes for rows in self._rows.values() if (changes := rows.changes(run)) is not None]
         memory = self._memory.of(max(1, sum(changes.nbytes for changes in changed)), stream)
@@ -406,39 +397,6 @@ class ChangingEngine:
         self._covered = known
         return before != [(rows.headers, rows.repeats) for rows in self._rows.values()]
 
-    def _searched(
-        self, native: _native.Monitor, table: PlanTable, runs: list[RunOfRows], lanes: int
-    ) -> Searched:
-        longest = [rows.longest for rows in self._rows.values()] + [run.longest for run in runs]
-        room, vertices, table_of_candidates = _room_for(max(longest, default=1)), native.num_vertices, (0, 0)
-        if self._candidates is not None:
-            table_of_candidates = self._candidates.address, self._candidates.row_bytes
-        typical = [rows.typical for rows in self._rows.values()]
-        of = (room, lanes, vertices, table_of_candidates, typical)
-        if self._searched_last is not None and self._searched_last[0] == of:
-            return self._searched_last[1]
-        plans, table_of_rows = self._tables_at
-        searched = Searched(
-            plans=plans,
-            rows=table_of_rows,
-            most_levels=table.most_levels,
-            most_spans=table.most_spans,
-            longest=room,
-            lanes=lanes,
-            vertices=vertices,
-            most_walked=table.most_walked,
-            stages=table.stages,
-            pooled_walk=table.pooled_walk,
-            row_sets=tuple(
-                SearchedRows(rows.headers, rows.typical, looked_up=name in table.looked_up)
-                for name, rows in ((name, self._rows[name]) for name in table.names)
-            ),
-            candidates=table_of_candidates[0],
-            candidate_bytes=table_of_candidates[1],
-        )
-        self._searched_last = of, searched
-        return searched
-
     def _listed(
         self,
         job: SearchJob,
@@ -481,50 +439,14 @@ class ChangingEngine:
         if self._candidates is not None:
             self._candidates.release()
         self._rows, self._versions, self._table = {}, (), None
-        self._covered = self._searched_last = None
+        self._covered = None
+        self._plans.forget()
 
     def close(self) -> None:
         """Free all memory."""
         self._forget()
         self.search.release()
-        for room in (self._memory, self._arrays, self._tables):
-            room.release()
+        for memory in (self._memory, self._arrays, self._plans):
+            memory.release()
         self._staging.release()
         self._native = self._job = None
-
-
-class _Once:
-    """Has the rows of the host written, and then calls a function, the first time that it is called."""
-
-    def __init__(
-        self,
-        run: _native.Run,
-        before: Callable[[_native.Run], None],
-        function: Callable[[], None] | None,
-    ) -> None:
-        self._run, self._before, self._function = run, before, function
-        self._was_called = False
-
-    def __call__(self) -> None:
-        if not self._was_called:
-            self._was_called = True
-            self._before(self._run)
-        self._run.write_rows()
-        function, self._function = self._function, None
-        if function is not None:
-            function()
-
-
-def _room_for(longest: int) -> int:
-    """Return a size that stays the same for most runs, at most an eighth more."""
-    step = max(1, 1 << longest.bit_length() >> 4)
-    return -(-longest // step) * step
-
-
-def _wait_until_idle(stream: Stream) -> None:
-    """Wait for kernels that take milliseconds; a second Ctrl-C does not end the wait."""
-    while True:
-        with suppress(KeyboardInterrupt):
-            with suppress(DeviceError):  # the device failed: nothing runs any more
-                stream.wait()
-            return

@@ -9,7 +9,8 @@ from motiflux.codegen.changing import LANES
 from motiflux.codegen.kernels import Goal
 from motiflux.gpu.changing.manner import Manner
 from motiflux.gpu.changing.plans import PlanTable
-from motiflux.gpu.changing.search import RunSearch, lanes_for
+from motiflux.gpu.changing.searches import RunSearch
+from motiflux.gpu.changing.searches.searched import lanes_for
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
 from motiflux.request.deadline import moments

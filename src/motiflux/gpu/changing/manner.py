@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,62 +153,98 @@ class Manner:
 
 
 @dataclass
-class Measured:
-    """How busy the groups of launches were, added up.
+class Busy:
+    """How long the groups of launches had work, added up.
 
     Parameters
     ----------
     busy_cycles, cycles
         Cycles in which groups had work, and cycles of all groups from the begin of the launch to its end.
+    """
+
+    busy_cycles: int = 0
+    cycles: int = 0
+
+    def add(self, other: Busy) -> None:
+        """Add other launches."""
+        self.busy_cycles += other.busy_cycles
+        self.cycles += other.cycles
+
+    @property
+    def share(self) -> float:
+        """Share of the time in which groups had work; 0 if nothing was searched."""
+        return self.busy_cycles / self.cycles if self.cycles else 0.0
+
+
+@dataclass
+class Measured:
+    """How busy the groups of launches were, added up.
+
+    Parameters
+    ----------
+    stages
+        Of the launches of each stage; searches that pool nothing have one stage.
     groups
         Most groups of a launch.
     stolen, given
         Walks that groups got from others of their block, and from groups of other blocks.
     """
 
-    busy_cycles: int = 0
-    cycles: int = 0
+    stages: list[Busy] = field(default_factory=list)
     groups: int = 0
     stolen: int = 0
     given: int = 0
 
-    def add_launch(self, clocks: NDArray[np.uint8], stolen: int, given: int) -> None:
-        """Add a launch: its `UTILISATION`, and the walks that changed hands."""
+    def add_launch(self, clocks: NDArray[np.uint8], stolen: int, given: int, stage: int = 0) -> None:
+        """Add a launch of a stage: its `UTILISATION`, and the walks that changed hands."""
         (one,) = clocks.view(UTILISATION)
         groups = int(one["groups"])
-        self.busy_cycles += int(one["busy"])
-        self.cycles += groups * int(one["longest"])
+        self._of(stage).add(Busy(int(one["busy"]), groups * int(one["longest"])))
         self.groups = max(self.groups, groups)
         self.stolen += stolen
         self.given += given
 
+    def _of(self, stage: int) -> Busy:
+        self.stages += [Busy() for _ in range(len(self.stages), stage + 1)]
+        return self.stages[stage]
+
     def add(self, other: Measured) -> None:
         """Add the launches of another device."""
-        self.busy_cycles += other.busy_cycles
-        self.cycles += other.cycles
+        for stage, busy in enumerate(other.stages):
+            self._of(stage).add(busy)
         self.groups += other.groups
         self.stolen += other.stolen
         self.given += other.given
 
     @property
-    def utilisation(self) -> float:
-        """Share of the time in which groups had work; 0 if nothing was searched."""
-        return self.busy_cycles / self.cycles if self.cycles else 0.0
+    def all(self) -> Busy:
+        """How long the groups of all launches had work."""
+        total = Busy()
+        for busy in self.stages:
+            total.add(busy)
+        return total
 
     def figures(self) -> dict[str, float]:
-        """Return the numbers by name."""
-        return {
-            "utilisation": self.utilisation,
-            "busy_cycles": float(self.busy_cycles),
-            "cycles": float(self.cycles),
+        """Return the numbers by name; those of each stage, from 1 on, if there are several."""
+        total = self.all
+        found = {
+            "utilisation": total.share,
+            "busy_cycles": float(total.busy_cycles),
+            "cycles": float(total.cycles),
             "groups": float(self.groups),
             "stolen": float(self.stolen),
             "given": float(self.given),
         }
+        for number, busy in enumerate(self.stages, 1) if len(self.stages) > 1 else ():
+            found[f"utilisation_{number}"] = busy.share
+            found[f"cycles_{number}"] = float(busy.cycles)
+        return found
 
     def describe(self) -> str:
         """Return it in words."""
+        shares = ", ".join(f"{busy.share:.1%}" for busy in self.stages)
+        stages = f" (by stage: {shares})" if len(self.stages) > 1 else ""
         return (
-            f"last call: {grouped(self.groups)} groups had work in {self.utilisation:.1%} of the time; walks"
-            f" shared: {grouped(self.stolen)} within blocks, {grouped(self.given)} through the queue"
+            f"last call: {grouped(self.groups)} groups had work in {self.all.share:.1%} of the time{stages};"
+            f" walks shared: {grouped(self.stolen)} within blocks, {grouped(self.given)} through the queue"
         )

@@ -14,7 +14,7 @@ from motiflux import _native
 from motiflux.codegen.changing import NO_COLUMN, ChangingPlan, ChangingSource, TailPart
 from motiflux.codegen.layout import Span, StepShape
 from motiflux.gpu.changing.coalesced import SharedPlans, shared_plans
-from motiflux.gpu.changing.pooling import PooledPlan, chain_of
+from motiflux.gpu.changing.pooled_plans import PooledPlan, chain_of
 
 _NONE = -1
 COUNTED, LISTED, IS_MATCH = range(3)
@@ -98,17 +98,20 @@ class PlanTable:
         """Numbers of the lists of ids that candidates belong to."""
         return {step[6] for steps in self.steps for step in steps[2:] if step[6] != _NONE}
 
-    def packed(self, lists: dict[int, tuple[int, int]]) -> NDArray[np.uint8]:
+    def packed(self, lists: dict[int, tuple[int, int]], *, chains: bool = False) -> NDArray[np.uint8]:
         """Return the plans as kernels read them.
 
         Parameters
         ----------
         lists
             The addresses of the first id, and behind the last id, of each list.
+        chains
+            Whether plans that go on from pools are among them.
         """
         numbers = {name: number for number, name in enumerate(self.names)}
         forked = () if self.shared is None else self.shared.plans
-        later = [(number, one) for number, chain in enumerate(self.pooled) for one in chain[1:]]
+        pooled = self.pooled if chains else ()
+        later = [(number, one) for number, chain in enumerate(pooled) for one in chain[1:]]
         plans = (ChangingPlan * max(1, len(self.steps) + len(forked) + len(later)))()
         for packed, steps, tail, columns in zip(plans, self.steps, self.tails, self.columns, strict=False):
             _pack(packed, steps, numbers, lists)
@@ -122,7 +125,7 @@ class PlanTable:
             # What is kept at later levels belongs to one plan.
             plans[number].renewed[plan.fork] = ~((2 << plan.fork) - 1) & 0xFFFFFFFF
         before = list(range(len(self.steps)))  # by plan: the number of the last one of its chain so far
-        for number, chain in enumerate(self.pooled):
+        for number, chain in enumerate(pooled):
             if chain:
                 plans[number].pooled_from, plans[number].pooled_by = chain[0].level, chain[0].by
         for number, (of, one) in enumerate(later, len(self.steps) + len(forked)):

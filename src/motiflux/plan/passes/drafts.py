@@ -120,7 +120,7 @@ class Drafter:
         Whether levels are counted in closed form, those too whose vertices might coincide, and intersections
         shared.
     pools
-        Whether partial matches are pooled (counting on a GPU, `motiflux.gpu.changing.pooling`).
+        Whether partial matches are pooled (counting on a GPU, `motiflux.gpu.changing.pooled_plans`).
     """
 
     pattern: Pattern

@@ -2,7 +2,7 @@
 
 If the ways to match a level and all later ones depend on the pair and on at most one level more, partial
 matches that agree there have equally many completions. The rule serves both the choice of an order and the
-engine that pools (`motiflux.gpu.changing.pooling`).
+engine that pools (`motiflux.gpu.changing.pooled_plans`).
 """
 
 from __future__ import annotations

@@ -267,8 +267,8 @@ class Watching(Core):
     def _prefers_pools(self) -> bool:
         """Whether orders of plans are preferred in which an engine can pool partial matches.
 
-        It pools them where rows of one label are long (`motiflux.gpu.changing.pooling.Pools.are_wanted`);
-        other orders suit other searches better.
+        It pools them where rows of one label are long (`motiflux.gpu.changing.searches.pools`); other orders
+        suit other searches better.
         """
         if self._options.switches["pooling"] == "on":
             return True

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from motiflux.codegen.changing import (
     BITMAP_ENTRIES,
@@ -23,6 +22,7 @@ from motiflux.codegen.changing import (
 )
 from motiflux.device import Stream
 from motiflux.gpu.changing.memory import SpareRoom
+from motiflux.gpu.changing.searches.searched import SearchedRows
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
 
@@ -44,25 +44,6 @@ _LEAST_BYTES = 16 << 20
 """No bitmaps are written if fewer bytes would be: their kernels take some 20 us."""
 _BLOCKS_OF_MULTIPROCESSOR = 8
 _CLEARED_WORDS = SIZE_CLASSES + 8
-
-
-@dataclass(frozen=True)
-class SearchedRows:
-    """Rows that a search reads.
-
-    Parameters
-    ----------
-    headers
-        Address of their headers.
-    typical
-        The length of the row that an entry is in, on average.
-    looked_up
-        Whether candidates are looked up in them.
-    """
-
-    headers: int
-    typical: float
-    looked_up: bool
 
 
 class LongRowBitmaps:
