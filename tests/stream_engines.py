@@ -128,7 +128,7 @@ class PlainEngine:
         """Nothing is measured."""
         return {}
 
-    def describe(self) -> str:
+    def describe(self, positions: Any) -> str:
         """Name the engine."""
         return f"engine {self.name} on {self.device}"
 

@@ -165,9 +165,10 @@ def test_engines_tell_their_names_and_how_they_share_work(device: str, engine: s
     with mf.Monitor(graph, PATTERNS, device=device, engine=engine) as monitor:
         delta = monitor.apply(updates)
         assert (delta.engine, delta.device) == (engine, device)
-        told = monitor.explain(0).splitlines()[-1]
+        told, pools = monitor.explain(0).splitlines()[-2:]
         assert told.startswith(
             f"engine {engine} on {device}: a group of lanes for each update and query edge"
         )
+        assert "partial matches are pooled" in pools
     expected, _ = changes("cpu")
     assert changes(device, engine=engine)[0] == expected

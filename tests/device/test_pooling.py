@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import private_tuning
+from motiflux.device import devices_like
 from motiflux.errors import CountOverflowError, DeviceMemoryError, MotifluxError
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.changing.pooled_plans import chain_of
@@ -392,6 +393,55 @@ def test_plans_that_go_on_from_pools_take_memory_only_where_pools_are_used(
         engine._accelerator.compiler.settle()
         assert same(here.apply(calls[2]), there.apply(calls[2]))
     assert same(here.apply(calls[3]), there.apply(calls[3]))
+
+
+def test_monitors_tell_which_patterns_are_pooled(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, cycle, calls = hub()
+    star = "(a:0)--(b:1), (a)--(c:2), (a)--(d:3)"
+
+    def told(patterns: list[str], **tuning: str) -> str:
+        with mf.Monitor(graph, patterns, device=device, mode="batch", tuning=tuning) as monitor:
+            if len(patterns) > 1:
+                monitor.drop(0)  # the numbers of the others in the engine are not their positions then
+            before = monitor.explain().splitlines()[-1]
+            assert tuning.get("pooling") == "off" or before.endswith("decided by the next call")
+            monitor.apply(calls[0])
+            return monitor.explain().splitlines()[-1]
+
+    assert told([star, star + "--(e:4)", cycle], pooling="on") == (
+        "partial matches that the same searches complete are pooled, in up to 3 launches: pattern 1"
+    )
+    assert told([star], pooling="on") == (
+        "no partial matches are pooled: no pattern has any that the same searches complete"
+    )
+    assert told([cycle]) == (
+        "no partial matches are pooled: few are expected to be completed by the same searches"
+    )
+    assert told([cycle], pooling="off") == "no partial matches are pooled"
+    monkeypatch.setattr(pooling, "_LEAST_PATHS", 1)
+    assert told([star, cycle, cycle.replace("(f:5)", "(f:4)")]).endswith("launches: patterns 0, 1")
+
+
+def test_each_of_several_devices_pools_the_partial_matches_of_its_share(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
+    found: dict[Pools, list[int]] = {}
+    entries = Pools.entries
+
+    def noted(pools: Pools, stream: Any, stage: int) -> int:
+        found.setdefault(pools, []).append(entries(pools, stream, stage))
+        return found[pools][-1]
+
+    monkeypatch.setattr(Pools, "entries", noted)
+    here, there, calls, engine = monitors(device, devices=2)
+    for updates in calls:
+        assert same(here.apply(updates), there.apply(updates))
+    assert set(found) == {one.search.pools for one in engine._engines}
+    assert all(sum(some) > 0 for some in found.values())
+    told = there.explain().splitlines()
+    assert len([line for line in told if line.startswith("partial matches that")]) == 2
 
 
 def test_listed_matches_are_not_pooled(device: str) -> None:

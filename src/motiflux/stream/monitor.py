@@ -215,7 +215,8 @@ class Monitor(Changing, Kept):
         str
             A line for each search: the query vertices of the edge, and the others in matching order. Searches
             that match levels together (``coalesce`` in `motiflux.config.TUNING`) are in one paragraph. On a
-            GPU, the last lines describe how groups of lanes divide the work.
+            GPU, the last lines describe how groups of lanes divide the work, and name the patterns whose
+            partial matches are counted together (``pooling``), by position.
 
         Raises
         ------
@@ -240,7 +241,10 @@ class Monitor(Changing, Kept):
         chosen = chosen_pattern(pattern, self.patterns)
         watched = self._watched[chosen]
         told = describe_searches(chosen, watched.plans, watched.measured)
-        return told if self._engine is None else f"{told}\n{self._engine.describe()}"
+        if self._engine is None:
+            return told
+        positions = {one.slot: position for position, one in enumerate(self._watched.values())}
+        return f"{told}\n{self._engine.describe(positions)}"
 
     def apply(
         self,

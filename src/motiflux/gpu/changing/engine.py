@@ -115,13 +115,37 @@ class ChangingEngine:
         """Return figures of rows that were copied for the last run; none where all rows are on the device."""
         return {}
 
-    def describe(self) -> str:
-        """Return how updates are searched, and how busy the device was in the last call, if measured."""
+    def describe(self, positions: Mapping[int, int]) -> str:
+        """Return how updates are searched, and how busy the device was in the last call, if measured.
+
+        Parameters
+        ----------
+        positions
+            The position of each pattern by its number in the native monitor.
+        """
         rows = "rows with some room each" if self._packed is None else "a packed memory array"
         lines = [f"engine {self.name} on {self.device}: {self.manner.describe()}; {rows}"]
+        lines.append(self._describe_pools(positions))
         if self.search.measured is not None:
             lines.append(self.search.measured.describe())
         return "\n".join(lines)
+
+    def _describe_pools(self, positions: Mapping[int, int]) -> str:
+        table, none = self._table, "no partial matches are pooled"
+        if not self.pools:
+            return none
+        if table is None:
+            return "whether partial matches are pooled is decided by the next call"
+        if table.stages == 1:
+            return f"{none}: no pattern has any that the same searches complete"
+        if not self._pools(table):
+            return f"{none}: few are expected to be completed by the same searches"
+        pooled = sorted(positions[number] for number in table.pooled_patterns if number in positions)
+        patterns = "pattern" if len(pooled) == 1 else "patterns"
+        return (
+            f"partial matches that the same searches complete are pooled, in up to {table.stages} launches:"
+            f" {patterns} {', '.join(map(str, pooled))}"
+        )
 
     def is_ready(self) -> bool:
         """Whether kernels that count are compiled, for any lanes; compiled in the background if not."""

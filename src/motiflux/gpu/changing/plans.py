@@ -48,6 +48,8 @@ class PlanTable:
     pooled
         For each plan that counts, itself and the plans that go on from the pools of its partial matches; for
         others nothing.
+    patterns
+        The number of the pattern of each plan in the native monitor.
     """
 
     listed: NDArray[np.bool_]
@@ -60,6 +62,7 @@ class PlanTable:
     columns: Sequence[Sequence[int]]
     shared: SharedPlans | None = None
     pooled: Sequence[tuple[PooledPlan, ...]] = ()
+    patterns: Sequence[int] = ()
 
     @cached_property
     def stages(self) -> int:
@@ -70,6 +73,12 @@ class PlanTable:
     def pooled_walk(self) -> int:
         """The most levels that are walked until partial matches of a plan are pooled for the last time."""
         return max((sum(one.walked for one in chain) for chain in self.pooled), default=0)
+
+    @cached_property
+    def pooled_patterns(self) -> frozenset[int]:
+        """The numbers of the patterns whose partial matches may be pooled."""
+        pairs = zip(self.patterns, self.pooled, strict=False)
+        return frozenset(pattern for pattern, chain in pairs if len(chain) > 1)
 
     @cached_property
     def manners(self) -> NDArray[np.uint8]:
@@ -173,6 +182,7 @@ def table_of(native: _native.Monitor, *, coalesces: bool = False, pools: bool = 
         [native.plan_columns(number) for number in range(native.num_plans)],
         shared,
         [() if listed else chain_of(steps, tail) for _, listed, _, steps, tail in plans] if pools else (),
+        [pattern for pattern, *_ in plans],
     )
 
 

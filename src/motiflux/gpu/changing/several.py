@@ -44,8 +44,9 @@ class SeveralDevices:
 
     def __init__(self, engines: Sequence[ChangingEngine]) -> None:
         self._engines = tuple(engines)
-        self.name, self.coalesces = engines[0].name, engines[0].coalesces
-        self.pools = engines[0].pools
+        self.name = engines[0].name
+        self.coalesces = all(engine.coalesces for engine in engines)
+        self.pools = any(engine.pools for engine in engines)
         self._threads = ThreadPoolExecutor(len(engines), "motiflux-device")
         self.device = ", ".join(engine.device for engine in engines)
 
@@ -74,9 +75,9 @@ class SeveralDevices:
         searched = {} if self._engines[0].search.measured is None else total.figures()
         return {**searched, **copied}
 
-    def describe(self) -> str:
+    def describe(self, positions: Mapping[int, int]) -> str:
         """Return how updates are searched, device by device."""
-        return "\n".join(engine.describe() for engine in self._engines)
+        return "\n".join(engine.describe(positions) for engine in self._engines)
 
     def is_ready(self) -> bool:
         """Whether the kernels that count are compiled; compiled in the background if not."""

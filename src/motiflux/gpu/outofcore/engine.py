@@ -124,7 +124,7 @@ class OutOfCoreEngine(ChangingEngine):
         """Return how many rows the last run wanted, kept, copied and left out, and the bytes copied."""
         return {f"cache_{name}": float(number) for name, number in asdict(self.cache.brought).items()}
 
-    def describe(self) -> str:
+    def describe(self, positions: Mapping[int, int]) -> str:
         """Return how updates are searched, where rows are, and what the last run copied."""
         last = self.cache.brought
         rows = (
@@ -132,7 +132,7 @@ class OutOfCoreEngine(ChangingEngine):
             f" {grouped(last.wanted)} rows, kept {grouped(last.kept)} and copied {grouped(last.copied)}"
             f" ({bytes_text(last.nbytes)})"
         )
-        return f"{super().describe()}\n{rows}"
+        return f"{super().describe(positions)}\n{rows}"
 
     def _writers(self) -> list[Source]:
         return [*super()._writers(), cache_source()]

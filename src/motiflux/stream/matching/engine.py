@@ -69,8 +69,14 @@ class UpdateEngine(Protocol):
     def measured(self) -> Mapping[str, float]:
         """Return figures of the last call by name, if any are measured."""
 
-    def describe(self) -> str:
-        """Return how updates are matched, in lines of text."""
+    def describe(self, positions: Mapping[int, int]) -> str:
+        """Return how updates are matched, in lines of text.
+
+        Parameters
+        ----------
+        positions
+            The position of each pattern by its number in the native monitor.
+        """
 
     def match(
         self, run: _native.Run, meanwhile: Callable[[], None] | None = None
