@@ -23,6 +23,7 @@ from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.changing.pooled_plans import chain_of
 from motiflux.gpu.changing.searches import pools as pooling
 from motiflux.gpu.changing.searches.pools import Pools
+from motiflux.stream.matching import pool_orders
 from tests.property.test_monitor_engines import compare, told
 from tests.simt.image import chances_by
 from tests.update_streams import Stream
@@ -442,6 +443,30 @@ def test_each_of_several_devices_pools_the_partial_matches_of_its_share(
     assert all(sum(some) > 0 for some in found.values())
     told = there.explain().splitlines()
     assert len([line for line in told if line.startswith("partial matches that")]) == 2
+
+
+def test_orders_for_pools_are_chosen_once_a_graph_that_began_empty_has_long_rows(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_orders, "_LONG_ROW", 0.3)
+    monkeypatch.setattr(pool_orders, "_LEAST_EDGES", 40)
+    _, cycle, calls = hub()
+    empty = mf.Graph.from_edges([], num_vertices=60, vertex_labels=np.arange(60) % 6)
+    ends = np.random.default_rng(3).integers(0, 60, (200, 2))
+    edges = ends[ends[:, 0] != ends[:, 1]].tolist()
+    here = mf.Monitor(empty, cycle, mode="batch")
+    there = mf.Monitor(empty, cycle, device=device, mode="batch")
+    versions, orders = [], []
+    for updates in ([("+", u, v) for u, v in edges[:50]], [("+", u, v) for u, v in edges[50:]], *calls):
+        assert same(here.apply(updates), there.apply(updates))
+        versions.append(there._native.plans_version)
+        orders.append([plan.order for one in there._watched.values() for plan in one.plans])
+    assert versions == [versions[0], versions[0], *[versions[2]] * (len(calls))]
+    assert versions[0] < versions[2]
+    assert orders[0] != orders[-1]
+    neighbors = {frozenset((one, (one + 1) % 6)) for one in range(6)}
+    for order in orders[-1]:  # from neighbour to neighbour
+        assert all(frozenset(pair) in neighbors for pair in pairwise(order[2:]))
 
 
 def test_listed_matches_are_not_pooled(device: str) -> None:

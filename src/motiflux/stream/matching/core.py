@@ -25,6 +25,7 @@ from motiflux.stream.matching.auto import AutoMatching, auto_matching
 from motiflux.stream.matching.engine import HOST, Placement
 from motiflux.stream.matching.native import PlanWriter, filter_of, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
+from motiflux.stream.matching.pool_orders import PoolOrders
 from motiflux.stream.matching.probing import Probing
 from motiflux.stream.matching.replanning import Replanning
 from motiflux.stream.options import Options
@@ -156,6 +157,7 @@ class Core:
         self._native.filter_by(*filter_of(options.switches))
         is_on = options.switches["replan"] == "on" and self._engine is None
         self._replanning = Replanning(graph, is_on=is_on)
+        self._pool_orders = PoolOrders(graph, options.switches["pooling"])
         self._probing = Probing(
             self._native,
             is_on=options.switches["probe"] == "on",

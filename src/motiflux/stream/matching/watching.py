@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from motiflux.errors import ArgumentError
-from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.alternatives import alternative_plans
 from motiflux.plan.passes.delta import delta_plans, same_searches
@@ -21,17 +18,6 @@ from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateE
 from motiflux.stream.matching.native import PlanWriter, bind_growing
 from motiflux.stream.matching.probing import MOST_ALTERNATIVES
 from motiflux.types import Semantics, Symmetry
-
-_LONG_ROW = 25.0
-"""Least entries of the row of a label that an entry is in, on average, from which partial matches are pooled:
-three such levels have as many as pools ask for."""
-
-
-def _row_of_a_label(graph: Graph) -> float:
-    """Return the length of the row that an entry is in, on average, over the number of vertex labels."""
-    degrees = np.diff(graph.forward.offsets).astype(np.float64)
-    labels = 1 if graph.vertex_labels is None else 1 + int(graph.vertex_labels.max(initial=0))
-    return float(np.dot(degrees, degrees)) / max(1.0, float(degrees.sum())) / labels
 
 
 class Watching(Core):
@@ -146,7 +132,9 @@ class Watching(Core):
 
     def _follow_graph(self) -> None:
         """Replace plans if the graph has changed much, or searches took long; between two calls."""
-        if self._engine is None:
+        if self._engine is not None:
+            self._follow_growth(self._engine)
+        else:
             self._probing.look(self._native, self._by_slot, self._alternatives, self._in_native_form)
             patterns = {watched.slot: pattern for pattern, watched in self._watched.items()}
             self._replanning.look(
@@ -154,6 +142,18 @@ class Watching(Core):
                 self._watched.values,
                 lambda watched: self._replan(patterns[watched.slot], watched),
             )
+
+    def _follow_growth(self, engine: UpdateEngine) -> None:
+        """Replace plans of an engine if other orders are preferred since the graph has grown."""
+        if not engine.pools or self._open_calls is not None:
+            return
+        if not self._pool_orders.look(self._native, len(self._numbering.vertex_labels.values)):
+            return
+        for pattern, watched in self._watched.items():
+            if not watched.listed:
+                others = self._watched.values()
+                watched.numbers = self._replanning.numbers_now(self._native, watched.bound, others)
+                self._replace(pattern, watched, engine)
 
     def _replan(self, pattern: Pattern, watched: Watched) -> bool:
         """Plan by other numbers; return whether other searches came of it."""
@@ -252,7 +252,7 @@ class Watching(Core):
             tail=self._options.switches["tail"] == "on" and (engine is None or engine.counts_tails),
             mixed_tails=engine is None,
             either_end=engine is None,
-            pools=engine is not None and engine.pools and self._prefers_pools(),
+            pools=engine is not None and engine.pools and self._pool_orders.are_preferred,
             reuse=self._options.switches["reuse"] == "on",
             coalesce=self._coalesce(watched, engine),
             remove=self._options.switches["coalesce_without"],
@@ -263,17 +263,6 @@ class Watching(Core):
             key = ("delta plans", pattern, watched.bound, *make.keywords.items())
             return self._base.memo.get(key, make)
         return make(numbers=watched.numbers)
-
-    def _prefers_pools(self) -> bool:
-        """Whether orders of plans are preferred in which an engine can pool partial matches.
-
-        It pools them where rows of one label are long (`motiflux.gpu.changing.searches.pools`); other orders
-        suit other searches better.
-        """
-        if self._options.switches["pooling"] == "on":
-            return True
-        graph = self._base
-        return graph.memo.get("row of a label", partial(_row_of_a_label, graph)) >= _LONG_ROW
 
     def _coalesce(self, watched: Watched, engine: UpdateEngine | None) -> str:
         """Return whether plans share levels, as `delta_plans` takes it."""
