@@ -357,6 +357,27 @@ def test_fewer_roots_are_searched_at_a_time_when_pools_are_full(
     assert same(here.apply(calls[3]), there.apply(calls[3]))
 
 
+@pytest.mark.turns(4, "emulated")
+def test_the_next_call_begins_with_as_many_roots_as_pools_sufficed_for(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pooling, "_LEAST_PLACES", 256)
+    monkeypatch.setattr(pooling, "_MOST_PLACES", 256)
+    pieces: list[list[int]] = []
+    adapt = Pools.adapt
+
+    def noted(pools: Pools, searched: int) -> None:
+        pieces[-1].append(searched)
+        adapt(pools, searched)
+
+    monkeypatch.setattr(Pools, "adapt", noted)
+    here, there, calls, _ = monitors(device)
+    for updates in calls:
+        pieces.append([])
+        assert same(here.apply(updates), there.apply(updates))
+    assert pieces == [[2], [4, 3], [6], [2]]
+
+
 def test_automatically_partial_matches_are_pooled_if_many_are_expected(device: str) -> None:
     _, _, _, engine = monitors(device)
     pools: Pools = engine.search.pools

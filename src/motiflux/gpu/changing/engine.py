@@ -465,6 +465,7 @@ class ChangingEngine:
         self._rows, self._versions, self._table = {}, (), None
         self._covered = None
         self._plans.forget()
+        self.search.pools.forget()
 
     def close(self) -> None:
         """Free all memory."""

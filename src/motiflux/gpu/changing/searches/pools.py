@@ -47,6 +47,7 @@ class Pools:
         self._buffer: Buffer | None = None
         self._places = self._pools = 0
         self._fullest = 0
+        self._roots_of_place = 0.0  # as searches found so far
         self.roots = 1
         """The most roots that are searched at a time."""
 
@@ -59,6 +60,11 @@ class Pools:
         """Free the memory."""
         self._memory.release()
         self._buffer = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget how many roots places sufficed for: rows or plans are others."""
+        self._roots_of_place = 0.0
 
     def were_used(self) -> None:
         """Note that no search uses the pools any more."""
@@ -98,7 +104,8 @@ class Pools:
             if places < _LEAST_PLACES:
                 return False
         self._places, self._pools, self._fullest = places, pools, 0
-        self.roots = max(1, min(roots, places // of_root, _MOST_ROOTS))
+        suffices_for = max(places // of_root, int(places * self._roots_of_place))
+        self.roots = max(1, min(roots, suffices_for, _MOST_ROOTS))
         return True
 
     def _allocated(self, nbytes: int, stream: Stream) -> bool:
@@ -130,13 +137,19 @@ class Pools:
         self._fullest = max(self._fullest, int(count[0]))
         return int(count[0])
 
-    def adapt(self) -> None:
-        """Have as many roots searched at a time as the places suffice for."""
+    def adapt(self, searched: int) -> None:
+        """Have as many roots searched at a time as the places suffice for, in this search and the next one.
+
+        `searched`: the roots whose partial matches the pools had last.
+        """
         share, self._fullest = self._fullest / self._places, 0
         if share > _FULL:
-            self.roots = max(1, self.roots // 2)
-        elif share < _SPARSE:
+            self.roots = max(1, searched // 2)
+        elif share < _SPARSE and searched == self.roots:
             self.roots = min(2 * self.roots, _MOST_ROOTS)
+        else:
+            return
+        self._roots_of_place = self.roots / self._places
 
 
 def _bytes_of(places: int) -> int:

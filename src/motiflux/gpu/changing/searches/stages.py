@@ -107,7 +107,7 @@ class StagedSearch:
                 arcs = 0 if ends else self.pools.entries(job.stream, stage)
                 if not arcs:
                     break
-            self.pools.adapt()
+            self.pools.adapt(piece)
         self.pools.were_used()
         return True
 
