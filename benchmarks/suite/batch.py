@@ -64,6 +64,7 @@ STEALING: dict[str, dict[str, str]] = {
     AUTO: {},
     "passive": {"stealing": "passive"},
     "active": {"stealing": "active"},
+    "not pooled": {"pooling": "off"},
 }
 WAYS: dict[str, dict[str, str]] = {
     "WBM": {"roots": "update", "orbits": "off", **NO_SHARING},

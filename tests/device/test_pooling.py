@@ -16,9 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.codegen.changing import UTILISATION
 from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from motiflux.errors import CountOverflowError, DeviceMemoryError, MotifluxError
+from motiflux.gpu.changing.manner import Measured
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.changing.pooled_plans import chain_of
 from motiflux.gpu.changing.searches import pools as pooling
@@ -488,6 +490,38 @@ def test_orders_for_pools_are_chosen_once_a_graph_that_began_empty_has_long_rows
     neighbors = {frozenset((one, (one + 1) % 6)) for one in range(6)}
     for order in orders[-1]:  # from neighbour to neighbour
         assert all(frozenset(pair) in neighbors for pair in pairwise(order[2:]))
+
+
+@pytest.mark.turns(4, "emulated")
+def test_utilisation_is_that_of_all_launches_of_all_stages(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pooling, "_LEAST_PLACES", 256)
+    monkeypatch.setattr(pooling, "_MOST_PLACES", 256)
+    launches: list[tuple[int, int, int]] = []
+    add_launch = Measured.add_launch
+
+    def noted(measured: Measured, clocks: Any, stolen: int, given: int, stage: int = 0) -> None:
+        (one,) = clocks.view(UTILISATION)
+        launches.append((stage, int(one["busy"]), int(one["groups"]) * int(one["longest"])))
+        add_launch(measured, clocks, stolen, given, stage)
+
+    monkeypatch.setattr(Measured, "add_launch", noted)
+    graph, cycle, calls = hub()
+    tuning = private_tuning({"pooling": "on", "measure": "utilisation"})
+    with mf.Monitor(graph, cycle, device=device, mode="batch", tuning=tuning) as there:
+        measured = there.apply([one for some in calls[:3] for one in some]).measured
+        told = there.explain().splitlines()[-1]
+    assert len(launches) > 3  # several pieces, three stages each
+    assert measured["busy_cycles"] == sum(busy for _, busy, _ in launches)
+    assert measured["cycles"] == sum(cycles for *_, cycles in launches)
+    assert measured["utilisation"] == measured["busy_cycles"] / measured["cycles"]
+    for stage in range(3):
+        busy = sum(busy for of, busy, _ in launches if of == stage)
+        cycles = sum(cycles for of, _, cycles in launches if of == stage)
+        assert measured[f"utilisation_{stage + 1}"] == busy / cycles
+        assert measured[f"cycles_{stage + 1}"] == cycles
+    assert "by stage" in told
 
 
 def test_listed_matches_are_not_pooled(device: str) -> None:

@@ -210,7 +210,8 @@ class Delta:
         On a GPU, figures of its searches if they are measured, as ``motiflux bench batch`` does:
         ``utilisation`` is the share of the time in which groups of lanes had work, ``busy_cycles`` and
         ``cycles`` are those of ``groups`` groups, ``stolen`` and ``given`` the pieces of work that groups got
-        from others within and beyond their block. Empty otherwise.
+        from others within and beyond their block. Where partial matches are pooled, these are sums over all
+        launches; ``utilisation_1`` and ``cycles_1`` are those of the first stage, and so on. Empty otherwise.
     """
 
     patterns: Mapping[Pattern, PatternDelta]
