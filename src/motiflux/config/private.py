@@ -195,6 +195,14 @@ PRIVATE = by_name(
         "together, for one copy; device: a kernel reads them where they are",
     ),
     TuningOption(
+        "cache_lookup",
+        ("header", "bisect", "hash"),
+        "header",
+        "GPU, Monitor, engine=outofcore: how a search finds the copy of a row. header: the row's header names "
+        "it; bisect: in the ascending ids of all copied rows, before each row that is opened (GCSM); hash: in "
+        "a hash table, likewise",
+    ),
+    TuningOption(
         "triangles",
         ("auto", "arcs", "vertices"),
         "auto",
@@ -294,6 +302,7 @@ REMOVED = MappingProxyType(
         "carry": "rows that were copied to the device always stay there while there is room",
         "cache_time": "choosing and copying rows takes a tenth of the time of searches",
         "cache_copies": "the host always puts together the rows that are copied to the device",
+        "cache_lookup": "headers of rows always name their copies",
         "triangles": "the length of rows chooses the kernel for triangles",
         "cache_percent": "copies of rows always take half of the free memory; gpu_memory bounds it",
         "root_batches": "expected bytes choose whether roots are taken in batches",

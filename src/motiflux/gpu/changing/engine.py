@@ -190,7 +190,7 @@ class ChangingEngine:
                 rows.load(session.main, native, target, threads)
                 self._rows[target, way] = rows
             self._find_classes(native)
-            self._plans.upload(session.main, native, table, self._rows, chains=self._pools(table))
+            self._upload_plans(session.main, native, table, chains=self._pools(table))
         except BaseException:
             wait_until_idle(session.main)  # copies may still read what they are from
             raise
@@ -227,6 +227,16 @@ class ChangingEngine:
     def _pools(self, table: PlanTable) -> bool:
         """Whether searches from updates pool partial matches, by the rows that there are now."""
         return self.search.pools.are_wanted(table.stages, table.pooled_walk, self._typical)
+
+    def _upload_plans(
+        self, stream: Stream, native: _native.Monitor, table: PlanTable, *, chains: bool
+    ) -> None:
+        named = self._rows_table(stream, max(1, len(table.names)))
+        self._plans.upload(stream, native, table, self._rows, named, chains=chains)
+
+    def _rows_table(self, stream: Stream, number: int) -> NDArray[Any]:
+        """Return a table of so many kinds of rows, as kernels read it, whose places are not set yet."""
+        return np.zeros(number, ROWS)
 
     def foresee(self, run: _native.Run) -> object:
         """Return what `match` is told of a whole run that several devices share.
@@ -365,7 +375,7 @@ class ChangingEngine:
         is_new = changed_rows or lists_version != self._lists_version
         if is_new or (pools and not self._plans.has_chains):
             self._lists_version = lists_version
-            self._plans.upload(stream, native, table, self._rows, chains=pools)
+            self._upload_plans(stream, native, table, chains=pools)
         self._choose_rows(stream, run)
         changed = [changes for rows in self._rows.values() if (changes := rows.changes(run)) is not None]
         memory = self._memory.of(max(1, sum(changes.nbytes for changes in changed)), stream)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from motiflux.codegen.changing import UTILISATION, changing_source
 from motiflux.codegen.kernels import Goal
+from motiflux.codegen.row_access import BY_HEADERS, RowAccess
 from motiflux.jit import Source
 from motiflux.units import grouped
 
@@ -29,10 +30,13 @@ class Preset:
         As in ``engine=``.
     stealing
         How groups get work of others in their block if there are few roots; None: they do not.
+    reads_host
+        Whether rows are in memory of the host, so that switches choose how kernels open them.
     """
 
     name: str
     stealing: str | None
+    reads_host: bool = False
 
 
 CHANGING = Preset("changing", None)
@@ -64,6 +68,8 @@ class Manner:
         The switch of `LongRowBitmaps`; ``off`` where no kernel looks candidates up in bitmaps.
     pooling
         The switch of `Pools`; ``off`` where no kernel pools partial matches.
+    access
+        How kernels open rows.
     """
 
     stealing: str | None
@@ -75,6 +81,7 @@ class Manner:
     filters: bool = False
     bitmaps: str = "off"
     pooling: str = "off"
+    access: RowAccess = BY_HEADERS
 
     @classmethod
     def of(cls, tuning: Mapping[str, str], preset: Preset, multiprocessors: int) -> Manner:
@@ -101,6 +108,7 @@ class Manner:
             filters,
             bitmaps,
             pooling,
+            RowAccess.of(tuning) if preset.reads_host else BY_HEADERS,
         )
 
     def has_few(self, roots: int) -> bool:
@@ -131,7 +139,7 @@ class Manner:
         """
         few = self.most_roots is None if pooled else self.has_few(roots)
         within = self.stealing if levels >= _LEAST_LEVELS and few else None
-        return changing_source(
+        unit = changing_source(
             goal,
             lanes,
             within,
@@ -142,6 +150,7 @@ class Manner:
             in_bits=in_bits,
             pooled=pooled,
         )
+        return self.access.unit(unit)
 
     def describe(self) -> str:
         """Return it in words."""

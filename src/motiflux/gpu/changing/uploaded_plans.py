@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import ROWS
 from motiflux.device import Device, Stream
 from motiflux.gpu.changing.candidates import CandidateTable
 from motiflux.gpu.changing.memory import Parcel, Room, Staging
@@ -50,12 +50,21 @@ class UploadedPlans:
         return self._memory.nbytes
 
     def upload(
-        self, stream: Stream, native: _native.Monitor, table: PlanTable, rows: RowsByName, *, chains: bool
+        self,
+        stream: Stream,
+        native: _native.Monitor,
+        table: PlanTable,
+        rows: RowsByName,
+        named: NDArray[Any],
+        *,
+        chains: bool,
     ) -> None:
         """Upload plans, the lists of ids that they name, and where their rows are; the copy is done then.
 
         Parameters
         ----------
+        named
+            A row for each kind of rows of the plans, as kernels read it; its places are set here.
         chains
             Whether the plans are uploaded, too, that go on from pools of partial matches.
         """
@@ -65,7 +74,6 @@ class UploadedPlans:
         places = {number: (parcel.add(array), array.nbytes) for number, array in ids.items()}
         packed = table.packed(dict.fromkeys(ids, (0, 0)), chains=chains)  # for its size
         at_plans = parcel.add(packed)
-        named = np.zeros(max(1, len(table.names)), ROWS)
         at_rows = parcel.add(named)
         buffer = self._memory.of(parcel.nbytes, stream)
         begin = buffer.address
@@ -75,7 +83,8 @@ class UploadedPlans:
             chains=chains,
         )
         for number, name in enumerate(table.names):
-            named[number] = rows[name].headers, rows[name].repeats_in_kernels, 0
+            named["rows"][number] = rows[name].headers
+            named["repeats"][number] = rows[name].repeats_in_kernels
         parcel.send(stream, buffer, self._staging)
         stream.wait()
         self._places, self.has_chains = (begin + at_plans, begin + at_rows), chains

@@ -180,6 +180,9 @@ class RowCache:
         Whether copies stay for the next run.
     copies_there
         Whether a kernel copies the rows; or the host puts them together, and they come in one copy.
+    names_copies
+        Whether headers name copies; if not, they always name the rows of the host, and `RowIndex` tells where
+        copies are.
     """
 
     def __init__(
@@ -191,7 +194,9 @@ class RowCache:
         *,
         carries: bool,
         copies_there: bool,
+        names_copies: bool = True,
     ) -> None:
+        self._names_copies = names_copies
         self._accelerator, self._device, self._budget = accelerator, accelerator.device, budget
         self.share, self.carries, self._copies_there = share, carries, copies_there
         self._buffer: Buffer | None = None
@@ -218,6 +223,15 @@ class RowCache:
         return self._buffer is not None
 
     @property
+    def memory(self) -> Buffer | None:
+        """The memory of all copies, if it is open."""
+        return self._buffer
+
+    def copies_of(self, rows: HostOrOwnRows) -> HeldRows | None:
+        """Return the copies of a kind of rows; None: the cache does not know it."""
+        return next((kind for kind in self._kinds if kind.rows is rows), None)
+
+    @property
     def holds_rows(self) -> bool:
         """Whether there are copies."""
         return any(len(kind.held) for kind in self._kinds)
@@ -235,7 +249,7 @@ class RowCache:
         known = {id(kind.rows): kind for kind in self._kinds}
         if [kind.rows for kind in self._kinds] != list(rows):
             self.left = None
-        self._kinds = [known.get(id(one)) or HeldRows(one) for one in rows]
+        self._kinds = [known.get(id(one)) or self._no_copies_of(one) for one in rows]
         for kind in self._kinds:
             if kind.written != kind.rows.written:
                 kind.drop(kind.held)
@@ -249,6 +263,9 @@ class RowCache:
         if self._budget is not None:
             free = min(free, self._budget - self._device.used_memory())
         self._allocate(min(int(self.share * free), wanted, self.most_bytes))
+
+    def _no_copies_of(self, rows: HostOrOwnRows) -> HeldRows:
+        return HeldRows(rows, keeps_places=not self._names_copies)
 
     def _most(self) -> int:
         """Return bytes that are enough for all rows and those to come."""
@@ -299,6 +316,7 @@ class RowCache:
         for kind, some in zip(self._kinds, vertices, strict=True):
             if len(some):
                 kind.drop(some)
+            if len(some) and self._names_copies:
                 moved.append(RowPlaces(kind.rows.headers, some, *kind.rows.places_of(some, 1)))
         self._writer.write(stream, moved)
 
@@ -447,8 +465,9 @@ class RowCache:
             if self._copies_there:
                 warps = -(-copy.entries // _ENTRIES_OF_WARP)
                 self._launch(stream, CACHE_COPY_ENTRY, 32 * warps, args)
-            self._launch(stream, CACHE_OPEN_ENTRY, len(copy.vertices), args)
-            copy.kind.add(copy.vertices, self._current)
+            if self._names_copies:
+                self._launch(stream, CACHE_OPEN_ENTRY, len(copy.vertices), args)
+            copy.kind.add(copy.vertices, self._current, copy.colidx // 4, copy.starts)
             self.brought.copied += len(copy.vertices)
         self.brought.nbytes += end - begin
         self._used[self._current] += _aligned(end) - begin

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.codegen.changing import cache_source
+from motiflux.codegen.row_access import ROWS_WITH_COPIES, hash_source
 from motiflux.device import Mark, Stream
 from motiflux.device.base import NotPinnedError
 from motiflux.errors import DeviceMemoryError
@@ -28,6 +29,7 @@ from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.own_rows import HostOrOwnRows, OwnRows
 from motiflux.gpu.outofcore.pinned import PinnedArenas
 from motiflux.gpu.outofcore.policies import Coming, policy_of
+from motiflux.gpu.outofcore.row_index import RowIndex
 from motiflux.gpu.outofcore.spending import FIRST_CHOOSING, Spending
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
@@ -46,7 +48,7 @@ _SECONDS_BETWEEN_LOOKS = 5e-5
 _INCOMING = 1 << 31
 """``dynamic::End::kBack``: in the class of an end in a row of incoming edges."""
 
-OUT_OF_CORE = Preset("outofcore", "active")
+OUT_OF_CORE = Preset("outofcore", "active", reads_host=True)
 
 
 class OutOfCoreEngine(ChangingEngine):
@@ -64,6 +66,8 @@ class OutOfCoreEngine(ChangingEngine):
     ----------
     reads_host_rows
         Its kernels read rows of the monitor.
+    index
+        Tells kernels where copies are; None: headers do.
     spent
         As `ChangingEngine` has it. Of ``write_seconds``, choosing rows took ``choose_seconds`` and copying
         them ``copy_seconds``.
@@ -79,6 +83,7 @@ class OutOfCoreEngine(ChangingEngine):
         preset: Preset = OUT_OF_CORE,
     ) -> None:
         super().__init__(accelerator, gpu_memory, {**tuning, **_NO_EFFECT}, preset)
+        access = self.manner.access
         self._switches, self._policy_name = dict(tuning), tuning["cache"]
         self._policy = policy_of(tuning)
         self.headers = HeaderWriter(accelerator, gpu_memory)
@@ -96,7 +101,9 @@ class OutOfCoreEngine(ChangingEngine):
             SHARE,
             carries=tuning["carry"] == "on",
             copies_there=tuning["cache_copies"] == "device",
+            names_copies=not access.looks_up,
         )
+        self.index = RowIndex(accelerator, gpu_memory, access) if access.knows_copies else None
         self._wanted: Wanted = NOTHING
         self._touched: NDArray[np.uint32] = NOTHING.vertices
         self._threads = 1
@@ -135,7 +142,8 @@ class OutOfCoreEngine(ChangingEngine):
         return f"{super().describe(positions)}\n{rows}"
 
     def _writers(self) -> list[Source]:
-        return [*super()._writers(), cache_source()]
+        hashes = [hash_source()] if self.manner.access.lookup == "hash" else []
+        return [*super()._writers(), cache_source(), *hashes]
 
     def _new_rows(self, native: _native.Monitor, target: int, way: int) -> Rows:
         directed = native.directed
@@ -294,8 +302,20 @@ class OutOfCoreEngine(ChangingEngine):
             time.sleep(_SECONDS_BETWEEN_LOOKS)
         self._reader.leave(run)
 
+    def _rows_table(self, stream: Stream, number: int) -> NDArray[Any]:
+        if self.index is None:
+            return super()._rows_table(stream, number)
+        rows = np.zeros(number, ROWS_WITH_COPIES)
+        rows["copies"] = self.index.addresses(stream, number)
+        return rows
+
     def _bring_rows(self, stream: Stream, run: _native.Run) -> None:
-        """Copy the rows that were chosen."""
+        """Copy the rows that were chosen, and tell kernels of all copies."""
+        self._copy_rows(stream, run)
+        if self.index is not None:
+            self.index.write(stream, self._kinds(), self.cache)
+
+    def _copy_rows(self, stream: Stream, run: _native.Run) -> None:
         begun = time.perf_counter()
         self._merged = stream.mark()
         wanted, spends = self._wanted, self._spends
@@ -335,6 +355,8 @@ class OutOfCoreEngine(ChangingEngine):
     def _forget(self) -> None:
         super()._forget()
         self.cache.release()
+        if self.index is not None:
+            self.index.release()
         if self._reader is not None:
             self._reader.release()
         self._policy, self._wanted = policy_of(self._switches), NOTHING  # they may hold rows and the monitor
@@ -357,6 +379,8 @@ class OutOfCoreEngine(ChangingEngine):
         super()._sent()
         self.cache.sent()
         self.headers.sent()
+        if self.index is not None:
+            self.index.sent()
         self.spent.update(self._spent)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.gpu.outofcore.own_rows import HostOrOwnRows
+
+_versions = itertools.count(1)
 
 
 class HeldRows:
@@ -13,11 +17,6 @@ class HeldRows:
 
     Looking up all rows that a run wants in `held` would take most of the time of a run's copies. So there is
     also a byte for each vertex.
-
-    Parameters
-    ----------
-    rows
-        The rows of the host.
 
     Attributes
     ----------
@@ -27,10 +26,25 @@ class HeldRows:
         The vertices whose rows are copied, ascending.
     segments
         The segment that each of these copies is in.
+    firsts, sizes
+        Of each of these copies, the first entry, counted from the start of the cache, and the number of
+        entries, if `keeps_places`.
+    version
+        A number that no other copies have had, new whenever copies were noted or forgotten.
+
+    Parameters
+    ----------
+    rows
+        The rows of the host.
+    keeps_places
+        Whether it is noted where copies are.
     """
 
-    def __init__(self, rows: HostOrOwnRows) -> None:
+    def __init__(self, rows: HostOrOwnRows, *, keeps_places: bool = False) -> None:
         self.rows, self.written = rows, rows.written
+        self.keeps_places, self.version = keeps_places, next(_versions)
+        self.firsts = np.empty(0, np.uint64)
+        self.sizes = np.empty(0, np.uint64)
         self.held = np.empty(0, np.uint32)
         self.segments = np.empty(0, np.uint8)
         self._is_held = np.zeros(rows.num_rows, np.bool_)
@@ -43,9 +57,23 @@ class HeldRows:
             grown[: len(self._is_held)] = self._is_held
             self._is_held = grown
 
-    def add(self, vertices: NDArray[np.uint32], segment: int) -> None:
-        """Note copies of rows of these vertices, ascending."""
+    def add(
+        self, vertices: NDArray[np.uint32], segment: int, first: int, starts: NDArray[np.uint64]
+    ) -> None:
+        """Note copies of rows of these vertices, ascending.
+
+        Parameters
+        ----------
+        first
+            The first entry of all of these copies.
+        starts
+            Where each begins behind it, and where the last one ends, uint64 [rows + 1].
+        """
+        self.version = next(_versions)
         places = np.searchsorted(self.held, vertices)
+        if self.keeps_places:
+            self.firsts = np.insert(self.firsts, places, np.uint64(first) + starts[:-1])
+            self.sizes = np.insert(self.sizes, places, np.diff(starts))
         self.held = np.insert(self.held, places, vertices)
         self.segments = np.insert(self.segments, places, segment)
         self._is_held[vertices] = True
@@ -66,6 +94,9 @@ class HeldRows:
     def drop(self, vertices: NDArray[np.uint32]) -> None:
         """Forget the copies of rows of these vertices, ascending."""
         if len(vertices):
+            self.version = next(_versions)
             places = np.searchsorted(self.held, vertices)
+            if self.keeps_places:
+                self.firsts, self.sizes = np.delete(self.firsts, places), np.delete(self.sizes, places)
             self.held, self.segments = np.delete(self.held, places), np.delete(self.segments, places)
             self._is_held[vertices] = False

@@ -135,7 +135,7 @@ MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const L
   const view::StepShape& shape = step.shape();
   if (number < shape.source_count) {
     const ChangingSourceRows source = step.source(number);
-    const view::ChangingRow row = source.rows.rows[vertex(source.level)];
+    const view::ChangingRow row = source.rows.open(vertex(source.level));
     const view::Repeats repeats = source.rows.repeats;
     const bool countable = repeats != view::Repeats::kOfEdges && !source.hidden;
     return {{row.neighbors, row.neighbors + row.size},

@@ -11,6 +11,9 @@
 #pragma once
 
 #include "motiflux/platform.hpp"
+#if defined(MOTIFLUX_ROW_COPIES)
+#include "motiflux/view/row_copies.hpp"
+#endif
 
 namespace motiflux::view {
 
@@ -42,6 +45,22 @@ struct ChangingRows {
   ChangingRow* rows;
   Repeats repeats;
   std::uint32_t unused;
+#if defined(MOTIFLUX_ROW_COPIES)
+  const RowCopies* copies;
+#endif
+
+  MOTIFLUX_HOST_DEVICE ChangingRow open(std::uint32_t vertex) const {
+#if defined(MOTIFLUX_BISECTED_COPIES) || defined(MOTIFLUX_HASHED_COPIES)
+#if defined(MOTIFLUX_BISECTED_COPIES)
+    const sets::Span copy = copies->find_bisecting(vertex);
+#else
+    const sets::Span copy = copies->find_hashed(vertex);
+#endif
+    if (copy.first != nullptr)
+      return {copy.first, nullptr, nullptr, static_cast<std::uint32_t>(copy.size()), 0};
+#endif
+    return rows[vertex];
+  }
 };
 
 // Bitmaps of long rows, during one run: an entry is looked up by one load instead of a bisection. A bitmap is

@@ -1,0 +1,100 @@
+"""How kernels of changing graphs open rows of the host: structures, and what their units define."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from motiflux.jit import Source
+
+_u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
+
+ROWS_WITH_COPIES = np.dtype([("rows", "<u8"), ("repeats", "<u4"), ("unused", "<u4"), ("copies", "<u8")])
+"""``view::ChangingRows`` of units with ``MOTIFLUX_ROW_COPIES``."""
+ROW_COPIES = np.dtype(
+    [
+        ("memory", "<u8"),
+        ("entries", "<u8"),
+        ("rowidx", "<u8"),
+        ("rowptr", "<u8"),
+        ("slots", "<u8"),
+        ("count", "<u4"),
+        ("mask", "<u4"),
+    ]
+)
+"""``view::RowCopies``."""
+COPIED_ROW = np.dtype([("first", "<u8"), ("behind", "<u8")])
+"""``view::CopiedRow``."""
+HASHED_ROW = np.dtype([("key", "<u4"), ("size", "<u4"), ("first", "<u8")])
+"""``view::HashedRow``."""
+HASH_ENTRY = "motiflux_cache_hash"
+
+
+class HashArgs(ctypes.Structure):
+    """``changing::HashArgs``."""
+
+    __slots__ = ()
+    _fields_ = [("rowidx", _u64), ("rowptr", _u64), ("slots", _u64), ("count", _u32), ("mask", _u32)]
+
+
+@dataclass(frozen=True)
+class RowAccess:
+    """How a search opens rows, some of which have copies on the device.
+
+    Parameters
+    ----------
+    lookup
+        How it finds the copy of a row: ``header``, which names the copy; ``bisect`` in the ids of all copied
+        rows, as published (GCSM, section V-C); ``hash``: in a table.
+    """
+
+    lookup: str = "header"
+
+    @classmethod
+    def of(cls, tuning: Mapping[str, str]) -> RowAccess:
+        """Return what switches say."""
+        return cls(tuning["cache_lookup"])
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether headers name rows of the host only."""
+        return self.lookup != "header"
+
+    @property
+    def knows_copies(self) -> bool:
+        """Whether kernels are told where copies are."""
+        return self.looks_up
+
+    @property
+    def words(self) -> list[str]:
+        """Parts of the names of its units."""
+        return [self.lookup] if self.looks_up else []
+
+    @property
+    def macros(self) -> list[str]:
+        """Names that its units define."""
+        found = ["MOTIFLUX_ROW_COPIES"] if self.knows_copies else []
+        if self.looks_up:
+            found.append({"bisect": "MOTIFLUX_BISECTED_COPIES", "hash": "MOTIFLUX_HASHED_COPIES"}[self.lookup])
+        return found
+
+    def unit(self, source: Source) -> Source:
+        """Return a unit that opens rows in this way."""
+        if self == BY_HEADERS:
+            return source
+        lines = [*(f"#define {macro}" for macro in self.macros), source.text]
+        return replace(source, name="-".join([source.name, *self.words]), text="\n".join(lines))
+
+
+BY_HEADERS = RowAccess()
+"""That of rows in memory of the device, and the default."""
+
+
+@cache
+def hash_source() -> Source:
+    """Return the unit that makes a hash table of copied rows; its entry point is `HASH_ENTRY`."""
+    return Source("changing-cache-hash", '#include "motiflux/changing/hash_copies.cuh"\n')

@@ -1,0 +1,132 @@
+"""How searches open rows of the host: the look-up of copies.
+
+The switches choose kernels, so each test compares with the CPU, and looks whether the kernel used what it
+should.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from motiflux.codegen.changing import ROW
+from motiflux.codegen.row_access import COPIED_ROW, HASHED_ROW, ROW_COPIES
+from motiflux.config import PRIVATE
+from motiflux.gpu.outofcore import OutOfCoreEngine
+from motiflux.gpu.outofcore.cache import RowCache
+from tests.device.test_row_cache import (
+    PATH,
+    VERTICES,
+    drawn,
+    engine_of,
+    monitors,
+    rows_of_host,
+    same,
+    there_stream,
+)
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="they are copied to a device")
+
+LOOKUPS = PRIVATE["cache_lookup"].values
+IN_INDEX = [lookup for lookup in LOOKUPS if lookup != "header"]
+
+
+@pytest.mark.parametrize("lookup", LOOKUPS)
+def test_searches_read_the_copies_that_they_look_up(
+    device: str, lookup: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring, saved = OutOfCoreEngine._bring_rows, []
+
+    def and_spoil(engine: OutOfCoreEngine, stream: Any, run: Any) -> None:
+        bring(engine, stream, run)
+        stream.wait()
+        for kind in engine.cache._kinds:
+            for row in rows_of_host(kind.rows, kind.held):
+                saved.append((row, row.copy()))
+                row[:] = 0
+
+    with monitors(device, PATH, cache="degree", cache_lookup=lookup) as (here, there):
+        same(here, there, drawn(0))
+        monkeypatch.setattr(OutOfCoreEngine, "_bring_rows", and_spoil)
+        same(here, there, drawn(1))
+        assert len(saved) > VERTICES // 3
+        for row, entries in reversed(saved):
+            row[:] = entries
+        monkeypatch.undo()
+        same(here, there, drawn(2))
+
+
+@pytest.mark.parametrize("lookup", IN_INDEX)
+@pytest.mark.parametrize("room", [40, 600, 3000, 1 << 16])
+def test_the_index_has_the_copies_that_there_are(
+    device: str, lookup: str, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RowCache, "_most", lambda cache: room)
+    dropped = 0
+    with monitors(device, PATH, cache="khop", cache_lookup=lookup) as (here, there):
+        held = 0
+        for seed in range(6):
+            same(here, there, drawn(seed, 4))
+            now = check_index(engine_of(there), lookup)
+            dropped += now < held
+            held = now
+        same(here, there, [("+", VERTICES + at, at % 7) for at in range(100)])
+        check_index(engine_of(there), lookup)
+    assert dropped > 0 or room in {40, 1 << 16}
+
+
+def check_index(engine: OutOfCoreEngine, lookup: str) -> int:
+    """Check what kernels were told before the last search; return the number of copies."""
+    index, cache = engine.index, engine.cache
+    assert index is not None
+    (kind,) = cache._kinds
+    told, memory = np.zeros(1, ROW_COPIES), index._rows
+    stream = there_stream(engine)
+    stream.download(index._told.of(1, stream), told)
+    content = np.zeros(memory.nbytes, np.uint8)
+    if len(content):
+        stream.download(memory.of(1, stream), content)
+    entries = np.zeros(0, np.uint32)
+    if cache.memory is not None:
+        entries = np.zeros(cache.memory.nbytes // 4, np.uint32)
+        stream.download(cache.memory, entries)
+    stream.wait()
+    begin, count = memory.of(1, stream).address, int(told["count"][0])
+    assert count == len(kind.held)
+    assert int(told["entries"][0]) == len(entries)
+
+    def part(field: str, dtype: Any, number: int) -> Any:
+        at = int(told[field][0]) - begin
+        return content[at : at + dtype.itemsize * number].view(dtype)
+
+    if not count:
+        return 0
+    vertices, places = part("rowidx", np.dtype(np.uint32), count), part("rowptr", COPIED_ROW, count)
+    assert vertices.tolist() == kind.held.tolist()
+    for row, place in zip(rows_of_host(kind.rows, kind.held), places, strict=True):
+        assert entries[int(place["first"]) : int(place["behind"])].tolist() == row.tolist()
+    if lookup == "hash":
+        slots = part("slots", HASHED_ROW, int(told["mask"][0]) + 1)
+        used = slots[slots["key"] > 0]
+        assert len(slots) >= 2 * len(used)
+        order = np.argsort(used["key"])
+        assert (used["key"][order] - 1).tolist() == vertices.tolist()
+        assert used["first"][order].tolist() == places["first"].tolist()
+        assert used["size"][order].tolist() == (places["behind"] - places["first"]).tolist()
+    return count
+
+
+@pytest.mark.parametrize("lookup", IN_INDEX)
+def test_headers_name_rows_of_the_host_where_copies_are_looked_up(device: str, lookup: str) -> None:
+    with monitors(device, PATH, cache="degree", cache_lookup=lookup) as (here, there):
+        same(here, there, drawn(0))
+        engine = engine_of(there)
+        (kind,) = engine.cache._kinds
+        assert len(kind.held) > 0
+        headers, stream = np.zeros(kind.rows.num_rows, ROW), there_stream(engine)
+        assert kind.rows._headers is not None
+        stream.download(kind.rows._headers, headers)
+        stream.wait()
+        assert headers["neighbors"][kind.held].tolist() == kind.rows.places_of(kind.held, 1)[0].tolist()
