@@ -1,4 +1,4 @@
-"""How searches open rows of the host: the look-up of copies.
+"""How searches open rows of the host: the look-up of copies, and lines that are brought whole.
 
 The switches choose kernels, so each test compares with the CPU, and looks whether the kernel used what it
 should.
@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import motiflux as mf
 from motiflux.codegen.changing import ROW
 from motiflux.codegen.row_access import COPIED_ROW, HASHED_ROW, ROW_COPIES
-from motiflux.config import PRIVATE
+from motiflux.config import PRIVATE, private_tuning
+from motiflux.gpu.changing import search as search_module
 from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore.cache import RowCache
 from tests.device.test_row_cache import (
@@ -30,6 +32,7 @@ from tests.device.test_row_cache import (
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="they are copied to a device")
 
 LOOKUPS = PRIVATE["cache_lookup"].values
+STAGINGS = PRIVATE["row_staging"].values
 IN_INDEX = [lookup for lookup in LOOKUPS if lookup != "header"]
 
 
@@ -130,3 +133,67 @@ def test_headers_name_rows_of_the_host_where_copies_are_looked_up(device: str, l
         stream.download(kind.rows._headers, headers)
         stream.wait()
         assert headers["neighbors"][kind.held].tolist() == kind.rows.places_of(kind.held, 1)[0].tolist()
+
+
+LONG = 2000
+TAILED_TRIANGLE = "(a)--(b)--(c)--(d)--(b)"
+OF_LABELS = "(a:0)--(b:1)--(c:2)--(d:3)--(b)"
+
+
+def with_hubs(size: int) -> mf.Graph:
+    """Return a graph with one triangle, of labels 1, 2 and 3; the latter two have `size` such neighbours."""
+    src = [1, 1, *[2] * size, *[3] * (size - 1)]
+    dst = [2, 3, 3, *range(4, size + 3), *range(size + 3, 2 * size + 2)]
+    labels = [0, 1, 2, 3, *[3] * (size - 1), *[2] * (size - 1)]
+    return mf.Graph.from_edges((src, dst), num_vertices=2 * size + 2, vertex_labels=labels)
+
+
+@pytest.mark.parametrize("matches", [False, True])
+@pytest.mark.parametrize("staging", STAGINGS)
+@pytest.mark.parametrize("size", [40, LONG])
+def test_rows_of_the_host_are_staged_if_that_reads_fewer_lines(
+    device: str, staging: str, size: int, *, matches: bool
+) -> None:
+    """A search looks one candidate up in a long row."""
+    options: dict[str, Any] = {"mode": "batch", "matches": matches}
+    tuning = private_tuning({"cache": "none", "row_staging": staging})
+    with (
+        mf.Monitor(with_hubs(size), OF_LABELS, device="cpu", **options) as here,
+        mf.Monitor(
+            with_hubs(size), OF_LABELS, device=device, engine="outofcore", tuning=tuning, **options
+        ) as there,
+    ):
+        same(here, there, [("+", 0, 1)])
+        engine = engine_of(there)
+        lists, stream = engine.search._lists, there_stream(engine)
+        content = np.zeros(lists.nbytes, np.uint8)
+        stream.download(lists.of(1, stream), content)
+        stream.wait()
+        found = False
+        for rows in engine._kinds():
+            (row,) = rows_of_host(rows, np.array([np.argmax(rows.all_sizes)], np.uint32))
+            found |= len(row) == size and row.tobytes() in content.tobytes()
+        assert found == (staging == "always" or (staging == "on" and size == 40))
+
+
+@pytest.mark.parametrize("staging", ["on", "always"])
+@pytest.mark.parametrize("words", [0, 32, 64])
+def test_rows_that_have_no_room_are_read_in_place(
+    device: str, staging: str, words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_module, "STAGED_WORDS", words)
+    with monitors(device, TAILED_TRIANGLE, cache="none", row_staging=staging) as (here, there):
+        for seed in range(3):
+            same(here, there, drawn(seed))
+
+
+@pytest.mark.parametrize("lookup", LOOKUPS)
+@pytest.mark.parametrize("staging", STAGINGS)
+@pytest.mark.parametrize("pattern", [PATH, TAILED_TRIANGLE, "(a)--(b)--(c)--(d)--(a), (a)--(c)"])
+def test_matches_are_those_of_the_cpu_whatever_is_staged(
+    device: str, lookup: str, staging: str, pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RowCache, "_most", lambda cache: 700)
+    with monitors(device, pattern, cache="degree", cache_lookup=lookup, row_staging=staging) as (here, there):
+        for seed in range(3):
+            same(here, there, drawn(seed))

@@ -23,7 +23,8 @@ pytestmark = pytest.mark.devices("emulated", "cuda", reason="other tests are abo
 POLICIES = TUNING["cache"].values
 SWITCHES = {
     "cache": POLICIES,
-    **{name: PRIVATE[name].values for name in ("access_walks", "carry", "cache_time", "cache_copies", "cache_lookup")},
+    **{name: PRIVATE[name].values for name in ("access_walks", "carry", "cache_time", "cache_copies")},
+    **{name: PRIVATE[name].values for name in ("cache_lookup", "row_staging")},
     "filter": ("mask", "nlf"),
 }
 

@@ -50,14 +50,18 @@ class RowAccess:
     lookup
         How it finds the copy of a row: ``header``, which names the copy; ``bisect`` in the ids of all copied
         rows, as published (GCSM, section V-C); ``hash``: in a table.
+    staging
+        Which rows of the host it brings in whole lines before it looks candidates up in them: ``off``, none;
+        ``on``, those that bisecting would read more lines of; ``always``, all that there is room for.
     """
 
     lookup: str = "header"
+    staging: str = "off"
 
     @classmethod
     def of(cls, tuning: Mapping[str, str]) -> RowAccess:
         """Return what switches say."""
-        return cls(tuning["cache_lookup"])
+        return cls(tuning["cache_lookup"], tuning["row_staging"])
 
     @property
     def looks_up(self) -> bool:
@@ -67,12 +71,20 @@ class RowAccess:
     @property
     def knows_copies(self) -> bool:
         """Whether kernels are told where copies are."""
-        return self.looks_up
+        return self.looks_up or self.stages
+
+    @property
+    def stages(self) -> bool:
+        """Whether rows of the host are staged."""
+        return self.staging != "off"
 
     @property
     def words(self) -> list[str]:
         """Parts of the names of its units."""
-        return [self.lookup] if self.looks_up else []
+        found = [self.lookup] if self.looks_up else []
+        if self.stages:
+            found.append({"on": "staged", "always": "stagedall"}[self.staging])
+        return found
 
     @property
     def macros(self) -> list[str]:
@@ -80,6 +92,8 @@ class RowAccess:
         found = ["MOTIFLUX_ROW_COPIES"] if self.knows_copies else []
         if self.looks_up:
             found.append({"bisect": "MOTIFLUX_BISECTED_COPIES", "hash": "MOTIFLUX_HASHED_COPIES"}[self.lookup])
+        if self.stages:
+            found.append({"on": "MOTIFLUX_STAGED_ROWS 1", "always": "MOTIFLUX_STAGED_ROWS 2"}[self.staging])
         return found
 
     def unit(self, source: Source) -> Source:

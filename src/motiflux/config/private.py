@@ -203,6 +203,14 @@ PRIVATE = by_name(
         "a hash table, likewise",
     ),
     TuningOption(
+        "row_staging",
+        ("off", "on", "always"),
+        "off",
+        "GPU, Monitor, engine=outofcore: rows without copies in which candidates are looked up. off: bisect "
+        "them on the host; on: first bring them to the device in whole lines, if that takes fewer lines than "
+        "bisecting; always: wherever there is room",
+    ),
+    TuningOption(
         "triangles",
         ("auto", "arcs", "vertices"),
         "auto",
@@ -303,6 +311,7 @@ REMOVED = MappingProxyType(
         "cache_time": "choosing and copying rows takes a tenth of the time of searches",
         "cache_copies": "the host always puts together the rows that are copied to the device",
         "cache_lookup": "headers of rows always name their copies",
+        "row_staging": "rows without copies are always bisected on the host",
         "triangles": "the length of rows chooses the kernel for triangles",
         "cache_percent": "copies of rows always take half of the free memory; gpu_memory bounds it",
         "root_batches": "expected bytes choose whether roots are taken in batches",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import ROOT, write_source
+from motiflux.codegen.changing import ROOT, ROWS, write_source
 from motiflux.codegen.gpma import gpma_source
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError

@@ -31,6 +31,8 @@ from motiflux.jit import Source
 from motiflux.request.deadline import moments
 
 _LINE_WORDS = 32
+STAGED_WORDS = 8192
+"""Most words in which a group stages rows of the host."""
 _MOST_CHUNK, _CHUNKS_PER_GROUP = 4, 8
 _FIRST_LEVEL = 2
 """The first level that is searched: an update matches the two before."""
@@ -193,6 +195,9 @@ class SearchSetUp:
         task.group_words = list_words * levels
         for level in range(levels):
             task.buffer_at[_FIRST_LEVEL + level] = list_words * level
+        if self._manner.access.stages:
+            task.buffer_at[0] = task.group_words
+            task.group_words += min(STAGED_WORDS, list_words * searched.most_spans)
         groups_of_block = THREADS // lanes
         grid = grid_of(
             self._accelerator.device, kernel, groups_of_block * task.shared_bytes, covered, groups_of_block

@@ -96,11 +96,17 @@ class Levels {
 
   // The sets of a step, within bounds.
   template <class Step>
-  MOTIFLUX_DEVICE auto gathered(const Step& step, const rules::Bounds& allowed) const {
-    if constexpr (Plan::kChanging)
-      return gather_timed<Plan::kInBits>(lanes_, shared_, step, allowed);
-    else
+  MOTIFLUX_DEVICE auto gathered(const Step& step, const rules::Bounds& allowed) {
+    if constexpr (Plan::kChanging) {
+      const TimedSets sets = gather_timed<Plan::kInBits>(lanes_, shared_, step, allowed);
+#if defined(MOTIFLUX_STAGED_ROWS)
+      spend(stage_sets(lanes_, reinterpret_cast<TimedSpan*>(shared_.spans), sets.count, sets.driver,
+                       {memory() + task_.buffer_at[0], task_.group_words - task_.buffer_at[0]}));
+#endif
+      return sets;
+    } else {
       return gather(lanes_, shared_, step, allowed);
+    }
   }
 
   // The level's set, within the order restrictions of kept sets; computed if it is not valid.
@@ -117,6 +123,16 @@ class Levels {
         set = buffer(level);
         size = intersect(lanes_, sets, buffer(level));
       }
+#if defined(MOTIFLUX_STAGED_ROWS)
+      if constexpr (kChanging) {
+        if (sets.is_set() && level < last_ && size > kWordsOfLine && sets.spans[0].on_host) {
+          spend(lines_of(size));
+          copy_lines(lanes_, sets.shortest(), buffer(level));  // the level is walked, from here
+          set = buffer(level);
+          lanes_.sync();
+        }
+      }
+#endif
       if (lanes_.leads()) {
         state.base = set;
         state.base_size = size;

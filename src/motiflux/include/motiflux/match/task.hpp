@@ -47,7 +47,8 @@ struct Task {
   std::uint64_t limit;  // stop once more than this many are found, or kNoLimit
   Control* control;
   // Candidate lists: the lists of a group are contiguous, the list of a level `buffer_at[level]` words from
-  // their start. A level whose candidates are always a part of a row has none.
+  // their start. A level whose candidates are always a part of a row has none. Searches from updates have no
+  // list of level 0: where they stage rows (match/staged_rows.hpp), the words from there on are for these.
   std::uint32_t* buffers;
   std::uint64_t group_words;
   std::uint64_t buffer_at[view::kMaxLevels];

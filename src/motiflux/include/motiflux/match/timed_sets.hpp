@@ -6,6 +6,9 @@
 
 #include "motiflux/match/changing_plan.hpp"
 #include "motiflux/match/state.hpp"
+#if defined(MOTIFLUX_STAGED_ROWS)
+#include "motiflux/match/staged_rows.hpp"
+#endif
 #include "motiflux/rules/candidate.hpp"
 #include "motiflux/rules/order.hpp"
 
@@ -22,6 +25,13 @@ struct TimedSpan {
   bool repeats;  // whether ids may be equal although all live
   bool hidden;
   bool begins;  // whether the first id is that of the row
+#if defined(MOTIFLUX_STAGED_ROWS)
+  bool on_host = false;
+#endif
+
+  // The entries that a walk visits, and an entry's id.
+  MOTIFLUX_DEVICE std::uint64_t count() const { return ids.size(); }
+  MOTIFLUX_DEVICE std::uint32_t id(std::uint64_t entry) const { return ids.first[entry]; }
 
   MOTIFLUX_DEVICE bool is_clean() const { return lives == nullptr && !repeats; }
   // Whether size_at() tells how many ids live.
@@ -145,7 +155,11 @@ MOTIFLUX_DEVICE TimedSpan set_of(const Step& step, std::uint32_t number, const L
             row.changes,
             repeats != view::Repeats::kNone,
             source.hidden,
-            true};
+            true,
+#if defined(MOTIFLUX_STAGED_ROWS)
+            row.lives == nullptr && !source.rows.copies->has(row.neighbors),
+#endif
+    };
   }
   if (number == shape.source_count && shape.reuse != view::kNoReuse) {
     const LevelState& reused = levels[shape.reuse];
@@ -170,7 +184,7 @@ MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Step step, const LevelState*
   std::uint32_t which = 0;
   for (std::uint32_t s = 1; s < count; ++s) {
     const TimedSpan other = clip(set_of<in_bits>(step, s, levels, vertex), allowed);
-    if (other.ids.size() >= walked.ids.size()) continue;
+    if (other.count() >= walked.count()) continue;
     walked = other;
     which = s;
   }
@@ -182,9 +196,18 @@ MOTIFLUX_DEVICE_CALL std::uint64_t size_alone(const Step step, const LevelState*
     });
     return found;
   }
-  if (walked.ids.size() > kLongestAlone) return kTooLong;
-  for (std::uint32_t entry = 0; entry < walked.ids.size(); ++entry) {
-    const std::uint32_t candidate = walked.ids.first[entry];
+  if (walked.count() > kLongestAlone) return kTooLong;
+#if defined(MOTIFLUX_STAGED_ROWS)
+  // The group stages rows of more than one line.
+  for (std::uint32_t s = 0; s < count; ++s) {
+    if (s == which) continue;
+    const TimedSpan other = clip(set_of<in_bits>(step, s, levels, vertex), allowed);
+    if (other.on_host && other.ids.size() > kWordsOfLine && stages(other.ids.size(), walked.count()))
+      return kTooLong;
+  }
+#endif
+  for (std::uint32_t entry = 0; entry < walked.count(); ++entry) {
+    const std::uint32_t candidate = walked.id(entry);
     bool kept = walked.takes(entry, step.moment()) && rules::is_distinct(distinct, candidate, vertex);
     for (std::uint32_t s = 0; kept && s < count; ++s)
       kept = s == which || set_of<in_bits>(step, s, levels, vertex).has(candidate, step.moment());
@@ -206,7 +229,7 @@ MOTIFLUX_DEVICE TimedSets gather_timed(const Lanes& lanes, const SharedState& sh
   lanes.sync();
   std::uint32_t driver = 0;
   for (std::uint32_t s = 1; s < count; ++s)
-    if (spans[s].ids.size() < spans[driver].ids.size()) driver = s;
+    if (spans[s].count() < spans[driver].count()) driver = s;
   bool has_bits = false;
   for (std::uint32_t s = 0; in_bits && s < count; ++s) has_bits |= s != driver && spans[s].bits != nullptr;
   return {spans, count, driver, step.moment(), has_bits};
