@@ -16,13 +16,18 @@ from motiflux.codegen.changing import ROW
 from motiflux.codegen.row_access import COPIED_ROW, HASHED_ROW, ROW_COPIES
 from motiflux.config import PRIVATE, private_tuning
 from motiflux.gpu.changing import search as search_module
+from motiflux.errors import ArgumentError
 from motiflux.gpu.outofcore import OutOfCoreEngine
+from motiflux.gpu.outofcore import engine as engine_module
 from motiflux.gpu.outofcore.cache import RowCache
+from motiflux.gpu.outofcore.host_rows import HostRows
 from tests.device.test_row_cache import (
     PATH,
+    TRIANGLE,
     VERTICES,
     drawn,
     engine_of,
+    graph,
     monitors,
     rows_of_host,
     same,
@@ -197,3 +202,55 @@ def test_matches_are_those_of_the_cpu_whatever_is_staged(
     with monitors(device, pattern, cache="degree", cache_lookup=lookup, row_staging=staging) as (here, there):
         for seed in range(3):
             same(here, there, drawn(seed))
+
+
+@pytest.mark.parametrize("mode", ["batch", "sequence"])
+@pytest.mark.parametrize("matches", [False, True])
+@pytest.mark.parametrize("pattern", [TRIANGLE, PATH, "(a)--(b)--(c)--(d)--(a), (a)--(c)"])
+def test_rows_in_two_parts_have_the_matches_of_merged_ones(
+    device: str, mode: str, pattern: str, *, matches: bool
+) -> None:
+    options: dict[str, Any] = {"mode": mode, "matches": matches, "duplicates": "ignore"}
+    tuning = private_tuning({"cache": "degree", "touched_rows": "two_parts"})
+    with (
+        mf.Monitor(graph(), pattern, device="cpu", **options) as here,
+        mf.Monitor(graph(), pattern, device=device, engine="outofcore", tuning=tuning, **options) as there,
+    ):
+        for seed in range(4):
+            same(here, there, drawn(seed, 60))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_rows_of_several_classes_in_two_parts_are_written_back(device: str, *, directed: bool) -> None:
+    """Each edge has a label, so a pair may have several: rows are copies, which kernels write."""
+    rng = np.random.default_rng(3)
+    options: dict[str, Any] = {"mode": "batch", "duplicates": "ignore"}
+    ends = rng.integers(0, 12, (2, 90))
+    ends = ends[:, ends[0] != ends[1]]
+    data = mf.Graph.from_edges(
+        ends.T, num_vertices=12, edge_labels=rng.integers(0, 3, ends.shape[1]), directed=directed
+    )
+    tuning = private_tuning({"cache": "degree", "touched_rows": "two_parts"})
+    with (
+        mf.Monitor(data, TRIANGLE, device="cpu", **options) as here,
+        mf.Monitor(data, TRIANGLE, device=device, engine="outofcore", tuning=tuning, **options) as there,
+    ):
+        for _ in range(6):
+            pairs = rng.integers(0, 12, (40, 2))
+            updates: list[Any] = [
+                ("+-"[int(rng.integers(2))], int(u), int(v), int(rng.integers(3))) for u, v in pairs if u != v
+            ]
+            same(here, there, updates)
+        assert {type(rows) for rows in engine_of(there)._rows.values()} == {HostRows}
+
+
+def test_more_vertices_than_marks_leave_room_for_are_refused(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "MARK", VERTICES)
+    with monitors(device, TRIANGLE, touched_rows="two_parts") as (here, there):
+        same(here, there, drawn(0))
+        with pytest.raises(ArgumentError, match="two_parts"):
+            there.apply([("+", VERTICES, 1)])
+        assert there.num_vertices == VERTICES
+        same(here, there, drawn(1))

@@ -44,6 +44,7 @@ NOT_DRAWN = {
     "cache_copies": "is about monitors",
     "cache_lookup": "is about monitors",
     "row_staging": "is about monitors",
+    "touched_rows": "is about monitors",
     "cache_percent": "is about engine=outofcore, which is not drawn for calls",
     "root_batches": "is about engine=outofcore, which is not drawn for calls",
     "roots": "is about monitors",

@@ -24,7 +24,7 @@ POLICIES = TUNING["cache"].values
 SWITCHES = {
     "cache": POLICIES,
     **{name: PRIVATE[name].values for name in ("access_walks", "carry", "cache_time", "cache_copies")},
-    **{name: PRIVATE[name].values for name in ("cache_lookup", "row_staging")},
+    **{name: PRIVATE[name].values for name in ("cache_lookup", "row_staging", "touched_rows")},
     "filter": ("mask", "nlf"),
 }
 

@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 
+from motiflux.codegen.changing import SPANS_OF_TIMED, write_source
 from motiflux.jit import Source
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
@@ -31,6 +32,11 @@ COPIED_ROW = np.dtype([("first", "<u8"), ("behind", "<u8")])
 """``view::CopiedRow``."""
 HASHED_ROW = np.dtype([("key", "<u4"), ("size", "<u4"), ("first", "<u8")])
 """``view::HashedRow``."""
+MARK = 1 << 31
+"""``match::kMark``: no vertex has this bit."""
+SPANS_OF_TWO_PARTS = 4
+"""``match::kSpansOfTimed`` of units with rows in two parts."""
+_TWO_PARTS = "MOTIFLUX_TWO_PARTS"
 HASH_ENTRY = "motiflux_cache_hash"
 
 
@@ -53,15 +59,19 @@ class RowAccess:
     staging
         Which rows of the host it brings in whole lines before it looks candidates up in them: ``off``, none;
         ``on``, those that bisecting would read more lines of; ``always``, all that there is room for.
+    two_parts
+        Whether rows that a run touches have two parts, the entries of before with marks and those that the
+        run changes, as published (GCSM, section V-B), or are merged.
     """
 
     lookup: str = "header"
     staging: str = "off"
+    two_parts: bool = False
 
     @classmethod
     def of(cls, tuning: Mapping[str, str]) -> RowAccess:
         """Return what switches say."""
-        return cls(tuning["cache_lookup"], tuning["row_staging"])
+        return cls(tuning["cache_lookup"], tuning["row_staging"], tuning["touched_rows"] == "two_parts")
 
     @property
     def looks_up(self) -> bool:
@@ -84,7 +94,17 @@ class RowAccess:
         found = [self.lookup] if self.looks_up else []
         if self.stages:
             found.append({"on": "staged", "always": "stagedall"}[self.staging])
-        return found
+        return [*found, "parts"] if self.two_parts else found
+
+    @property
+    def spans_of_timed(self) -> int:
+        """``match::kSpansOfTimed``."""
+        return SPANS_OF_TWO_PARTS if self.two_parts else SPANS_OF_TIMED
+
+    @property
+    def write_source(self) -> Source:
+        """The unit that writes changed rows."""
+        return parts_source() if self.two_parts else write_source()
 
     @property
     def macros(self) -> list[str]:
@@ -94,7 +114,7 @@ class RowAccess:
             found.append({"bisect": "MOTIFLUX_BISECTED_COPIES", "hash": "MOTIFLUX_HASHED_COPIES"}[self.lookup])
         if self.stages:
             found.append({"on": "MOTIFLUX_STAGED_ROWS 1", "always": "MOTIFLUX_STAGED_ROWS 2"}[self.staging])
-        return found
+        return [*found, _TWO_PARTS] if self.two_parts else found
 
     def unit(self, source: Source) -> Source:
         """Return a unit that opens rows in this way."""
@@ -112,3 +132,10 @@ BY_HEADERS = RowAccess()
 def hash_source() -> Source:
     """Return the unit that makes a hash table of copied rows; its entry point is `HASH_ENTRY`."""
     return Source("changing-cache-hash", '#include "motiflux/changing/hash_copies.cuh"\n')
+
+
+@cache
+def parts_source() -> Source:
+    """Return the unit that writes changed rows in two parts; its entry points are those of `write_source`."""
+    text = f'#define {_TWO_PARTS}\n#include "motiflux/changing/mark_rows.cuh"\n'
+    return Source("changing-rows-parts", text)

@@ -211,6 +211,14 @@ PRIVATE = by_name(
         "bisecting; always: wherever there is room",
     ),
     TuningOption(
+        "touched_rows",
+        ("merged", "two_parts"),
+        "merged",
+        "GPU, Monitor, engine=outofcore: rows that a call changes, while it is matched. merged: all entries "
+        "with lifetimes, ascending; two_parts: the entries of before, with marks, and behind them those that "
+        "change (GCSM), for graphs of at most 2^31 vertices",
+    ),
+    TuningOption(
         "triangles",
         ("auto", "arcs", "vertices"),
         "auto",
@@ -312,6 +320,7 @@ REMOVED = MappingProxyType(
         "cache_copies": "the host always puts together the rows that are copied to the device",
         "cache_lookup": "headers of rows always name their copies",
         "row_staging": "rows without copies are always bisected on the host",
+        "touched_rows": "rows that a call changes are always merged",
         "triangles": "the length of rows chooses the kernel for triangles",
         "cache_percent": "copies of rows always take half of the free memory; gpu_memory bounds it",
         "root_batches": "expected bytes choose whether roots are taken in batches",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import ROOT, ROWS, write_source
+from motiflux.codegen.changing import ROOT, ROWS
 from motiflux.codegen.gpma import gpma_source
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
@@ -100,7 +100,7 @@ class ChangingEngine:
 
     def _writers(self) -> list[Source]:
         """Return the units that write rows and candidates."""
-        rows = write_source() if self._packed is None else gpma_source()
+        rows = self.manner.access.write_source if self._packed is None else gpma_source()
         return [rows, *(() if self._candidates is None else self._candidates.sources)]
 
     def check(self, plans: list[Any]) -> None:

@@ -65,6 +65,8 @@ class Rows(ABC):
     typical
         Size of the row that an entry is in, on average: what a search walks. It is measured when rows are
         loaded, and again when they have twice as many entries.
+    writer
+        The unit of the kernels that write rows.
     """
 
     _packed: ClassVar[bool]
@@ -80,6 +82,7 @@ class Rows(ABC):
         self._capacity = np.zeros(0, np.int64)
         self.typical, self._measured = 0.0, 1
         self.entries = self.longest = 0
+        self.writer = write_source()
 
     @property
     @abstractmethod
@@ -118,7 +121,7 @@ class Rows(ABC):
     @property
     def kernels(self) -> Mapping[str, Kernel]:
         """The kernels that write rows, by entry point."""
-        return self._accelerator.kernels(write_source(), (MERGE_ENTRY, SETTLE_ENTRY))
+        return self._accelerator.kernels(self.writer, (MERGE_ENTRY, SETTLE_ENTRY))
 
     def accept(self, classes: NDArray[np.uint32] | None, number: int) -> None:
         """Set the classes of the neighbours that rows hold; None: all of the `number` classes."""

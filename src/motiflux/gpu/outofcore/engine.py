@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.codegen.changing import cache_source
-from motiflux.codegen.row_access import ROWS_WITH_COPIES, hash_source
+from motiflux.codegen.row_access import MARK, ROWS_WITH_COPIES, hash_source
 from motiflux.device import Mark, Stream
 from motiflux.device.base import NotPinnedError
-from motiflux.errors import DeviceMemoryError
+from motiflux.errors import ArgumentError, DeviceMemoryError
 from motiflux.gpu.changing.answer import Found
 from motiflux.gpu.changing.engine import ChangingEngine
 from motiflux.gpu.changing.manner import Preset
@@ -114,6 +114,7 @@ class OutOfCoreEngine(ChangingEngine):
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Bring rows and plans up to date, as `ChangingEngine` does."""
         self._threads = threads
+        self._check_marks(native)
         if self._native is not native:
             self._reader = None
         try:
@@ -126,6 +127,13 @@ class OutOfCoreEngine(ChangingEngine):
             with self._naming_refusal():
                 super().begin(native, threads)
         self._warn()
+
+    def _check_marks(self, native: _native.Monitor) -> None:
+        """Refuse ids that have the bit that marks entries of touched rows in two parts."""
+        if self.manner.access.two_parts and native.num_vertices > MARK:
+            raise ArgumentError(
+                "tuning['touched_rows']", f"merged for more than {grouped(MARK)} vertices", "two_parts"
+            )
 
     def copied(self) -> Mapping[str, float]:
         """Return how many rows the last run wanted, kept, copied and left out, and the bytes copied."""
@@ -151,9 +159,13 @@ class OutOfCoreEngine(ChangingEngine):
             if self._reader is None:
                 self._reader = native.reader()
             self._pin(self._reader)
+        rows: HostOrOwnRows
         if self._refusal is not None or not native.has_own_rows(target, way):
-            return HostRows(self._accelerator, self._budget, way=way, directed=directed)
-        return OwnRows(self._accelerator, self._budget, self.headers, way=way, directed=directed)
+            rows = HostRows(self._accelerator, self._budget, way=way, directed=directed)
+        else:
+            rows = OwnRows(self._accelerator, self._budget, self.headers, way=way, directed=directed)
+        rows.writer = self.manner.access.write_source
+        return rows
 
     def _pin(self, reader: _native.GraphReader) -> None:
         """Pin the memory of the monitor's rows; if that cannot be, note why and leave all of it."""
@@ -199,6 +211,7 @@ class OutOfCoreEngine(ChangingEngine):
 
         From now on the host leaves the rows as they are that did not change since, until `match` ends.
         """
+        self._check_marks(native)
         if self._reader is not None:
             self._pin(self._reader)
         with self._naming_refusal():
@@ -232,6 +245,7 @@ class OutOfCoreEngine(ChangingEngine):
             self.cache.empty(stream, [cast("HostOrOwnRows", self._rows[name]) for name in names])
         for target, way in names:
             rows = HostRows(self._accelerator, self._budget, way=way, directed=native.directed)
+            rows.writer = self.manner.access.write_source
             rows.load(stream, native, target, self._threads)
             if run.is_written:
                 rows.take_over(run, _accepts(native, target, way))

@@ -11,7 +11,6 @@ from motiflux.codegen import layout
 from motiflux.codegen.changing import (
     BITMAP_LANES,
     POOLED_LANES,
-    SPANS_OF_TIMED,
     UTILISATION,
     ChangingArgs,
     ChangingPlans,
@@ -186,7 +185,7 @@ class SearchSetUp:
         task, count = argument.task, roots[1]
         task.arcs = task.all_arcs = count
         task.stride, task.vertices, task.limit = 1, searched.vertices, layout.NO_LIMIT
-        task.max_spans = SPANS_OF_TIMED * searched.most_spans
+        task.max_spans = self._manner.access.spans_of_timed * searched.most_spans
         task.shared_bytes = layout.shared_bytes_of_group(
             searched.most_levels, task.max_spans, listing=goal.lists
         )
@@ -195,6 +194,9 @@ class SearchSetUp:
         task.group_words = list_words * levels
         for level in range(levels):
             task.buffer_at[_FIRST_LEVEL + level] = list_words * level
+        if self._manner.access.two_parts:
+            task.buffer_at[1] = task.group_words
+            task.group_words += list_words
         if self._manner.access.stages:
             task.buffer_at[0] = task.group_words
             task.group_words += min(STAGED_WORDS, list_words * searched.most_spans)

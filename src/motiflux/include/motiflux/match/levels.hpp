@@ -3,7 +3,11 @@
 
 #include "motiflux/lanes/group.hpp"
 #include "motiflux/match/extend.hpp"
+#if defined(MOTIFLUX_TWO_PARTS)
+#include "motiflux/match/two_part_sets.hpp"
+#else
 #include "motiflux/match/lookup_in_bits.hpp"
+#endif
 #include "motiflux/match/plan_policy.hpp"
 #include "motiflux/match/task.hpp"
 #include "motiflux/match/timed_sets.hpp"
@@ -98,7 +102,10 @@ class Levels {
   template <class Step>
   MOTIFLUX_DEVICE auto gathered(const Step& step, const rules::Bounds& allowed) {
     if constexpr (Plan::kChanging) {
-      const TimedSets sets = gather_timed<Plan::kInBits>(lanes_, shared_, step, allowed);
+      TimedSets sets = gather_timed<Plan::kInBits>(lanes_, shared_, step, allowed);
+#if defined(MOTIFLUX_TWO_PARTS)
+      sets.spare = memory() + task_.buffer_at[1];
+#endif
 #if defined(MOTIFLUX_STAGED_ROWS)
       spend(stage_sets(lanes_, reinterpret_cast<TimedSpan*>(shared_.spans), sets.count, sets.driver,
                        {memory() + task_.buffer_at[0], task_.group_words - task_.buffer_at[0]}));

@@ -48,7 +48,8 @@ struct Task {
   Control* control;
   // Candidate lists: the lists of a group are contiguous, the list of a level `buffer_at[level]` words from
   // their start. A level whose candidates are always a part of a row has none. Searches from updates have no
-  // list of level 0: where they stage rows (match/staged_rows.hpp), the words from there on are for these.
+  // lists of levels 0 and 1. Where they stage rows (match/staged_rows.hpp), the words from that of level 0 on
+  // are for these; where rows have two parts (match/two_part_sets.hpp), that of level 1 is a spare one.
   std::uint32_t* buffers;
   std::uint64_t group_words;
   std::uint64_t buffer_at[view::kMaxLevels];
