@@ -12,6 +12,9 @@ copies (zero-copy) to that of the policy. The cache has at most a twentieth of t
 ``road QUERY``           the lattice (figure 11)
 ``carry QUERY``          copies that stay, against those of each batch alone
 ``copies QUERY``         rows put together by the host, against a kernel that reads them
+``lookup QUERY``         copies named by headers, bisected in the ids of copied rows, or hashed (section V-C)
+``staging QUERY``        rows without copies bisected on the host, or first brought in whole lines (V-C)
+``touched QUERY``        rows that a batch changes merged, or in two parts (V-B)
 ``processor QUERY``      the CPU Monitor on all threads against this engine, and `batch`, whose edges fit
 ``static PATTERN``       a count over edges on the host, by each policy, against one over edges on the device;
                          copies take a twentieth of the bytes of the edges, by one policy other shares, too
@@ -43,7 +46,7 @@ import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import Bar, BaselineTime, CaseResult
 from motiflux.bench.suite import Probe, Settings, Suite
-from motiflux.config import TUNING, private_tuning
+from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import open_device
 from motiflux.generate import Rmat, rmat
 from motiflux.gpu.storage.device_csr import resident
@@ -332,6 +335,17 @@ def by_switch(switch: str, *values: str) -> dict[str, tuple[str, Mapping[str, st
     return {value: ("outofcore", {switch: value}) for value in values}
 
 
+def opened(switch: str) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Return zero-copy and the default policy, with each value of a switch of how rows are opened."""
+    return {
+        f"{name}, {value}": ("outofcore", {"cache": policy, switch: value})
+        for name, policy in (("zero-copy", "none"), ("frequency", "frequency"))
+        for value in PRIVATE[switch].values
+    }
+
+
+ACCESS = {"lookup": "cache_lookup", "staging": "row_staging", "touched": "touched_rows"}
+"""Switches of how rows are opened, by their experiments."""
 ELSEWHERE = {"CPU Monitor": ("cpu", {}), "outofcore": ("outofcore", {}), "batch": ("batch", {})}
 
 
@@ -351,6 +365,9 @@ def build(shared: Path) -> Suite:
         probes.append(Compared(f"carry {query}", text, BATCH, by_switch("carry", "off", "on")))
         probes.append(Compared(f"copies {query}", text, BATCH, by_switch("cache_copies", "host", "device")))
         probes.append(Compared(f"processor {query}", text, BATCH, ELSEWHERE))
+    for query in (query for query in ("Q1", "Q3", "Q4") if query in QUERIES):
+        for title, switch in ACCESS.items():
+            probes.append(Compared(f"{title} {query}", QUERIES[query], BATCH, opened(switch)))
     probes += [Static(pattern) for pattern in STATIC]
     probes += [First(pattern) for pattern in FIRST]
     return Suite("outofcore", (), bars, probes=probes, device=lambda: open_device(DEVICE).model)

@@ -13,10 +13,10 @@ import pytest
 
 import motiflux as mf
 from motiflux.codegen.changing import ROW
-from motiflux.codegen.row_access import COPIED_ROW, HASHED_ROW, ROW_COPIES
+from motiflux.codegen.row_access import COPIED_ROW, HASHED_ROW, MARK, ROW_COPIES
 from motiflux.config import PRIVATE, private_tuning
-from motiflux.gpu.changing import search as search_module
 from motiflux.errors import ArgumentError
+from motiflux.gpu.changing import search as search_module
 from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore import engine as engine_module
 from motiflux.gpu.outofcore.cache import RowCache
@@ -254,3 +254,22 @@ def test_more_vertices_than_marks_leave_room_for_are_refused(
             there.apply([("+", VERTICES, 1)])
         assert there.num_vertices == VERTICES
         same(here, there, drawn(1))
+
+
+def test_entries_that_go_are_marked_and_changes_are_appended(device: str) -> None:
+    with monitors(device, TRIANGLE, cache="none", touched_rows="two_parts") as (here, there):
+        same(here, there, [("-", 0, 5), ("+", 0, VERTICES)])
+        engine = engine_of(there)
+        ids = {int(name): at for at, name in enumerate(there.names(np.arange(VERTICES + 1, dtype=np.uint32)))}
+        (rows,) = engine._kinds()
+        (row,) = rows_of_host(rows, np.array([ids[0]], np.uint32))  # as it is afterwards
+        old = np.sort(np.append(row[row != ids[VERTICES]], np.uint32(ids[5])))
+        assert len(old) == len(row) > 40
+        old[old == ids[5]] |= np.uint32(MARK)
+        appended = np.sort(np.array([ids[5], ids[VERTICES]], np.uint32))
+        memory, stream = engine._memory, there_stream(engine)
+        content = np.zeros(memory.nbytes, np.uint8)
+        stream.download(memory.of(1, stream), content)
+        stream.wait()
+        assert old.tobytes() in content.tobytes()
+        assert appended.tobytes() in content.tobytes()

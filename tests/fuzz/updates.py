@@ -18,6 +18,7 @@ import motiflux as mf
 from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.stream import VertexLabels
 from motiflux.stream.matching.engine import ENGINES
+from tests.row_access import ROW_ACCESS
 from tests.update_streams import Edge, Stream
 
 UPDATES = 1_000_000
@@ -222,6 +223,7 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                         *SHARING,
                     )
                 },
+                **ROW_ACCESS[int(random.integers(len(ROW_ACCESS)))],
                 "quotients": str(random.choice(["auto", "on", "off"])),
                 "probe_eager": str(random.choice(["off", "on"])),
             }

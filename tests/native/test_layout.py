@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiflux.codegen import changing, gpma, layout, local_counts_layout, sampling, space
+from motiflux.codegen import changing, gpma, layout, local_counts_layout, row_access, sampling, space
 from motiflux.codegen import universal_vertex as universal_vertex_layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
 from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ClosedForm
@@ -232,6 +232,17 @@ SAMPLING_CONSTANTS: dict[str, int | str] = {
 }
 
 
+ACCESS_STRUCTURES: dict[str, Any] = {"motiflux::changing::HashArgs": row_access.HashArgs}
+ACCESS_ARRAYS: dict[str, np.dtype[Any]] = {
+    "motiflux::view::ChangingRow": changing.ROW,
+    "motiflux::view::ChangingRows": row_access.ROWS_WITH_COPIES,
+    "motiflux::view::RowCopies": row_access.ROW_COPIES,
+    "motiflux::view::CopiedRow": row_access.COPIED_ROW,
+    "motiflux::view::HashedRow": row_access.HASHED_ROW,
+}
+"""In units that open rows of the host in other ways than by default."""
+
+
 def assertions(structures: dict[str, Any], constants: dict[str, int | str]) -> Iterator[str]:
     for name, structure in structures.items():
         yield f'static_assert(sizeof({name}) == {ctypes.sizeof(structure)}, "{name}");'
@@ -285,14 +296,38 @@ def test_sizes_and_offsets_agree(tmp_path: Path) -> None:
     assert compiled("\n".join([header(), *assertions(STRUCTURES, CONSTANTS)]), tmp_path) == ""
 
 
+def assertions_of_arrays(arrays: dict[str, np.dtype[Any]]) -> Iterator[str]:
+    for name, dtype in arrays.items():
+        yield f"static_assert(sizeof({name}) == {dtype.itemsize});"
+        for field, (_, offset, *_) in (dtype.fields or {}).items():
+            yield f'static_assert(__builtin_offsetof({name}, {field}) == {offset}, "{field}");'
+
+
 @pytest.mark.turns(8)
 def test_sizes_and_offsets_of_array_elements_agree(tmp_path: Path) -> None:
-    lines = [header()]
-    for name, dtype in ARRAYS.items():
-        lines.append(f"static_assert(sizeof({name}) == {dtype.itemsize});")
-        for field, (_, offset, *_) in (dtype.fields or {}).items():
-            lines.append(f'static_assert(__builtin_offsetof({name}, {field}) == {offset}, "{field}");')
-    assert compiled("\n".join(lines), tmp_path) == ""
+    assert compiled("\n".join([header(), *assertions_of_arrays(ARRAYS)]), tmp_path) == ""
+
+
+@pytest.mark.turns(8)
+def test_sizes_and_offsets_agree_where_rows_are_opened_in_other_ways(tmp_path: Path) -> None:
+    access = row_access.RowAccess("hash", "on", two_parts=True)
+    text = "\n".join(
+        [
+            *(f"#define {macro}" for macro in access.macros),
+            '#include "simt.hpp"',
+            '#include "motiflux/match/timed_sets.hpp"',
+            '#include "motiflux/changing/hash_copies.cuh"',
+            *assertions(
+                ACCESS_STRUCTURES,
+                {
+                    "motiflux::match::kSpansOfTimed": access.spans_of_timed,
+                    "motiflux::match::kMark": row_access.MARK,
+                },
+            ),
+            *assertions_of_arrays(ACCESS_ARRAYS),
+        ]
+    )
+    assert compiled(text, tmp_path) == ""
 
 
 @pytest.mark.turns(8)

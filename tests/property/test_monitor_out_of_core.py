@@ -16,6 +16,7 @@ from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore.cache import RowCache
 from tests.property.test_monitor import MonitorMachine
 from tests.property.test_monitor_engines import compare, streams
+from tests.row_access import ROW_ACCESS
 from tests.update_streams import Stream
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="other tests are about the CPU's monitor")
@@ -24,7 +25,6 @@ POLICIES = TUNING["cache"].values
 SWITCHES = {
     "cache": POLICIES,
     **{name: PRIVATE[name].values for name in ("access_walks", "carry", "cache_time", "cache_copies")},
-    **{name: PRIVATE[name].values for name in ("cache_lookup", "row_staging", "touched_rows")},
     "filter": ("mask", "nlf"),
 }
 
@@ -83,7 +83,8 @@ def test_the_matches_are_those_of_the_cpu(
         pytest.skip(f"needs two devices of kind {device!r}, found one")
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
     drawn = {name: data.draw(st.sampled_from(values), label=name) for name, values in SWITCHES.items()}
-    options["tuning"] = private_tuning(drawn)
+    access = data.draw(st.sampled_from(ROW_ACCESS), label="access")
+    options["tuning"] = private_tuning({**drawn, **access})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RowCache, "_most", lambda cache: room)
         if written != "later":

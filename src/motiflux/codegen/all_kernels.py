@@ -21,6 +21,7 @@ from motiflux.codegen.kernels import (
     triangle_tile_source,
 )
 from motiflux.codegen.local_counts_kernels import LocalCountKernel, local_counts_source
+from motiflux.codegen.row_access import access_sources
 from motiflux.codegen.sampling import ESTIMATORS, bits_source, draw_source, draw_sources
 from motiflux.codegen.space import space_source
 from motiflux.codegen.universal_vertex import universal_vertex_source
@@ -93,6 +94,7 @@ def all_sources() -> list[Source]:
         *changing_sources(),
         *changing_sources_of_switches(),
         *filtered_sources(),
+        *access_sources(),
         gpma_source(),
     ]
     return [*searches, *cliques, *diamonds, *stealing, *others]

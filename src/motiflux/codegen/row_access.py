@@ -9,7 +9,8 @@ from functools import cache
 
 import numpy as np
 
-from motiflux.codegen.changing import SPANS_OF_TIMED, write_source
+from motiflux.codegen.changing import LANES, SPANS_OF_TIMED, changing_source, write_source
+from motiflux.codegen.kernels import Goal
 from motiflux.jit import Source
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
@@ -36,7 +37,6 @@ MARK = 1 << 31
 """``match::kMark``: no vertex has this bit."""
 SPANS_OF_TWO_PARTS = 4
 """``match::kSpansOfTimed`` of units with rows in two parts."""
-_TWO_PARTS = "MOTIFLUX_TWO_PARTS"
 HASH_ENTRY = "motiflux_cache_hash"
 
 
@@ -111,10 +111,12 @@ class RowAccess:
         """Names that its units define."""
         found = ["MOTIFLUX_ROW_COPIES"] if self.knows_copies else []
         if self.looks_up:
-            found.append({"bisect": "MOTIFLUX_BISECTED_COPIES", "hash": "MOTIFLUX_HASHED_COPIES"}[self.lookup])
+            found.append(
+                {"bisect": "MOTIFLUX_BISECTED_COPIES", "hash": "MOTIFLUX_HASHED_COPIES"}[self.lookup]
+            )
         if self.stages:
             found.append({"on": "MOTIFLUX_STAGED_ROWS 1", "always": "MOTIFLUX_STAGED_ROWS 2"}[self.staging])
-        return [*found, _TWO_PARTS] if self.two_parts else found
+        return [*found, "MOTIFLUX_TWO_PARTS"] if self.two_parts else found
 
     def unit(self, source: Source) -> Source:
         """Return a unit that opens rows in this way."""
@@ -137,5 +139,18 @@ def hash_source() -> Source:
 @cache
 def parts_source() -> Source:
     """Return the unit that writes changed rows in two parts; its entry points are those of `write_source`."""
-    text = f'#define {_TWO_PARTS}\n#include "motiflux/changing/mark_rows.cuh"\n'
-    return Source("changing-rows-parts", text)
+    return Source("changing-rows-parts", '#include "motiflux/changing/mark_rows.cuh"\n')
+
+
+def access_sources() -> list[Source]:
+    """Return units in which rows of the host are opened in other ways than by default, some of each kind."""
+    counting = [changing_source(Goal.COUNT, lanes) for lanes in LANES]
+    each = (RowAccess("bisect"), RowAccess("hash"), RowAccess(staging="on"), RowAccess(two_parts=True))
+    together = RowAccess("hash", "always", two_parts=True)
+    return [
+        *(access.unit(counting[-1]) for access in each),
+        RowAccess("bisect", "on").unit(counting[0]),
+        together.unit(changing_source(Goal.STORE, LANES[-1])),
+        hash_source(),
+        parts_source(),
+    ]

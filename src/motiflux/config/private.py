@@ -198,9 +198,9 @@ PRIVATE = by_name(
         "cache_lookup",
         ("header", "bisect", "hash"),
         "header",
-        "GPU, Monitor, engine=outofcore: how a search finds the copy of a row. header: the row's header names "
-        "it; bisect: in the ascending ids of all copied rows, before each row that is opened (GCSM); hash: in "
-        "a hash table, likewise",
+        "GPU, Monitor, engine=outofcore: how a search finds the copy of a row. header: the row's header "
+        "names it; bisect: in the ascending ids of all copied rows, before each row that is opened (GCSM); "
+        "hash: in a hash table, likewise",
     ),
     TuningOption(
         "row_staging",

@@ -57,9 +57,7 @@ class HeldRows:
             grown[: len(self._is_held)] = self._is_held
             self._is_held = grown
 
-    def add(
-        self, vertices: NDArray[np.uint32], segment: int, first: int, starts: NDArray[np.uint64]
-    ) -> None:
+    def add(self, vertices: NDArray[np.uint32], segment: int, first: int, starts: NDArray[np.uint64]) -> None:
         """Note copies of rows of these vertices, ascending.
 
         Parameters

@@ -92,9 +92,7 @@ class RowIndex:
         stream.wait()  # the memory is used again
         self._written = state
 
-    def _write_rows(
-        self, stream: Stream, copies: Sequence[HeldRows | None], told: NDArray[np.void]
-    ) -> None:
+    def _write_rows(self, stream: Stream, copies: Sequence[HeldRows | None], told: NDArray[np.void]) -> None:
         parcel = Parcel()
         places: list[tuple[int, int]] = []
         for kind in copies:

@@ -6,10 +6,14 @@
 //   appended    5   7                 ascending
 //   lives      0-3  4-                of each appended entry
 //
-// The old part lies where merged rows have their entries, the appended ids where they have positions. A header
-// names the TouchedRow in place of lifetimes. Units that write or read such rows have MOTIFLUX_TWO_PARTS.
+// The old part lies where merged rows have their entries, the appended ids where they have positions. A
+// header names the TouchedRow in place of lifetimes. Units that write or read such rows have
+// MOTIFLUX_TWO_PARTS.
 #pragma once
 
+#if !defined(MOTIFLUX_TWO_PARTS)
+#define MOTIFLUX_TWO_PARTS
+#endif
 #include "motiflux/changing/write_rows.cuh"
 #include "motiflux/match/marks.hpp"
 
@@ -66,8 +70,8 @@ MOTIFLUX_DEVICE void settle_old(const TouchedRow& row, std::uint32_t entry) {
 MOTIFLUX_DEVICE void settle_appended(const TouchedRow& row, std::uint32_t number) {
   const Change& change = row.changes[number];
   if (change.last != view::Life::kForever) return;
-  const std::uint32_t* behind = match::marked_bound(row.neighbors, row.neighbors + row.old_size,
-                                                    std::uint64_t{change.neighbor} + 1);
+  const std::uint32_t* behind =
+      match::marked_bound(row.neighbors, row.neighbors + row.old_size, std::uint64_t{change.neighbor} + 1);
   const auto before = static_cast<std::uint32_t>(behind - row.neighbors);
   row.after[before + change.fresh_before - change.dead_before] = change.neighbor;
 }

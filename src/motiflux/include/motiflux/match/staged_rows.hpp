@@ -1,6 +1,6 @@
 // Rows of the host, brought to memory of the device in whole lines before candidates are looked up in them
-// (GCSM, section V-C). Units with MOTIFLUX_STAGED_ROWS have this: 1, rows that bisecting would read more lines
-// of; 2, all rows that there is room for.
+// (GCSM, section V-C). Units with MOTIFLUX_STAGED_ROWS have this: 1, rows that bisecting would read more
+// lines of; 2, all rows that there is room for.
 //
 // A load from the host brings at least a part of a line, and a bisection waits for one after the other. Here
 // the lanes of a group have kLinesAtOnce lines under way, and bisect what has come:
@@ -8,10 +8,11 @@
 //   row on the host     . . . 3 5 9 | 12 14 20 ... | 31 40 . . .       three lines, each read once
 //   staged              3 5 9 12 14 20 ... 31 40                       in the group's memory
 //
-// The room for staged rows is behind the candidate lists of the group; rows that do not fit are read in place.
+// The room for staged rows is behind the candidate lists of the group; rows that do not fit are read in
+// place.
 #pragma once
 
-#include "motiflux/bits.hpp"
+#include "motiflux/lanes/group.hpp"
 #include "motiflux/match/state.hpp"
 #include "motiflux/sets/span.hpp"
 

@@ -108,16 +108,17 @@ MOTIFLUX_DEVICE TimedSpan row_of(const ChangingSourceRows& source, const VertexO
   const view::ChangingRow row = source.rows.open(vertex(source.level));
   const view::Repeats repeats = source.rows.repeats;
   const bool countable = repeats != view::Repeats::kOfEdges && !source.hidden;
-  return {{row.neighbors, row.neighbors + row.size},
-          row.lives,
-          countable ? row.moments : nullptr,
-          in_bits ? bitmap_of(source, row.size, vertex(source.level)) : nullptr,
-          row.changes,
-          repeats != view::Repeats::kNone,
-          source.hidden,
-          true,
+  return {
+      {row.neighbors, row.neighbors + row.size},
+      row.lives,
+      countable ? row.moments : nullptr,
+      in_bits ? bitmap_of(source, row.size, vertex(source.level)) : nullptr,
+      row.changes,
+      repeats != view::Repeats::kNone,
+      source.hidden,
+      true,
 #if defined(MOTIFLUX_STAGED_ROWS)
-          row.lives == nullptr && !source.rows.copies->has(row.neighbors),
+      row.lives == nullptr && !source.rows.copies->has(row.neighbors),
 #endif
   };
 }

@@ -2,6 +2,9 @@
 // what was found in both is merged, since all sets of a search are ascending.
 #pragma once
 
+#if !defined(MOTIFLUX_TWO_PARTS)
+#define MOTIFLUX_TWO_PARTS
+#endif
 #include "motiflux/lanes/group.hpp"
 #include "motiflux/match/extend.hpp"
 #include "motiflux/match/timed_sets.hpp"
@@ -42,7 +45,8 @@ MOTIFLUX_DEVICE std::uint32_t of_second(const std::uint32_t* first, std::uint32_
 }
 
 // Merges `more` into the list `out`, which has room behind it; both are ascending, without common ids. From
-// the end on, a strip at a time: an id of `out` moves to the right, so it is read before its place is written.
+// the end on, a strip at a time: an id of `out` moves to the right, so it is read before its place is
+// written.
 template <class Lanes>
 MOTIFLUX_DEVICE void merge_into(const Lanes& lanes, std::uint32_t* out, std::uint32_t size,
                                 const std::uint32_t* more, std::uint32_t more_size) {

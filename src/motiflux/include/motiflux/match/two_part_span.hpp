@@ -107,16 +107,10 @@ MOTIFLUX_DEVICE TimedSpan row_of(const ChangingSourceRows& source, const VertexO
   const view::ChangingRow row = source.rows.open(vertex(source.level));
   const bool repeats = source.rows.repeats != view::Repeats::kNone;
   if (row.lives == nullptr)
-    return {{row.neighbors, row.neighbors + row.size},
-            {},
-            nullptr,
-            nullptr,
-            row.size,
-            0,
-            repeats,
-            source.hidden,
+    return {
+        {row.neighbors, row.neighbors + row.size}, {}, nullptr, nullptr, row.size, 0, repeats, source.hidden,
 #if defined(MOTIFLUX_STAGED_ROWS)
-            !source.rows.copies->has(row.neighbors),
+        !source.rows.copies->has(row.neighbors),
 #endif
     };
   const auto& touched = *reinterpret_cast<const changing::TouchedRow*>(row.lives);
