@@ -16,7 +16,7 @@ from motiflux.codegen.changing import ROW
 from motiflux.codegen.row_access import COPIED_ROW, HASHED_ROW, MARK, ROW_COPIES
 from motiflux.config import PRIVATE, private_tuning
 from motiflux.errors import ArgumentError
-from motiflux.gpu.changing import search as search_module
+from motiflux.gpu.changing.searches import set_up as search_module
 from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore import engine as engine_module
 from motiflux.gpu.outofcore.cache import RowCache
@@ -170,7 +170,7 @@ def test_rows_of_the_host_are_staged_if_that_reads_fewer_lines(
     ):
         same(here, there, [("+", 0, 1)])
         engine = engine_of(there)
-        lists, stream = engine.search._lists, there_stream(engine)
+        lists, stream = engine.search._set_up._lists, there_stream(engine)
         content = np.zeros(lists.nbytes, np.uint8)
         stream.download(lists.of(1, stream), content)
         stream.wait()
