@@ -775,6 +775,9 @@ void bind_dynamic(nb::module_& module) {
             return self.monitor().may_write_put_off(updates);
           },
           "updates"_a)
+      .def(
+          "limit_runs", [](PyMonitor& self, std::size_t updates) { self.monitor().limit_runs(updates); },
+          "updates"_a)
       .def_prop_ro("directed", &PyMonitor::directed)
       .def_prop_ro("num_vertices", &PyMonitor::num_vertices)
       .def_prop_ro("num_edges", &PyMonitor::num_edges)

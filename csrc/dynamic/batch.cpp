@@ -150,7 +150,8 @@ void Monitor::prepare(std::span<const Update> updates, const How& how, PreparedB
   batch.net = net_changes(updates, how.threads, how.switches.put_off, pass);
   batch.standing = stand_ins(batch.net.all());
   batch.noops = pass.found.noops;
-  if (run_matcher_ != nullptr && batch.standing.empty()) prepare_run(batch, how.threads, pass);
+  const bool is_one_run = batch.standing.empty() && batch.net.all().size() <= most_run_;
+  if (run_matcher_ != nullptr && is_one_run) prepare_run(batch, how.threads, pass);
 }
 
 // Matches a batch and writes its changes. There may be no engine any more since it was prepared.

@@ -161,6 +161,8 @@ class Monitor {
   }
   // From now on, has every run matched by this; null: here.
   void match_elsewhere(std::shared_ptr<RunMatcher> matcher) { run_matcher_ = std::move(matcher); }
+  // Has no run of more updates from now on, in batches too: what matches elsewhere lacks memory for more.
+  void limit_runs(std::size_t updates) { most_run_ = updates; }
   bool matches_elsewhere() const { return run_matcher_ != nullptr; }
   const RunMatcher* run_matcher() const { return run_matcher_.get(); }
   // Plans by number; the version changes whenever numbers stand for other plans.
@@ -502,6 +504,7 @@ class Monitor {
   std::vector<PutOff::Part> later_;  // of a call, by slice; kept for its memory
   LabelChanges label_changes_;
   Lifetimes lifetimes_{graph_};
+  std::size_t most_run_ = SIZE_MAX;
   std::shared_ptr<RunMatcher> run_matcher_;  // in its use it may be replaced: who uses it holds it
   // Of a run: the gate of each update, and the number of changes of the graph before it.
   std::vector<std::uint32_t, UnclearedPages<std::uint32_t>> run_gates_;

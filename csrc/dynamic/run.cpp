@@ -105,14 +105,15 @@ bool Monitor::in_runs_by_row(std::size_t updates, const Pass& pass) const {
          updates >= std::max<std::size_t>(kLeastByRow, graph_.vertices() / kVerticesByRow);
 }
 
-// Applies updates in runs that are matched elsewhere; one change is one run.
+// Applies updates in runs that are matched elsewhere. One change is one run if that is not too long: as it
+// begins with the deletions, no match of its runs vanishes after it has appeared.
 void Monitor::apply_runs(std::span<const Update> updates, int threads, bool puts_off, Pass& pass) {
   if (puts_off) put_off_.reserve(updates.size());
   std::size_t length = pass.one_change ? updates.size() : pass.counts_only ? kMostBatchRun : kFirstRun;
   for (std::size_t first = 0, size; first < updates.size(); first += size) {
-    size = std::min(length, updates.size() - first);
+    size = std::min({length, most_run_, updates.size() - first});
     run_at_once(updates.subspan(first, size), first, threads, puts_off, pass);
-    length = next_length(size, 0, pass);
+    if (!pass.one_change) length = next_length(size, 0, pass);
   }
 }
 

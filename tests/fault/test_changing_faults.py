@@ -116,7 +116,10 @@ def test_too_little_memory_is_an_error_that_leaves_the_graph(device: str, contai
         assert monitor.num_edges == graph.num_edges
 
 
-def test_a_packed_array_that_cannot_grow_is_an_error_that_leaves_the_graph(device: str) -> None:
+def test_a_packed_array_that_cannot_grow_is_an_error_that_leaves_the_graph(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiflux.stream.matching.changing._LEAST_RUN", 1 << 20)  # not in parts
     graph = mf.Graph.from_edges([(u, u + 1) for u in range(13)])
     many = [("+", u, v) for u in range(14, 200) for v in range(14, u)]
     here = mf.Monitor(graph, "(a)--(b)--(c)--(a)")

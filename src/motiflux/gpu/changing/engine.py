@@ -12,31 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import ROOT, ROWS
+from motiflux.codegen.changing import ROOT
 from motiflux.codegen.gpma import gpma_source
 from motiflux.device import Buffer, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.changing.answer import Found, answer_of, slots_of
-from motiflux.gpu.changing.candidates import CandidateTable, UploadedCandidates
 from motiflux.gpu.changing.coalesced import CoalescedRoots, coalesced_roots
-from motiflux.gpu.changing.encoded_candidates import EncodedCandidates
-from motiflux.gpu.changing.gpma_settings import packed_settings
 from motiflux.gpu.changing.host_work import HostWork, wait_until_idle
 from motiflux.gpu.changing.kernels import RunKernels
 from motiflux.gpu.changing.manner import CHANGING, Manner, Preset
-from motiflux.gpu.changing.memory import Parcel, Room, Staging, large_pinned
-from motiflux.gpu.changing.packed_rows import PackedRows
-from motiflux.gpu.changing.plans import PlanTable, RowsName, table_of
-from motiflux.gpu.changing.rows import EITHER, Rows, RunOfRows, SlackRows
+from motiflux.gpu.changing.memory import Parcel, Room
+from motiflux.gpu.changing.monitor_copy import MonitorCopy
+from motiflux.gpu.changing.plans import PlanTable
+from motiflux.gpu.changing.rows import RunOfRows
 from motiflux.gpu.changing.searches import RunSearch
 from motiflux.gpu.changing.searches.searched import Searched
-from motiflux.gpu.changing.uploaded_plans import UploadedPlans
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.jit import Source
 
 
-class ChangingEngine:
+class ChangingEngine(MonitorCopy):
     """Matches the runs of a native monitor on one device.
 
     The device has the rows that plans read; the native monitor has the graph. A call that fails leaves the
@@ -70,29 +66,20 @@ class ChangingEngine:
         preset: Preset = CHANGING,
     ) -> None:
         self.name, self.manner = preset.name, Manner.of(tuning, preset, accelerator.device.multiprocessors)
-        self.coalesces, self.pools = self.manner.coalesces, self.manner.pooling != "off"
-        self._accelerator, self._budget = accelerator, gpu_memory
-        self._packed = packed_settings(tuning) if tuning["container"] == "gpma" else None
+        super().__init__(
+            accelerator,
+            gpu_memory,
+            tuning,
+            coalesces=self.manner.coalesces,
+            pools=self.manner.pooling != "off",
+        )
         device = accelerator.device
-        self._candidates: CandidateTable | None = None
-        if tuning["filter"] == "nlf":
-            there = tuning["encode"] == "device"
-            self._candidates = (EncodedCandidates if there else UploadedCandidates)(accelerator, gpu_memory)
         self.device = device.name
         self.search = RunSearch(accelerator, gpu_memory, self.manner)
         self._kernels = RunKernels(accelerator, self.manner, self.search, self._writers())
         self._memory = Room(device, "rows of a run of updates", gpu_memory)
         self._arrays = Room(device, "a run of updates", gpu_memory)
-        self._staging = Staging(device, large_pinned(device))
-        self._plans = UploadedPlans(device, gpu_memory, self._staging)
-        self._rows: dict[RowsName, Rows] = {}
-        self._versions: tuple[int, ...] = ()
-        self._classes = -1
-        self._covered: tuple[int, int] | None = None
-        self._table: PlanTable | None = None
-        self._native: _native.Monitor | None = None
         self._has_matched = False
-        self._lists_version = -1
         self._job: SearchJob | None = None
         self._process = os.getpid()
         self._foreseen: object = None
@@ -171,72 +158,11 @@ class ChangingEngine:
             )
         self._has_matched = False
         self.search.measure_anew()
-        versions = (native.plans_version, native.lists_version)
-        if self._native is native and versions == self._versions and not self._has_waste():
-            return
-        self._accelerator.device.use()
-        # Rows have the edges that plans need: those of other plans may lack some. If loading fails, the next
-        # call begins here again.
-        if self._native is not native or versions[:1] != self._versions[:1] or self._has_waste():
-            self._forget()
-        native.prepare()  # finds the columns of the candidate table
-        table = table_of(native, coalesces=self.coalesces, pools=self.pools)
-        self._classes, self._covered = -1, None
-        session = self._accelerator.session()
-        try:
-            names = [*table.names, *([] if self._candidates is None else self._candidates.rows(native))]
-            for target, way in [name for name in dict.fromkeys(names) if name not in self._rows]:
-                rows = self._new_rows(native, target, way)
-                rows.load(session.main, native, target, threads)
-                self._rows[target, way] = rows
-            self._find_classes(native)
-            self._upload_plans(session.main, native, table, chains=self._pools(table))
-        except BaseException:
-            wait_until_idle(session.main)  # copies may still read what they are from
-            raise
-        finally:
-            self._accelerator.recycle(session)
-        self._table, self._versions, self._native = table, versions, native
-        self._lists_version = native.lists_version
-
-    def _new_rows(self, native: _native.Monitor, target: int, way: int) -> Rows:
-        """Return a container for the rows of a target, which has none yet."""
-        directed = native.directed
-        if self._packed is None:
-            return SlackRows(self._accelerator, self._budget, way=way, directed=directed)
-        return PackedRows(self._accelerator, self._budget, self._packed, way=way, directed=directed)
-
-    def _has_waste(self) -> bool:
-        return any(rows.is_wasteful for rows in self._rows.values())
-
-    def _find_classes(self, native: _native.Monitor) -> None:
-        """Learn which classes the rows hold: there may be new ones."""
-        number = native.num_classes
-        if number == self._classes:
-            return
-        for (target, way), rows in self._rows.items():
-            rows.accept(native.target_classes(target), number)
-            rows.repeats = not native.one_witness(target) or (native.directed and way == EITHER)
-        self._classes = number
-
-    @property
-    def _typical(self) -> float:
-        """The length of the row that an entry is in, on average, where it is greatest."""
-        return max((rows.typical for rows in self._rows.values()), default=1.0)
+        self.bring(native, threads)
 
     def _pools(self, table: PlanTable) -> bool:
         """Whether searches from updates pool partial matches, by the rows that there are now."""
         return self.search.pools.are_wanted(table.stages, table.pooled_walk, self._typical)
-
-    def _upload_plans(
-        self, stream: Stream, native: _native.Monitor, table: PlanTable, *, chains: bool
-    ) -> None:
-        named = self._rows_table(stream, max(1, len(table.names)))
-        self._plans.upload(stream, native, table, self._rows, named, chains=chains)
-
-    def _rows_table(self, stream: Stream, number: int) -> NDArray[Any]:
-        """Return a table of so many kinds of rows, as kernels read it, whose places are not set yet."""
-        return np.zeros(number, ROWS)
 
     def foresee(self, run: _native.Run) -> object:
         """Return what `match` is told of a whole run that several devices share.
@@ -419,18 +345,6 @@ class ChangingEngine:
     def _before_writing(self, run: _native.Run) -> None:
         """Do what has to be done before the host writes its rows, once the search is launched."""
 
-    def _cover(self, stream: Stream, native: _native.Monitor, run: _native.Run) -> bool:
-        """Have rows for all vertices and classes; return whether kernels have to be told of other rows."""
-        known = native.num_classes, native.num_vertices
-        if known == self._covered:
-            return False
-        before = [(rows.headers, rows.repeats) for rows in self._rows.values()]
-        self._find_classes(native)
-        for rows in self._rows.values():
-            rows.cover(stream, native.num_vertices)
-        self._covered = known
-        return before != [(rows.headers, rows.repeats) for rows in self._rows.values()]
-
     def _listed(
         self,
         job: SearchJob,
@@ -468,13 +382,7 @@ class ChangingEngine:
         self._forget()
 
     def _forget(self) -> None:
-        for rows in self._rows.values():
-            rows.release()
-        if self._candidates is not None:
-            self._candidates.release()
-        self._rows, self._versions, self._table = {}, (), None
-        self._covered = None
-        self._plans.forget()
+        super()._forget()
         self.search.pools.forget()
 
     def close(self) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from motiflux import _native
-from motiflux.errors import CountOverflowError, MotifluxError, StreamError
+from motiflux.errors import CountOverflowError, DeviceMemoryError, MotifluxError, StreamError
 from motiflux.pattern import Pattern
 from motiflux.request.engine import CANNOT
 from motiflux.stream.matching.core import Call
@@ -32,6 +32,10 @@ _Outcome = tuple[Changes, dict[str, Any]]
 
 Give = Callable[[list[tuple[Pattern, MatchRows]], bool], None]
 """Takes blocks of matches, by pattern; and whether they are the last of the call."""
+
+
+_SMALLER, _LEAST_RUN = 4, 256
+"""The updates of a run for which a device lacked memory, over those of the next one; the fewest of a run."""
 
 
 class _TimeIsUp(Exception):  # noqa: N818
@@ -113,7 +117,22 @@ class Changing(Watching):
     """The last call that was applied."""
 
     def _apply(self, updates: Updates, terms: Terms) -> Delta:
-        return self._change(lambda end: self._applied(updates, terms, end), len(updates), 1, terms)
+        """Apply updates, all or none; in smaller runs if a device lacks memory for all of them at once."""
+        start = time.perf_counter()
+        self._has_given, self._is_ahead = False, False
+        while True:
+            self._unmatched = 0
+            try:
+                work = partial(self._applied, updates, terms)
+                return self._change(work, len(updates), 1, terms, start)
+            except DeviceMemoryError:
+                most = self._unmatched // _SMALLER
+                if self._has_given or self._is_ahead or most < _LEAST_RUN:
+                    raise
+            self._native.limit_runs(most)
+            # What was prepared has been taken back. Other batches wait for one that is applied in parts.
+            meanwhile = None if terms.meanwhile is None else _nothing
+            terms = replace(terms, prepared=None, meanwhile=meanwhile)
 
     def _advance(self, moment: object) -> Delta:
         return self._change(lambda end: self._left(moment, end), 0, 0, PLAIN)
@@ -138,14 +157,19 @@ class Changing(Watching):
         return None
 
     def _change(
-        self, work: Callable[[float | None], _Outcome], updates: int, batches: int, terms: Terms
+        self,
+        work: Callable[[float | None], _Outcome],
+        updates: int,
+        batches: int,
+        terms: Terms,
+        start: float | None = None,
     ) -> Delta:
         """Apply updates by `work`, all or none, and return the delta.
 
         `work` gets the moment at which it has to end. If the GPU of ``device="auto"`` fails, the CPU goes on,
-        unless matches were given already.
+        unless matches were given already. `start`: when the call began.
         """
-        start = time.perf_counter()
+        start = time.perf_counter() if start is None else start
         if self._auto is None:
             return self._changed(work, updates, batches, terms, start)
         self._has_given = False
@@ -464,3 +488,7 @@ def raise_after(error: BaseException, work: Callable[[], None]) -> NoReturn:
 def _left(end: float | None) -> float | None:
     """Return the seconds until a moment."""
     return None if end is None else end - time.perf_counter()
+
+
+def _nothing() -> None:
+    """Do nothing while a device matches."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.errors import ArgumentError
+from motiflux.errors import ArgumentError, DeviceMemoryError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
@@ -151,6 +152,8 @@ class Core:
         self._call: Call | None = None
         self._open_calls: OpenCalls | None = None
         self._meanwhile: Callable[[], None] | None = None
+        self._is_ahead = False  # whether that was begun
+        self._unmatched = 0  # updates of the run for which a device lacked memory
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
         self._native = loaded(graph, count_copies=options.count_copies, threads=threads)
@@ -195,9 +198,18 @@ class Core:
         """Have the engine match a run, and do meanwhile what the call wants done."""
         assert self._engine is not None
         wanted, self._meanwhile = self._meanwhile, None
-        if wanted is None:
-            return self._engine.match(run)
-        return self._engine.match(run, wanted)
+        try:
+            if wanted is None:
+                return self._engine.match(run)
+            return self._engine.match(run, partial(self._go_ahead, wanted))
+        except DeviceMemoryError:
+            self._unmatched = run.updates
+            raise
+
+    def _go_ahead(self, work: Callable[[], None]) -> None:
+        """Do what a call wants done while a device matches."""
+        self._is_ahead = True
+        work()
 
     def _fill_window(self, edge_times: str | None) -> None:
         options = self._options

@@ -1,0 +1,156 @@
+"""Calls for which a device lacks memory are matched in smaller runs, with the same answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.config import private_tuning
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.changing.engine import ChangingEngine
+from motiflux.gpu.changing.memory import Room
+from motiflux.stream.matching import changing
+from tests.property.test_monitor_engines import compare, streams, told
+from tests.property.test_monitor_overlap import outcomes
+from tests.update_streams import Stream
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="runs are matched on a device")
+
+SWITCHES: tuple[dict[str, str], ...] = (
+    {},
+    {"container": "gpma"},
+    {"filter": "nlf"},
+    {"filter": "nlf", "encode": "device"},
+    {"pooling": "on"},
+)
+TRIANGLE = "(a)--(b)--(c)--(a)"
+
+
+@contextmanager
+def memory_for(updates: int, sizes: list[int] | None = None) -> Iterator[None]:
+    """Have a device lack memory for runs of more updates; note the sizes of those that it matches."""
+    match = ChangingEngine.match
+
+    def limited(self: ChangingEngine, run: Any, *args: Any, **more: Any) -> Any:
+        if run.updates > updates:
+            raise DeviceMemoryError("a test", 2, 1, "wait")
+        if sizes is not None:
+            sizes.append(run.updates)
+        return match(self, run, *args, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ChangingEngine, "match", limited)
+        patch.setattr(changing, "_LEAST_RUN", 1)
+        patch.setattr(changing, "_SMALLER", 2)
+        yield
+
+
+@pytest.mark.turns(8, "emulated")
+@settings(deadline=None)
+@given(
+    stream=streams(),
+    mode=st.sampled_from(("batch", "batch", "sequence")),
+    updates=st.sampled_from((1, 3, 20)),
+    listed=st.booleans(),
+    switches=st.sampled_from(SWITCHES),
+    data=st.data(),
+)
+def test_runs_of_any_size_give_the_matches_of_the_cpu(
+    device: str,
+    stream: Stream,
+    mode: str,
+    updates: int,
+    switches: dict[str, str],
+    *,
+    listed: bool,
+    data: Any,
+) -> None:
+    options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
+    options["tuning"] = private_tuning(switches)
+    with memory_for(updates):
+        compare(stream, {**options, "matches": listed}, {"device": device}, 60, data)
+
+
+def drawn(seed: int, size: int) -> mf.Updates:
+    draw = np.random.default_rng(seed)
+    ends = draw.integers(0, 60, (2, size))
+    ends = ends[:, ends[0] != ends[1]]
+    return mf.Updates(draw.random(ends.shape[1]) < 0.7, *ends)
+
+
+def both(device: str, **options: Any) -> tuple[mf.Monitor, mf.Monitor]:
+    graph = mf.Graph.from_edges([(u, u + 1) for u in range(59)])
+    return mf.Monitor(graph, TRIANGLE, **options), mf.Monitor(graph, TRIANGLE, device=device, **options)
+
+
+def alike(here: mf.Monitor, there: mf.Monitor, updates: mf.Updates) -> bool:
+    one, other = here.apply(updates), there.apply(updates)
+    numbers = [(delta[0].positive, delta[0].negative) for delta in (one, other)]
+    return numbers[0] == numbers[1] and list(map(told, one)) == list(map(told, other))
+
+
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+@pytest.mark.parametrize("matches", [False, True])
+def test_a_call_larger_than_memory_is_matched_in_parts(device: str, mode: str, *, matches: bool) -> None:
+    here, there = both(device, mode=mode, matches=matches)
+    sizes: list[int] = []
+    with memory_for(100, sizes):
+        for seed in (1, 2):
+            assert alike(here, there, drawn(seed, 400))
+    assert max(sizes) <= 100
+    assert len(sizes) > 4  # the second call begins with parts
+    assert here.num_edges == there.num_edges
+
+
+def test_memory_that_an_upload_lacks_makes_runs_smaller(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changing, "_LEAST_RUN", 1)
+    new = Room._new
+    refused: list[int] = []
+
+    def refuses(room: Room, nbytes: int, **more: Any) -> Any:
+        if room._what == "a run of updates" and nbytes > 8192:
+            refused.append(nbytes)
+            raise DeviceMemoryError("a test", nbytes, 8192, "wait")
+        return new(room, nbytes, **more)
+
+    monkeypatch.setattr(Room, "_new", refuses)
+    here, there = both(device, mode="batch")
+    for seed in (1, 2):
+        assert alike(here, there, drawn(seed, 400))
+    assert refused
+
+
+def test_runs_that_are_small_already_raise_the_error_and_leave_the_graph(device: str) -> None:
+    here, there = both(device, mode="batch")
+    with memory_for(0), pytest.raises(DeviceMemoryError):
+        there.apply(drawn(1, 400))
+    assert there.num_edges == here.num_edges
+    assert alike(here, there, drawn(2, 400))
+
+
+@pytest.mark.turns(8, "emulated")
+@settings(deadline=None)
+@given(
+    stream=streams(),
+    updates=st.sampled_from((2, 9)),
+    size=st.sampled_from((7, 40)),
+    listed=st.booleans(),
+    waits=st.booleans(),
+)
+def test_batches_that_overlap_are_matched_in_parts_too(
+    device: str, stream: Stream, updates: int, size: int, *, listed: bool, waits: bool
+) -> None:
+    options: dict[str, Any] = {"mode": "batch", "matches": listed, "device": device, "size": size}
+    expected = outcomes(stream, 3, "off", waits=True, **options)
+    with memory_for(updates):
+        found = outcomes(stream, 3, "on", waits=waits, **options)
+    for one in (expected, found):
+        one[-1].sort()  # the order of the matches of one update is free
+    assert found == expected
