@@ -181,6 +181,7 @@ def test_rows_of_the_host_are_staged_if_that_reads_fewer_lines(
         assert found == (staging == "always" or (staging == "on" and size == 40))
 
 
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("staging", ["on", "always"])
 @pytest.mark.parametrize("words", [0, 32, 64])
 def test_rows_that_have_no_room_are_read_in_place(
@@ -192,6 +193,7 @@ def test_rows_that_have_no_room_are_read_in_place(
             same(here, there, drawn(seed))
 
 
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("lookup", LOOKUPS)
 @pytest.mark.parametrize("staging", STAGINGS)
 @pytest.mark.parametrize("pattern", [PATH, TAILED_TRIANGLE, "(a)--(b)--(c)--(d)--(a), (a)--(c)"])
@@ -204,6 +206,7 @@ def test_matches_are_those_of_the_cpu_whatever_is_staged(
             same(here, there, drawn(seed))
 
 
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("mode", ["batch", "sequence"])
 @pytest.mark.parametrize("matches", [False, True])
 @pytest.mark.parametrize("pattern", [TRIANGLE, PATH, "(a)--(b)--(c)--(d)--(a), (a)--(c)"])
@@ -273,3 +276,14 @@ def test_entries_that_go_are_marked_and_changes_are_appended(device: str) -> Non
         stream.wait()
         assert old.tobytes() in content.tobytes()
         assert appended.tobytes() in content.tobytes()
+
+
+def test_it_says_how_rows_are_opened(device: str) -> None:
+    ways = {"cache_lookup": "hash", "row_staging": "on", "touched_rows": "two_parts"}
+    with monitors(device, TRIANGLE, **ways) as (_, there):
+        assert engine_of(there).describe().splitlines()[-1] == (
+            "copies looked up (hash), rows of the host brought in whole lines where that takes fewer lines,"
+            " touched rows in two parts"
+        )
+    with monitors(device, TRIANGLE) as (_, there):
+        assert engine_of(there).describe().splitlines()[-1].startswith("rows in pinned memory")

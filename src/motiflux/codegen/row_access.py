@@ -118,6 +118,16 @@ class RowAccess:
             found.append({"on": "MOTIFLUX_STAGED_ROWS 1", "always": "MOTIFLUX_STAGED_ROWS 2"}[self.staging])
         return [*found, "MOTIFLUX_TWO_PARTS"] if self.two_parts else found
 
+    def describe(self) -> str:
+        """Return it in words; an empty text for the default."""
+        found = [f"copies looked up ({self.lookup})"] if self.looks_up else []
+        if self.stages:
+            which = {"on": "where that takes fewer lines", "always": "wherever there is room"}[self.staging]
+            found.append(f"rows of the host brought in whole lines {which}")
+        if self.two_parts:
+            found.append("touched rows in two parts")
+        return ", ".join(found)
+
     def unit(self, source: Source) -> Source:
         """Return a unit that opens rows in this way."""
         if self == BY_HEADERS:

@@ -147,7 +147,8 @@ class OutOfCoreEngine(ChangingEngine):
             f" {grouped(last.wanted)} rows, kept {grouped(last.kept)} and copied {grouped(last.copied)}"
             f" ({bytes_text(last.nbytes)})"
         )
-        return f"{super().describe(positions)}\n{rows}"
+        access = self.manner.access.describe()
+        return "\n".join([super().describe(positions), rows, *([access] if access else [])])
 
     def _writers(self) -> list[Source]:
         hashes = [hash_source()] if self.manner.access.lookup == "hash" else []
