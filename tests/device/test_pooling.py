@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.codegen.changing import UTILISATION
 from motiflux.config import private_tuning
-from motiflux.device import devices_like
+from motiflux.device import devices_like, open_device
 from motiflux.errors import CountOverflowError, DeviceMemoryError, MotifluxError
 from motiflux.gpu.changing.manner import Measured
 from motiflux.gpu.changing.memory import Room
@@ -378,6 +378,32 @@ def test_the_next_call_begins_with_as_many_roots_as_pools_sufficed_for(
         pieces.append([])
         assert same(here.apply(updates), there.apply(updates))
     assert pieces == [[2], [4, 3], [6], [2]]
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("taken", [False, True])
+def test_pools_are_emptied_for_the_next_call(
+    device: str, monkeypatch: pytest.MonkeyPatch, *, taken: bool
+) -> None:
+    emptied: list[int] = []
+    empty = Pools._empty
+
+    def noted(pools: Pools, stream: Any, number: int) -> None:
+        emptied.append(number)
+        empty(pools, stream, number)
+
+    monkeypatch.setattr(Pools, "_empty", noted)
+    here, there, calls, engine = monitors(device)
+    on = open_device(device)
+    for number, updates in enumerate(calls):
+        emptied.clear()
+        assert same(here.apply(updates), there.apply(updates))
+        before = 2 if number == 0 or taken else 0  # in the call itself
+        assert emptied == [0, 1] * (1 + before // 2)
+        if taken:
+            with pytest.raises(DeviceMemoryError):
+                on.allocate(1 << 40, "a test", budget=on.used_memory() + 16)
+            assert engine.search.pools.nbytes == 0
 
 
 def test_automatically_partial_matches_are_pooled_if_many_are_expected(device: str) -> None:

@@ -272,6 +272,7 @@ class ChangingEngine(MonitorCopy):
         if settling or not has_waited:
             settle()
             job.stream.wait()
+        self.search.end(job.stream)
         answer = answer_of(run, table, totals, rows, roots.matches)
         self.spent = {
             "write_seconds": written_at - begun,

@@ -40,6 +40,8 @@ class Room:
     def __init__(self, device: Device, what: str, budget: int | None, most: int | None = None) -> None:
         self._device, self._what, self._budget, self._most = device, what, budget, most
         self._buffer: Buffer | None = None
+        self.version = 0
+        """How many buffers there were so far."""
 
     @property
     def nbytes(self) -> int:
@@ -52,6 +54,7 @@ class Room:
         if buffer is None or buffer.nbytes < nbytes:
             self._buffer = None  # before the new one: both might not fit
             buffer = self._buffer = self._new(nbytes, grows=buffer is not None)
+            self.version += 1
         stream.hold(buffer)
         return buffer
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from motiflux.codegen.changing import POOLED, Pool
-from motiflux.device import Buffer, Stream
+from motiflux.device import Buffer, Mark, Stream
 from motiflux.gpu.changing.memory import SpareRoom
 from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.request.deadline import moments
 
 POOLING_SWITCHES = ("auto", "on")
 """Values of the switch with which partial matches may be pooled."""
@@ -46,6 +47,9 @@ class Pools:
         self._memory = SpareRoom(accelerator.device, "partial matches that are pooled", budget)
         self._buffer: Buffer | None = None
         self._places = self._pools = 0
+        self._clean: set[int] = set()  # pools that were emptied for the next search
+        self._clean_of: tuple[int, ...] = ()  # the memory and the places that this is true of
+        self._emptied: Mark | None = None
         self._fullest = 0
         self._roots_of_place = 0.0  # as searches found so far
         self.roots = 1
@@ -59,17 +63,29 @@ class Pools:
     def release(self) -> None:
         """Free the memory."""
         self._memory.release()
-        self._buffer = None
+        self._buffer = self._emptied = None
+        self._clean = set()
         self.forget()
 
     def forget(self) -> None:
         """Forget how many roots places sufficed for: rows or plans are others."""
         self._roots_of_place = 0.0
 
-    def were_used(self) -> None:
-        """Note that no search uses the pools any more."""
+    def were_used(self, stream: Stream) -> None:
+        """Note that no search uses the pools any more, and empty them for the next one."""
+        if self._buffer is None:
+            return
+        for number in range(self._pools):
+            self._empty(stream, number)
+        self._clean, self._clean_of = set(range(self._pools)), self._layout
+        self._emptied = stream.mark(self._emptied)
         self._memory.give_back()
         self._buffer = None
+
+    @property
+    def _layout(self) -> tuple[int, ...]:
+        """The memory of the pools, and how they lie in it."""
+        return self._memory.version, self._places, self._pools
 
     def are_wanted(self, stages: int, walked: int, typical: float) -> bool:
         """Whether searches should pool partial matches.
@@ -104,6 +120,12 @@ class Pools:
             if places < _LEAST_PLACES:
                 return False
         self._places, self._pools, self._fullest = places, pools, 0
+        if self._clean_of != self._layout:
+            self._clean = set()
+        if self._emptied is not None:  # maybe by another stream
+            for _ in moments():
+                if self._emptied.done():
+                    break
         suffices_for = max(places // of_root, int(places * self._roots_of_place))
         self.roots = max(1, min(roots, suffices_for, _MOST_ROOTS))
         return True
@@ -115,10 +137,17 @@ class Pools:
     def cleared(self, stream: Stream, stage: int) -> Pool:
         """Return the empty pool that a stage writes."""
         assert self._buffer is not None, "open() comes first"
-        pool = self.of(stage)
-        begin = pool.places - self._buffer.address
-        stream.clear(self._buffer, begin, _CLEARED_BYTES * self._places + _COUNT_BYTES)
-        return pool
+        number = stage % self._pools
+        if number not in self._clean:
+            self._empty(stream, number)
+        self._clean.discard(number)
+        return self.of(stage)
+
+    def _empty(self, stream: Stream, number: int) -> None:
+        assert self._buffer is not None, "open() comes first"
+        stream.clear(
+            self._buffer, number * _bytes_of(self._places), _CLEARED_BYTES * self._places + _COUNT_BYTES
+        )
 
     def of(self, stage: int) -> Pool:
         """Return the pool that a stage writes."""

@@ -133,6 +133,10 @@ class RunSearch:
                 return None
         return self._totals.found(job.stream)
 
+    def end(self, stream: Stream) -> None:
+        """Note that all searches of a run have ended, and do what the next ones would do first."""
+        self.pools.were_used(stream)
+
     def _set_up_count(self, job: SearchJob, searched: Searched, roots: Roots) -> ChangingArgs:
         """Set a search up that counts, with bitmaps of long rows if it should have some."""
         bitmaps = self._write_bitmaps(job.stream, searched, roots[1])

@@ -108,7 +108,6 @@ class StagedSearch:
                 if not arcs:
                     break
             self.pools.adapt(piece)
-        self.pools.were_used()
         return True
 
     def _launch(self, job: SearchJob, argument: PooledArgs, stage: int, arcs: int, *, ends: bool) -> None:
