@@ -137,6 +137,26 @@ def test_a_packed_array_that_cannot_grow_is_an_error_that_leaves_the_graph(
         assert here.num_edges == there.num_edges
 
 
+def test_rows_that_have_no_room_to_grow_are_an_error_that_leaves_the_graph(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiflux.stream.matching.changing._LEAST_RUN", 1 << 20)  # not in parts
+    graph = mf.Graph.from_edges([(u, u + 1) for u in range(13)])
+    many = [("+", u, v) for u in range(14, 100) for v in range(14, u)]
+    here = mf.Monitor(graph, "(a)--(b)--(c)--(a)", mode="batch")
+    with mf.Monitor(graph, "(a)--(b)--(c)--(a)", device=device, mode="batch") as there:
+        assert same(here.apply(updates(1)), there.apply(updates(1)))
+        engine: Any = there._engine
+        (rows,) = engine._rows.values()
+        rows._left, rows._budget = 0, 1  # the search and the run have more
+        before = there.num_edges
+        with pytest.raises(DeviceMemoryError, match="rows of the changing graph"):
+            there.apply(many)
+        assert there.num_edges == before
+        assert same(here.apply(many), there.apply(many))
+        assert here.num_edges == there.num_edges
+
+
 @pytest.mark.parametrize("container", ["slack", "gpma"])
 def test_rows_that_outgrow_their_places_many_times_stay_right(device: str, container: str) -> None:
     hub = [("+", 0, leaf) for leaf in range(1, 160)]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import private_tuning
+from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.engine import ChangingEngine
 from motiflux.gpu.changing.memory import Room
@@ -87,7 +88,9 @@ def drawn(seed: int, size: int) -> mf.Updates:
 
 def both(device: str, **options: Any) -> tuple[mf.Monitor, mf.Monitor]:
     graph = mf.Graph.from_edges([(u, u + 1) for u in range(59)])
-    return mf.Monitor(graph, TRIANGLE, **options), mf.Monitor(graph, TRIANGLE, device=device, **options)
+    there = mf.Monitor(graph, TRIANGLE, device=device, **options)
+    options.pop("devices", None)
+    return mf.Monitor(graph, TRIANGLE, **options), there
 
 
 def alike(here: mf.Monitor, there: mf.Monitor, updates: mf.Updates) -> bool:
@@ -107,6 +110,16 @@ def test_a_call_larger_than_memory_is_matched_in_parts(device: str, mode: str, *
     assert max(sizes) <= 100
     assert len(sizes) > 4  # the second call begins with parts
     assert here.num_edges == there.num_edges
+
+
+def test_several_devices_match_a_call_in_parts(device: str) -> None:
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
+    here, there = both(device, mode="batch", devices=2)
+    sizes: list[int] = []
+    with memory_for(100, sizes):
+        assert alike(here, there, drawn(1, 400))
+    assert 0 < max(sizes) <= 100
 
 
 def test_memory_that_an_upload_lacks_makes_runs_smaller(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
