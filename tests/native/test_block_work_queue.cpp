@@ -245,10 +245,33 @@ void check_ranges() {
   CHECK(match::level_of(word) == 31 && match::left_of(word) == match::kMostOffered && word >> 63 == 0);
 }
 
+// A group without work takes of the shallowest walk, among equal levels of the longest; not of one that is
+// too short, or that another group copies from.
+void check_choice() {
+  match::Offers offers{};
+  constexpr std::uint32_t kGroups = 6, kTaker = 0;
+  match::initialize(offers, kGroups);
+  match::make_offer(offers.words[1], 4, 1000);
+  match::make_offer(offers.words[2], 3, 10);
+  match::make_offer(offers.words[3], 3, 12);
+  match::make_offer(offers.words[4], 2, 1);
+  match::make_offer(offers.words[5], 1, 500);
+  offers.words[5] |= match::kBusy;
+  const auto least = [](std::uint32_t level) { return level == 2 ? 2u : 1u; };
+  const match::StolenRange found = match::wait_for_offer(offers, kGroups, kTaker, least);
+  CHECK(found.group == 3 && found.level == 3);
+  CHECK(found.range.first == 6 && found.range.count == 6);
+  CHECK(match::left_of(offers.words[3]) == 6);
+  match::release_offer(offers.words[3]);
+  const match::StolenRange next = match::wait_for_offer(offers, kGroups, kTaker, least);
+  CHECK(next.group == 2 && next.range.count == 5);
+}
+
 }  // namespace
 
 int main() {
   check_ranges();
+  check_choice();
   std::uint64_t given = 0, stolen = 0;
   for (std::uint32_t seed = 0; seed < 12; ++seed)
     for (const bool breaks_off : {false, true}) {
