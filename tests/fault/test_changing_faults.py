@@ -119,7 +119,7 @@ def test_too_little_memory_is_an_error_that_leaves_the_graph(device: str, contai
 def test_a_packed_array_that_cannot_grow_is_an_error_that_leaves_the_graph(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("motiflux.stream.matching.changing._LEAST_RUN", 1 << 20)  # not in parts
+    monkeypatch.setattr("motiflux.stream.matching.run_limit._LEAST_RUN", 1 << 20)  # not in parts
     graph = mf.Graph.from_edges([(u, u + 1) for u in range(13)])
     many = [("+", u, v) for u in range(14, 200) for v in range(14, u)]
     here = mf.Monitor(graph, "(a)--(b)--(c)--(a)")
@@ -140,7 +140,7 @@ def test_a_packed_array_that_cannot_grow_is_an_error_that_leaves_the_graph(
 def test_rows_that_have_no_room_to_grow_are_an_error_that_leaves_the_graph(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("motiflux.stream.matching.changing._LEAST_RUN", 1 << 20)  # not in parts
+    monkeypatch.setattr("motiflux.stream.matching.run_limit._LEAST_RUN", 1 << 20)  # not in parts
     graph = mf.Graph.from_edges([(u, u + 1) for u in range(13)])
     many = [("+", u, v) for u in range(14, 100) for v in range(14, u)]
     here = mf.Monitor(graph, "(a)--(b)--(c)--(a)", mode="batch")

@@ -17,7 +17,7 @@ from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.engine import ChangingEngine
 from motiflux.gpu.changing.memory import Room
-from motiflux.stream.matching import changing
+from motiflux.stream.matching import run_limit
 from tests.property.test_monitor_engines import compare, streams, told
 from tests.property.test_monitor_overlap import outcomes
 from tests.update_streams import Stream
@@ -48,8 +48,8 @@ def memory_for(updates: int, sizes: list[int] | None = None) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ChangingEngine, "match", limited)
-        patch.setattr(changing, "_LEAST_RUN", 1)
-        patch.setattr(changing, "_SMALLER", 2)
+        patch.setattr(run_limit, "_LEAST_RUN", 1)
+        patch.setattr(run_limit, "_SMALLER", 2)
         yield
 
 
@@ -112,6 +112,21 @@ def test_a_call_larger_than_memory_is_matched_in_parts(device: str, mode: str, *
     assert here.num_edges == there.num_edges
 
 
+def test_longer_runs_are_tried_again_after_a_while(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_limit, "_FIRST_WAIT", 2)
+    here, there = both(device, mode="batch")
+    with memory_for(100):
+        assert alike(here, there, drawn(1, 400))
+    longest = []
+    for seed in range(2, 9):
+        sizes: list[int] = []
+        with memory_for(1000, sizes):
+            assert alike(here, there, drawn(seed, 400))
+        longest.append(max(sizes))
+    assert max(longest[:2]) <= 100
+    assert longest[-1] > 100
+
+
 def test_several_devices_match_a_call_in_parts(device: str) -> None:
     if len(devices_like(device)) < 2:
         pytest.skip(f"needs two devices of kind {device!r}, found one")
@@ -123,7 +138,7 @@ def test_several_devices_match_a_call_in_parts(device: str) -> None:
 
 
 def test_memory_that_an_upload_lacks_makes_runs_smaller(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changing, "_LEAST_RUN", 1)
+    monkeypatch.setattr(run_limit, "_LEAST_RUN", 1)
     new = Room._new
     refused: list[int] = []
 

@@ -34,10 +34,6 @@ Give = Callable[[list[tuple[Pattern, MatchRows]], bool], None]
 """Takes blocks of matches, by pattern; and whether they are the last of the call."""
 
 
-_SMALLER, _LEAST_RUN = 4, 256
-"""The updates of a run for which a device lacked memory, over those of the next one; the fewest of a run."""
-
-
 class _TimeIsUp(Exception):  # noqa: N818
     """A call took too long."""
 
@@ -119,17 +115,16 @@ class Changing(Watching):
     def _apply(self, updates: Updates, terms: Terms) -> Delta:
         """Apply updates, all or none; in smaller runs if a device lacks memory for all of them at once."""
         start = time.perf_counter()
-        self._has_given, self._is_ahead = False, False
+        self._run_limit.begin()
         while True:
-            self._unmatched = 0
             try:
                 work = partial(self._applied, updates, terms)
                 return self._change(work, len(updates), 1, terms, start)
             except DeviceMemoryError:
-                most = self._unmatched // _SMALLER
-                if self._has_given or self._is_ahead or most < _LEAST_RUN:
+                if self._has_given or self._is_ahead:
                     raise
-            self._native.limit_runs(most)
+                if not self._run_limit.lower(self._unmatched):
+                    raise
             # What was prepared has been taken back. Other batches wait for one that is applied in parts.
             meanwhile = None if terms.meanwhile is None else _nothing
             terms = replace(terms, prepared=None, meanwhile=meanwhile)
@@ -172,7 +167,6 @@ class Changing(Watching):
         start = time.perf_counter() if start is None else start
         if self._auto is None:
             return self._changed(work, updates, batches, terms, start)
-        self._has_given = False
         while True:
             try:
                 return self._changed(work, updates, batches, terms, start)
@@ -196,7 +190,9 @@ class Changing(Watching):
         interrupted_by: KeyboardInterrupt | None = None
         try:
             self._begin_call(call, overlaps=terms.meanwhile is not None)
+            self._has_given, self._is_ahead, self._unmatched = False, False, 0
             native = self._open()
+            self._run_limit.set(native)
             chosen_at = start
             if self._auto is not None:
                 self._choose(updates)

@@ -29,6 +29,7 @@ from motiflux.stream.matching.numbering import Mark, Numbering
 from motiflux.stream.matching.pool_orders import PoolOrders
 from motiflux.stream.matching.probing import Probing
 from motiflux.stream.matching.replanning import Replanning
+from motiflux.stream.matching.run_limit import RunLimit
 from motiflux.stream.options import Options
 from motiflux.stream.updates import Updates
 from motiflux.stream.window import fill_window, open_window
@@ -153,6 +154,7 @@ class Core:
         self._open_calls: OpenCalls | None = None
         self._meanwhile: Callable[[], None] | None = None
         self._is_ahead = False  # whether that was begun
+        self._run_limit = RunLimit()
         self._unmatched = 0  # updates of the run for which a device lacked memory
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)

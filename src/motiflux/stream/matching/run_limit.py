@@ -1,0 +1,42 @@
+"""The most updates of a run while a device lacks memory for more."""
+
+from __future__ import annotations
+
+from motiflux import _native
+
+_SMALLER = 4
+"""The updates of a run for which a device lacked memory, over those of the next one."""
+_LEAST_RUN = 256
+"""The fewest updates of a run: a device without memory for these lacks it for other reasons."""
+_FIRST_WAIT, _MOST_WAIT = 16, 1024
+"""Calls after which longer runs are tried again: at first, and at most, as each try that fails doubles it."""
+
+
+class RunLimit:
+    """Divides calls into runs that a device has memory for. Matches do not depend on it."""
+
+    def __init__(self) -> None:
+        self._most: int | None = None
+        self._calls, self._wait = 0, _FIRST_WAIT
+
+    def begin(self) -> None:
+        """Try longer runs if it is time to, before a call."""
+        if self._most is None:
+            return
+        self._calls += 1
+        if self._calls > self._wait:
+            self._calls, self._wait = 0, min(2 * self._wait, _MOST_WAIT)
+            self._most *= _SMALLER
+
+    def lower(self, updates: int) -> bool:
+        """Have smaller runs after one of so many updates failed; return whether that is possible."""
+        most = updates // _SMALLER
+        if most < _LEAST_RUN:
+            return False
+        self._calls, self._most = 0, most
+        return True
+
+    def set(self, native: _native.Monitor) -> None:
+        """Have the runs of a call be as short."""
+        if self._most is not None:
+            native.limit_runs(self._most)
