@@ -19,6 +19,7 @@ import motiflux as mf
 from motiflux.codegen.changing import UTILISATION
 from motiflux.config import private_tuning
 from motiflux.device import devices_like, open_device
+from motiflux.device.base import NotPinnedError
 from motiflux.errors import CountOverflowError, DeviceMemoryError, MotifluxError
 from motiflux.gpu.changing.manner import Measured
 from motiflux.gpu.changing.memory import Room
@@ -404,6 +405,25 @@ def test_pools_are_emptied_for_the_next_call(
             with pytest.raises(DeviceMemoryError):
                 on.allocate(1 << 40, "a test", budget=on.used_memory() + 16)
             assert engine.search.pools.nbytes == 0
+
+
+@pytest.mark.turns(4, "emulated")
+def test_without_pinned_memory_numbers_of_entries_are_waited_for(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there, calls, engine = monitors(device)
+    of = type(engine.search.pools._device)
+    allocate = of.allocate_host
+
+    def refuses(self: Any, nbytes: int, what: str, **more: Any) -> Any:
+        if what == "numbers of partial matches":
+            raise NotPinnedError("a test")
+        return allocate(self, nbytes, what, **more)
+
+    monkeypatch.setattr(of, "allocate_host", refuses)
+    for updates in calls:
+        assert same(here.apply(updates), there.apply(updates))
+    assert engine.search.pools.nbytes > 0
 
 
 def test_automatically_partial_matches_are_pooled_if_many_are_expected(device: str) -> None:

@@ -5,10 +5,14 @@ The layout is that of ``match/pooled_plans.hpp``; `motiflux.gpu.changing.pooled_
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.codegen.changing import POOLED, Pool
-from motiflux.device import Buffer, Mark, Stream
+from motiflux.device import Buffer, HostBuffer, Mark, Stream
+from motiflux.device.base import NotPinnedError
 from motiflux.gpu.changing.memory import SpareRoom
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.request.deadline import moments
@@ -47,6 +51,9 @@ class Pools:
         self._memory = SpareRoom(accelerator.device, "partial matches that are pooled", budget)
         self._buffer: Buffer | None = None
         self._places = self._pools = 0
+        self._device = accelerator.device
+        self._on_host: HostBuffer | None = None  # the number of entries of a stage
+        self._is_fetched = False
         self._clean: set[int] = set()  # pools that were emptied for the next search
         self._clean_of: tuple[int, ...] = ()  # the memory and the places that this is true of
         self._emptied: Mark | None = None
@@ -63,7 +70,7 @@ class Pools:
     def release(self) -> None:
         """Free the memory."""
         self._memory.release()
-        self._buffer = self._emptied = None
+        self._buffer = self._emptied = self._on_host = None
         self._clean = set()
         self.forget()
 
@@ -157,14 +164,30 @@ class Pools:
         highs = places + POOLED.itemsize * self._places
         return Pool(places, highs, count + _COUNT_BYTES, count, self._places - 1)
 
+    def fetch(self, stream: Stream, stage: int) -> None:
+        """Copy the number of entries of a stage behind its launch: the host need not wait once more."""
+        if self._on_host is None:
+            with suppress(NotPinnedError):
+                self._on_host = self._device.allocate_host(_COUNT_BYTES, "numbers of partial matches")
+        self._is_fetched = self._on_host is not None
+        if self._on_host is not None:
+            self._download(stream, stage, self._on_host.array[:4].view(np.uint32))
+
     def entries(self, stream: Stream, stage: int) -> int:
         """Return the number of entries that a stage has written, once its launch has ended."""
+        if self._is_fetched and self._on_host is not None:
+            found = int(self._on_host.array[:4].view(np.uint32)[0])
+        else:
+            count = np.zeros(1, np.uint32)
+            self._download(stream, stage, count)
+            stream.wait()
+            found = int(count[0])
+        self._is_fetched, self._fullest = False, max(self._fullest, found)
+        return found
+
+    def _download(self, stream: Stream, stage: int, to: NDArray[np.uint32]) -> None:
         assert self._buffer is not None, "open() comes first"
-        count = np.zeros(1, np.uint32)
-        stream.download(self._buffer, count, self.of(stage).count - self._buffer.address)
-        stream.wait()
-        self._fullest = max(self._fullest, int(count[0]))
-        return int(count[0])
+        stream.download(self._buffer, to, self.of(stage).count - self._buffer.address)
 
     def adapt(self, searched: int) -> None:
         """Have as many roots searched at a time as the places suffice for, in this search and the next one.

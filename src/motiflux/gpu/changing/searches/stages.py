@@ -100,6 +100,8 @@ class StagedSearch:
                 if ends and first == count:
                     do_meanwhile(job, behind)
                 is_first = False
+                if not ends:
+                    self.pools.fetch(job.stream, stage)
                 self._end = job.stream.mark(self._end)
                 if not waited(job, self._end, goes_on):
                     return False
