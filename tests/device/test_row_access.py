@@ -287,3 +287,34 @@ def test_it_says_how_rows_are_opened(device: str) -> None:
         )
     with monitors(device, TRIANGLE) as (_, there):
         assert engine_of(there).describe().splitlines()[-1].startswith("rows in pinned memory")
+
+
+@pytest.mark.parametrize("mode", ["batch", "sequence"])
+@pytest.mark.parametrize("pattern", [TRIANGLE, "(a)--(b)--(c)--(d)--(a), (a)--(c)"])
+def test_rows_that_change_at_many_moments_are_right_at_each(device: str, mode: str, pattern: str) -> None:
+    """Order restrictions cut both parts of a row."""
+    rng = np.random.default_rng(5)
+    options: dict[str, Any] = {"mode": mode, "duplicates": "ignore"}
+    tuning = private_tuning({"cache": "none", "touched_rows": "two_parts"})
+    ends = np.array([(u, v) for u in range(10) for v in range(u) if (u + v) % 3])
+    data = mf.Graph.from_edges(ends, num_vertices=10)
+    with (
+        mf.Monitor(data, pattern, device="cpu", **options) as here,
+        mf.Monitor(data, pattern, device=device, engine="outofcore", tuning=tuning, **options) as there,
+    ):
+        for _ in range(4):
+            pairs = rng.integers(0, 10, (40, 2))
+            same(here, there, [("+-"[int(rng.integers(2))], int(u), int(v)) for u, v in pairs if u != v])
+
+
+@pytest.mark.parametrize("staging", STAGINGS)
+def test_rows_that_are_staged_together_lie_apart(device: str, staging: str) -> None:
+    """The last level is in two rows of the host of 60 and 80 entries, of which 20 are common."""
+    pattern = "(a:0)--(b:1)--(c:2)--(e:4)--(d:3)--(b)"
+    src, dst = [1, 1, *[2] * 60, *[3] * 80], [2, 3, *range(4, 64), *range(44, 124)]
+    data = mf.Graph.from_edges((src, dst), num_vertices=124, vertex_labels=[0, 1, 2, 3, *[4] * 120])
+    tuning = private_tuning({"cache": "none", "row_staging": staging, "tail": "off"})
+    with mf.Monitor(data, pattern, device=device, engine="outofcore", tuning=tuning, mode="batch") as there:
+        for operation, found in (("+", (20, 0)), ("-", (0, 20))):
+            delta = there.apply([(operation, 0, 1)])[0]
+            assert (delta.positive, delta.negative) == found
