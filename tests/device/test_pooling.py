@@ -367,18 +367,24 @@ def test_the_next_call_begins_with_as_many_roots_as_pools_sufficed_for(
     monkeypatch.setattr(pooling, "_LEAST_PLACES", 256)
     monkeypatch.setattr(pooling, "_MOST_PLACES", 256)
     pieces: list[list[int]] = []
+    sufficed_for: list[int] = []
     adapt = Pools.adapt
 
     def noted(pools: Pools, searched: int) -> None:
         pieces[-1].append(searched)
         adapt(pools, searched)
+        sufficed_for.append(pools.roots)
 
     monkeypatch.setattr(Pools, "adapt", noted)
     here, there, calls, _ = monitors(device)
     for updates in calls:
         pieces.append([])
+        number = sufficed_for[-1] if sufficed_for else None
         assert same(here.apply(updates), there.apply(updates))
-    assert pieces == [[2], [4, 3], [6], [2]]
+        if number is not None:
+            assert pieces[-1][0] == min(sum(pieces[-1]), number)
+    assert any(len(some) > 1 for some in pieces)
+    assert len(set(sufficed_for)) > 1
 
 
 @pytest.mark.turns(4, "emulated")

@@ -281,12 +281,12 @@ def test_entries_that_go_are_marked_and_changes_are_appended(device: str) -> Non
 def test_it_says_how_rows_are_opened(device: str) -> None:
     ways = {"cache_lookup": "hash", "row_staging": "on", "touched_rows": "two_parts"}
     with monitors(device, TRIANGLE, **ways) as (_, there):
-        assert engine_of(there).describe().splitlines()[-1] == (
+        assert engine_of(there).describe({}).splitlines()[-1] == (
             "copies looked up (hash), rows of the host brought in whole lines where that takes fewer lines,"
             " touched rows in two parts"
         )
     with monitors(device, TRIANGLE) as (_, there):
-        assert engine_of(there).describe().splitlines()[-1].startswith("rows in pinned memory")
+        assert engine_of(there).describe({}).splitlines()[-1].startswith("rows in pinned memory")
 
 
 @pytest.mark.parametrize("mode", ["batch", "sequence"])
