@@ -178,22 +178,63 @@ class PyMonitor {
     require(graph().vertices() == 0, "the graph is not empty");
     require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
     threads_ = threads;
-    const auto of = [&](const PyArcs& given) {
-      const auto& [offsets, neighbors, labels] = given;
-      const dynamic::Arcs arcs{as_span(offsets), as_span(neighbors), as_span(labels)};
-      require(arcs.offsets.size() == vertex_labels.size() + 1, "one row per vertex expected");
-      require(arcs.offsets.back() == arcs.neighbors.size(), "offsets do not end at the last arc");
-      require(!labels || labels->size() == neighbors.size(), "one label per arc expected");
-      return arcs;
-    };
-    const dynamic::Arcs arcs = of(out), turned = in ? of(*in) : dynamic::Arcs{};
+    const dynamic::Arcs arcs = arcs_of(out, vertex_labels.size());
+    const dynamic::Arcs turned = in ? arcs_of(*in, vertex_labels.size()) : dynamic::Arcs{};
     const std::size_t size = arcs.neighbors.size();
     require(!in || (turned.neighbors.size() == size && turned.labels.size() == arcs.labels.size()),
             "the same arcs expected both ways");
     require(!copies || copies->size() == size, "one number of copies per arc expected");
-    const auto work = [&](const Workers& workers) {
+    run_long(size, threads, [&](const Workers& workers) {
       graph().load(as_span(vertex_labels), arcs, turned, as_span(copies), workers);
-    };
+    });
+  }
+  // The same without labels, with rows in memory of `lenders`, which the monitor keeps.
+  void load_lent(const PyArcs& out, const std::optional<PyArcs>& in,
+                 const std::optional<InputArray<std::uint32_t>>& copies, int threads, nb::object lenders) {
+    require(graph().vertices() == 0, "the graph is not empty");
+    require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+    require(in.has_value() == graph().directed(), "the arcs of a directed graph expected both ways");
+    const std::size_t vertices = std::get<0>(out).size() - 1;
+    const dynamic::Arcs arcs = arcs_of(out, vertices);
+    const dynamic::Arcs turned = in ? arcs_of(*in, vertices) : dynamic::Arcs{};
+    const std::size_t size = arcs.neighbors.size();
+    require(arcs.labels.empty() && turned.labels.empty(), "arcs without labels expected");
+    require(!in || turned.neighbors.size() == size, "the same arcs expected both ways");
+    require(!copies || copies->size() == size, "one number of copies per arc expected");
+    threads_ = threads;
+    run_long(size, threads, [&](const Workers& workers) {
+      graph().load_lent(arcs, turned, as_span(copies),
+                        {whole_pages_of(arcs.neighbors), whole_pages_of(turned.neighbors)}, workers);
+    });
+    lenders_ = std::move(lenders);
+  }
+  bool has_lent_rows() const { return graph().has_lent_rows(); }
+  void take_over_lent_rows(int threads) {
+    require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+    monitor_.finish_writing();
+    const FreeGil free_gil;
+    graph().take_over_lent_rows({threads, nullptr});
+  }
+  const nb::object& lenders() const { return lenders_; }
+
+  static dynamic::Arcs arcs_of(const PyArcs& given, std::size_t vertices) {
+    const auto& [offsets, neighbors, labels] = given;
+    const dynamic::Arcs arcs{as_span(offsets), as_span(neighbors), as_span(labels)};
+    require(arcs.offsets.size() == vertices + 1, "one row per vertex expected");
+    require(arcs.offsets.back() == arcs.neighbors.size(), "offsets do not end at the last arc");
+    require(!labels || labels->size() == neighbors.size(), "one label per arc expected");
+    return arcs;
+  }
+  // The pages that an array is in.
+  static std::shared_ptr<const dynamic::Arena> whole_pages_of(std::span<const Vertex> array) {
+    constexpr std::uintptr_t kPage = 4096;
+    const auto begin = reinterpret_cast<std::uintptr_t>(array.data()) / kPage * kPage;
+    const auto end = reinterpret_cast<std::uintptr_t>(array.data() + array.size());
+    return std::make_shared<const dynamic::Arena>(reinterpret_cast<const std::uint32_t*>(begin),
+                                                  (end - begin + kPage - 1) / kPage * kPage);
+  }
+  template <class Work>
+  static void run_long(std::size_t size, int threads, Work&& work) {
     if (size < kManyArcs || (threads == 1 && size < kLongArcs)) {
       const FreeGil free_gil;
       work({});
@@ -601,6 +642,7 @@ class PyMonitor {
   dynamic::Monitor monitor_;
   bool count_copies_;
   int threads_ = 1;  // that the graph was loaded on: they write what was put off
+  nb::object lenders_ = nb::none();
   std::optional<dynamic::Window> window_;
 };
 
@@ -644,6 +686,11 @@ void bind_dynamic(nb::module_& module) {
       .def(nb::init<bool, bool>(), "directed"_a, "count_copies"_a)
       .def("load", &PyMonitor::load, "vertex_labels"_a, "out"_a, "into"_a.none(), "copies"_a.none(),
            "threads"_a)
+      .def("load_lent", &PyMonitor::load_lent, "out"_a, "into"_a.none(), "copies"_a.none(), "threads"_a,
+           "lenders"_a)
+      .def_prop_ro("has_lent_rows", &PyMonitor::has_lent_rows)
+      .def_prop_ro("lenders", &PyMonitor::lenders)
+      .def("take_over_lent_rows", &PyMonitor::take_over_lent_rows, "threads"_a)
       .def("add_vertices", &PyMonitor::add_vertices, "labels"_a)
       .def("keep_vertices", &PyMonitor::keep_vertices, "count"_a)
       .def("relation", &PyMonitor::relation, "labels"_a.none(), "either"_a)

@@ -121,7 +121,8 @@ void bind_own_rows(nb::module_& module) {
       .def_prop_ro("address",
                    [](const Arena& arena) { return reinterpret_cast<std::uintptr_t>(arena.data()); })
       .def_prop_ro("nbytes", &Arena::bytes)
-      .def_prop_ro("number", &Arena::number);
+      .def_prop_ro("number", &Arena::number)
+      .def_prop_ro("is_lent", &Arena::is_lent);
   nb::class_<PyGraphReader>(module, "GraphReader")
       .def("arenas",
            [](PyGraphReader& self) {

@@ -197,6 +197,8 @@ bool Graph::erase(const Edge& edge) {
 
 void Graph::erase(const Edge& edge, const Located& where) {
   class_changed_.resize(relations_.classes().size());
+  out_.own(edge.source);  // both or none: this may lack memory
+  rows(Way::kIn).own(edge.target);
   out_.erase_at(edge.source, where.at, where.to);
   rows(Way::kIn).erase_at(edge.target, where.back_at, where.from);
   note_change(edge, where.to, where.from, ~std::uint64_t{0}, ~std::uint64_t{0});

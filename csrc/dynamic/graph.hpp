@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -55,6 +56,12 @@ class Graph {
   // they are found here. Throws Cancelled if `workers` say so; the graph cannot be used then.
   void load(std::span<const Label> vertex_labels, const Arcs& out, const Arcs& in,
             std::span<const std::uint32_t> copies, const Workers& workers);
+  // The same without labels, with rows that are lent (Rows::make_lent): the neighbours of `out`, and of `in`
+  // for a directed graph, are in the memory of `lent[0]` and `lent[1]`.
+  void load_lent(const Arcs& out, const Arcs& in, std::span<const std::uint32_t> copies,
+                 const std::array<std::shared_ptr<const Arena>, 2>& lent, const Workers& workers);
+  bool has_lent_rows() const { return out_.has_lent() || in_.has_lent(); }
+  void take_over_lent_rows(const Workers& workers);
 
   Edge named(Vertex source, Vertex target, Label label) const {
     const bool turned = !directed_ && source > target;
@@ -170,6 +177,8 @@ class Graph {
   void for_each_edge(Visit&& visit) const;
 
  private:
+  void load_copies(const Arcs& out, std::span<const std::uint32_t> copies, const Workers& workers);
+
   bool directed_;
   std::uint64_t edges_ = 0;
   std::vector<Label> labels_;

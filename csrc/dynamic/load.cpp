@@ -6,8 +6,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "dynamic/graph.hpp"
@@ -286,6 +288,27 @@ void Graph::load(std::span<const Label> vertex_labels, const Arcs& out, const Ar
   labels_.assign(vertex_labels.begin(), vertex_labels.end());
   changed_.assign(labels_.size(), now_);
   edges_ = out.neighbors.size() / (directed_ ? 1 : 2);
+  load_copies(out, copies, workers);
+}
+
+void Graph::load_lent(const Arcs& out, const Arcs& in, std::span<const std::uint32_t> copies,
+                      const std::array<std::shared_ptr<const Arena>, 2>& lent, const Workers& workers) {
+  const Class of = relations_.class_of(0, 0);
+  if (of != 0) throw std::logic_error("a graph without labels has class 0 only");
+  out_.make_lent(out.offsets, out.neighbors, lent[0]);
+  if (directed_) in_.make_lent(in.offsets, in.neighbors, lent[1]);
+  labels_.assign(out.offsets.size() - 1, 0);
+  changed_.assign(labels_.size(), now_);
+  edges_ = out.neighbors.size() / (directed_ ? 1 : 2);
+  load_copies(out, copies, workers);
+}
+
+void Graph::take_over_lent_rows(const Workers& workers) {
+  out_.take_over_lent(workers);
+  in_.take_over_lent(workers);
+}
+
+void Graph::load_copies(const Arcs& out, std::span<const std::uint32_t> copies, const Workers& workers) {
   for (Vertex source = 0; source < vertices() && !copies.empty(); ++source) {
     if (source % kGrain == 0) workers.check();
     for (std::uint64_t arc = out.offsets[source]; arc < out.offsets[source + 1]; ++arc)

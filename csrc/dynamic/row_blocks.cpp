@@ -44,8 +44,11 @@ std::size_t size_class(std::uint32_t capacity) {
 Arena::Arena(std::size_t words)
     : data_(allocate(whole_pages(words))), bytes_(whole_pages(words)), number_(++arenas_made) {}
 
+Arena::Arena(const std::uint32_t* data, std::size_t bytes)
+    : data_(const_cast<std::uint32_t*>(data)), bytes_(bytes), number_(++arenas_made), is_lent_(true) {}
+
 Arena::~Arena() {
-  std::free(data_);
+  if (!is_lent_) std::free(data_);
 }
 
 bool RowBlocks::is_large(std::size_t words) {

@@ -19,6 +19,8 @@ namespace motiflux::dynamic {
 class Arena {
  public:
   explicit Arena(std::size_t words);
+  // Memory of somebody else, which is only read.
+  Arena(const std::uint32_t* data, std::size_t bytes);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -27,11 +29,13 @@ class Arena {
   std::size_t bytes() const { return bytes_; }
   // No other arena of the process has this number, now or later; addresses are used again.
   std::uint64_t number() const { return number_; }
+  bool is_lent() const { return is_lent_; }
 
  private:
   std::uint32_t* data_;
   std::size_t bytes_;
   std::uint64_t number_;
+  bool is_lent_ = false;
 };
 
 using Arenas = std::vector<std::shared_ptr<const Arena>>;

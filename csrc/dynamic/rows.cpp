@@ -15,6 +15,8 @@ constexpr std::uint32_t kLeastCapacity = 2;
 // Rows are filled with room for one more neighbour in kSlack: without it, each first insertion moves its row.
 constexpr std::size_t kSlack = 16;
 
+constexpr std::size_t kRowsCopied = 1 << 12;
+
 void move_words(std::uint32_t* to, const std::uint32_t* from, std::size_t words) {
   std::memmove(to, from, words * sizeof(std::uint32_t));
 }
@@ -60,7 +62,7 @@ void Rows::add_vertices(std::uint32_t count) {
 void Rows::keep_vertices(std::uint32_t count) {
   for (std::size_t vertex = count; vertex < rows_.size(); ++vertex) {
     const Row& row = rows_[vertex];
-    if (row.data != nullptr) blocks_.give_back(row.data, row.capacity, words(row.capacity));
+    if (row.capacity > 0) blocks_.give_back(row.data, row.capacity, words(row.capacity));
   }
   rows_.resize(count);
   if (classed()) present_.resize(count);
@@ -78,13 +80,18 @@ std::uint32_t Rows::capacity_for(std::uint32_t size) {
   return 2 * power;
 }
 
+// The same with room for some more.
+std::uint32_t Rows::roomy_capacity(std::size_t size) {
+  return capacity_for(
+      static_cast<std::uint32_t>(std::min<std::size_t>(size + size / kSlack + 1, UINT32_MAX)));
+}
+
 void Rows::fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<const Class> classes) {
   if (neighbors.empty()) return;
   Class most = 0;
   for (Class of : classes) most = std::max(most, of);
   admit(most);
-  const std::size_t roomy = neighbors.size() + neighbors.size() / kSlack + 1;
-  resize(vertex, capacity_for(static_cast<std::uint32_t>(std::min<std::size_t>(roomy, UINT32_MAX))));
+  resize(vertex, roomy_capacity(neighbors.size()));
   Row& row = rows_[vertex];
   std::copy(neighbors.begin(), neighbors.end(), row.data);
   row.size = static_cast<std::uint32_t>(neighbors.size());
@@ -105,9 +112,8 @@ void Rows::make(std::span<const std::uint64_t> offsets, Class most) {
   for (std::size_t vertex = 0; vertex < vertices; ++vertex) {
     const std::size_t size = offsets[vertex + 1] - offsets[vertex];
     if (size == 0) continue;
-    const std::size_t roomy = std::min<std::size_t>(size + size / kSlack + 1, UINT32_MAX);
     Row& row = rows_[vertex];
-    row.capacity = capacity_for(static_cast<std::uint32_t>(roomy));
+    row.capacity = roomy_capacity(size);
     row.size = static_cast<std::uint32_t>(size);
     const std::size_t block = words(row.capacity);
     if (RowBlocks::is_large(block))
@@ -121,6 +127,57 @@ void Rows::make(std::span<const std::uint64_t> offsets, Class most) {
     row.data = next;
     next += words(row.capacity);
   }
+}
+
+void Rows::make_lent(std::span<const std::uint64_t> offsets, std::span<const Vertex> neighbors,
+                     std::shared_ptr<const Arena> lent) {
+  rows_.resize(offsets.size() - 1);
+  for (std::size_t vertex = 0; vertex < rows_.size(); ++vertex) {
+    const std::uint64_t first = offsets[vertex];
+    const auto size = static_cast<std::uint32_t>(offsets[vertex + 1] - first);
+    // No change writes to a row without capacity.
+    if (size > 0) rows_[vertex] = {const_cast<Vertex*>(neighbors.data() + first), size, 0};
+  }
+  lent_ = std::move(lent);
+}
+
+void Rows::take_over_lent(const Workers& workers) {
+  if (lent_ == nullptr) return;
+  std::vector<Row> moved(rows_);
+  std::size_t small = 0;
+  const auto is_large = [&](const Row& row) { return RowBlocks::is_large(words(row.capacity)); };
+  const auto for_each_lent = [&](auto&& visit) {
+    for (std::size_t vertex = 0; vertex < rows_.size(); ++vertex)
+      if (rows_[vertex].is_lent()) visit(rows_[vertex], moved[vertex]);
+  };
+  for_each_lent([&](const Row& row, Row& to) {
+    to.data = nullptr;
+    to.capacity = roomy_capacity(row.size);
+    if (!is_large(to)) small += words(to.capacity);
+  });
+  try {
+    for_each_lent([&](const Row&, Row& to) {
+      if (is_large(to)) to.data = blocks_.take(to.capacity, words(to.capacity));
+    });
+    std::uint32_t* next = small == 0 ? nullptr : blocks_.take_many(small);
+    for_each_lent([&](const Row&, Row& to) {
+      if (to.data != nullptr) return;
+      to.data = next;
+      next += words(to.capacity);
+    });
+  } catch (...) {
+    for_each_lent([&](const Row&, Row& to) {
+      if (to.data != nullptr) blocks_.give_back(to.data, to.capacity, words(to.capacity));
+    });
+    throw;
+  }
+  parallel_for(workers, rows_.size(), kRowsCopied, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t vertex = begin; vertex < end; ++vertex)
+      if (rows_[vertex].is_lent()) std::copy(rows_[vertex].begin(), rows_[vertex].end(), moved[vertex].data);
+  });
+  rows_.swap(moved);
+  lent_.reset();
+  for (RowReader* reader : readers_) reader->note_all();
 }
 
 // Calls work(starts of the row).
@@ -244,7 +301,7 @@ bool Rows::contains(Vertex vertex, Class of, Vertex neighbor) const {
 void Rows::insert(Vertex vertex, std::size_t at, Class of, Vertex neighbor) {
   before_change(vertex);
   Row& row = rows_[vertex];
-  if (row.size == row.capacity) {
+  if (row.size >= row.capacity) {
     if (row.size == UINT32_MAX) throw std::bad_alloc();
     resize(vertex, capacity_for(row.size + 1));
   }
@@ -269,6 +326,7 @@ bool Rows::erase(Vertex vertex, Class of, Vertex neighbor) {
 
 void Rows::erase_at(Vertex vertex, std::size_t at, Class of) {
   before_change(vertex);
+  own(vertex);
   Row& row = rows_[vertex];
   const auto erase_from = [&](std::uint32_t* column) {
     move_words(column + at, column + at + 1, row.size - at - 1);
@@ -300,7 +358,8 @@ void Rows::change(Vertex vertex, std::span<const Change> changes) {
   for (const Change& one : changes) comes += one.comes;
   const std::size_t goes = changes.size() - comes, size = row.size + comes - goes;
   if (size > UINT32_MAX) throw std::bad_alloc();
-  if (size > row.capacity) resize(vertex, capacity_for(static_cast<std::uint32_t>(size)));
+  const std::size_t most = row.is_lent() ? std::max<std::size_t>(size, row.size) : size;
+  if (most > row.capacity) resize(vertex, capacity_for(static_cast<std::uint32_t>(most)));
   const auto rewrite = [&](std::uint32_t* column, auto&& value_of) {
     if (goes > 0) take_out(column, row.size, changes);
     if (comes > 0) put_in(column, row.size - goes, comes, goes, changes, value_of);
@@ -325,7 +384,8 @@ void Rows::remove_reader(RowReader& reader) {
 void Rows::keep_for_readers(Vertex vertex) {
   const Row& row = rows_[vertex];
   const auto keeps = [&](const RowReader* reader) { return reader->keeps(vertex); };
-  if (row.data != nullptr && std::ranges::any_of(readers_, keeps)) resize(vertex, row.capacity, true);
+  // What is lent stays as it is: the change moves the row.
+  if (row.capacity > 0 && std::ranges::any_of(readers_, keeps)) resize(vertex, row.capacity, true);
   for (RowReader* reader : readers_) reader->note(vertex);
 }
 
@@ -352,12 +412,13 @@ void Rows::resize(Vertex vertex, std::uint32_t capacity, bool retires) {
       with_starts(row, [&](const auto* from) {
         with_starts(moved, [&](auto* to) { std::copy_n(from, ones(present_[vertex]), to); });
       });
-    locked([&] {
-      if (retires)
-        retired_.push_back({row.data, row.capacity});
-      else
-        blocks_.give_back(row.data, row.capacity, words(row.capacity));
-    });
+    if (!row.is_lent())
+      locked([&] {
+        if (retires)
+          retired_.push_back({row.data, row.capacity});
+        else
+          blocks_.give_back(row.data, row.capacity, words(row.capacity));
+      });
   }
   row = moved;
 }
@@ -378,9 +439,16 @@ void Rows::widen(Class of) {
   rows_.swap(wider.rows_);
   present_.swap(wider.present_);
   std::swap(blocks_, wider.blocks_);  // a device that reads holds the arenas before
+  lent_.reset();
   std::swap(most_, wider.most_);
   retired_.clear();
   for (RowReader* reader : readers_) reader->note_all();
+}
+
+Arenas Rows::arenas() const {
+  Arenas all = blocks_.arenas();
+  if (lent_ != nullptr) all.push_back(lent_);
+  return all;
 }
 
 std::size_t Rows::bytes() const {

@@ -12,7 +12,8 @@
 // its run. Starts have 16 bits, so that they fit into a cache line or two; those of the largest rows have 32.
 //
 // Rows are in blocks of a few sizes (dynamic/row_blocks.hpp); a full row moves to the next size, and its old
-// block is reused.
+// block is reused. Rows of class 0 may be lent: they are in memory that is only read, a graph file's, until
+// they are changed. A lent row has no capacity; its first change moves it to a block.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +21,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "common/parallel.hpp"
 #include "dynamic/row_blocks.hpp"
 #include "dynamic/row_reader.hpp"
 #include "sets/span.hpp"
@@ -52,6 +55,17 @@ class Rows {
   // Makes rows for vertices [0, offsets.size() - 1), row v with offsets[v + 1] - offsets[v] neighbours, which
   // are to be written next. There were no vertices before. `most`: the greatest class.
   void make(std::span<const std::uint64_t> offsets, Class most);
+  // The same, but rows are lent: row v is neighbors[offsets[v] .. offsets[v + 1]), in the memory of `lent`.
+  // All neighbours are of class 0.
+  void make_lent(std::span<const std::uint64_t> offsets, std::span<const Vertex> neighbors,
+                 std::shared_ptr<const Arena> lent);
+  bool has_lent() const { return lent_ != nullptr; }
+  // Moves all rows that are lent to blocks. All or none; no row is being changed.
+  void take_over_lent(const Workers& workers);
+  // Moves a row to a block if it is lent, so that a change of no more neighbours takes no memory.
+  void own(Vertex vertex) {
+    if (rows_[vertex].is_lent()) resize(vertex, capacity_for(rows_[vertex].size));
+  }
   // A row to be written: neighbours sorted by order(class), then by id. Threads may write different rows.
   Vertex* neighbors(Vertex vertex) { return rows_[vertex].data; }
   // The classes of the neighbours that were written; call it if there are several.
@@ -127,9 +141,9 @@ class Rows {
   // Uses the blocks again that devices have read, if none reads now; threads may be changing rows.
   void reuse_retired();
   // The memory that rows are in.
-  Arenas arenas() const { return blocks_.arenas(); }
+  Arenas arenas() const;
 
-  // Bytes held, free blocks included.
+  // Bytes held, free blocks included, without lent memory.
   std::size_t bytes() const;
 
  private:
@@ -138,6 +152,7 @@ class Rows {
   struct Row {
     Vertex* data = nullptr;
     std::uint32_t size = 0, capacity = 0;
+    bool is_lent() const { return capacity == 0 && size > 0; }
     const Vertex* begin() const { return data; }
     const Vertex* end() const { return data + size; }
     std::uint32_t* starts() const { return data + capacity; }
@@ -154,6 +169,7 @@ class Rows {
   bool wide() const { return most_ >= kRuns; }
   static bool short_starts_suffice(std::uint32_t capacity) { return capacity <= UINT16_MAX; }
   static std::uint32_t capacity_for(std::uint32_t size);
+  static std::uint32_t roomy_capacity(std::size_t size);
   // Of the starts of a row, and of a block.
   static std::size_t start_words(std::uint32_t capacity) {
     const std::uint32_t runs = std::min(capacity, kRuns);
@@ -190,6 +206,7 @@ class Rows {
   std::vector<std::uint64_t> present_;  // by vertex, once there are several classes
   std::mutex taking_;                   // blocks
   RowBlocks blocks_;
+  std::shared_ptr<const Arena> lent_;  // while rows may be in it
   struct Retired {
     std::uint32_t* block;
     std::uint32_t capacity;

@@ -58,6 +58,7 @@ class FakeDriver:
     CU_MEMHOSTALLOC_DEVICEMAP = 2
     CU_MEMHOSTREGISTER_PORTABLE = 1
     CU_MEMHOSTREGISTER_DEVICEMAP = 2
+    CU_MEMHOSTREGISTER_READ_ONLY = 8
     CUmemAllocationType = CUmemAllocationHandleType = CUmemLocationType = _Names()
     CUmemPool_attribute = CUdevice_attribute = CUfunction_attribute = CUpointer_attribute = _Names()
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
@@ -71,6 +72,7 @@ class FakeDriver:
         self.blocks: dict[int, Any] = {}
         self.host: dict[int, Any] = {}
         self.registered: dict[int, int] = {}
+        self.register_flags = 0
         self.reserved = 0
         self.streams: set[int] = set()
         self.busy: set[int] = set()
@@ -191,7 +193,7 @@ class FakeDriver:
     def cuMemHostRegister(self, address: int, nbytes: int, flags: int) -> int:
         if any(at < address + nbytes and address < at + size for at, size in self.registered.items()):
             return ALREADY_REGISTERED
-        self.registered[address] = nbytes
+        self.registered[address], self.register_flags = nbytes, flags
         return SUCCESS
 
     def cuMemHostUnregister(self, address: int) -> int:

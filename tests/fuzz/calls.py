@@ -49,6 +49,7 @@ NOT_DRAWN = {
     "root_batches": "is about engine=outofcore, which is not drawn for calls",
     "roots": "is about monitors",
     "measure": "is about monitors",
+    "mapped_rows": "is about monitors",
     "gpma_leaf": "is about monitors",
     "gpma_index": "is about monitors",
     "gpma_groups": "is about monitors",

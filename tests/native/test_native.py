@@ -54,7 +54,7 @@ FLAGS = (
 THREADS = ("csrc/common/parallel.cpp", "csrc/common/thread_pool.cpp")
 SEARCH = ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/common/team.cpp", *THREADS)
 DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", *THREADS)
-ROWS = ("csrc/dynamic/row_blocks.cpp", "csrc/dynamic/rows.cpp")
+ROWS = ("csrc/dynamic/row_blocks.cpp", "csrc/dynamic/rows.cpp", *THREADS)
 UPDATES = ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp")
 PARTS = {
     "test_dynamic": DYNAMIC,
@@ -64,6 +64,7 @@ PARTS = {
     "test_dynamic_reader": ROWS,
     "test_dynamic_runs": DYNAMIC,
     "test_dynamic_writing": DYNAMIC,
+    "test_lent_rows": ROWS,
     "test_parallel": THREADS,
     "test_rows": ROWS,
     "test_sets": ("csrc/sets/*.cpp",),

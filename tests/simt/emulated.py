@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 from motiflux.device.account import MemoryAccount
 from motiflux.device.base import NotPinnedError
@@ -47,6 +48,16 @@ __all__ = [
 
 _here = threading.local()
 """Which device is the thread's, by its name, as a CUDA thread has one context."""
+
+
+def can_be_written(address: int, nbytes: int) -> bool:
+    """Return whether the first and the last page of memory are mapped for writing."""
+    found = 0
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        ends, rights = line.split()[:2]
+        first, last = (int(end, 16) for end in ends.split("-"))
+        found += sum(first <= at < last and "w" in rights for at in (address, address + nbytes - 1))
+    return found == 2
 
 
 class EmulatedDevice:
@@ -140,8 +151,15 @@ class EmulatedDevice:
     def allocate_host(self, nbytes: int, what: str, *, clear: bool = True) -> EmulatedHostBuffer:
         return EmulatedHostBuffer(nbytes, what, self._retire_host, 0 if clear else UNWRITTEN)
 
-    def register_host(self, address: int, nbytes: int, what: str, owner: object) -> EmulatedHostRegistration:
-        """Note memory of the host; `registered` has what is not released yet, by address."""
+    def register_host(
+        self, address: int, nbytes: int, what: str, owner: object, *, only_reads: bool = False
+    ) -> EmulatedHostRegistration:
+        """Note memory of the host; `registered` has what is not released yet, by address.
+
+        As of the driver, memory that is mapped for reading is refused unless the device `only_reads` it.
+        """
+        if not only_reads and not can_be_written(address, nbytes):
+            raise NotPinnedError(f"{what}: expected memory that can be written, found {address:#x}")
         others = {**self.registered}
         if others.pop(address, nbytes) != nbytes or any(
             at < address + nbytes and address < at + size for at, size in others.items()

@@ -378,6 +378,15 @@ class TestMemoryOfOthers:
         assert not driver.registered
         assert driver.counted("cuMemHostRegister") == driver.counted("cuMemHostUnregister") == 1
 
+    def test_memory_that_the_device_only_reads_is_registered_so(
+        self, gpu: CudaDevice, driver: FakeDriver
+    ) -> None:
+        for only_reads, flags in ((False, 3), (True, 11)):
+            gpu.register_host(1 << 20, 4096, "rows", None, only_reads=only_reads).close()
+            gpu.used_memory()
+            assert driver.register_flags == flags
+            assert not driver.registered
+
     @pytest.mark.turns(8)
     def test_its_owner_is_kept_until_running_work_is_done(self, gpu: CudaDevice, driver: FakeDriver) -> None:
         owner = Owner()

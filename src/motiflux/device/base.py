@@ -202,8 +202,12 @@ class Device(Protocol):
         `NotPinnedError`, with `what`, its purpose, if there is none.
         """
 
-    def register_host(self, address: int, nbytes: int, what: str, owner: object) -> HostRegistration:
+    def register_host(
+        self, address: int, nbytes: int, what: str, owner: object, *, only_reads: bool = False
+    ) -> HostRegistration:
         """Pin memory of the host where it is, and map it into the device's address space.
+
+        If the device `only_reads` it, the memory may be that of a file that is mapped for reading.
 
         It must not overlap with other pinned memory, but the same may be registered again, by all devices of
         the process: it is released with the last registration. `owner` is kept until then: it keeps the

@@ -191,7 +191,9 @@ class CudaDevice:
             self._retirement.drain()
             return CudaHostBuffer(self._context, self._retirement, nbytes, what, clear=clear)
 
-    def register_host(self, address: int, nbytes: int, what: str, owner: object) -> CudaHostRegistration:
+    def register_host(
+        self, address: int, nbytes: int, what: str, owner: object, *, only_reads: bool = False
+    ) -> CudaHostRegistration:
         """Pin memory of the host where it is, for all devices, and map it into this one's address space.
 
         Raises
@@ -202,7 +204,9 @@ class CudaDevice:
         nbytes = check_integer("nbytes", nbytes, 1)
         with self._context.current():
             self._retirement.drain()
-            return CudaHostRegistration(self._context, self._retirement, address, nbytes, what, owner)
+            return CudaHostRegistration(
+                self._context, self._retirement, address, nbytes, what, owner, only_reads=only_reads
+            )
 
     def stream(self) -> CudaStream:
         """Return a new non-blocking stream."""

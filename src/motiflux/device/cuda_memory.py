@@ -272,6 +272,8 @@ class CudaHostRegistration:
         nbytes: int,
         what: str,
         owner: object,
+        *,
+        only_reads: bool = False,
     ) -> None:
         driver = context.driver
         self._nbytes, key, number = nbytes, (address, nbytes), next(_numbers)
@@ -286,6 +288,8 @@ class CudaHostRegistration:
             if not piece.is_pinned:
                 piece.answers.clear()
                 flags = int(driver.CU_MEMHOSTREGISTER_PORTABLE) | int(driver.CU_MEMHOSTREGISTER_DEVICEMAP)
+                if only_reads:  # without it, the driver asks for pages that can be written
+                    flags |= int(driver.CU_MEMHOSTREGISTER_READ_ONLY)
                 piece.answers.extend(map(driver.cuMemHostRegister, (address,), (nbytes,), (flags,)))
             answer = piece.answers[0]
         if answer[0] != 0:

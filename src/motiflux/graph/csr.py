@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
@@ -60,6 +61,14 @@ class Csr:
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return sum(array.nbytes for array in self.arrays())
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the neighbours are in a file that is mapped into memory."""
+        owner: object = self.neighbors
+        while isinstance(owner, np.ndarray):
+            owner = owner.base
+        return isinstance(owner, mmap.mmap)
 
     def degrees(self) -> NDArray[np.int64]:
         """Return the length of each row, int64 [n]."""

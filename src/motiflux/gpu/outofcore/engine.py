@@ -27,7 +27,7 @@ from motiflux.gpu.outofcore.cache import NOTHING, Brought, RowCache, Wanted
 from motiflux.gpu.outofcore.headers import HeaderWriter
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.own_rows import HostOrOwnRows, OwnRows
-from motiflux.gpu.outofcore.pinned import PinnedArenas
+from motiflux.gpu.outofcore.pinned import NotLentError, PinnedArenas
 from motiflux.gpu.outofcore.policies import Coming, policy_of
 from motiflux.gpu.outofcore.row_index import RowIndex
 from motiflux.gpu.outofcore.spending import FIRST_CHOOSING, Spending
@@ -159,7 +159,7 @@ class OutOfCoreEngine(ChangingEngine):
         if self._refusal is None and native.has_own_rows(target, way):
             if self._reader is None:
                 self._reader = native.reader()
-            self._pin(self._reader)
+            self._pin(native, self._reader)
         rows: HostOrOwnRows
         if self._refusal is not None or not native.has_own_rows(target, way):
             rows = HostRows(self._accelerator, self._budget, way=way, directed=directed)
@@ -168,13 +168,26 @@ class OutOfCoreEngine(ChangingEngine):
         rows.writer = self.manner.access.write_source
         return rows
 
-    def _pin(self, reader: _native.GraphReader) -> None:
+    def _pin(self, native: _native.Monitor, reader: _native.GraphReader) -> None:
         """Pin the memory of the monitor's rows; if that cannot be, note why and leave all of it."""
         try:
-            self.pinned.follow(reader.arenas())
+            try:
+                self.pinned.follow(reader.arenas(), native.lenders)
+            except NotLentError as error:
+                self._take_over(native, error)
+                self.pinned.follow(reader.arenas())
         except NotPinnedError as error:
             self._refusal, self._is_told = error.with_traceback(None), False
             self._leave_arenas()
+
+    def _take_over(self, native: _native.Monitor, why: NotLentError) -> None:
+        """Have the monitor copy the rows that are in a file, which the driver does not pin."""
+        before = native.nbytes
+        native.take_over_lent_rows(self._threads)
+        note(
+            f"engine={self.name!r}: the pages of the graph file cannot be read where they are mapped ({why});"
+            f" the rows were copied to {bytes_text(max(0, native.nbytes - before))} of memory"
+        )
 
     def _leave_arenas(self) -> None:
         """Pin the memory of the monitor's rows no more: copies of rows need the budget."""
@@ -214,7 +227,7 @@ class OutOfCoreEngine(ChangingEngine):
         """
         self._check_marks(native)
         if self._reader is not None:
-            self._pin(self._reader)
+            self._pin(native, self._reader)
         with self._naming_refusal():
             copied = self._copy_outgrown(stream, native, run)
         self._warn()

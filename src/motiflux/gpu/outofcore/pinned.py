@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from motiflux import _native
 from motiflux.device import Device, HostRegistration
+from motiflux.device.base import NotPinnedError
 from motiflux.device.pinned import PinnedBytes, reserve
 from motiflux.errors import DeviceError
 from motiflux.gpu.runtime.device_cache import release_pinned
@@ -22,6 +23,10 @@ _counted: weakref.WeakValueDictionary[int, PinnedBytes] = weakref.WeakValueDicti
 """What arenas count towards the budget, by their numbers: once, however many devices read them."""
 _given_up: weakref.WeakSet[PinnedBytes] = weakref.WeakSet()
 """What counts for arenas that one of the devices could not pin together with others."""
+
+
+class NotLentError(NotPinnedError):
+    """The driver does not pin the pages of a file where they are mapped."""
 
 
 class PinnedArenas:
@@ -45,11 +50,18 @@ class PinnedArenas:
         """The registration of each arena, by its number."""
         return {number: registered for number, (registered, _) in self._pinned.items()}
 
-    def follow(self, arenas: Iterable[_native.Arena]) -> None:
+    def follow(self, arenas: Iterable[_native.Arena], lenders: object = None) -> None:
         """Have these arenas pinned, and no others.
+
+        Parameters
+        ----------
+        lenders
+            Keeps the memory of lent arenas alive.
 
         Raises
         ------
+        NotLentError
+            The driver does not pin a lent arena; none of the new ones is pinned.
         NotPinnedError
             They cannot be pinned, or the budget does not have the memory.
         DeviceError
@@ -62,11 +74,22 @@ class PinnedArenas:
         if not fresh:
             return
         counted = _count(fresh)
-        for number, arena in fresh.items():
-            self._pinned[number] = self._register(arena), counted[number]
+        for number, arena in sorted(fresh.items(), key=lambda one: not one[1].is_lent):
+            registered = self._register_lent(arena, lenders) if arena.is_lent else self._register(arena)
+            self._pinned[number] = registered, counted[number]
 
     def _register(self, arena: _native.Arena) -> HostRegistration:
         found = self._device.register_host(arena.address, arena.nbytes, WHAT, arena)
+        expect_same_address(self._device, arena.address, found.address)
+        return found
+
+    def _register_lent(self, arena: _native.Arena, lenders: object) -> HostRegistration:
+        try:
+            found = self._device.register_host(
+                arena.address, arena.nbytes, WHAT, (arena, lenders), only_reads=True
+            )
+        except NotPinnedError as error:
+            raise NotLentError(*error.args) from error
         expect_same_address(self._device, arena.address, found.address)
         return found
 

@@ -23,7 +23,7 @@ from motiflux.plan.passes.places import Place
 from motiflux.plan.passes.symmetry import Transversal
 from motiflux.request.engine import Ran
 from motiflux.stream.matching.auto import AutoMatching, auto_matching
-from motiflux.stream.matching.engine import HOST, Placement
+from motiflux.stream.matching.engine import HOST, OUT_OF_CORE, Placement
 from motiflux.stream.matching.native import PlanWriter, filter_of, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
 from motiflux.stream.matching.pool_orders import PoolOrders
@@ -158,7 +158,8 @@ class Core:
         self._unmatched = 0  # updates of the run for which a device lacked memory
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
-        self._native = loaded(graph, count_copies=options.count_copies, threads=threads)
+        lends = placement.engine == OUT_OF_CORE and options.switches["mapped_rows"] == "on"
+        self._native = loaded(graph, count_copies=options.count_copies, threads=threads, lends=lends)
         self._native.filter_by(*filter_of(options.switches))
         is_on = options.switches["replan"] == "on" and self._engine is None
         self._replanning = Replanning(graph, is_on=is_on)

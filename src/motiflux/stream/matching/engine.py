@@ -25,6 +25,9 @@ ENGINES = {
 }
 """Engines on GPUs: modules with ``open_update_engine(devices, *, gpu_memory, tuning)``, imported on use."""
 
+OUT_OF_CORE = "outofcore"
+"""The engine that reads rows in memory of the host."""
+
 _GPU_ENGINE, _GPU_DEVICE = "changing", "cuda"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from motiflux import _native
 from motiflux.errors import ArgumentError
 from motiflux.graph import AdjacencyKey, Direction, Graph
+from motiflux.graph.csr import Csr
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundEdge, BoundPattern, bound_edge
 from motiflux.plan.ir import SharedLevels
@@ -21,6 +22,8 @@ from motiflux.types import VertexId
 
 _WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 _NONE = -1
+_LENT_ARCS = 1 << 20
+"""Least arcs of rows that stay in a file. The pages of the rows by source and by target then differ."""
 _FILTERS = {"mask": 0, "nlf": 1, "none": 2}
 """Switch values as ``dynamic::Filter``."""
 
@@ -50,12 +53,28 @@ def bind_growing(
     return BoundPattern(directed, vertices, tuple(edges), None, coinciding)
 
 
-def loaded(graph: Graph, *, count_copies: bool, threads: int) -> _native.Monitor:
-    """Return a native monitor with the edges of a graph."""
+def loaded(graph: Graph, *, count_copies: bool, threads: int, lends: bool = False) -> _native.Monitor:
+    """Return a native monitor with the edges of a graph.
+
+    Parameters
+    ----------
+    lends
+        Whether rows stay in a mapped graph file until they are changed, if they serve as they are there: a
+        large graph without labels.
+    """
     native = _native.Monitor(graph.directed, count_copies)
     labels = graph.vertex_labels
     rows = graph.forward
     turned = graph.reverse if graph.directed else None
+    if lends and labels is None and can_lend(rows) and (turned is None or can_lend(turned)):
+        native.load_lent(
+            (rows.offsets, rows.neighbors, None),
+            None if turned is None else (turned.offsets, turned.neighbors, None),
+            rows.copies if count_copies else None,
+            threads,
+            (rows.neighbors, None if turned is None else turned.neighbors),
+        )
+        return native
     native.load(
         np.zeros(graph.num_vertices, dtype=np.uint32) if labels is None else labels,
         (rows.offsets, rows.neighbors, rows.labels),
@@ -64,6 +83,11 @@ def loaded(graph: Graph, *, count_copies: bool, threads: int) -> _native.Monitor
         threads,
     )
     return native
+
+
+def can_lend(rows: Csr) -> bool:
+    """Return whether rows without labels are many and in a mapped file."""
+    return rows.labels is None and rows.num_arcs >= _LENT_ARCS and rows.is_mapped
 
 
 def filter_of(switches: Mapping[str, str]) -> tuple[int, int]:
