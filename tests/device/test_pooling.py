@@ -21,11 +21,13 @@ from motiflux.config import private_tuning
 from motiflux.device import devices_like, open_device
 from motiflux.device.base import NotPinnedError
 from motiflux.errors import CountOverflowError, DeviceMemoryError, MotifluxError
+from motiflux.gpu.changing import manner
 from motiflux.gpu.changing.manner import Measured
 from motiflux.gpu.changing.memory import Room
 from motiflux.gpu.changing.pooled_plans import chain_of
 from motiflux.gpu.changing.searches import pools as pooling
 from motiflux.gpu.changing.searches.pools import Pools
+from motiflux.gpu.changing.searches.set_up import SearchSetUp
 from motiflux.stream.matching import pool_orders
 from tests.property.test_monitor_engines import compare, told
 from tests.simt.image import chances_by
@@ -135,6 +137,14 @@ def few_places(places: int | None) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def few_roots(device: str, roots: int) -> Iterator[None]:
+    """Have groups of a block share work in searches of fewer roots, by default."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manner, "_FEW_ROOTS", roots / open_device(device).multiprocessors)
+        yield
+
+
 @pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("container", ["slack", "gpma"])
 @settings(deadline=None)
@@ -145,6 +155,7 @@ def few_places(places: int | None) -> Iterator[None]:
     stealing=st.sampled_from(("auto", "none", "passive", "active")),
     handover=st.sampled_from(("on", "on", "off")),
     places=st.sampled_from((None, None, 1, 64)),
+    engine=st.sampled_from(("changing", "batch")),
     listed=st.sampled_from((False, False, False, True)),
     data=st.data(),
 )
@@ -157,6 +168,7 @@ def test_pooled_searches_give_the_matches_of_the_cpu(
     stealing: str,
     handover: str,
     places: int | None,
+    engine: str,
     *,
     listed: bool,
     data: Any,
@@ -164,8 +176,9 @@ def test_pooled_searches_give_the_matches_of_the_cpu(
     options: dict[str, Any] = {**stream.options(), "mode": mode, "duplicates": stream.duplicates}
     switches = {"pooling": "on", "container": container, "stealing": stealing, "handover": handover}
     options["tuning"] = private_tuning(switches)
-    with few_places(places):
-        compare(stream, {**options, "matches": listed}, {"device": device}, size, data)
+    with few_places(places), few_roots(device, 5):
+        placement = {"device": device, "engine": engine}
+        compare(stream, {**options, "matches": listed}, placement, size, data)
 
 
 def layered(layers: int, size: int) -> tuple[mf.Graph, str]:
@@ -430,6 +443,32 @@ def test_without_pinned_memory_numbers_of_entries_are_waited_for(
     for updates in calls:
         assert same(here.apply(updates), there.apply(updates))
     assert engine.search.pools.nbytes > 0
+
+
+@pytest.mark.turns(4, "emulated")
+def test_stages_of_few_roots_share_work_within_blocks(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, cycle, calls = hub()
+    few = 20
+    units: list[tuple[int, Any]] = []
+    launch = SearchSetUp.launch
+
+    def noted(set_up: SearchSetUp, job: Any, **more: Any) -> None:
+        units.append((int(job.launches.task.arcs), job.launches.kernel))
+        launch(set_up, job, **more)
+
+    monkeypatch.setattr(SearchSetUp, "launch", noted)
+    here = mf.Monitor(graph, cycle, mode="batch")
+    tuning = private_tuning({"pooling": "on", "handover": "off", "measure": "utilisation"})
+    with (
+        few_roots(device, few),
+        mf.Monitor(graph, cycle, device=device, engine="batch", mode="batch", tuning=tuning) as there,
+    ):
+        for updates in calls:
+            assert same(here.apply(updates), there.apply(updates))
+    of_few = {kernel for arcs, kernel in units if arcs < few}
+    of_many = {kernel for arcs, kernel in units if arcs >= few}
+    assert len(of_few) == len(of_many) == 1
+    assert of_few != of_many
 
 
 def test_automatically_partial_matches_are_pooled_if_many_are_expected(device: str) -> None:

@@ -135,10 +135,9 @@ class Manner:
         in_bits
             Whether candidates are looked up in bitmaps of rows.
         pooled
-            Whether partial matches are pooled: then most stages have many roots.
+            Whether partial matches are pooled; `roots` are those of the stage.
         """
-        few = self.most_roots is None if pooled else self.has_few(roots)
-        within = self.stealing if levels >= _LEAST_LEVELS and few else None
+        within = self.stealing if levels >= _LEAST_LEVELS and self.has_few(roots) else None
         unit = changing_source(
             goal,
             lanes,

@@ -78,7 +78,7 @@ class RunSearch:
         if self._manner.bitmaps == "on":
             found += [bitmaps_source(), self._source_in_bits(levels, roots)]
         if self._manner.pooling == "on":
-            found.append(self._stages.source(levels, roots))
+            found += self._stages.sources(levels)
         return found
 
     def _source_in_bits(self, levels: int, roots: int) -> Source:
@@ -115,7 +115,7 @@ class RunSearch:
             Called once, while a kernel runs; likewise, but it enqueues nothing.
         """
         totals = self._totals.clear(job.stream, slots)
-        pooled = self._stages.argument_for(job, searched, roots)
+        pooled = self._stages.set_up(job, searched, roots)
         if pooled is None:
             self._set_up_count(job, searched, roots).plan.totals = totals
             self._set_up.launch(job)
@@ -128,8 +128,8 @@ class RunSearch:
             self._set_up.note(job)
             self._bitmaps.were_read()
         else:
-            pooled.plan.totals = totals
-            if not self._stages.count(job, searched.stages, pooled, roots, goes_on, behind, meanwhile):
+            pooled.argument.plan.totals = totals
+            if not self._stages.count(job, searched, pooled, roots, goes_on, behind, meanwhile):
                 return None
         return self._totals.found(job.stream)
 

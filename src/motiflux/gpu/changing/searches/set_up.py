@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,6 +69,34 @@ class _Prepared:
     argument: ChangingArgs
 
 
+class PooledSearch:
+    """A search in stages that was set up.
+
+    Parameters
+    ----------
+    kernels
+        Those of its stages; the job is set up for the first one.
+    grid
+        Number of blocks of each launch.
+    argument
+        It may be changed between launches.
+    """
+
+    def __init__(self, kernels: Sequence[Kernel], grid: int, argument: PooledArgs) -> None:
+        self._kernels, self._grid, self.argument = kernels, grid, argument
+        self._used = 0
+
+    def use(self, job: SearchJob, number: int) -> None:
+        """Have a job launch this one of the kernels from now on, or the last one if there are fewer."""
+        number = min(number, len(self._kernels) - 1)
+        if number == self._used:
+            return
+        task = self.argument.task
+        partition = ArcPartition(int(task.arcs), lambda _: int(task.chunk))
+        set_up_search(job, self._kernels[number], self.argument, self._grid, POOLED_LANES, partition)
+        self._used = number
+
+
 class SearchSetUp:
     """Sets searches from updates up and launches them, with memory that is kept between runs.
 
@@ -131,13 +159,13 @@ class SearchSetUp:
         if goal is Goal.STORE or count > _FEW_ROOTS or self.measured is not None or bitmaps:
             argument = ChangingArgs()
             argument.plan.bitmaps = bitmaps
-            self._lay_out(job, searched, kernel, argument, goal, lanes, roots, count)
+            self._lay_out(job, searched, (kernel,), argument, goal, lanes, roots, count)
             return argument
         covered = _covered(count)
         again = self._prepared_for(job, kernel, searched, covered)
         if again is None:
             argument = ChangingArgs()
-            groups, queue = self._lay_out(job, searched, kernel, argument, goal, lanes, roots, covered)
+            grid, queue = self._lay_out(job, searched, (kernel,), argument, goal, lanes, roots, covered)
             if queue is not None:
                 lists, places = self._lists.of(1, job.stream), (queue.address, queue.nbytes)
                 self._prepared = _Prepared(
@@ -146,7 +174,7 @@ class SearchSetUp:
                     kernel,
                     searched,
                     covered,
-                    groups,
+                    grid * (THREADS // lanes),
                     (lists.address, lists.nbytes),
                     places,
                     self._clear_queue,
@@ -159,26 +187,33 @@ class SearchSetUp:
         known.task.chunk = chunk_for(count, again.groups)
         return known
 
-    def pooled(self, job: SearchJob, searched: Searched, source: Source, roots: Roots) -> PooledArgs:
+    def pooled(
+        self, job: SearchJob, searched: Searched, sources: Sequence[Source], roots: Roots
+    ) -> PooledSearch:
         """Set a search up that pools partial matches; any stage may have more roots than the first one."""
-        argument, kernel = PooledArgs(), self._accelerator.kernel(source)
-        self._lay_out(job, searched, kernel, argument, Goal.COUNT, POOLED_LANES, roots, MANY_ROOTS)
-        return argument
+        kernels, argument = [self._accelerator.kernel(source) for source in sources], PooledArgs()
+        grid, _ = self._lay_out(job, searched, kernels, argument, Goal.COUNT, POOLED_LANES, roots, MANY_ROOTS)
+        return PooledSearch(kernels, grid, argument)
 
     def _lay_out(
         self,
         job: SearchJob,
         searched: Searched,
-        kernel: Kernel,
+        kernels: Sequence[Kernel],
         argument: ChangingArgs | PooledArgs,
         goal: Goal,
         lanes: int,
         roots: Roots,
         covered: int,
     ) -> tuple[int, Buffer | None]:
-        """Fill an argument and set the job up for it; return the groups of the launch, and the work queue.
+        """Fill an argument and set the job up for it; return the blocks of a launch, and the work queue.
 
-        `covered`: for how many roots the launch has groups.
+        Parameters
+        ----------
+        kernels
+            Those that are launched with it; the job is set up for the first one.
+        covered
+            For how many roots the launch has groups.
         """
         self._prepared = None  # the job launches what it was set up with last
         self._tell_of(argument.plan, searched, roots[0], job.stream)
@@ -201,9 +236,8 @@ class SearchSetUp:
             task.buffer_at[0] = task.group_words
             task.group_words += min(STAGED_WORDS, list_words * searched.most_spans)
         groups_of_block = THREADS // lanes
-        grid = grid_of(
-            self._accelerator.device, kernel, groups_of_block * task.shared_bytes, covered, groups_of_block
-        )
+        shared, device = groups_of_block * task.shared_bytes, self._accelerator.device
+        grid = min(grid_of(device, kernel, shared, covered, groups_of_block) for kernel in kernels)
         saved = layout.saved_bytes_of_group(searched.most_levels) if goal.lists else 0
         grid, lists = self._lists_for(job, grid, groups_of_block * (4 * task.group_words + saved))
         groups = grid * groups_of_block
@@ -211,8 +245,8 @@ class SearchSetUp:
         task.saved = lists.address + 4 * task.group_words * groups
         task.chunk = chunk_for(count, groups)
         queue = self._add_queue(job, task, groups)
-        set_up_search(job, kernel, argument, grid, lanes, ArcPartition(count, lambda _: int(task.chunk)))
-        return groups, queue
+        set_up_search(job, kernels[0], argument, grid, lanes, ArcPartition(count, lambda _: int(task.chunk)))
+        return grid, queue
 
     def _tell_of(self, plan: ChangingPlans, searched: Searched, roots: int, stream: Stream) -> None:
         """Have an argument name plans, rows, roots and candidates."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from motiflux.codegen.changing import POOLED_LANES, ROOT, Pool, PooledArgs
 from motiflux.codegen.kernels import Goal
@@ -11,7 +11,15 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.manner import Manner
 from motiflux.gpu.changing.searches.pools import Pools
 from motiflux.gpu.changing.searches.searched import Searched
-from motiflux.gpu.changing.searches.set_up import Roots, SearchSetUp, chunk_for, do_meanwhile, waited
+from motiflux.gpu.changing.searches.set_up import (
+    MANY_ROOTS,
+    PooledSearch,
+    Roots,
+    SearchSetUp,
+    chunk_for,
+    do_meanwhile,
+    waited,
+)
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.jit import Source
@@ -42,38 +50,43 @@ class StagedSearch:
         self.pools.release()
         self._end = None
 
-    def source(self, levels: int, roots: int) -> Source:
-        """Return the unit that pools partial matches."""
-        return self._manner.source(Goal.COUNT, POOLED_LANES, levels, roots, pooled=True)
+    def sources(self, levels: int) -> list[Source]:
+        """Return the units that pool partial matches: for stages of many roots, and of few if it differs."""
+        many, few = (
+            self._manner.source(Goal.COUNT, POOLED_LANES, levels, roots, pooled=True)
+            for roots in (MANY_ROOTS, 1)
+        )
+        return [many] if few == many else [many, few]
 
-    def argument_for(self, job: SearchJob, searched: Searched, roots: Roots) -> PooledArgs | None:
-        """Set a search up; return its argument, or None if it is to go without pools.
+    def set_up(self, job: SearchJob, searched: Searched, roots: Roots) -> PooledSearch | None:
+        """Set a search up; None if it is to go without pools.
 
-        It goes without where no plan pools, the kernel is not compiled yet, or memory is short.
+        It goes without where no plan pools, the kernels are not compiled yet, or memory is short.
         """
         if searched.stages == 1:
             return None
-        source = self.source(searched.most_levels, roots[1])
-        if self.pools.switch != "on" and not self._is_compiled(source):
+        sources = self.sources(searched.most_levels)
+        if self.pools.switch != "on" and not self._are_compiled(sources):
             return None
         most = self._set_up.room_left() // 2
         if not self.pools.open(job.stream, searched.stages, roots[1], searched.vertices, most):
             return None
         try:
-            return self._set_up.pooled(job, searched, source, roots)
+            return self._set_up.pooled(job, searched, sources, roots)
         except DeviceMemoryError:
             self.pools.release()  # the lists come first
             return None
 
-    def _is_compiled(self, source: Source) -> bool:
-        """Whether a kernel is compiled, which begins in the background if it is not."""
-        return self._accelerator.begin(source) and self._accelerator.is_compiled(source)
+    def _are_compiled(self, sources: Sequence[Source]) -> bool:
+        """Whether kernels are compiled, which begins in the background if they are not."""
+        begun = [self._accelerator.begin(source) for source in sources]
+        return all(begun) and all(map(self._accelerator.is_compiled, sources))  # some may have been refused
 
     def count(
         self,
         job: SearchJob,
-        stages: int,
-        argument: PooledArgs,
+        searched: Searched,
+        search: PooledSearch,
         roots: Roots,
         goes_on: Callable[[], bool],
         behind: Callable[[], None],
@@ -83,18 +96,19 @@ class StagedSearch:
 
         `goes_on`, `behind` and `meanwhile` are as for `RunSearch.count`.
         """
-        address, count = roots
+        (address, count), stages = roots, searched.stages
         first, is_first = 0, True
         while first < count:
             piece = min(self.pools.roots, count - first)
-            argument.plan.roots = address + ROOT.itemsize * first
+            search.argument.plan.roots = address + ROOT.itemsize * first
             first += piece
             arcs = piece
             for stage in range(stages):
                 if not is_first and not goes_on():
                     return False
                 ends = stage + 1 == stages
-                self._launch(job, argument, stage, arcs, ends=ends)
+                search.use(job, int(self._manner.has_few(arcs)))
+                self._launch(job, search.argument, stage, arcs, ends=ends)
                 if is_first:
                     do_meanwhile(job, meanwhile)
                 if ends and first == count:
