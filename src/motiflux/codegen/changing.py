@@ -423,8 +423,8 @@ def changing_sources() -> list[Source]:
         for lanes in LANES
     ]
     in_bits = changing_source(Goal.COUNT, BITMAP_LANES, in_bits=True)
-    pooled = changing_source(Goal.COUNT, POOLED_LANES, pooled=True)
-    return [*searches, in_bits, pooled, write_source(), bitmaps_source()]
+    pooled = [changing_source(Goal.COUNT, POOLED_LANES, within, pooled=True) for within in (None, "active")]
+    return [*searches, in_bits, *pooled, write_source(), bitmaps_source()]
 
 
 def changing_sources_of_switches() -> list[Source]:
