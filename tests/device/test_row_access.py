@@ -15,12 +15,13 @@ import motiflux as mf
 from motiflux.codegen.changing import ROW
 from motiflux.codegen.row_access import COPIED_ROW, HASHED_ROW, MARK, ROW_COPIES
 from motiflux.config import PRIVATE, private_tuning
-from motiflux.errors import ArgumentError
+from motiflux.errors import ArgumentError, DeviceMemoryError
 from motiflux.gpu.changing.searches import set_up as search_module
 from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore import engine as engine_module
 from motiflux.gpu.outofcore.cache import RowCache
 from motiflux.gpu.outofcore.host_rows import HostRows
+from motiflux.gpu.outofcore.row_index import RowIndex
 from tests.device.test_row_cache import (
     PATH,
     TRIANGLE,
@@ -33,6 +34,7 @@ from tests.device.test_row_cache import (
     same,
     there_stream,
 )
+from tests.fault.test_changing_faults import failing_once
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="they are copied to a device")
 
@@ -338,3 +340,20 @@ def test_rows_that_are_staged_together_lie_apart(device: str, staging: str) -> N
         for operation, found in (("+", (20, 0)), ("-", (0, 20))):
             delta = there.apply([(operation, 0, 1)])[0]
             assert (delta.positive, delta.negative) == found
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), DeviceMemoryError("a test", 2, 1, "wait")])
+def test_a_call_that_cannot_tell_kernels_of_copies_is_undone(
+    device: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monitors(device, TRIANGLE, cache="degree", cache_lookup="hash") as (here, there):
+        same(here, there, drawn(0))
+        with monkeypatch.context() as patch:
+            patch.setattr(RowIndex, "_write_rows", failing_once(RowIndex._write_rows, error))
+            with pytest.raises(type(error)):
+                there.apply(drawn(1))
+        index = engine_of(there).index
+        assert index is not None
+        assert index.nbytes == 0
+        same(here, there, drawn(1))
+        check_index(engine_of(there), "hash")
