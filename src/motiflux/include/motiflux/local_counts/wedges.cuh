@@ -112,14 +112,15 @@ class WedgeCounter {
     const std::uint64_t room = std::uint64_t{args_.near_words} << (halves ? 1 : 0);
     const std::uint32_t base = limit > room ? limit - static_cast<std::uint32_t>(room) : 0;
     std::uint32_t* const far = args_.far + std::uint64_t{blockIdx.x} * args_.far_words;
-    Dense table{near_, far, base, args_.near_words, halves ? kHalfWord : ~std::uint32_t{0}};
+    const std::uint32_t words = halves ? (limit - base + 1) / 2 : limit - base;
+    Dense table{near_, far, base, words, halves ? kHalfWord : ~std::uint32_t{0}};
     count(x, block, table);
     const bool met_far = __syncthreads_or(table.met_far) != 0;
     if constexpr (goal == WedgeGoal::kArcs) {
       give_to_arcs(x, block, table);
       __syncthreads();
     }
-    clear(x, work, limit, met_far, block, table);
+    clear(x, work, met_far, block, table);
     if constexpr (goal == WedgeGoal::kEnds) {
       const Number found = sum_of_block(lanes_, scratch_, taken_root(), failed_);
       if (threadIdx.x == 0) write_end(x, found);
@@ -225,13 +226,11 @@ class WedgeCounter {
   }
 
   // Resets the counters to zero: all near ones if that is less work than repeating the wedges.
-  MOTIFLUX_DEVICE void clear(std::uint32_t x, std::uint32_t work, std::uint32_t limit, bool met_far,
-                             Team block, const Dense& table) {
-    const std::uint32_t counters = limit - table.base;
-    const std::uint32_t used = counters < table.words ? counters : table.words;
-    const bool all = work > used / 4;
+  MOTIFLUX_DEVICE void clear(std::uint32_t x, std::uint32_t work, bool met_far, Team block,
+                             const Dense& table) {
+    const bool all = work > table.words / 4;
     if (all)
-      for (std::uint32_t at = threadIdx.x; at < used; at += blockDim.x) table.near[at] = 0;
+      for (std::uint32_t at = threadIdx.x; at < table.words; at += blockDim.x) table.near[at] = 0;
     if (all && !met_far) return;
     const std::uint32_t last = all ? table.base : args_.vertices;
     for_each_middle(x, block, last, [&](std::uint64_t, std::uint64_t begin, std::uint32_t size) {
