@@ -77,7 +77,7 @@ std::uint32_t* RowBlocks::take(std::uint32_t capacity, std::size_t words) {
     return block;
   }
   if (left_ < words) {
-    const std::size_t all = bytes_ / sizeof(std::uint32_t);
+    const std::size_t all = std::max(bytes_, expected_) / sizeof(std::uint32_t);
     const std::size_t chunk = std::clamp(all / kChunksOfAll, kLeastChunk, kMostChunk);
     next_ = take_many(chunk);
     left_ = chunk;

@@ -50,6 +50,8 @@ class RowBlocks {
   // Whether a block has an arena of its own.
   static bool is_large(std::size_t words);
 
+  // There may be as many bytes more in time: chunks are as large as if there were.
+  void expect(std::size_t bytes) { expected_ = bytes; }
   std::size_t bytes() const { return bytes_; }
   Arenas arenas() const;
 
@@ -57,7 +59,7 @@ class RowBlocks {
   std::vector<std::shared_ptr<const Arena>> chunks_;
   std::unordered_map<const std::uint32_t*, std::shared_ptr<const Arena>> alone_;  // by its block
   std::uint32_t* next_ = nullptr;
-  std::size_t left_ = 0, bytes_ = 0;
+  std::size_t left_ = 0, bytes_ = 0, expected_ = 0;
   std::array<std::vector<std::uint32_t*>, 64> free_{};  // by size_class()
 };
 

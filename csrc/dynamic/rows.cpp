@@ -139,6 +139,7 @@ void Rows::make_lent(std::span<const std::uint64_t> offsets, std::span<const Ver
     if (size > 0) rows_[vertex] = {const_cast<Vertex*>(neighbors.data() + first), size, 0};
   }
   lent_ = std::move(lent);
+  blocks_.expect(neighbors.size_bytes());
 }
 
 void Rows::take_over_lent(const Workers& workers) {

@@ -149,6 +149,20 @@ void changes_move_rows() {
   }
 }
 
+// The blocks of rows that are changed are in few arenas, each of which a device is given by a call.
+void arenas_are_few() {
+  constexpr std::size_t kMany = 100'000, kSize = 60;
+  std::vector<Vertex> neighbors(kMany * kSize);
+  std::vector<std::uint64_t> offsets(kMany + 1);
+  for (std::size_t at = 0; at < neighbors.size(); ++at) neighbors[at] = static_cast<Vertex>(at % kSize);
+  for (std::size_t row = 0; row <= kMany; ++row) offsets[row] = row * kSize;
+  Rows rows;
+  rows.make_lent(offsets, neighbors, std::make_shared<const Arena>(neighbors.data(), 4 * neighbors.size()));
+  for (Vertex row = 0; row < kMany; ++row) rows.erase_at(row, 0, 0);
+  CHECK(rows.arenas().size() <= 80);
+  CHECK(rows.all(kMany - 1).size() == kSize - 1 && *rows.all(kMany - 1).begin() == 1);
+}
+
 // A device that reads a lent row reads it as it was, and is told that it has changed.
 void readers_read_what_is_lent() {
   std::mt19937 draw(2);
@@ -184,5 +198,6 @@ void readers_read_what_is_lent() {
 
 int main() {
   changes_move_rows();
+  arenas_are_few();
   readers_read_what_is_lent();
 }
