@@ -1,0 +1,59 @@
+"""Decomposes a pattern into phases (GENEVA, algorithm 8)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from motiflux.pattern import Pattern
+from motiflux.pattern.automorphism import automorphisms
+from motiflux.plan.bind import BoundPattern
+from motiflux.plan.passes.symmetry import restrictions
+from motiflux.plan.phases.checks import checked_phases
+from motiflux.plan.phases.data import HandOver, PhasePlan
+from motiflux.plan.phases.options import Draft
+from motiflux.plan.phases.order import draft_phases, split_phases
+from motiflux.plan.phases.statistics import PhaseStatistics
+from motiflux.types import Semantics
+
+NOT_CONNECTED = "the pattern is not connected"
+
+
+def decompose(
+    pattern: Pattern,
+    bound: BoundPattern,
+    statistics: PhaseStatistics,
+    semantics: Semantics,
+    *,
+    once_each: bool = False,
+    pvm: Literal["pv", "sv"] = "pv",
+) -> PhasePlan | HandOver:
+    """Return the phases that match a pattern, or the reason why there are none.
+
+    Parameters
+    ----------
+    pattern, bound
+        The pattern, and the same bound to a graph.
+    statistics
+        The sizes of the graph, by which phases of equal priority are chosen.
+    once_each
+        Whether order restrictions keep one of the automorphic images of each embedding. Embeddings must be
+        injective then (`motiflux.plan.passes.symmetry.check_symmetry`).
+    pvm
+        ``"pv"``, or for ablations ``"sv"``: each extension phase is split into phases that match one vertex.
+    """
+    drafts, core = draft_phases(bound, statistics)
+    if pvm == "sv":
+        drafts = split_phases(drafts)
+    order = tuple(vertex for draft in drafts if isinstance(draft, Draft) for vertex in draft.vertices)
+    if len(order) < bound.size:
+        return HandOver(NOT_CONNECTED)
+    group = automorphisms(pattern, directed=bound.directed, base=order)
+    breaking = restrictions(group) if once_each else ()
+    return PhasePlan(
+        phases=checked_phases(bound, drafts, core, breaking, semantics, statistics),
+        order=order,
+        core=tuple(vertex for vertex in order if vertex in core),
+        restrictions=breaking,
+        automorphisms=group.order,
+        semantics=semantics,
+    )
