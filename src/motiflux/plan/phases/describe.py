@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from motiflux.graph import LabelTable
+from motiflux.graph import Direction, LabelTable
 from motiflux.pattern import Pattern
 from motiflux.pattern.text import condition_text
 from motiflux.plan.bind import Codes
 from motiflux.plan.phases.data import CandidateSet, Checks, EdgeTest, Elimination, Extension, PhasePlan
+
+_ARCS = {
+    Direction.OUT: "outgoing arcs",
+    Direction.IN: "incoming arcs",
+    Direction.EITHER: "arcs of either direction",
+}
 
 
 def describe_phases(plan: PhasePlan, pattern: Pattern, edge_labels: LabelTable, *, directed: bool) -> str:
@@ -65,7 +71,7 @@ class _Words:
 
     def _candidates(self, one: CandidateSet) -> str:
         members = ", ".join(self._names[member] for member in one.members)
-        arcs = f" by {one.direction.value} arcs" if self._directed else ""
+        arcs = f" by {_ARCS[one.direction]}" if self._directed else ""
         where = "" if one.where is None else f" where {condition_text(one.where)}"
         return f"{members} from {self._names[one.source]}{arcs}{where}"
 
