@@ -93,6 +93,8 @@ class Executor:
         """Most embeddings held at one moment, over all phases."""
         self.sizes = [0] * len(plan.phases)
         """Embeddings that each phase found."""
+        self.pairs_made = 0
+        """Pairs of one set of candidates that were made, in this order or that."""
 
     def rows(self) -> list[tuple[int, ...]]:
         """Return all embeddings, by the order of the pattern's vertices, in internal ids."""
@@ -183,7 +185,6 @@ class Executor:
         return (
             all(image[u] != value for u in checks.distinct)
             and all(image[u] < value for u in checks.after)
-            and all(value < image[u] for u in checks.before)
             and not any(self._has_arc(image[u], value, partitions) for u in checks.not_out)
             and not any(self._has_arc(value, image[u], partitions) for u in checks.not_in)
         )
@@ -192,7 +193,6 @@ class Executor:
         """Return whether two data vertices satisfy a comparison."""
         holds = {
             Relation.LESS: first < second,
-            Relation.GREATER: first > second,
             Relation.DIFFERENT: first != second,
             Relation.ANY: True,
         }
@@ -241,11 +241,11 @@ class _Combinations:
         for at, low in enumerate(values):
             ordered = [(low, low)] if relation is Relation.ANY else []
             for high in values[at + 1 :]:
-                if relation is not Relation.GREATER:
-                    ordered.append((low, high))
+                ordered.append((low, high))
                 if relation is not Relation.LESS:
                     ordered.append((high, low))
             for one, other in ordered:
+                self._run.pairs_made += 1
                 if self._fits(first, one, image) and self._fits(second, other, {**image, first: one}):
                     yield {**image, first: one, second: other}
 

@@ -35,6 +35,8 @@ def checked_phases(
 ) -> tuple[Phase, ...]:
     """Return the phases of drafts with all their checks.
 
+    Restrictions compare a query vertex with one that is matched after it.
+
     For induced matching, each phase checks for absent arcs in the partitions that it reads. The rest of these
     checks follow in elimination phases, one for each partition: once the core is matched, and at the end.
     """
@@ -131,10 +133,9 @@ class _Checking:
         matched = sorted(self.matched)
         return Checks(
             distinct=tuple(
-                u for u in matched if u in self._rivals[vertex] and not self._is_ordered(u, vertex)
+                u for u in matched if u in self._rivals[vertex] and (u, vertex) not in self._ordered
             ),
             after=tuple(u for u in matched if (u, vertex) in self._restrictions),
-            before=tuple(u for u in matched if (vertex, u) in self._restrictions),
             not_out=tuple(u for u in matched if self._arc(u, vertex) in self._absent),
             not_in=tuple(u for u in matched if self._pattern.directed and (vertex, u) in self._absent),
         )
@@ -142,8 +143,6 @@ class _Checking:
     def _pair(self, first: int, second: int) -> Pair | None:
         if (first, second) in self._ordered:
             relation = Relation.LESS
-        elif (second, first) in self._ordered:
-            relation = Relation.GREATER
         else:
             relation = Relation.DIFFERENT if second in self._rivals[first] else Relation.ANY
         pair = Pair(
@@ -154,9 +153,6 @@ class _Checking:
             not_in=self._pattern.directed and (second, first) in self._absent,
         )
         return None if pair == Pair(first, second, Relation.ANY) else pair
-
-    def _is_ordered(self, first: int, second: int) -> bool:
-        return (first, second) in self._ordered or (second, first) in self._ordered
 
     def _arc(self, source: int, target: int) -> tuple[int, int]:
         """Return the pair by which an absent arc is known: in an undirected graph, in ascending order."""

@@ -48,10 +48,12 @@ FIRST_PATTERNS = frozenset(map(MatchingPattern, (0, 1, 3)))
 
 
 class Relation(StrEnum):
-    """The order of two data vertices."""
+    """The order of two data vertices, the first of which is matched before the second.
+
+    Restrictions are made along the matching order, so none requires the second to be smaller.
+    """
 
     LESS = "<"
-    GREATER = ">"
     DIFFERENT = "!="
     ANY = "any"
 
@@ -64,8 +66,8 @@ class Checks:
     ----------
     distinct
         Query vertices whose images must differ from the candidate, unless another check implies it.
-    after, before
-        Query vertices whose images must be smaller (greater) than the candidate.
+    after
+        Query vertices whose images must be smaller than the candidate.
     not_out, not_in
         Induced matching: query vertices whose images must have no arc to (from) the candidate in the
         partitions of the phase. In an undirected graph `not_out` only.
@@ -73,7 +75,6 @@ class Checks:
 
     distinct: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
-    before: tuple[int, ...] = ()
     not_out: tuple[int, ...] = ()
     not_in: tuple[int, ...] = ()
 

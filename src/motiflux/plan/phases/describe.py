@@ -8,7 +8,15 @@ from motiflux.graph import Direction, LabelTable
 from motiflux.pattern import Pattern
 from motiflux.pattern.text import condition_text
 from motiflux.plan.bind import Codes
-from motiflux.plan.phases.data import CandidateSet, Checks, EdgeTest, Elimination, Extension, PhasePlan
+from motiflux.plan.phases.data import (
+    CandidateSet,
+    Checks,
+    EdgeTest,
+    Elimination,
+    Extension,
+    PhasePlan,
+    Relation,
+)
 
 _ARCS = {
     Direction.OUT: "outgoing arcs",
@@ -88,14 +96,14 @@ class _Words:
                 found += self._checks(self._names[member], checks)
         for pair in phase.pairs:
             first, second = self._names[pair.first], self._names[pair.second]
-            if pair.relation.value in ("<", ">", "!="):
+            if pair.relation is not Relation.ANY:
                 found.append(f"{first} {pair.relation.value} {second}")
             found += self._absent(first, second) if pair.not_out else []
             found += self._absent(second, first) if pair.not_in else []
         return found
 
     def _checks(self, candidate: str, checks: Checks) -> list[str]:
-        compared = ((checks.after, ">"), (checks.before, "<"), (checks.distinct, "!="))
+        compared = ((checks.after, ">"), (checks.distinct, "!="))
         found = [
             f"{candidate} {sign} {', '.join(self._names[vertex] for vertex in vertices)}"
             for vertices, sign in compared
