@@ -51,6 +51,7 @@ def found(
     return [tuple(ids[vertex] for vertex in row) for row in rows], plan.automorphisms
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(EMBEDDINGS), ids=str)
 def test_phases_find_the_embeddings_of_the_reference(combination: Combination, depth: str) -> None:
@@ -65,6 +66,7 @@ def test_phases_find_the_embeddings_of_the_reference(combination: Combination, d
     holds()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(SUBGRAPHS), ids=str)
 def test_restricted_phases_find_one_embedding_of_each_occurrence(
@@ -86,6 +88,7 @@ def test_restricted_phases_find_one_embedding_of_each_occurrence(
     holds()
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(EMBEDDINGS, 4), ids=str)
 def test_vertices_that_may_coincide_do(combination: Combination, depth: str) -> None:
@@ -100,6 +103,7 @@ def test_vertices_that_may_coincide_do(combination: Combination, depth: str) -> 
     holds()
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(EMBEDDINGS, 4), ids=str)
 def test_conditions_and_ids_hold(combination: Combination, depth: str) -> None:
