@@ -22,14 +22,20 @@ from tests.strategies import EMBEDDINGS, SUBGRAPHS, Case, Combination, cases, ro
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
 CHUNKS = st.sampled_from((1, 2, 7, 10_000))
-Way = Literal["pv", "sv"]
+Way = Literal["pv", "sv", "one partition"]
 _MOST_ROWS = 3000
 """Rows of the largest case that is compared: the executor takes some ten microseconds for each."""
-WAYS: st.SearchStrategy[Way] = st.sampled_from(("pv", "sv"))
+WAYS: st.SearchStrategy[Way] = st.sampled_from(("pv", "sv", "one partition"))
 
 
 def found(
-    graph: mf.Graph, pattern: mf.Pattern, semantics: str, way: Way, chunk: int, *, once_each: bool = False
+    graph: mf.Graph,
+    pattern: mf.Pattern,
+    semantics: str,
+    way: Way,
+    chunk: int,
+    *,
+    once_each: bool = False,
 ) -> tuple[list[tuple[Any, ...]], int]:
     """Return the rows that the phases find, in external ids, and the order of the automorphism group."""
     bound = bind(pattern, graph)
@@ -39,11 +45,14 @@ def found(
         phase_statistics(bound, graph),
         Semantics(semantics),
         once_each=once_each,
-        pvm=way,
+        pvm="sv" if way == "sv" else "pv",
+        one_partition=way == "one partition",
     )
     assert not isinstance(plan, HandOver)
-    if way == "sv":
-        assert {phase.pattern for phase in plan.extensions} == {MatchingPattern.ONE_VERTEX}
+    for phase in plan.extensions:
+        several = len(graph.edge_label_table if phase.partitions is None else phase.partitions) > 1
+        if way == "sv" or (way == "one partition" and several):
+            assert phase.pattern is MatchingPattern.ONE_VERTEX
     run = Executor(graph, plan, chunk=chunk)
     rows = run.rows()
     assert run.most_held <= chunk * len(plan.phases)

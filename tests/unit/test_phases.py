@@ -269,6 +269,16 @@ class TestSplitPhases:
         assert (whole.order, whole.restrictions) == (split.order, split.restrictions)
         assert rows_of(graph, whole, 1000) == rows_of(graph, split, 1000)
 
+    def test_of_several_partitions_match_one_vertex_where_there_is_one_partition_at_a_time(self) -> None:
+        ends = [(0, 1), (0, 2), (0, 2), (0, 3), (0, 4)]
+        graph = mf.Graph.from_edges(ends, vertex_labels=[*"abbcc"], edge_labels=[*"xxyxx"])
+        pattern = mf.Pattern.parse("(a:a)--(p:b), (a)--(q:b), (a)-[:x]-(r:c), (a)-[:x]-(s:c)")
+        whole, split = (phases_of(graph, pattern, one_partition=one) for one in (False, True))
+        assert steps(whole) == [1, 1]
+        assert steps(split) in ([1, 0, 0], [0, 0, 1])
+        assert rows_of(graph, whole) == rows_of(graph, split)
+        assert len(rows_of(graph, whole)) == 4
+
 
 class TestPatternsThatAreHandedOver:
     @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ def decompose(
     *,
     once_each: bool = False,
     pvm: Literal["pv", "sv"] = "pv",
+    one_partition: bool = False,
 ) -> PhasePlan | HandOver:
     """Return the phases that match a pattern, or the reason why there are none.
 
@@ -40,10 +41,13 @@ def decompose(
         injective then (`motiflux.plan.passes.symmetry.check_symmetry`).
     pvm
         ``"pv"``, or for ablations ``"sv"``: each extension phase is split into phases that match one vertex.
+    one_partition
+        Whether a phase has one partition at a time. Then extension phases of several partitions are split:
+        two vertices that they match may be reached by different partitions.
     """
     drafts, core = draft_phases(bound, statistics)
-    if pvm == "sv":
-        drafts = split_phases(drafts)
+    if pvm == "sv" or one_partition:
+        drafts = split_phases(drafts, lambda labels: pvm == "sv" or statistics.has_several(labels))
     order = tuple(vertex for draft in drafts if isinstance(draft, Draft) for vertex in draft.vertices)
     if len(order) < bound.size:
         return HandOver(NOT_CONNECTED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from math import inf, log
 from typing import TypeAlias
@@ -46,9 +46,18 @@ def draft_phases(pattern: BoundPattern, statistics: PhaseStatistics) -> tuple[Dr
     return drafting.drafts, core
 
 
-def split_phases(drafts: Drafts) -> Drafts:
-    """Return the phases with each extension phase split into phases that match one vertex."""
-    return [part for draft in drafts for part in (draft.split() if isinstance(draft, Draft) else (draft,))]
+def split_phases(drafts: Drafts, chosen: Callable[[Codes], bool]) -> Drafts:
+    """Return the phases with some extension phases split into phases that match one vertex.
+
+    Parameters
+    ----------
+    chosen
+        Whether phases of some partitions are split.
+    """
+    parts: Drafts = []
+    for draft in drafts:
+        parts += draft.split() if isinstance(draft, Draft) and chosen(draft.partitions) else (draft,)
+    return parts
 
 
 class _Drafting:

@@ -29,6 +29,10 @@ class PhaseStatistics:
     arcs: tuple[int, ...]
     partitions: tuple[int, ...]
 
+    def has_several(self, labels: Codes) -> bool:
+        """Return whether some edge labels are those of several partitions; None: all labels."""
+        return len(self.partitions if labels is None else labels) > 1
+
     def partition_arcs(self, labels: Codes) -> int:
         """Return the number of arcs of some edge labels; None: of all."""
         return sum(self.partitions if labels is None else (self.partitions[code] for code in labels))
