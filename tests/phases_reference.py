@@ -88,7 +88,7 @@ class Executor:
         self._plan = plan
         self._chunk = chunk
         self._partitions = Partitions(graph)
-        self.held = [0] * (len(plan.phases) + 1)
+        self._held = [0] * (len(plan.phases) + 1)
         self.most_held = 0
         """Most embeddings held at one moment, over all phases."""
         self.sizes = [0] * len(plan.phases)
@@ -107,8 +107,8 @@ class Executor:
         """Yield what becomes of a chunk in the phases from `at` on."""
         if chunk is not None:
             assert 0 < len(chunk) <= self._chunk
-            self.held[at] = len(chunk)
-            self.most_held = max(self.most_held, sum(self.held))
+            self._held[at] = len(chunk)
+            self.most_held = max(self.most_held, sum(self._held))
         if at == len(self._plan.phases):
             yield from chunk or ()
         else:
@@ -121,7 +121,7 @@ class Executor:
                     waiting = []
             if waiting:
                 yield from self._through(at + 1, waiting)
-        self.held[at] = 0
+        self._held[at] = 0
 
     def _phase(self, at: int, chunk: list[Image] | None) -> Iterator[Image]:
         phase = self._plan.phases[at]

@@ -165,10 +165,10 @@ class Options:
         """Return the expected factor of the number of embeddings if a vertex is matched and edges checked."""
         arcs, candidates = self._statistics.arcs, self._statistics.candidates
         factor = arcs[member.edge] / max(candidates[key.source], 1)
-        for edge in self._pattern.incident[member.vertex]:
-            at = self._pattern.position[edge]
-            if at != member.edge and edge.other(member.vertex) in seen:
-                pairs = candidates[edge.source] * candidates[edge.target]
+        for approach in self._pattern.approaches[member.vertex]:
+            at, _ = approach.edge
+            if at != member.edge and approach.start in seen:
+                pairs = candidates[approach.start] * candidates[member.vertex]
                 factor *= min(1.0, arcs[at] / max(pairs, 1))
         return factor
 
