@@ -31,6 +31,7 @@ TRIANGLE = "(a)--(b)--(c)--(a)"
 @pytest.fixture(autouse=True)
 def _lends_small_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "_LENT_ARCS", 1)
+    monkeypatch.setattr(native, "available", lambda: 0)
 
 
 def mapped(path: Path, *, directed: bool = False, **more: Any) -> mf.Graph:
@@ -170,7 +171,7 @@ def test_a_new_label_moves_all_rows_out_of_the_file(device: str, tmp_path: Path)
         assert {type(rows) for rows in engine_of(there)._rows.values()} <= {HostRows, OwnRows}
 
 
-@pytest.mark.parametrize("why", ["in memory", "labels", "the switch", "another engine", "few"])
+@pytest.mark.parametrize("why", ["in memory", "labels", "the switch", "another engine", "few", "room"])
 def test_rows_are_copied_where_they_do_not_serve(
     device: str, tmp_path: Path, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +180,8 @@ def test_rows_are_copied_where_they_do_not_serve(
     if why == "in memory":
         edges = graph.to_edges()
         graph = mf.Graph.from_edges((np.asarray(edges.src), np.asarray(edges.dst)))
+    if why == "room":
+        monkeypatch.setattr(native, "available", lambda: 1 << 30)
     if why == "few":
         monkeypatch.setattr(native, "_LENT_ARCS", graph.forward.num_arcs + 1)
     tuning = private_tuning({"mapped_rows": "off"} if why == "the switch" else {})

@@ -277,10 +277,10 @@ PRIVATE = by_name(
     ),
     TuningOption(
         "mapped_rows",
-        ("on", "off"),
-        "on",
+        ("auto", "on", "off"),
+        "auto",
         "Monitor, engine=outofcore, of a graph file without labels. on: rows stay in the file until they are "
-        "changed; off: all are copied",
+        "changed; off: all are copied; auto: copied if the memory suffices",
     ),
     TuningOption(
         "pipeline",
@@ -339,7 +339,7 @@ REMOVED = MappingProxyType(
         "auto_updates": "expected times choose between CPU and GPU; device='cpu' and device='cuda' name one",
         "quotients": "matches are always counted as sums if several patterns share what this needs",
         "replan": "plans are always made anew when the graph has changed enough",
-        "mapped_rows": "rows of a large graph file without labels always stay there until they are changed",
+        "mapped_rows": "rows of a large graph file stay there if the host lacks memory for copies",
         "pipeline": "stages of different batches overlap on a GPU where they come from a file",
         "probe_eager": "other orders are always tried on a few updates, and kept if they take less work",
     }

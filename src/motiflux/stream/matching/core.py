@@ -158,7 +158,7 @@ class Core:
         self._unmatched = 0  # updates of the run for which a device lacked memory
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
-        lends = placement.engine == OUT_OF_CORE and options.switches["mapped_rows"] == "on"
+        lends = options.switches["mapped_rows"] if placement.engine == OUT_OF_CORE else "off"
         self._native = loaded(graph, count_copies=options.count_copies, threads=threads, lends=lends)
         self._native.filter_by(*filter_of(options.switches))
         is_on = options.switches["replan"] == "on" and self._engine is None

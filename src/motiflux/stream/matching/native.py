@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from motiflux import _native
+from motiflux.device.host_memory import available
 from motiflux.errors import ArgumentError
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.graph.csr import Csr
@@ -24,6 +25,8 @@ _WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 _NONE = -1
 _LENT_ARCS = 1 << 20
 """Least arcs of rows that stay in a file. The pages of the rows by source and by target then differ."""
+_COPIES = 1.6
+"""Bytes of a monitor's rows, over those of rows without room for more; 1.46 on R-MAT 22."""
 _FILTERS = {"mask": 0, "nlf": 1, "none": 2}
 """Switch values as ``dynamic::Filter``."""
 
@@ -53,20 +56,25 @@ def bind_growing(
     return BoundPattern(directed, vertices, tuple(edges), None, coinciding)
 
 
-def loaded(graph: Graph, *, count_copies: bool, threads: int, lends: bool = False) -> _native.Monitor:
+def loaded(graph: Graph, *, count_copies: bool, threads: int, lends: str = "off") -> _native.Monitor:
     """Return a native monitor with the edges of a graph.
 
     Parameters
     ----------
     lends
-        Whether rows stay in a mapped graph file until they are changed, if they serve as they are there: a
-        large graph without labels.
+        ``on``: rows stay in a mapped graph file until they are changed, if they serve as they are there: a
+        large graph without labels. ``auto``: if there is no room for copies, too. ``off``: they are copied.
     """
     native = _native.Monitor(graph.directed, count_copies)
     labels = graph.vertex_labels
     rows = graph.forward
     turned = graph.reverse if graph.directed else None
-    if lends and labels is None and can_lend(rows) and (turned is None or can_lend(turned)):
+    both = [rows] if turned is None else [rows, turned]
+    if (
+        labels is None
+        and all(map(can_lend, both))
+        and (lends == "on" or (lends == "auto" and lack_room(both)))
+    ):
         native.load_lent(
             (rows.offsets, rows.neighbors, None),
             None if turned is None else (turned.offsets, turned.neighbors, None),
@@ -88,6 +96,13 @@ def loaded(graph: Graph, *, count_copies: bool, threads: int, lends: bool = Fals
 def can_lend(rows: Csr) -> bool:
     """Return whether rows without labels are many and in a mapped file."""
     return rows.labels is None and rows.num_arcs >= _LENT_ARCS and rows.is_mapped
+
+
+def lack_room(rows: Sequence[Csr]) -> bool:
+    """Return whether the machine seems to lack memory for copies of rows."""
+    there = available()
+    plain = sum(one.offsets.nbytes + one.neighbors.nbytes for one in rows)
+    return there is not None and there < _COPIES * plain
 
 
 def filter_of(switches: Mapping[str, str]) -> tuple[int, int]:
