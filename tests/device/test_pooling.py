@@ -396,8 +396,9 @@ def test_the_next_call_begins_with_as_many_roots_as_pools_sufficed_for(
         assert same(here.apply(updates), there.apply(updates))
         if number is not None:
             assert pieces[-1][0] == min(sum(pieces[-1]), number)
-    assert any(len(some) > 1 for some in pieces)
-    assert len(set(sufficed_for)) > 1
+    if device == "emulated":  # one block after the other: pools fill in the same order each time
+        assert any(len(some) > 1 for some in pieces)
+        assert len(set(sufficed_for)) > 1
 
 
 @pytest.mark.turns(4, "emulated")
