@@ -856,6 +856,38 @@ class DividedRoots:
     def matches(self) -> NDArray[np.uint32]: ...
     def write(self, counted: NDArray[np.uint8], listed: NDArray[np.uint8]) -> None: ...
 
+class Partitions:
+    def __init__(
+        self,
+        directions: Sequence[tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None]],
+        vertex_labels: NDArray[np.uint32] | None,
+        codes: int,
+        by_target: bool,
+        threads: int,
+    ) -> None: ...
+    def membership(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]: ...
+    def rename(self, steps: int, threads: int) -> NDArray[np.uint32]: ...
+    def interval_rows(
+        self, renamed: NDArray[np.uint32], most_arcs: int, threads: int
+    ) -> tuple[
+        NDArray[np.uint64],
+        NDArray[np.uint64],
+        NDArray[np.uint64],
+        NDArray[np.uint32],
+        NDArray[np.uint32],
+        NDArray[np.uint32] | NDArray[np.uint64],
+        NDArray[np.uint32],
+    ]: ...
+
+COMPARED_STEPS: int
+
+def rename_vertices(
+    offsets: NDArray[np.uint64], partitions: NDArray[np.uint32], count: int, steps: int, threads: int
+) -> NDArray[np.uint32]: ...
+def hash_rows(
+    ids: NDArray[np.uint32], offsets: NDArray[np.uint32], neighbors: NDArray[np.uint32], threads: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...
+
 class Monitor:
     def __init__(self, directed: bool, count_copies: bool) -> None: ...
     def load(
