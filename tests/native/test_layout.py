@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiflux.codegen import changing, gpma, layout, local_counts_layout, row_access, sampling, space
+from motiflux.codegen import changing, gpma, layout, local_counts_layout, pcsr, row_access, sampling, space
 from motiflux.codegen import universal_vertex as universal_vertex_layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
 from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ClosedForm
@@ -93,6 +93,10 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::rows::NumberArgs": layout.NumberArgs,
     "motiflux::device::EchoArgs": layout.EchoArgs,
     "motiflux::device::FloodArgs": layout.FloodArgs,
+    "motiflux::view::IntervalRows": pcsr.IntervalRows,
+    "motiflux::view::HashRows": pcsr.HashRows,
+    "motiflux::pcsr::FindArgs<motiflux::view::IntervalRows>": pcsr.FindByInterval,
+    "motiflux::pcsr::FindArgs<motiflux::view::HashRows>": pcsr.FindByHash,
     "Plan": dict(STATIC._fields_)["plan"],
     "motiflux::match::SearchArgs<Plan>": STATIC,
 }
@@ -111,6 +115,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "motiflux::changing::PackedUpdate": gpma.UPDATE,
     "motiflux::changing::Window": gpma.WINDOW,
     "motiflux::changing::PackedChoice": gpma.CHOICE,
+    "motiflux::pcsr::FoundRow": pcsr.FOUND_ROW,
 }
 """Structures that arrays of numpy hold."""
 CONSTANTS: dict[str, int | str] = {
@@ -140,6 +145,10 @@ CONSTANTS: dict[str, int | str] = {
         f"static_cast<int>(motiflux::changing::GroupSizes::k{sizes.name.title()})": sizes.value
         for sizes in gpma.GroupSizes
     },
+    "motiflux::view::HashGroup::kWords": pcsr.GROUP_WORDS,
+    "motiflux::view::HashGroup::kKeys": pcsr.GROUP_KEYS,
+    "motiflux::view::HashGroup::kNone": pcsr.NO_KEY,
+    "motiflux::pcsr::kFindThreads": pcsr.FIND_THREADS,
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
     "motiflux::match::kClosedCopies": layout.CLOSED_COPIES,
@@ -281,6 +290,7 @@ def header() -> str:
         "changing/cache_rows.cuh",
         "changing/row_bitmaps.cuh",
         "changing/write_rows.cuh",
+        "pcsr/find_args.hpp",
         "match/plan_policy.hpp",
         "match/tail_task.hpp",
         "candidates/space.hpp",

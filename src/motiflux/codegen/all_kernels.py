@@ -21,6 +21,7 @@ from motiflux.codegen.kernels import (
     triangle_tile_source,
 )
 from motiflux.codegen.local_counts_kernels import LocalCountKernel, local_counts_source
+from motiflux.codegen.pcsr import pcsr_source
 from motiflux.codegen.row_access import access_sources
 from motiflux.codegen.sampling import ESTIMATORS, bits_source, draw_source, draw_sources
 from motiflux.codegen.space import space_source
@@ -96,6 +97,7 @@ def all_sources() -> list[Source]:
         *filtered_sources(),
         *access_sources(),
         gpma_source(),
+        pcsr_source(),
     ]
     return [*searches, *cliques, *diamonds, *stealing, *others]
 
