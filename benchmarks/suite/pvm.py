@@ -1,0 +1,112 @@
+"""Parallel vertex matching (GENEVA): what there is of it so far, its formats.
+
+``motiflux bench pvm``. Needs the shared graphs (``MOTIFLUX_SHARED``). Graphs without labels are drawn 3, 5, 7
+and 12 random labels of edges, and as many of vertices; wn18rr and yago_temporal have labels of edges.
+
+``formats GRAPH``     sizes of formats (section 8.2, table 2), without a GPU; seconds for rows by intervals
+``search GRAPH``      time to find the rows of vertices on a GPU, by intervals and by hash tables (figure 8);
+                      ``MOTIFLUX_DEVICE`` names it, default ``cuda``; left out without one
+
+Figures of sizes are bytes, or ratios to plain CSR with labels: 4 bytes for each offset, neighbour and edge
+label (``labelled``); without labels of edges it is the paper's CSR (``unlabelled``). ``per_key`` are the rows
+of all keys that patterns with all labels have on the device for ``dfs``, by labels of the edge and of both
+ends: 8 bytes of offset for each key and vertex of the graph; ``per_partition`` are as few keys as partitions.
+``vertex_*`` are sizes of the graph with labels of vertices alone, in partitions by the label of the target.
+Labels of vertices are in no size.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import geometric_mean, mean
+
+from motiflux.bench.machine import cpu_model
+from motiflux.bench.results import Bar, CaseResult
+from motiflux.bench.suite import GraphSource, Probe, Suite, load_part
+from motiflux.errors import DeviceError
+from motiflux.gpu.runtime.accelerator import open_accelerator
+
+PARTS = Path(__file__).resolve().parent / "pvm_parts"
+formats, search = (load_part(PARTS / f"{name}.py") for name in ("formats", "search"))
+
+DEVICE = os.environ.get("MOTIFLUX_DEVICE", "cuda")
+GRAPHS = ("ca_condmat", "email_enron", "wiki_vote", "facebook_mit8", "soc_slashdot0902", "web_uk2007_100k")
+OWN_LABELS = ("wn18rr", "yago_temporal")
+LABELS = (3, 5, 7, 12)
+SPARSE = 16
+"""Arcs per vertex of a sparse graph, at most: those on which the paper saves 87 to 94 % have up to 10."""
+
+
+def build(shared: Path) -> Suite:
+    sources = [
+        *(
+            formats.Labelled(name, GraphSource(shared / f"data/{name}.npz", directed=False), labels)
+            for name in GRAPHS
+            for labels in LABELS
+        ),
+        *(formats.Labelled(name, GraphSource(shared / f"data/{name}.npz")) for name in OWN_LABELS),
+    ]
+    probes: list[Probe] = [formats.FormatSizes(source, source.name == "ca_condmat") for source in sources]
+    if model() is not None:
+        probes += [search.RowSearch(source, DEVICE) for source in sources]
+    return Suite("pvm", (), bars, probes=probes, device=lambda: model() or cpu_model())
+
+
+def model() -> str | None:
+    """Name the GPU; None if there is none."""
+    try:
+        return open_accelerator(DEVICE).device.model
+    except DeviceError:
+        return None
+
+
+def bars(results: Sequence[CaseResult]) -> list[Bar]:
+    sizes = [one.figures for one in results if one.case.startswith("formats ")]
+    sparse = [one for one in sizes if one["arcs_per_vertex"] <= SPARSE]
+    times = [one.figures["hash_over_interval"] for one in results if one.case.startswith("search ")]
+
+    def average(values: Iterable[float]) -> float | None:
+        found = list(values)
+        return mean(found) if found else None
+
+    found = [
+        Bar("sizes or rows that disagree", sum(one.disagrees for one in results), 0, "lower"),
+        Bar(
+            "interval-PCSR over plain CSR with labels, mean",
+            average(one["interval"] / one["labelled"] for one in sizes),
+            1.2,
+            "lower",
+        ),
+        Bar(
+            "interval-PCSR over plain CSR, labels of vertices alone, mean",
+            average(
+                one["vertex_interval"] / one["vertex_labelled"] for one in sizes if "vertex_interval" in one
+            ),
+            1.2,
+            "lower",
+        ),
+        Bar(
+            "interval-PCSR over CSR for each key, mean",
+            average(one["interval"] / one["per_key"] for one in sizes),
+            0.6,
+            "lower",
+        ),
+        Bar(
+            "interval-PCSR over CSR for each edge label, mean",
+            average(one["interval"] / one["per_partition"] for one in sizes),
+            0.6,
+            "lower",
+        ),
+        Bar(
+            "interval-PCSR smaller than hash-PCSR, share of sparse graphs, mean",
+            average(1 - one["interval"] / one["hash"] for one in sparse),
+            0.8,
+            "higher",
+        ),
+    ]
+    if times:
+        name = "vertex search, hash-PCSR over interval-PCSR, geometric mean"
+        found.append(Bar(name, geometric_mean(times), 2, "higher"))
+    return found
