@@ -35,6 +35,7 @@ LITMUS_TESTS = [
             "test_dynamic",
             "test_work_queue",
             "test_parallel",
+            "test_pcsr",
             "test_ring",
             "test_sharing",
         )
@@ -55,6 +56,7 @@ THREADS = ("csrc/common/parallel.cpp", "csrc/common/thread_pool.cpp")
 SEARCH = ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/common/team.cpp", *THREADS)
 DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", *THREADS)
 ROWS = ("csrc/dynamic/row_blocks.cpp", "csrc/dynamic/rows.cpp", *THREADS)
+PCSR = ("csrc/pcsr/*.cpp", *THREADS)
 UPDATES = ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp")
 PARTS = {
     "test_dynamic": DYNAMIC,
@@ -66,6 +68,7 @@ PARTS = {
     "test_dynamic_writing": DYNAMIC,
     "test_lent_rows": ROWS,
     "test_parallel": THREADS,
+    "test_pcsr": PCSR,
     "test_rows": ROWS,
     "test_sets": ("csrc/sets/*.cpp",),
     "test_sharing": SEARCH,
