@@ -89,7 +89,7 @@ class Partitions {
     const std::uint64_t arcs = rows.first_arc.back();
     return nb::make_tuple(to_numpy(std::move(rows.first_row)), to_numpy(std::move(rows.first_arc)),
                           to_numpy(std::move(rows.first_interval)), to_numpy(std::move(rows.firsts)),
-                          to_numpy(std::move(rows.befores)),
+                          to_numpy(std::move(rows.rows_before)),
                           wide ? to_numpy(std::move(rows.wide_offsets)) : to_numpy(std::move(rows.offsets)),
                           to_numpy(std::move(rows.neighbors), arcs));
   }

@@ -27,7 +27,7 @@ class Writer {
     std::vector<std::uint64_t> interval(rows.first_interval.begin(), rows.first_interval.end() - 1);
     std::vector<std::uint64_t> behind(partitions, kNowhere);  // the id behind the last row
     rows.firsts.resize(rows.first_interval.back());
-    rows.befores.resize(rows.first_interval.back() + partitions);
+    rows.rows_before.resize(rows.first_interval.back() + partitions);
     offsets.resize(rows.first_row.back() + partitions);
     for (std::uint64_t id = 0; id < vertex_of.size(); ++id) {
       if (id % kVerticesPerCheck == 0) workers.check();
@@ -36,7 +36,7 @@ class Writer {
         const std::uint32_t p = membership_.partitions[pair];
         if (behind[p] != id) {
           rows.firsts[interval[p]] = static_cast<std::uint32_t>(id);
-          rows.befores[interval[p]++ + p] = static_cast<std::uint32_t>(row[p] - rows.first_row[p]);
+          rows.rows_before[interval[p]++ + p] = static_cast<std::uint32_t>(row[p] - rows.first_row[p]);
         }
         behind[p] = id + 1;
         offsets[row[p]++ + p] = static_cast<Offset>(arc[p]);
@@ -45,7 +45,7 @@ class Writer {
       }
     }
     for (std::size_t p = 0; p < partitions; ++p) {
-      rows.befores[rows.first_interval[p + 1] + p] =
+      rows.rows_before[rows.first_interval[p + 1] + p] =
           static_cast<std::uint32_t>(rows.first_row[p + 1] - rows.first_row[p]);
       offsets[rows.first_row[p + 1] + p] = static_cast<Offset>(arc[p]);
     }

@@ -79,7 +79,7 @@ void check_intervals(const Graph& graph, const pcsr::Division& division, bool wi
     const std::uint64_t first_offset = made.first_row[p] + p;
     const view::IntervalRows rows{renamed.data(),
                                   made.firsts.data() + made.first_interval[p],
-                                  made.befores.data() + made.first_interval[p] + p,
+                                  made.rows_before.data() + made.first_interval[p] + p,
                                   wide ? nullptr : made.offsets.data() + first_offset,
                                   wide ? made.wide_offsets.data() + first_offset : nullptr,
                                   made.neighbors.data() + made.first_arc[p],
@@ -90,9 +90,9 @@ void check_intervals(const Graph& graph, const pcsr::Division& division, bool wi
     CHECK(index.count + (index.stride == 1 ? index.count + 1 : 0) <= words);
     for (std::uint32_t at = 0; at < index.count; ++at) {
       memory[at] = rows.firsts[at * index.stride];
-      if (index.stride == 1) memory[index.count + at] = rows.befores[at];
+      if (index.stride == 1) memory[index.count + at] = rows.rows_before[at];
     }
-    if (index.stride == 1) memory[2 * index.count] = rows.befores[intervals];
+    if (index.stride == 1) memory[2 * index.count] = rows.rows_before[intervals];
     for (std::uint32_t v = 0; v < vertices; ++v) {
       const auto known = expected.find({p, v});
       CHECK(copy_of(index.open(rows, v)) == (known == expected.end() ? Row{} : known->second));

@@ -51,7 +51,7 @@ def named(key: PartitionKey) -> tuple[str, int]:
     return key.direction.value, key.label
 
 
-@settings(deadline=None)
+@settings(settings.get_profile("many"))
 @given(GRAPHS, st.booleans(), st.sampled_from((2**32 - 1, 3)))
 def test_rows_by_intervals_are_those_of_the_graph(graph: mf.Graph, renames: bool, most_arcs: int) -> None:
     partitions, expected = Partitions.of(graph), true_rows(graph)
@@ -66,7 +66,7 @@ def test_rows_by_intervals_are_those_of_the_graph(graph: mf.Graph, renames: bool
         ids = part.ids().astype(np.int64)
         assert np.all(np.diff(ids) > 0)
         assert len(part.firsts) == (np.count_nonzero(np.diff(ids) > 1) + 1 if part.rows else 0)
-        assert part.befores[-1] == part.rows
+        assert part.rows_before[-1] == part.rows
     assert made.nbytes == sum(
         4 * (2 * len(part.firsts) + 1 + len(part.neighbors)) + part.offsets.itemsize * (part.rows + 1)
         for part in made.partitions
@@ -74,7 +74,7 @@ def test_rows_by_intervals_are_those_of_the_graph(graph: mf.Graph, renames: bool
     assert made.largest <= made.nbytes
 
 
-@settings(deadline=None)
+@settings(settings.get_profile("many"))
 @given(GRAPHS)
 def test_rows_by_hash_tables_are_those_of_the_graph(graph: mf.Graph) -> None:
     partitions, expected = Partitions.of(graph), true_rows(graph)

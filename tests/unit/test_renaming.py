@@ -23,13 +23,13 @@ def rename(partitions_of: list[list[int]], count: int, steps: int = _native.COMP
     return _native.rename_vertices(*as_arrays(partitions_of), count, steps, 1).tolist()
 
 
-@settings(deadline=None)
+@settings(settings.get_profile("many"))
 @given(st.one_of(PARTITIONS, WIDE))
 def test_ids_are_those_of_the_paper(partitions_of: list[list[int]]) -> None:
     assert rename(partitions_of, 91) == renamed_by_the_paper(partitions_of)
 
 
-@settings(deadline=None)
+@settings(settings.get_profile("many"))
 @given(st.one_of(PARTITIONS, WIDE), st.sampled_from((0, 3, 20)))
 def test_ids_are_a_permutation_wherever_comparisons_end(partitions_of: list[list[int]], steps: int) -> None:
     renamed = rename(partitions_of, 91, steps)

@@ -37,7 +37,7 @@ class IntervalRows(ctypes.Structure):
     _fields_ = [
         ("renamed", _u64),
         ("firsts", _u64),
-        ("befores", _u64),
+        ("rows_before", _u64),
         ("offsets", _u64),
         ("wide_offsets", _u64),
         ("neighbors", _u64),

@@ -83,14 +83,14 @@ class RowFinder:
             arrays = [self._array(part.words), self._array(part.neighbors)]
             table = layout.HashRows(*(one.address for one in arrays), part.groups, 0)
             return DeviceRows(table, 0, arrays)
-        parts = part.firsts, part.befores, part.offsets, part.neighbors
+        parts = part.firsts, part.rows_before, part.offsets, part.neighbors
         arrays = [self._array(one) for one in parts]
-        firsts, befores, offsets, neighbors = (one.address for one in arrays)
+        firsts, rows_before, offsets, neighbors = (one.address for one in arrays)
         wide = part.offsets.dtype == np.uint64
         rows = layout.IntervalRows(
             0 if renamed is None else renamed.address,
             firsts,
-            befores,
+            rows_before,
             0 if wide else offsets,
             offsets if wide else 0,
             neighbors,

@@ -20,7 +20,7 @@ class IntervalPartition:
     ----------
     firsts
         Ids that begin an interval, ascending, uint32 [intervals].
-    befores
+    rows_before
         Number of rows before each interval, and of all rows, uint32 [intervals + 1].
     offsets
         Offsets of the rows, in the order of ids, uint32 or uint64 [rows + 1].
@@ -29,7 +29,7 @@ class IntervalPartition:
     """
 
     firsts: VertexArray = field(repr=False)
-    befores: NDArray[np.uint32] = field(repr=False)
+    rows_before: NDArray[np.uint32] = field(repr=False)
     offsets: NDArray[np.uint32] | OffsetArray = field(repr=False)
     neighbors: VertexArray = field(repr=False)
 
@@ -41,7 +41,7 @@ class IntervalPartition:
     @property
     def index_bytes(self) -> int:
         """Bytes of the interval index."""
-        return self.firsts.nbytes + self.befores.nbytes
+        return self.firsts.nbytes + self.rows_before.nbytes
 
     @property
     def nbytes(self) -> int:
@@ -50,8 +50,8 @@ class IntervalPartition:
 
     def ids(self) -> VertexArray:
         """Return the ids of the rows, ascending."""
-        befores = self.befores.astype(np.int64)
-        starts, lengths = self.firsts.astype(np.int64) - befores[:-1], befores[1:] - befores[:-1]
+        rows_before = self.rows_before.astype(np.int64)
+        starts, lengths = self.firsts.astype(np.int64) - rows_before[:-1], rows_before[1:] - rows_before[:-1]
         return (np.repeat(starts, lengths) + np.arange(self.rows)).astype(np.uint32)
 
 

@@ -89,14 +89,14 @@ class Partitions:
         ids = self.renamed if renames else np.arange(vertices, dtype=np.uint32)
         made = self._arcs.interval_rows(ids, most_arcs, self._threads)
         rows, arcs, intervals = ([int(one) for one in ends] for ends in made[:3])
-        firsts, befores, offsets, neighbors = made[3:]
+        firsts, rows_before, offsets, neighbors = made[3:]
         parts = []
         for number in range(len(self.keys)):
             behind = number + 1
             parts.append(
                 IntervalPartition(
                     firsts[intervals[number] : intervals[behind]],
-                    befores[intervals[number] + number : intervals[behind] + behind],
+                    rows_before[intervals[number] + number : intervals[behind] + behind],
                     offsets[rows[number] + number : rows[behind] + behind],
                     neighbors[arcs[number] : arcs[behind]],
                 )

@@ -1,9 +1,9 @@
 // Rows of one partition of arcs, found by intervals of ids (interval-PCSR of GENEVA, section 4).
 //
-//   firsts   | 3 | 9 |            ids that begin an interval, ascending
-//   befores  | 0 | 2 | 5 |        rows before each interval, and of all
-//   offsets  | 0 | 2 | 3 | 6 | 7 | 9 |      of rows 3, 4, 9, 10, 11
-//   neighbors  graph ids of the neighbours
+//   firsts       | 3 | 9 |            ids that begin an interval, ascending
+//   rows_before  | 0 | 2 | 5 |        rows before each interval, and of all
+//   offsets      | 0 | 2 | 3 | 6 | 7 | 9 |      of rows 3, 4, 9, 10, 11
+//   neighbors    graph ids of the neighbours
 //
 // Ids are those that `renamed` has for graph ids. They do not leave the view: neighbours are graph ids, in
 // ascending order (by label first, if rows have groups; label_group.hpp), so order restrictions compare them.
@@ -20,7 +20,7 @@ namespace motiflux::view {
 struct IntervalRows {
   const std::uint32_t* renamed;       // [vertices]; null: ids are not renamed
   const std::uint32_t* firsts;        // [intervals]
-  const std::uint32_t* befores;       // [intervals + 1]
+  const std::uint32_t* rows_before;   // [intervals + 1]
   const std::uint32_t* offsets;       // [rows + 1]
   const std::uint64_t* wide_offsets;  // instead, if not null
   const std::uint32_t* neighbors;
@@ -82,10 +82,10 @@ struct GroupProbes {
 // if not, it has the first id of every `stride`-th one, and those between two of them are searched where they
 // are.
 //
-//   memory:  firsts of `count` intervals | befores of as many, and the number of all rows (if stride is 1)
+//   memory:  firsts of `count` intervals | rows before each, and all rows (if stride is 1)
 struct IntervalIndex {
   const std::uint32_t* firsts;
-  const std::uint32_t* befores;
+  const std::uint32_t* rows_before;
   std::uint32_t count;
   std::uint32_t stride;
 
@@ -103,11 +103,11 @@ struct IntervalIndex {
   MOTIFLUX_HOST_DEVICE std::uint32_t find(const IntervalRows& rows, std::uint32_t id, Search&& search) const {
     if (count == 0 || id < firsts[0]) return IntervalRows::kNone;
     std::uint32_t found = search(firsts, 0u, count, id);
-    if (stride == 1) return number(firsts, befores, found, id);
+    if (stride == 1) return number(firsts, rows_before, found, id);
     const std::uint32_t first = found * stride;
     const std::uint32_t last = rows.intervals - first < stride ? rows.intervals : first + stride;
     found = search(rows.firsts, first, last, id);
-    return number(rows.firsts, rows.befores, found, id);
+    return number(rows.firsts, rows.rows_before, found, id);
   }
 
   // The row of a vertex, of each lane its own.
@@ -131,11 +131,12 @@ struct IntervalIndex {
     return number == IntervalRows::kNone ? sets::Span{} : rows.row(number);
   }
 
-  MOTIFLUX_HOST_DEVICE static std::uint32_t number(const std::uint32_t* firsts, const std::uint32_t* befores,
-                                                   std::uint32_t interval, std::uint32_t id) {
+  MOTIFLUX_HOST_DEVICE static std::uint32_t number(const std::uint32_t* firsts,
+                                                   const std::uint32_t* rows_before, std::uint32_t interval,
+                                                   std::uint32_t id) {
     const std::uint32_t place = id - firsts[interval];
-    return place < befores[interval + 1] - befores[interval] ? befores[interval] + place
-                                                             : IntervalRows::kNone;
+    return place < rows_before[interval + 1] - rows_before[interval] ? rows_before[interval] + place
+                                                                     : IntervalRows::kNone;
   }
 };
 
@@ -148,9 +149,9 @@ MOTIFLUX_DEVICE IntervalIndex load_index(const IntervalRows& rows, std::uint32_t
   const IntervalIndex index = IntervalIndex::in(memory, words, rows.intervals);
   for (std::uint32_t at = threadIdx.x; at < index.count; at += blockDim.x) {
     memory[at] = rows.firsts[at * index.stride];
-    if (index.stride == 1) memory[index.count + at] = rows.befores[at];
+    if (index.stride == 1) memory[index.count + at] = rows.rows_before[at];
   }
-  if (threadIdx.x == 0 && index.stride == 1) memory[2 * index.count] = rows.befores[rows.intervals];
+  if (threadIdx.x == 0 && index.stride == 1) memory[2 * index.count] = rows.rows_before[rows.intervals];
   return index;
 }
 
