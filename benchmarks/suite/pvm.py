@@ -107,6 +107,6 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
         ),
     ]
     if times:
-        name = "vertex search, hash-PCSR over interval-PCSR, geometric mean"
+        name = "vertex search, hash-PCSR (by warps) over interval-PCSR (by lanes), geometric mean"
         found.append(Bar(name, geometric_mean(times), 2, "higher"))
     return found

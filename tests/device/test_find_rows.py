@@ -119,7 +119,8 @@ def test_rows_by_hash_tables(
     with row_finder(device) as finder:
         for key, part in zip(partitions.keys, partitions.hashes().partitions, strict=True):
             rows = expected.get((key.direction.value, key.label), {})
-            check(finder, finder.upload(part), part, rows, asked, grid=grid)
+            for alone in (False, True):
+                check(finder, finder.upload(part), part, rows, asked, grid=grid, alone=alone)
 
 
 def test_keys_of_a_full_group_are_found_in_the_groups_behind_it(device: str) -> None:
@@ -128,7 +129,8 @@ def test_keys_of_a_full_group_are_found_in_the_groups_behind_it(device: str) -> 
     part = HashPartition(*_native.hash_rows(keys[:40], offsets, offsets[:40], 1))
     expected = {int(key): [row] for row, key in enumerate(keys[:40])}
     with row_finder(device) as finder:
-        check(finder, finder.upload(part), part, expected, [*keys.tolist(), 1, 2, 3])
+        for alone in (False, True):
+            check(finder, finder.upload(part), part, expected, [*keys.tolist(), 1, 2, 3], alone=alone)
 
 
 @pytest.mark.parametrize("length", [1, 31, 32, 33, 1000, 1025])

@@ -1,4 +1,8 @@
-"""Time to find the rows of vertices in all partitions of a graph on a device."""
+"""Time to find the rows of vertices in all partitions of a graph on a device.
+
+A warp finds the row of one vertex, as GSI does with its tables; or each lane finds one, as a phase does that
+opens the rows of 32 embeddings at once.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from motiflux.bench.results import BaselineTime, CaseResult
 from motiflux.bench.suite import Settings, load_part
 from motiflux.device import Stream
 from motiflux.gpu.pcsr.device_rows import DeviceRows, Grid, RowFinder
-from motiflux.gpu.pcsr.formats import HashPartition, IntervalPartition
+from motiflux.gpu.pcsr.formats import HashPartition, IntervalFormat, IntervalPartition
 from motiflux.gpu.pcsr.partitions import Partitions
 from motiflux.gpu.runtime.accelerator import open_accelerator
 
@@ -27,8 +31,8 @@ ONE_WARP = Grid(1, 32)
 ASKED = 4096
 """Vertices that one warp finds the rows of, in random order."""
 LEAST_RUNS = 5
-BY_VERTEX, BY_ID, HASH = "interval, by vertex", "interval, by new id", "hash"
-BY_LANE, UNRENAMED = "interval, a lane each", "interval, not renamed"
+BY_VERTEX, BY_ID, HASH = "interval, a warp", "interval, a warp, by new id", "hash, a warp"
+BY_LANE, HASH_BY_LANE, UNRENAMED = "interval, a lane", "hash, a lane", "interval, a lane, not renamed"
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,16 @@ class RowSearch:
         finally:
             accelerator.recycle(session)
         figures = {f"{name}, {grid}": time.min for (name, grid), time in times.items()}
-        ours, theirs = times[BY_VERTEX, "one warp"], times[HASH, "one warp"]
-        figures["hash_over_interval"] = theirs.min / ours.min
-        figures["hash_over_interval_by_id"] = theirs.min / times[BY_ID, "one warp"].min
-        figures["hash_over_interval_all"] = times[HASH, "all"].min / times[BY_VERTEX, "all"].min
+        ours, theirs = times[BY_LANE, "one warp"], times[HASH, "one warp"]
+        for grid in ("one warp", "all"):
+            for name, left, right in (
+                ("hash_over_interval", HASH, BY_LANE),
+                ("hash_over_interval_by_warp", HASH, BY_VERTEX),
+                ("hash_over_interval_by_warp_and_id", HASH, BY_ID),
+                ("hash_over_interval_by_lane", HASH_BY_LANE, BY_LANE),
+            ):
+                suffix = "" if grid == "one warp" else "_all"
+                figures[name + suffix] = times[left, grid].min / times[right, grid].min
         yield CaseResult(
             self.name,
             "interval-PCSR",
@@ -104,19 +114,21 @@ def prepare(graph: mf.Graph, finder: RowFinder) -> tuple[dict[str, Way], int]:
     renamed = finder.upload_ids(new.renamed)
     with_map = [finder.upload(part, renamed) for part in new.partitions]
     by_id = [finder.upload(part) for part in new.partitions]
+    in_tables = [finder.upload(part) for part in hashed.partitions]
     ways = {
         BY_VERTEX: Way(with_map, vertices),
         BY_ID: Way(by_id, new.renamed[vertices]),
         BY_LANE: Way(with_map, vertices, alone=True),
-        UNRENAMED: Way([finder.upload(part) for part in old.partitions], vertices),
-        HASH: Way([finder.upload(part) for part in hashed.partitions], vertices),
+        UNRENAMED: Way([finder.upload(part) for part in old.partitions], vertices, alone=True),
+        HASH: Way(in_tables, vertices),
+        HASH_BY_LANE: Way(in_tables, vertices, alone=True),
     }
     differ = 0
-    arrays = {BY_VERTEX: new, BY_ID: new, BY_LANE: new, UNRENAMED: old, HASH: hashed}
+    arrays: dict[str, IntervalFormat] = {BY_VERTEX: new, BY_ID: new, BY_LANE: new, UNRENAMED: old}
     for number in range(len(partitions.keys)):
         expected = None
         for name, way in ways.items():
-            part = arrays[name].partitions[number]
+            part = arrays.get(name, hashed).partitions[number]
             found = digests(finder, way, number, part)
             expected = found if expected is None else expected
             differ += int(np.count_nonzero(found != expected))

@@ -19,11 +19,12 @@ FIND_THREADS = 256
 
 
 class FindKernel(StrEnum):
-    """Entry points of `pcsr_source`; `LANE` finds rows by intervals, a vertex for each lane."""
+    """Entry points of `pcsr_source`: a warp finds the row of a vertex, or each lane does (``ALONE``)."""
 
     INTERVAL = "motiflux_find_by_interval"
-    LANE = "motiflux_find_by_lane"
+    INTERVAL_ALONE = "motiflux_find_by_interval_alone"
     HASH = "motiflux_find_by_hash"
+    HASH_ALONE = "motiflux_find_by_hash_alone"
 
 
 FOUND_ROW = np.dtype([("first", "<u8"), ("size", "<u8")])

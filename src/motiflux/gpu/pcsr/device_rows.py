@@ -128,11 +128,11 @@ class RowFinder:
         index_bytes
             Most bytes of the interval index in shared memory.
         alone
-            Whether each lane finds the row of a vertex; if not, a warp does. Of rows by intervals only.
+            Whether each lane finds the row of a vertex; if not, a warp does. Without `label` only.
         """
         by_hash = isinstance(rows.rows, layout.HashRows)
-        assert not alone or (label is None and not by_hash), "lanes search intervals alone"
-        entry = FindKernel.HASH if by_hash else FindKernel.LANE if alone else FindKernel.INTERVAL
+        assert not alone or label is None, "groups of labels are found by a warp"
+        entry = FindKernel[("HASH" if by_hash else "INTERVAL") + ("_ALONE" if alone else "")]
         args: Any = (layout.FindByHash if by_hash else layout.FindByInterval)()
         args.rows = rows.rows
         args.vertices = 0 if vertices is None else vertices.address

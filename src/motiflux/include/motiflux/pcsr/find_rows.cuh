@@ -39,6 +39,19 @@ MOTIFLUX_DEVICE void find_rows(const FindArgs<Rows>& args, Open&& open) {
   if (warp.leads()) device::fast_add(*args.total, total);
 }
 
+// The same by each lane, for a vertex of its own: open(vertex).
+template <class Rows, class Open>
+MOTIFLUX_DEVICE void find_rows_alone(const FindArgs<Rows>& args, Open&& open) {
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+  std::uint64_t total = 0;
+  for (std::uint64_t number = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; number < args.count;
+       number += threads)
+    total += note(args, number, open(vertex_of(args, number)), true);
+  const lanes::Group<32> warp;
+  total = warp.sum(total);
+  if (warp.leads()) device::fast_add(*args.total, total);
+}
+
 MOTIFLUX_DEVICE view::IntervalIndex index_of(const FindArgs<view::IntervalRows>& args) {
   MOTIFLUX_DYNAMIC_SHARED(memory);
   const view::IntervalIndex index =
@@ -54,22 +67,18 @@ MOTIFLUX_DEVICE void find_by_interval(const FindArgs<view::IntervalRows>& args) 
   });
 }
 
-// A lane finds the row of a vertex of its own.
-MOTIFLUX_DEVICE void find_by_lane(const FindArgs<view::IntervalRows>& args) {
+MOTIFLUX_DEVICE void find_by_interval_alone(const FindArgs<view::IntervalRows>& args) {
   const view::IntervalIndex index = index_of(args);
-  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-  std::uint64_t total = 0;
-  for (std::uint64_t number = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; number < args.count;
-       number += threads)
-    total += note(args, number, index.open(args.rows, vertex_of(args, number)), true);
-  const lanes::Group<32> warp;
-  total = warp.sum(total);
-  if (warp.leads()) device::fast_add(*args.total, total);
+  find_rows_alone(args, [&](std::uint32_t vertex) { return index.open(args.rows, vertex); });
 }
 
 MOTIFLUX_DEVICE void find_by_hash(const FindArgs<view::HashRows>& args) {
   find_rows(args,
             [&](const lanes::Group<32>& warp, std::uint32_t vertex) { return args.rows.open(warp, vertex); });
+}
+
+MOTIFLUX_DEVICE void find_by_hash_alone(const FindArgs<view::HashRows>& args) {
+  find_rows_alone(args, [&](std::uint32_t vertex) { return args.rows.open(vertex); });
 }
 
 }  // namespace motiflux::pcsr
@@ -81,7 +90,8 @@ MOTIFLUX_DEVICE void find_by_hash(const FindArgs<view::HashRows>& args) {
   }
 
 MOTIFLUX_FIND_KERNEL(find_by_interval, IntervalRows)
-MOTIFLUX_FIND_KERNEL(find_by_lane, IntervalRows)
+MOTIFLUX_FIND_KERNEL(find_by_interval_alone, IntervalRows)
 MOTIFLUX_FIND_KERNEL(find_by_hash, HashRows)
+MOTIFLUX_FIND_KERNEL(find_by_hash_alone, HashRows)
 
 #undef MOTIFLUX_FIND_KERNEL

@@ -33,6 +33,21 @@ struct HashRows {
   std::uint32_t groups;
   std::uint32_t unused;
 
+  // The row of a vertex, of each lane its own; a null one: it has none. A warp reads up to 32 lines.
+  MOTIFLUX_HOST_DEVICE sets::Span open(std::uint32_t vertex) const {
+    if (groups == 0) return {};
+    for (std::uint32_t at = HashGroup::of(vertex, groups); at != HashGroup::kNone;) {
+      const std::uint32_t* line = words + std::uint64_t{at} * HashGroup::kWords;
+      for (std::uint32_t key = 0; key < HashGroup::kNext && line[key] != HashGroup::kNone; key += 2) {
+        if (line[key] != vertex) continue;
+        const bool last = key + 2 == HashGroup::kNext || line[key + 2] == HashGroup::kNone;
+        return {neighbors + line[key + 1], neighbors + line[last ? HashGroup::kEnd : key + 3]};
+      }
+      at = line[HashGroup::kNext];
+    }
+    return {};
+  }
+
 #if defined(MOTIFLUX_SIMT)
 
   // The row of a vertex; a null one: it has none. All lanes of a group call it with the same vertex.
