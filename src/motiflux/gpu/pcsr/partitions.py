@@ -37,6 +37,8 @@ class Partitions:
     ----------
     keys
         Names of all partitions, also of empty ones.
+    num_vertices
+        Number of vertices of the graph.
     by_target
         Whether arcs are divided by the label of their target.
     grouped
@@ -44,6 +46,7 @@ class Partitions:
     """
 
     keys: Sequence[PartitionKey]
+    num_vertices: int
     by_target: bool
     grouped: bool
     _arcs: _native.Partitions = field(repr=False)
@@ -67,7 +70,7 @@ class Partitions:
         )
         keys = [PartitionKey(direction, label) for direction in sides for label in range(codes)]
         grouped = not by_target and graph.vertex_labels is not None
-        return cls(keys, by_target, grouped, arcs, threads)
+        return cls(keys, graph.num_vertices, by_target, grouped, arcs, threads)
 
     @cached_property
     def renamed(self) -> VertexArray:
@@ -85,8 +88,7 @@ class Partitions:
         most_arcs
             Most arcs of a partition for which 32 bits are used.
         """
-        vertices = len(self._arcs.membership()[0]) - 1
-        ids = self.renamed if renames else np.arange(vertices, dtype=np.uint32)
+        ids = self.renamed if renames else np.arange(self.num_vertices, dtype=np.uint32)
         made = self._arcs.interval_rows(ids, most_arcs, self._threads)
         rows, arcs, intervals = ([int(one) for one in ends] for ends in made[:3])
         firsts, rows_before, offsets, neighbors = made[3:]
