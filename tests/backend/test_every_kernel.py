@@ -37,6 +37,7 @@ class Way:
 WAYS = {
     "universal": Way([*cycle(4), *((4, v) for v in range(4))], {"bitmaps": "on", "tables": "off"}),
     "local-counts-wedge-ends": Way([*cycle(4), (0, 4)], {"tables": "on"}),
+    "local-counts-ranks": Way([*cycle(4), (0, 4)], {"tables": "on"}),
     "local-counts-walks": Way(cycle(5), {"tables": "on"}),
     "local-counts-join": Way([*cycle(3), (0, 3)], {"tables": "on"}),
     "search-nested": Way([*cycle(3), (0, 3), (3, 4), (1, 5)], {"tables": "off", "parts": "on"}),
