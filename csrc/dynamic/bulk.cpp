@@ -246,11 +246,11 @@ void Bulk::take_gone(int number) {
   const auto at = static_cast<std::size_t>(number);
   Partition& partition = partitions_[at];
   partition.done.reserve(partition.done.size() + partition.gone.size());
-  write_rows(partition, Way::kOut, partition.gone, nullptr);
-  for (const Entry& one : partition.gone) {
+  for (const Entry& one : partition.gone) {  // before rows change: this may lack memory for some of them
     const Label label = graph_.relations().classes()[one.to()].edge;
     partition.done.push_back({Done::kErased, {one.row, one.neighbor, label}});
   }
+  write_rows(partition, Way::kOut, partition.gone, nullptr);
   partition.edges -= static_cast<std::int64_t>(partition.gone.size());
   Entries& entries = partition.forward;
   entries.clear();

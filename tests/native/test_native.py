@@ -66,6 +66,7 @@ PARTS = {
     "test_dynamic_reader": ROWS,
     "test_dynamic_runs": DYNAMIC,
     "test_dynamic_writing": DYNAMIC,
+    "test_lent_memory": DYNAMIC,
     "test_lent_rows": ROWS,
     "test_parallel": THREADS,
     "test_pcsr": PCSR,
