@@ -639,10 +639,10 @@ class PyMonitor {
     return updates;
   }
 
+  nb::object lenders_ = nb::none();  // declared first: threads of the monitor read their memory until it ends
   dynamic::Monitor monitor_;
   bool count_copies_;
   int threads_ = 1;  // that the graph was loaded on: they write what was put off
-  nb::object lenders_ = nb::none();
   std::optional<dynamic::Window> window_;
 };
 
