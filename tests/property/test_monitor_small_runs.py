@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.engine import ChangingEngine
 from motiflux.gpu.changing.memory import Room
+from motiflux.stream import Nowhere
 from motiflux.stream.matching import run_limit
+from tests.overlaps import overlapping, with_pipeline
 from tests.property.test_monitor_engines import compare, streams, told
 from tests.property.test_monitor_overlap import outcomes
 from tests.update_streams import Stream
@@ -153,6 +156,56 @@ def test_memory_that_an_upload_lacks_makes_runs_smaller(device: str, monkeypatch
     for seed in (1, 2):
         assert alike(here, there, drawn(seed, 400))
     assert refused
+
+
+@contextmanager
+def memory_that_shrinks(first: int, later: int) -> Iterator[list[int]]:
+    """Have a device lack memory for runs of more updates than `later` once it has matched any run."""
+    match, sizes = ChangingEngine.match, list[int]()
+
+    def limited(self: ChangingEngine, run: Any, *args: Any, **more: Any) -> Any:
+        if run.updates > (later if sizes else first):
+            raise DeviceMemoryError("a test", 2, 1, "wait")
+        found = match(self, run, *args, **more)
+        sizes.append(run.updates)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ChangingEngine, "match", limited)
+        patch.setattr(run_limit, "_LEAST_RUN", 1)
+        patch.setattr(run_limit, "_SMALLER", 2)
+        yield sizes
+
+
+@pytest.mark.parametrize("pipeline", ["on", "off"])
+def test_parts_of_a_batch_of_a_file_become_smaller_again(device: str, tmp_path: Path, pipeline: str) -> None:
+    updates = drawn(1, 400)
+    ends = zip(updates.inserts.tolist(), updates.sources.tolist(), updates.targets.tolist(), strict=True)
+    source = tmp_path / "updates.stream"
+    source.write_text("".join(f"{'e' if comes else '-e'} {u} {v}\n" for comes, u, v in ends))
+    here, there = both(device, mode="batch", tuning=with_pipeline(pipeline))
+    with overlapping(), memory_that_shrinks(100, 20) as sizes:
+        totals = [monitor.run(source, Nowhere(), batch_size=200) for monitor in (here, there)]
+    assert all(one.complete for one in totals)
+    expected, found = ([(of.positive, of.negative) for of in one.patterns] for one in totals)
+    assert found == expected
+    assert len(sizes) > 1
+    assert max(sizes[1:]) <= 20 < sizes[0]
+
+
+def test_edges_that_leave_a_window_are_matched_in_parts(device: str) -> None:
+    here, there = both(device, mode="batch", window="10s")
+    updates = drawn(1, 400)
+    inserted = np.stack([updates.sources, updates.targets], axis=1)
+    sizes: list[int] = []
+    for monitor in (here, there):
+        monitor.apply(inserts=inserted, times=1)
+    with memory_for(100, sizes):
+        expected, found = (monitor.advance(20) for monitor in (here, there))
+    assert found[0].negative == expected[0].negative > 0
+    assert found.expired == expected.expired == len(inserted)
+    assert len(sizes) > 1
+    assert max(sizes) <= 100
 
 
 def test_runs_that_are_small_already_raise_the_error_and_leave_the_graph(device: str) -> None:

@@ -85,6 +85,8 @@ class Terms:
         Called when all else is done; if it raises an error, all changes are undone.
     meanwhile
         Called, at most once, while a device matches the updates; an error that it raises undoes all changes.
+    overlaps
+        Whether batches before and after this one are worked on during the call.
     after
         Whether the call before can still be taken back, until `Changing._settle`.
     prepared
@@ -96,6 +98,7 @@ class Terms:
     batch: Batch | None = None
     ready: Callable[[], None] | None = None
     meanwhile: Callable[[], None] | None = None
+    overlaps: bool = False
     after: bool = False
     prepared: Prepared | None = None
 
@@ -113,24 +116,29 @@ class Changing(Watching):
     """The last call that was applied."""
 
     def _apply(self, updates: Updates, terms: Terms) -> Delta:
-        """Apply updates, all or none; in smaller runs if a device lacks memory for all of them at once."""
+        return self._in_parts(partial(self._applied, updates), len(updates), 1, terms)
+
+    def _advance(self, moment: object) -> Delta:
+        return self._in_parts(lambda _, end: self._left(moment, end), 0, 0, PLAIN)
+
+    def _in_parts(
+        self, work: Callable[[Terms, float | None], _Outcome], updates: int, batches: int, terms: Terms
+    ) -> Delta:
+        """Apply updates by `work`, all or none; in smaller runs if a device lacks memory for all at once.
+
+        `work` gets the terms and the moment at which it has to end.
+        """
         start = time.perf_counter()
         self._run_limit.begin()
         while True:
             try:
-                work = partial(self._applied, updates, terms)
-                return self._change(work, len(updates), 1, terms, start)
+                return self._change(partial(work, terms), updates, batches, terms, start)
             except DeviceMemoryError:
-                if self._has_given or self._is_ahead:
-                    raise
-                if not self._run_limit.lower(self._unmatched):
+                is_smaller = self._run_limit.lower(self._unmatched)  # of the next call, too
+                if not is_smaller or self._has_given or self._is_ahead:
                     raise
             # What was prepared has been taken back. Other batches wait for one that is applied in parts.
-            meanwhile = None if terms.meanwhile is None else _nothing
-            terms = replace(terms, prepared=None, meanwhile=meanwhile)
-
-    def _advance(self, moment: object) -> Delta:
-        return self._change(lambda end: self._left(moment, end), 0, 0, PLAIN)
+            terms = replace(terms, prepared=None, meanwhile=None)
 
     def _refusal(self, updates: Updates) -> StreamError | None:
         """Return why updates cannot be applied, None if they can; nothing is applied."""
@@ -157,14 +165,13 @@ class Changing(Watching):
         updates: int,
         batches: int,
         terms: Terms,
-        start: float | None = None,
+        start: float,
     ) -> Delta:
         """Apply updates by `work`, all or none, and return the delta.
 
         `work` gets the moment at which it has to end. If the GPU of ``device="auto"`` fails, the CPU goes on,
         unless matches were given already. `start`: when the call began.
         """
-        start = time.perf_counter() if start is None else start
         if self._auto is None:
             return self._changed(work, updates, batches, terms, start)
         while True:
@@ -189,7 +196,7 @@ class Changing(Watching):
         number, marked = 0, None
         interrupted_by: KeyboardInterrupt | None = None
         try:
-            self._begin_call(call, overlaps=terms.meanwhile is not None)
+            self._begin_call(call, overlaps=terms.overlaps)
             self._has_given, self._is_ahead, self._unmatched = False, False, 0
             native = self._open()
             self._run_limit.set(native)
@@ -484,7 +491,3 @@ def raise_after(error: BaseException, work: Callable[[], None]) -> NoReturn:
 def _left(end: float | None) -> float | None:
     """Return the seconds until a moment."""
     return None if end is None else end - time.perf_counter()
-
-
-def _nothing() -> None:
-    """Do nothing while a device matches."""

@@ -135,6 +135,7 @@ class Overlap:
             batch=batch,
             ready=self._shield.up,
             meanwhile=self._meanwhile,
+            overlaps=True,
             after=bool(self._waiting),
             prepared=prepared,
         )
