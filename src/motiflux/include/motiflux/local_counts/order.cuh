@@ -4,9 +4,8 @@
 //   lesser [vertices]  number of neighbours of a vertex that are less than it
 //   ranks  [arcs]      of an arc from x to y: number of entries of y's row that are less than the greater one
 //                      of x and y; so if y < x, the place of x
-//   work   [vertices]  of the middles of a vertex: 1 for each and for each entry of their rows that may
-//   count;
-//                      more than the number of wedges, but 0 if there is no pair of wedges
+//   work   [vertices]  of the middles of a vertex: 1 for each, and 1 for each entry of their rows that may
+//                      count: more than the number of wedges; but 0 if no two wedges may form a 4-cycle
 #pragma once
 
 #include "motiflux/local_counts/ends.cuh"

@@ -67,8 +67,8 @@ struct ChangingRows {
 // cut into blocks of 32 bytes:
 //
 //   word 0                 the first entry of the row in this block, if there is one
-//   word 1 + place / 16    2 bits for each id, place = id % 112: an entry has it; such an entry has a
-//   lifetime
+//   word 1 + place / 16    2 bits for each id, place = id % 112: whether an entry has it, and whether
+//                          such an entry has a lifetime
 struct RowBitmaps {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr std::uint32_t kIdsOfWord = 16, kWordsOfBlock = 8;
