@@ -133,9 +133,32 @@ void a_deletion_is_made_as_a_whole() {
   }
 }
 
+// Rows that are taken over are moved as a whole, or stay where they are.
+void rows_are_taken_over_as_a_whole() {
+  const Lender lender;
+  for (int count = 1, made = 0; made == 0; ++count) {
+    Graph graph(false);
+    lender.lend(graph);
+    left = count;
+    try {
+      graph.take_over_lent_rows({});
+      left = 0;
+      ++made;
+      CHECK(count > static_cast<int>(kHubs));
+    } catch (const std::bad_alloc&) {
+      left = 0;
+    }
+    CHECK(graph.has_lent_rows() == (made == 0));
+    CHECK(is_whole(graph, true));
+    CHECK(graph.erase(deleted()[0]) && graph.insert(deleted()[0]));
+    CHECK(is_whole(graph, true));
+  }
+}
+
 }  // namespace
 
 int main() {
   a_run_is_taken_back_as_a_whole();
   a_deletion_is_made_as_a_whole();
+  rows_are_taken_over_as_a_whole();
 }
