@@ -159,12 +159,12 @@ def test_memory_that_an_upload_lacks_makes_runs_smaller(device: str, monkeypatch
 
 
 @contextmanager
-def memory_that_shrinks(first: int, later: int) -> Iterator[list[int]]:
-    """Have a device lack memory for runs of more updates than `later` once it has matched any run."""
+def memory_that_shrinks(first: int, later: int, runs: int) -> Iterator[list[int]]:
+    """Have a device lack memory for runs of more updates than `later` once it has matched so many runs."""
     match, sizes = ChangingEngine.match, list[int]()
 
     def limited(self: ChangingEngine, run: Any, *args: Any, **more: Any) -> Any:
-        if run.updates > (later if sizes else first):
+        if run.updates > (first if len(sizes) < runs else later):
             raise DeviceMemoryError("a test", 2, 1, "wait")
         found = match(self, run, *args, **more)
         sizes.append(run.updates)
@@ -178,19 +178,28 @@ def memory_that_shrinks(first: int, later: int) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("pipeline", ["on", "off"])
-def test_parts_of_a_batch_of_a_file_become_smaller_again(device: str, tmp_path: Path, pipeline: str) -> None:
+@pytest.mark.parametrize("matches", [False, True])
+@pytest.mark.parametrize("runs", [1, 4])
+def test_parts_of_a_batch_of_a_file_become_smaller_again(
+    device: str, tmp_path: Path, pipeline: str, runs: int, *, matches: bool
+) -> None:
     updates = drawn(1, 400)
     ends = zip(updates.inserts.tolist(), updates.sources.tolist(), updates.targets.tolist(), strict=True)
     source = tmp_path / "updates.stream"
     source.write_text("".join(f"{'e' if comes else '-e'} {u} {v}\n" for comes, u, v in ends))
-    here, there = both(device, mode="batch", tuning=with_pipeline(pipeline))
-    with overlapping(), memory_that_shrinks(100, 20) as sizes:
-        totals = [monitor.run(source, Nowhere(), batch_size=200) for monitor in (here, there)]
-    assert all(one.complete for one in totals)
-    expected, found = ([(of.positive, of.negative) for of in one.patterns] for one in totals)
-    assert found == expected
-    assert len(sizes) > 1
-    assert max(sizes[1:]) <= 20 < sizes[0]
+    found: list[Any] = []
+    with overlapping(), memory_that_shrinks(100, 20, runs) as sizes:
+        for number, monitor in enumerate(
+            both(device, mode="batch", matches=matches, tuning=with_pipeline(pipeline))
+        ):
+            output = tmp_path / f"{number}.csv"
+            totals = monitor.run(source, output if matches else Nowhere(), batch_size=200)
+            rows = sorted(output.read_text().splitlines()) if matches else []
+            found.append((totals.complete, [(of.positive, of.negative) for of in totals.patterns], rows))
+    assert found[0] == found[1]
+    assert found[0][0]
+    assert len(sizes) > runs
+    assert max(sizes[runs:]) <= 20 < sizes[runs - 1]
 
 
 def test_edges_that_leave_a_window_are_matched_in_parts(device: str) -> None:
@@ -221,16 +230,17 @@ def test_runs_that_are_small_already_raise_the_error_and_leave_the_graph(device:
 @given(
     stream=streams(),
     updates=st.sampled_from((2, 9)),
+    runs=st.sampled_from((None, 1, 2, 5)),
     size=st.sampled_from((7, 40)),
     listed=st.booleans(),
     waits=st.booleans(),
 )
 def test_batches_that_overlap_are_matched_in_parts_too(
-    device: str, stream: Stream, updates: int, size: int, *, listed: bool, waits: bool
+    device: str, stream: Stream, updates: int, runs: int | None, size: int, *, listed: bool, waits: bool
 ) -> None:
     options: dict[str, Any] = {"mode": "batch", "matches": listed, "device": device, "size": size}
     expected = outcomes(stream, 3, "off", waits=True, **options)
-    with memory_for(updates):
+    with memory_for(updates) if runs is None else memory_that_shrinks(9, 2, runs):
         found = outcomes(stream, 3, "on", waits=waits, **options)
     for one in (expected, found):
         one[-1].sort()  # the order of the matches of one update is free

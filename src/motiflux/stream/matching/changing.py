@@ -112,6 +112,8 @@ class Changing(Watching):
 
     _has_given = False
     """Whether matches of the running call were given before its end."""
+    _has_prepared = False
+    """Whether the next batch was prepared during the running call."""
     _undoable: Undoable | None = None
     """The last call that was applied."""
 
@@ -135,10 +137,13 @@ class Changing(Watching):
                 return self._change(partial(work, terms), updates, batches, terms, start)
             except DeviceMemoryError:
                 is_smaller = self._run_limit.lower(self._unmatched)  # of the next call, too
-                if not is_smaller or self._has_given or self._is_ahead:
+                if not is_smaller or self._has_given or self._has_prepared:
                     raise
-            # What was prepared has been taken back. Other batches wait for one that is applied in parts.
-            terms = replace(terms, prepared=None, meanwhile=None)
+            # What was prepared has been taken back. Other batches wait for one that is applied in parts; the
+            # batch before may have become final meanwhile.
+            before = self._undoable
+            after = terms.after and before is not None and not self._is_final(before)
+            terms = replace(terms, prepared=None, meanwhile=None, after=after)
 
     def _refusal(self, updates: Updates) -> StreamError | None:
         """Return why updates cannot be applied, None if they can; nothing is applied."""
@@ -197,7 +202,7 @@ class Changing(Watching):
         interrupted_by: KeyboardInterrupt | None = None
         try:
             self._begin_call(call, overlaps=terms.overlaps)
-            self._has_given, self._is_ahead, self._unmatched = False, False, 0
+            self._has_given, self._has_prepared, self._unmatched = False, False, 0
             native = self._open()
             self._run_limit.set(native)
             chosen_at = start
@@ -326,6 +331,7 @@ class Changing(Watching):
             prepared = Prepared(updates, found, call, mark) if found else None
         if prepared is None:
             self._unprepare(call, mark)
+        self._has_prepared = prepared is not None
         return prepared
 
     def _unprepare(self, call: int, mark: Mark) -> None:

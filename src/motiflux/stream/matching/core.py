@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -153,7 +152,6 @@ class Core:
         self._call: Call | None = None
         self._open_calls: OpenCalls | None = None
         self._meanwhile: Callable[[], None] | None = None
-        self._is_ahead = False  # whether that was begun
         self._run_limit = RunLimit()
         self._unmatched = 0  # updates of the run for which a device lacked memory
         self._base = graph
@@ -204,15 +202,10 @@ class Core:
         try:
             if wanted is None:
                 return self._engine.match(run)
-            return self._engine.match(run, partial(self._go_ahead, wanted))
+            return self._engine.match(run, wanted)
         except DeviceMemoryError:
             self._unmatched = run.updates
             raise
-
-    def _go_ahead(self, work: Callable[[], None]) -> None:
-        """Do what a call wants done while a device matches."""
-        self._is_ahead = True
-        work()
 
     def _fill_window(self, edge_times: str | None) -> None:
         options = self._options
