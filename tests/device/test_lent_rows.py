@@ -159,6 +159,21 @@ def test_rows_in_the_file_count_towards_the_budget(
         assert there._native.has_lent_rows
 
 
+def test_monitors_of_one_file_share_what_counts_towards_the_budget(device: str, tmp_path: Path) -> None:
+    graph = mapped(tmp_path)
+    first, *_ = batches(graph)
+    here, there = pair(graph, device, TRIANGLE, mode="batch")
+    also, other = pair(graph, device, TRIANGLE, mode="batch")
+    with here, there, also, other:
+        agree(here, there, first)
+        agree(also, other, first[::-1])
+        counted = [{bytes_ for _, bytes_ in engine_of(one).pinned._pinned.values()} for one in (there, other)]
+        (shared,) = counted[0] & counted[1]
+        assert shared.host_nbytes >= 4 * graph.forward.num_arcs
+        there.close()
+        agree(also, other, first)
+
+
 def test_a_new_label_moves_all_rows_out_of_the_file(device: str, tmp_path: Path) -> None:
     graph = mapped(tmp_path)
     here, there = pair(graph, device, TRIANGLE, mode="batch")

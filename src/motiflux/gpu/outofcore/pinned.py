@@ -19,8 +19,8 @@ INSTEAD = "engine='batch' or device='cpu'"
 """What else can be done where rows cannot be pinned, for errors."""
 
 _counting = threading.Lock()
-_counted: weakref.WeakValueDictionary[int, PinnedBytes] = weakref.WeakValueDictionary()
-"""What arenas count towards the budget, by their numbers: once, however many devices read them."""
+_counted: weakref.WeakValueDictionary[int | tuple[int, int], PinnedBytes] = weakref.WeakValueDictionary()
+"""What arenas count towards the budget, by `_name`: once, however many devices read them."""
 _given_up: weakref.WeakSet[PinnedBytes] = weakref.WeakSet()
 """What counts for arenas that one of the devices could not pin together with others."""
 
@@ -115,12 +115,18 @@ class PinnedArenas:
 def _count(arenas: Mapping[int, _native.Arena]) -> Mapping[int, PinnedBytes]:
     """Have arenas count towards the budget while the result is held; raises `NotPinnedError`."""
     with _counting:
-        found = {number: bytes_ for number in arenas if (bytes_ := _counted.get(number)) is not None}
+        known = {number: _counted.get(_name(arena)) for number, arena in arenas.items()}
+        found = {number: bytes_ for number, bytes_ in known.items() if bytes_ is not None}
         others = [number for number in arenas if number not in found]
         reserved = reserve([arenas[number].nbytes for number in others], WHAT, release_pinned, INSTEAD)
         for number, of_arena in zip(others, reserved, strict=True):
-            found[number] = _counted[number] = of_arena
+            found[number] = _counted[_name(arenas[number])] = of_arena
     return found
+
+
+def _name(arena: _native.Arena) -> int | tuple[int, int]:
+    """Return what no other memory has: of a lent arena its place, which all monitors of one graph share."""
+    return (arena.address, arena.nbytes) if arena.is_lent else arena.number
 
 
 def expect_same_address(device: Device, host: int, there: int) -> None:
