@@ -222,7 +222,10 @@ def test_runs_that_are_small_already_raise_the_error_and_leave_the_graph(device:
     with memory_for(0), pytest.raises(DeviceMemoryError):
         there.apply(drawn(1, 400))
     assert there.num_edges == here.num_edges
-    assert alike(here, there, drawn(2, 400))
+    sizes: list[int] = []
+    with memory_for(1000, sizes):
+        assert alike(here, there, drawn(2, 400))
+    assert len(sizes) == 1  # smaller runs were of no use
 
 
 @pytest.mark.turns(8, "emulated")

@@ -8,6 +8,8 @@ _SMALLER = 4
 """The updates of a run for which a device lacked memory, over those of the next one."""
 _LEAST_RUN = 256
 """The fewest updates of a run: a device without memory for these lacks it for other reasons."""
+_ANY = (1 << 64) - 1
+"""Runs of any length."""
 _FIRST_WAIT, _MOST_WAIT = 16, 1024
 """Calls after which longer runs are tried again: at first, and at most, as each try that fails doubles it."""
 
@@ -17,10 +19,13 @@ class RunLimit:
 
     def __init__(self) -> None:
         self._most: int | None = None
+        self._before: int | None = None  # the running call
+        self._told: int | None = None  # the native monitor was told this
         self._calls, self._wait = 0, _FIRST_WAIT
 
     def begin(self) -> None:
         """Try longer runs if it is time to, before a call."""
+        self._before = self._most
         if self._most is None:
             return
         self._calls += 1
@@ -29,14 +34,19 @@ class RunLimit:
             self._most *= _SMALLER
 
     def lower(self, updates: int) -> bool:
-        """Have smaller runs after one of so many updates failed; return whether that is possible."""
+        """Have smaller runs after one of so many updates failed; return whether that is possible.
+
+        If it is not, smaller runs were of no use, and the next call has those of before.
+        """
         most = updates // _SMALLER
         if most < _LEAST_RUN:
+            self._most = self._before
             return False
         self._calls, self._most = 0, most
         return True
 
     def set(self, native: _native.Monitor) -> None:
         """Have the runs of a call be as short."""
-        if self._most is not None:
-            native.limit_runs(self._most)
+        if self._most != self._told:
+            native.limit_runs(_ANY if self._most is None else self._most)
+            self._told = self._most
