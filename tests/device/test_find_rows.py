@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux import _native
+from motiflux.device import open_device
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.pcsr.device_rows import DeviceRows, Grid, RowFinder
 from motiflux.gpu.pcsr.formats import HashPartition, IntervalPartition
@@ -186,5 +189,10 @@ def test_a_partition_that_does_not_fit_is_refused(device: str) -> None:
         np.random.default_rng(1), 400, 4000, directed=False, vertex_labels=1, edge_labels=2
     )
     part = Partitions.of(graph).intervals().partitions[0]
-    with row_finder(device, budget=8000) as finder, pytest.raises(DeviceMemoryError):
+    opened: Any = open_device(device)
+    gc.collect()  # what other tests left would make room
+    opened._account.reclaim(1 << 40)
+    opened._retirement.drain(20.0)
+    budget = opened._account.held() + 8000
+    with row_finder(device, budget) as finder, pytest.raises(DeviceMemoryError):
         finder.upload(part)

@@ -96,6 +96,8 @@ def test_rows_stay_in_the_file_until_they_are_changed(
 ) -> None:
     graph = mapped(tmp_path, directed=directed)
     before = (tmp_path / "graph.mfg").read_bytes()
+    opened: Any = open_device(device)
+    registered = set(opened.registered) if device == "emulated" else set()
     here, there = pair(graph, device, pattern, mode=mode)
     with here, there:
         held_before = there._native.nbytes
@@ -110,10 +112,9 @@ def test_rows_stay_in_the_file_until_they_are_changed(
         assert np.array_equal(np.asarray(edges[0].src), np.asarray(edges[1].src))
         assert np.array_equal(np.asarray(edges[0].dst), np.asarray(edges[1].dst))
     assert (tmp_path / "graph.mfg").read_bytes() == before
-    opened: Any = open_device(device)
     assert not opened._retirement.drain(20.0), "streams do not come to their end"
     if device == "emulated":
-        assert not opened.registered
+        assert set(opened.registered) <= registered
 
 
 def test_pages_that_the_driver_refuses_are_copied_with_a_warning(
