@@ -107,16 +107,14 @@ class RowAccess:
         return parts_source() if self.two_parts else write_source()
 
     @property
-    def macros(self) -> list[str]:
-        """Names that its units define."""
-        found = ["MOTIFLUX_ROW_COPIES"] if self.knows_copies else []
+    def defined(self) -> list[str]:
+        """Names that its units define, after ``MOTIFLUX_``."""
+        found = ["ROW_COPIES"] if self.knows_copies else []
         if self.looks_up:
-            found.append(
-                {"bisect": "MOTIFLUX_BISECTED_COPIES", "hash": "MOTIFLUX_HASHED_COPIES"}[self.lookup]
-            )
+            found.append({"bisect": "BISECTED_COPIES", "hash": "HASHED_COPIES"}[self.lookup])
         if self.stages:
-            found.append({"on": "MOTIFLUX_STAGED_ROWS 1", "always": "MOTIFLUX_STAGED_ROWS 2"}[self.staging])
-        return [*found, "MOTIFLUX_TWO_PARTS"] if self.two_parts else found
+            found.append({"on": "STAGED_ROWS 1", "always": "STAGED_ROWS 2"}[self.staging])
+        return [*found, "TWO_PARTS"] if self.two_parts else found
 
     def describe(self) -> str:
         """Return it in words; an empty text for the default."""
@@ -132,7 +130,7 @@ class RowAccess:
         """Return a unit that opens rows in this way."""
         if self == BY_HEADERS:
             return source
-        lines = [*(f"#define {macro}" for macro in self.macros), source.text]
+        lines = [*(f"#define MOTIFLUX_{name}" for name in self.defined), source.text]
         return replace(source, name="-".join([source.name, *self.words]), text="\n".join(lines))
 
 
