@@ -323,7 +323,7 @@ def test_sizes_and_offsets_agree_where_rows_are_opened_in_other_ways(tmp_path: P
     access = row_access.RowAccess("hash", "on", two_parts=True)
     text = "\n".join(
         [
-            *(f"#define {macro}" for macro in access.macros),
+            *(f"#define MOTIFLUX_{name}" for name in access.defined),
             '#include "simt.hpp"',
             '#include "motiflux/match/timed_sets.hpp"',
             '#include "motiflux/changing/hash_copies.cuh"',
