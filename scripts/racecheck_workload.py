@@ -31,6 +31,8 @@ from motiflux.gpu.kernels import cliques, table_run
 from motiflux.gpu.kernels import universal_vertex as cones
 from motiflux.gpu.kernels.table_run import Shape
 from motiflux.gpu.launch import prepare
+from motiflux.gpu.pcsr.device_rows import RowFinder
+from motiflux.gpu.pcsr.partitions import Partitions
 from motiflux.gpu.rows import stored_rows
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import AnyJob, KernelJob
@@ -429,6 +431,31 @@ def changes(run: Checked) -> None:
     )
 
 
+def partitions(run: Checked) -> None:
+    """Find rows of partitions by intervals, whose index is in shared memory, and by hash tables."""
+    random = np.random.default_rng(13)
+    pairs = random.integers(0, 300, (3000, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    graph = mf.Graph.from_edges(pairs, edge_labels=random.integers(0, 4, len(pairs)), num_vertices=300)
+    made, asked = Partitions.of(graph), np.arange(300, dtype=np.uint32)
+    accelerator = open_accelerator(run.device)
+    session = accelerator.session()
+    try:
+        finder = RowFinder(accelerator, session.main)
+        intervals = made.intervals()
+        renamed = finder.upload_ids(made.renamed)
+        for one, other in zip(intervals.partitions, made.hashes().partitions, strict=True):
+            first, second = finder.upload(one, renamed), finder.upload(other)
+            for alone in (False, True):
+                found = finder.find(first, asked, alone=alone, index_bytes=64)
+                rows = [one.neighbors[begin : begin + size].tolist() for begin, size in found]
+                expected = finder.find(second, asked, alone=alone)
+                wanted = [other.neighbors[begin : begin + size].tolist() for begin, size in expected]
+                _compare(pattern(path(2)), rows, wanted)
+    finally:
+        accelerator.recycle(session)
+
+
 @dataclass(frozen=True)
 class Case:
     """Searches, and how the names of the units begin whose kernels they must have run."""
@@ -474,6 +501,7 @@ CASES = {
         ),
     ),
     "spaces": Case(spaces, ("space",)),
+    "partitions": Case(partitions, ("pcsr",)),
     "estimates": Case(estimates, ("draw-alley", "draw-wanderjoin", "draw-tree", "draw-custom")),
 }
 

@@ -39,7 +39,7 @@ LOADS = line_of("device/builtin_atomics.hpp", "__nv_atomic_load_n")
 STORES = line_of("device/builtin_atomics.hpp", "__nv_atomic_store_n")
 WITHOUT_SHARED_MEMORY = {
     "triangles", "ring", "rmat", "space", "sample",
-    "local-counts-order", "local-counts-merge", "local-counts-join",
+    "local-counts-order", "local-counts-merge", "local-counts-join", "local-counts-ranks",
 }  # fmt: skip
 
 ANALYSIS = f"""\
