@@ -90,8 +90,8 @@ PRIVATE = by_name(
         ("auto", "lesser", "greater"),
         "auto",
         "GPU, tables: which one of two vertices with common neighbours has a counter. lesser, greater: that "
-        "of lesser or greater id, so of fewer or more neighbours; auto: greater where shared memory does not "
-        "hold a counter for each vertex",
+        "of lesser or greater id, so of fewer or more neighbours; auto: greater where counters for all "
+        "vertices take many times the shared memory of a block",
     ),
     TuningOption(
         "rest",
