@@ -396,8 +396,8 @@ def test_the_next_call_begins_with_as_many_roots_as_pools_sufficed_for(
         assert same(here.apply(updates), there.apply(updates))
         if number is not None:
             assert pieces[-1][0] == min(sum(pieces[-1]), number)
-    if device == "emulated":  # how full pools become differs between devices
-        assert any(len(some) > 1 for some in pieces)
+    assert any(len(some) > 1 for some in pieces)
+    if device == "emulated":  # on an H100 these pools are never so empty that the number grows
         assert len(set(sufficed_for)) > 1
 
 
