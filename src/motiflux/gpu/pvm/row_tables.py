@@ -1,0 +1,204 @@
+"""Tables of rows that phases read, as arrays of the host (docs/design/gpu-pvm-tables.md).
+
+A table that names one partition of the graph's arcs is that partition. Others are merged: the row of a vertex
+has the neighbours that arcs of several partitions, or arcs with a condition, lead to, each once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.conditions import Condition
+from motiflux.errors import InternalError
+from motiflux.gpu.pcsr.formats import IntervalPartition
+from motiflux.gpu.pcsr.partitions import MOST_ARCS, PartitionKey, Partitions
+from motiflux.gpu.pvm.empty_rows import fill_gaps
+from motiflux.gpu.pvm.row_ranges import RowRanges, split_rows
+from motiflux.graph import AdjacencyKey, Direction, Graph
+from motiflux.types import VertexArray
+
+_KEPT_RATIO = 4
+"""Merged tables of a graph that are kept: at most this many times the bytes that it keeps of other rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableKey:
+    """Names a table of rows.
+
+    Parameters
+    ----------
+    direction
+        How arcs are followed; in a directed graph ``EITHER`` means an arc in either direction.
+    labels
+        Codes of the edge labels, ascending; None: all. No codes: no rows.
+    where
+        A condition on edges that a copy satisfies.
+    target
+        Code of the label of the neighbours, in graphs whose arcs are divided by it (`RowTables.by_target`);
+        None: neighbours of all labels.
+    """
+
+    direction: Direction
+    labels: tuple[int, ...] | None = None
+    where: Condition | None = None
+    target: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class HostTable:
+    """A table of rows as arrays of the host.
+
+    Parameters
+    ----------
+    key
+        Its name, in normal form.
+    rows
+        The rows of vertices by their new ids; with a condition, some may be empty. Neighbours are ids of the
+        graph; they ascend, by label first if the tables are `RowTables.grouped`.
+    """
+
+    key: TableKey
+    rows: IntervalPartition
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return self.rows.nbytes
+
+    def tiles(self, most_bytes: int) -> RowRanges:
+        """Return the table in ranges of rows.
+
+        Each has at most `most_bytes`, unless it is a single row, and offsets that begin at 0. All neighbours
+        of a vertex are in one range. A table of at most `most_bytes` is one range.
+        """
+        return split_rows(self.rows, most_bytes)
+
+
+class _Divided(NamedTuple):
+    """The partitions of a graph by intervals, and the ids of vertices there."""
+
+    parts: dict[PartitionKey, IntervalPartition]
+    renamed: VertexArray
+
+
+@dataclass(frozen=True, eq=False)
+class RowTables:
+    """The tables of one graph. They are made when they are first asked for, and kept with the graph.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    threads
+        Number of threads that make tables.
+    """
+
+    graph: Graph = field(repr=False)
+    threads: int = 1
+
+    @classmethod
+    def of(cls, graph: Graph, threads: int = 1) -> RowTables:
+        """Return the tables of a graph. Objects of one graph share them."""
+        return cls(graph, threads)
+
+    @property
+    def by_target(self) -> bool:
+        """Whether partitions are divided by the label of the target, since edges have one label."""
+        return self.graph.forward.labels is None and self.graph.vertex_labels is not None
+
+    @property
+    def grouped(self) -> bool:
+        """Whether neighbours are in the order of their labels, in which they ascend."""
+        return self.graph.forward.labels is not None and self.graph.vertex_labels is not None
+
+    @property
+    def renamed(self) -> VertexArray:
+        """New id of each vertex in all tables, uint32 [n]; vertices without arcs have the last ids."""
+        return self._divided.renamed
+
+    def normal(self, key: TableKey) -> TableKey:
+        """Return the normal form of a key: keys of equal tables mostly have the same one.
+
+        Raises
+        ------
+        InternalError
+            The key has the label of targets, but arcs are not divided by it, or there is no such label.
+        """
+        targets = len(self.graph.vertex_label_table) if self.by_target else 0
+        if key.target is not None and not 0 <= key.target < targets:
+            raise InternalError(f"target: expected a code below {targets} or None, found {key.target}")
+        labels, codes = key.labels, self._edge_codes
+        if labels is not None:
+            labels = tuple(sorted({label for label in labels if label < codes}))
+            labels = None if len(labels) == codes else labels
+        return replace(key, direction=self._direction(key.direction), labels=labels)
+
+    def table(self, key: TableKey) -> HostTable:
+        """Return a table.
+
+        Takes time linear in the size of the graph when a table is made. All partitions are made together, and
+        each merged table is made alone.
+
+        Raises
+        ------
+        PatternError
+            The condition is on an attribute that does not exist, or compares it with a value of another type.
+        """
+        key = self.normal(key)
+        name = self._partition(key)
+        if name is not None:
+            return HostTable(key, self._divided.parts[name])
+        room = _KEPT_RATIO * self.graph.cache_bytes()
+        return self.graph.memo.get_sized("row tables", key, lambda: HostTable(key, self._merged(key)), room)
+
+    @property
+    def _edge_codes(self) -> int:
+        return 1 if self.graph.forward.labels is None else len(self.graph.edge_label_table)
+
+    def _direction(self, direction: Direction) -> Direction:
+        return direction if self.graph.directed else Direction.EITHER
+
+    @property
+    def _divided(self) -> _Divided:
+        return self.graph.memo.keep("partitions of rows", self._divide)
+
+    def _divide(self) -> _Divided:
+        partitions = Partitions.of(self.graph, self.threads)
+        made = partitions.intervals()
+        parts = dict(zip(partitions.keys, made.partitions, strict=True))
+        return _Divided(parts, partitions.renamed)
+
+    def _partition(self, key: TableKey) -> PartitionKey | None:
+        """Return the name of the only partition that a table has; None if it is merged."""
+        if key.where is not None or (self.graph.directed and key.direction is Direction.EITHER):
+            return None
+        if self.graph.forward.labels is None:
+            label = key.target if self.by_target else 0
+            return None if label is None or key.labels is not None else PartitionKey(key.direction, label)
+        if key.labels is None:
+            return PartitionKey(key.direction, 0) if self._edge_codes == 1 else None
+        return PartitionKey(key.direction, key.labels[0]) if len(key.labels) == 1 else None
+
+    def _merged(self, key: TableKey) -> IntervalPartition:
+        """Return the rows of the arcs that a key names, each neighbour once."""
+        targets = None if key.target is None else (key.target,)
+        arcs = AdjacencyKey(key.direction, key.labels, None, targets, key.where)
+        offsets, neighbors = self.graph.adjacency(arcs, self.threads)
+        groups = self.graph.vertex_labels if self.grouped else None
+        arcs_of = _native.Partitions([(offsets, neighbors, None)], groups, 1, False, self.threads)
+        rows = IntervalPartition(*arcs_of.interval_rows(self.renamed, MOST_ARCS, self.threads)[3:])
+        return rows if key.where is None else fill_gaps(rows, self._has_row(key))
+
+    def _has_row(self, key: TableKey) -> NDArray[np.bool_]:
+        """Return whether an id has a row in any of the partitions that a key names, [n]."""
+        has_row = np.zeros(self.graph.num_vertices, np.bool_)
+        for name, part in self._divided.parts.items():
+            codes = key.labels if not self.by_target else None if key.target is None else (key.target,)
+            if key.direction in (name.direction, Direction.EITHER) and (codes is None or name.label in codes):
+                has_row[part.ids()] = True
+        return has_row
