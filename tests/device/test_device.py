@@ -361,6 +361,34 @@ class TestStreams:
         spinning.stop()
         del pinned
 
+    def test_later_work_follows_a_mark_of_another_stream(
+        self, gpu: Device, stream: Stream, kernel: Kernels
+    ) -> None:
+        buffer = filled(gpu, stream, np.zeros(4, np.uint64))
+        spinning = Spinning(gpu, kernel)
+        stream.upload(buffer, np.ones(2, np.uint64))
+        before = stream.mark()
+        stream.follow(spinning.mark)
+        stream.upload(buffer, np.full(2, 2, np.uint64), 16)
+        behind = stream.mark()
+        wait_until(before.done)
+        assert contents(gpu.stream(), buffer, 4) == [1, 1, 0, 0]
+        assert not behind.done()
+        spinning.stop()
+        stream.wait()
+        assert contents(stream, buffer, 4) == [1, 1, 2, 2]
+
+    def test_work_that_follows_a_mark_that_is_done_begins_at_once(self, gpu: Device, stream: Stream) -> None:
+        mark = gpu.stream().mark()
+        wait_until(mark.done)
+        stream.follow(mark)
+        stream.wait()
+
+    def test_only_marks_of_the_device_are_followed(self, stream: Stream) -> None:
+        wrong: Any = object()
+        with pytest.raises(InternalError, match="expected one of this device, found object"):
+            stream.follow(wrong)
+
     def test_a_closed_stream_may_be_closed_again(self, gpu: Device) -> None:
         stream = gpu.stream()
         stream.close()

@@ -204,6 +204,12 @@ class EmulatedStream:
         self._check_thread()
         return self._line.mark()
 
+    def follow(self, mark: EmulatedMark) -> None:
+        self._check_thread()
+        if not isinstance(mark, EmulatedMark):
+            raise InternalError(f"mark: expected one of this device, found {type(mark).__name__}")
+        self._line.add(mark.wait)
+
     def wait(self) -> None:
         self._check_thread()
         self._line.wait()

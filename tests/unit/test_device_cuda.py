@@ -523,6 +523,18 @@ class TestStreams:
         gc.collect()
         assert not driver.events
 
+    def test_work_follows_a_mark_by_the_order_of_the_driver(
+        self, gpu: CudaDevice, driver: FakeDriver
+    ) -> None:
+        stream, other = gpu.stream(), gpu.stream()
+        driver.busy.add(other.handle)
+        stream.follow(other.mark())
+        assert driver.counted("cuStreamWaitEvent") == 1
+        wrong: Any = object()
+        with pytest.raises(InternalError, match="expected one of this device, found object"):
+            stream.follow(wrong)
+        driver.busy.clear()
+
     def test_waiting_lets_other_threads_and_interrupts_through(
         self, gpu: CudaDevice, driver: FakeDriver
     ) -> None:

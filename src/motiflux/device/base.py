@@ -141,6 +141,9 @@ class Stream(Protocol):
     def mark(self, again: Mark | None = None) -> Mark:
         """Return the point after all work enqueued so far: a new one, or an earlier one, moved there."""
 
+    def follow(self, mark: Mark) -> None:
+        """Have later work begin once a mark of another stream of the device is done; return at once."""
+
     def wait(self) -> None:
         """Wait for all work enqueued so far; raise `DeviceError` if it failed."""
 

@@ -221,6 +221,13 @@ class CudaStream:
         again.move(self._stream)
         return again
 
+    def follow(self, mark: Mark) -> None:
+        """Have later work begin once a mark of another stream of the device is done; return at once."""
+        if not isinstance(mark, CudaMark):
+            raise InternalError(f"mark: expected one of this device, found {type(mark).__name__}")
+        answer = self._driver.cuStreamWaitEvent(self._stream, mark.event, 0)
+        self._driver.ask("ordering two streams", answer)
+
     def wait(self) -> None:
         """Wait for all work enqueued so far, interruptibly; raise `DeviceError` if it failed."""
         mark = self.mark()

@@ -13,6 +13,7 @@ from motiflux.codegen import pcsr as layout
 from motiflux.codegen.pcsr import FindKernel
 from motiflux.device import Buffer, Stream
 from motiflux.gpu.pcsr.formats import HashPartition, IntervalPartition
+from motiflux.gpu.pcsr.images import arrays_of, read_image, rows_at
 from motiflux.gpu.runtime.accelerator import Accelerator
 
 _WHAT = "a partition of the graph"
@@ -83,21 +84,11 @@ class RowFinder:
             arrays = [self._array(part.words), self._array(part.neighbors)]
             table = layout.HashRows(*(one.address for one in arrays), part.groups, 0)
             return DeviceRows(table, 0, arrays)
-        parts = part.firsts, part.rows_before, part.offsets, part.neighbors
-        arrays = [self._array(one) for one in parts]
-        firsts, rows_before, offsets, neighbors = (one.address for one in arrays)
-        wide = part.offsets.dtype == np.uint64
-        rows = layout.IntervalRows(
-            0 if renamed is None else renamed.address,
-            firsts,
-            rows_before,
-            0 if wide else offsets,
-            offsets if wide else 0,
-            neighbors,
-            len(part.firsts),
-            0,
-        )
-        return DeviceRows(rows, part.index_bytes, [*arrays, *([] if renamed is None else [renamed])])
+        image = np.empty(part.nbytes, np.uint8)
+        read_image(arrays_of(part), 0, image)
+        buffer = self._array(image)
+        rows = rows_at(part, buffer.address, 0 if renamed is None else renamed.address)
+        return DeviceRows(rows, part.index_bytes, [buffer, *([] if renamed is None else [renamed])])
 
     def upload_ids(self, renamed: NDArray[np.uint32]) -> Buffer:
         """Copy the ids of all vertices; raises the error of `upload`."""

@@ -1,7 +1,8 @@
 """A table of rows in ranges of rows, each of which takes a bounded number of bytes.
 
-rows      0 1 2 | 3 | 4 5 6 7        row 3 alone takes more bytes than a range should
-offsets of each range begin at 0; neighbours are parts of the table's, not copies
+    rows   0 1 2 | 3 | 4 5 6 7        row 3 alone takes more bytes than a range should
+
+Offsets of each range begin at 0; neighbours are parts of those of the table, not copies.
 """
 
 from __future__ import annotations

@@ -83,6 +83,10 @@ class DeviceCache:
         """Return all entries, the last one made last."""
         return list(self._kept.values())
 
+    def take(self, name: Hashable) -> CacheEntry | None:
+        """Remove the entry of a name and return it. No job may read entries of such names but by this."""
+        return self._kept.pop(name, None)
+
     def drop(self, name: Hashable) -> None:
         """Remove the entry of a name. Jobs that read it hold its memory."""
         self._kept.pop(name, None)

@@ -56,27 +56,48 @@ class UploadContext:
 
 
 @dataclass
-class _Stage:
-    """Host memory of one piece, and the mark behind its copy to the device."""
+class Stage:
+    """Host memory of one piece, and the mark behind its copy to the device.
+
+    Parameters
+    ----------
+    array
+        The memory.
+    pinned
+        The same if it is pinned.
+    copied
+        Done once the memory can be filled again.
+    """
 
     array: NDArray[np.uint32]
     pinned: HostBuffer | None = None
     copied: Mark | None = None
 
     @classmethod
-    def of(cls, device: Device) -> _Stage:
+    def of(cls, device: Device, entries: int) -> Stage:
         """Return pinned memory, or ordinary memory if none can be pinned."""
         try:
-            pinned = device.allocate_host(4 * PIECE, "the upload of a graph", clear=False)
+            pinned = device.allocate_host(4 * entries, "the upload of a graph", clear=False)
         except DeviceError:
-            return cls(np.empty(PIECE, np.uint32))
+            return cls(np.empty(entries, np.uint32))
         return cls(pinned.array.view(np.uint32), pinned)
 
     def wait(self, deadline: Deadline) -> None:
         """Wait until the memory can be filled again."""
-        while self.copied is not None and not self.copied.done():
-            deadline.check()
-            time.sleep(_SLEEP)
+        if self.copied is not None:
+            wait_for_mark(self.copied, deadline)
+
+    def close(self) -> None:
+        """Free pinned memory once all work that may read it is done."""
+        if self.pinned is not None:
+            self.pinned.close()
+
+
+def wait_for_mark(mark: Mark, deadline: Deadline) -> None:
+    """Wait until a mark is done; raise `OutOfTimeError` if time is up before."""
+    while not mark.done():
+        deadline.check()
+        time.sleep(_SLEEP)
 
 
 def upload_row_ends(
@@ -98,7 +119,7 @@ def upload_row_ends(
         if arcs:
             stream.upload(destination, _packed(rows, kept, context.threads))
         return
-    stages = _Stage.of(device), _Stage.of(device)
+    stages = Stage.of(device, PIECE), Stage.of(device, PIECE)
     try:
         for turn, first in enumerate(range(0, arcs, PIECE)):
             context.deadline.check()
@@ -111,8 +132,7 @@ def upload_row_ends(
         stream.wait()
     finally:
         for stage in stages:
-            if stage.pinned is not None:
-                stage.pinned.close()
+            stage.close()
 
 
 def _packed(rows: Adjacency, kept: OffsetArray, threads: int) -> NDArray[np.uint32]:

@@ -1,0 +1,402 @@
+"""Tables of rows on a device: all that a search reads, or those tiles of them that it reads now.
+
+    most_bytes     | tile being read | tile being copied | third tile |     copies go on a stream of their own
+
+If all tables that a search reads fit together, each is one tile, is copied once, and stays for later
+searches of the graph. If not, each table is in tiles of at most a third of the memory. The tiles that were
+used last are on the device. The memory of a tile that leaves is used for another one, whose copy begins when
+the kernels that read the first one are over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
+
+from motiflux.codegen import pcsr as layout
+from motiflux.device import Buffer, Mark, Stream
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.pcsr.formats import IntervalPartition
+from motiflux.gpu.pcsr.images import arrays_of, rows_at
+from motiflux.gpu.pvm.row_ranges import RowRanges
+from motiflux.gpu.pvm.row_tables import RowTables, TableKey
+from motiflux.gpu.pvm.table_copies import TableCopies
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.device_cache import CacheEntry
+from motiflux.gpu.storage.device_csr import CopiedArray, resident
+from motiflux.gpu.storage.upload import UploadContext, wait_for_mark
+from motiflux.request.deadline import Deadline
+
+TILES = 3
+"""Tiles that fit at once: those of two tables of a phase, and one that is copied meanwhile."""
+_WASTE = 2
+"""A tile takes memory of at most so many times its size if other memory can be had."""
+_WHAT = "tables of rows of a search in phases"
+
+
+class TileName(NamedTuple):
+    """Names a tile: a table, and the number of the tile in it."""
+
+    key: TableKey
+    number: int
+
+
+@dataclass(eq=False)
+class ResidentTile(CacheEntry):
+    """A tile on a device.
+
+    Parameters
+    ----------
+    rows
+        The rows as kernels see them, without the ids of vertices.
+    memory
+        Memory of the tile, which may be larger.
+    copied
+        Behind the copy.
+    read
+        Behind the kernels that read it last; None: none did.
+    """
+
+    rows: layout.IntervalRows = field(repr=False)
+    memory: Buffer
+    copied: Mark = field(repr=False)
+    read: Mark | None = field(default=None, repr=False)
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The memory."""
+        return (self.memory,)
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """Points after which its memory can be used for others."""
+        return tuple(mark for mark in (self.copied, self.read) if mark is not None and not mark.done())
+
+
+class _Unused(NamedTuple):
+    """Memory of a tile that left, and points after which nothing uses it."""
+
+    memory: Buffer
+    marks: tuple[Mark, ...]
+
+
+class ResidentTables:
+    """The tables of one graph on one device, for one search. One thread at a time uses it.
+
+    Parameters
+    ----------
+    accelerator, tables
+        The device, and the tables.
+    budget
+        Most bytes that motiflux holds on the device.
+    most_bytes
+        Most bytes of all tables at a time. The ids and labels of vertices are not among them
+        (`vertex_bytes`).
+    expected
+        The tables that the search reads: all of them, or none if they are not known.
+    deadline
+        Deadline of the call.
+
+    Attributes
+    ----------
+    copied_bytes
+        Bytes of tables copied by this object.
+    copies
+        How often tiles of each table were copied.
+    renamed
+        Ids of all vertices in tables, uint32 [n].
+    labels
+        Codes of the labels of all vertices, uint32 [n]; None if all have one label.
+
+    Raises
+    ------
+    DeviceMemoryError
+        Ids and labels do not fit.
+    OutOfTimeError
+        Time was up before they were copied.
+    """
+
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        tables: RowTables,
+        budget: int | None,
+        most_bytes: int,
+        *,
+        expected: Collection[TableKey] = (),
+        deadline: Deadline | None = None,
+    ) -> None:
+        self._tables, self._budget, self._most_bytes = tables, budget, most_bytes
+        self._device = accelerator.device
+        self._deadline = Deadline.after(None) if deadline is None else deadline
+        self._cache = resident(tables.graph, self._device)
+        self._copier = TableCopies(self._device, self._cache, self._deadline)
+        self._ranges: dict[TableKey, RowRanges] = {}
+        self._shared: dict[TableKey, ResidentTile] = {}
+        self._own: dict[TileName, ResidentTile] = {}  # the one that was used last is the last
+        self._unused: list[_Unused] = []
+        self._reading: list[ResidentTile] = []
+        self._stream: Stream | None = None
+        self._before: Mark | None = None
+        self._times: Counter[TileName] = Counter()
+        self.copied_bytes = 0
+        self.copies: Counter[TableKey] = Counter()
+        whole = {key: tables.table(key).nbytes for key in {tables.normal(key) for key in expected}}
+        self._expected = frozenset(whole)
+        self._fits = sum(whole.values()) <= most_bytes
+        self._arrays: list[CopiedArray] = []
+        self.renamed: Buffer = self._copied_ids()
+        self.labels: Buffer | None = self._copied_labels()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @staticmethod
+    def vertex_bytes(tables: RowTables) -> int:
+        """Return the bytes of ids and labels of vertices, which are on the device beside tables."""
+        arrays = 1 if tables.graph.vertex_labels is None else 2
+        return arrays * max(8, 4 * tables.graph.num_vertices)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of tables on the device."""
+        tiles = [*self._shared.values(), *self._own.values()]
+        return sum(tile.nbytes for tile in tiles) + sum(one.memory.nbytes for one in self._unused)
+
+    def tiles(self, key: TableKey) -> int:
+        """Return the number of tiles of a table."""
+        return len(self._ranges_of(self._tables.normal(key)))
+
+    def acquire(self, stream: Stream, wanted: Sequence[tuple[TableKey, int]]) -> list[layout.IntervalRows]:
+        """Have tiles on the device, and return their rows.
+
+        Kernels may read them that are launched on `stream` before the next call. They wait for the copies,
+        and the memory stays until they are over; this call waits for kernels only if memory lacks.
+
+        Raises
+        ------
+        DeviceMemoryError
+            These tiles do not fit together.
+        OutOfTimeError
+            Time was up before all was copied.
+        """
+        self._stop_reading()
+        names = self._names(wanted)
+        tiles = [self._bring(name, names) for name in names]
+        for tile in tiles:
+            stream.hold(tile.memory)
+            if not tile.copied.done():
+                stream.follow(tile.copied)
+        for buffer in (self.renamed, self.labels):
+            if buffer is not None:
+                stream.hold(buffer)
+        self._stream, self._reading = stream, tiles
+        return [self._rows_of(tile) for tile in tiles]
+
+    def prefetch(self, wanted: Sequence[tuple[TableKey, int]]) -> None:
+        """Begin to copy tiles, while kernels run that read those of the last `acquire`.
+
+        Tiles for which there is no room beside those are left out. The thread waits while pieces are copied
+        within memory of the host, but for no kernel.
+
+        Raises
+        ------
+        OutOfTimeError
+            Time was up before all was copied.
+        """
+        names = self._names(wanted)
+        reading = [name for name, tile in self._own.items() if tile in self._reading]
+        for name in names:
+            with suppress(DeviceMemoryError):
+                self._bring(name, [*names, *reading], waits=False)
+
+    def close(self) -> None:
+        """Leave the tables to later searches. Kernels that read them may still run."""
+        self._stop_reading()
+        for name, tile in self._own.items():
+            self._cache.keep(self._name_of_own(name), lambda tile=tile: tile)  # type: ignore[misc]
+        for entry in (*self._shared.values(), *self._arrays):
+            entry.users.discard(self)
+        self._own, self._shared, self._arrays, self._unused = {}, {}, [], []
+        self._copier.close()
+
+    # Tiles
+
+    def _ranges_of(self, key: TableKey) -> RowRanges:
+        """Return the tiles of a table, and take over those that an earlier search has left."""
+        if (found := self._ranges.get(key)) is None:
+            assert not self._expected or key in self._expected, "a table that was not expected"
+            self._deadline.check()
+            whole = self._is_shared(key)
+            table = self._tables.table(key)
+            found = self._ranges[key] = table.tiles(table.nbytes if whole else self._most_bytes // TILES)
+            if not whole:
+                self._take_over(key, len(found))
+        return found
+
+    def _take_over(self, key: TableKey, tiles: int) -> None:
+        for name in (TileName(key, number) for number in range(tiles)):
+            known = self._cache.known(self._name_of_own(name))
+            if known is None or self.nbytes + known.nbytes > self._most_bytes:
+                continue
+            if isinstance(tile := self._cache.take(self._name_of_own(name)), ResidentTile):
+                self._own[name] = tile
+
+    def _name_of_own(self, name: TileName) -> tuple[object, ...]:
+        return "tile", *name, self._most_bytes // TILES
+
+    def _names(self, wanted: Iterable[tuple[TableKey, int]]) -> list[TileName]:
+        return [TileName(self._tables.normal(key), number) for key, number in wanted]
+
+    def _rows_of(self, tile: ResidentTile) -> layout.IntervalRows:
+        """Return the rows of a tile with the ids of this search: an earlier one may have copied the tile."""
+        rows = layout.IntervalRows.from_buffer_copy(tile.rows)
+        rows.renamed = self.renamed.address
+        return rows
+
+    def _stop_reading(self) -> None:
+        """Note that kernels to come do not read the tiles of the last `acquire`."""
+        if self._stream is not None and self._stream.is_open:
+            self._before = self._stream.mark()
+            for tile in self._reading:
+                tile.read = self._before
+        self._reading, self._stream = [], None
+
+    def _bring(self, name: TileName, kept: Collection[TileName], *, waits: bool = True) -> ResidentTile:
+        """Return a tile that is on the device, or is copied there; `kept` tiles stay."""
+        ranges = self._ranges_of(name.key)
+        if self._is_shared(name.key):
+            return self._bring_shared(name, ranges)
+        tile = self._own.pop(name, None)
+        if tile is None:
+            part = ranges[name.number]
+            memory = self._take_memory(part.nbytes, kept, waits)
+            tile = self._copy(name, part, memory, keeps_image=self._times[name] > 0)
+        self._own[name] = tile
+        return tile
+
+    def _bring_shared(self, name: TileName, ranges: RowRanges) -> ResidentTile:
+        if (found := self._shared.get(name.key)) is None:
+
+            def make() -> ResidentTile:
+                return self._copy(name, ranges[0], self._allocate(ranges[0].nbytes))
+
+            found = self._cache.keep(("table", name.key), make)
+            found.users.add(self)
+            self._shared[name.key] = found
+        return found
+
+    def _is_shared(self, key: TableKey) -> bool:
+        """Whether a table is whole, and used by other searches at the same time."""
+        return self._fits and key in self._expected
+
+    def _copy(
+        self, name: TileName, part: IntervalPartition, memory: Buffer, *, keeps_image: bool = False
+    ) -> ResidentTile:
+        copied = self._copier.copy(memory, arrays_of(part), name if keeps_image else None)
+        self._times[name] += 1
+        self.copies[name.key] += 1
+        self.copied_bytes += part.nbytes
+        return ResidentTile(rows_at(part, memory.address, 0), memory, copied)
+
+    # Memory
+
+    def _take_memory(self, nbytes: int, kept: Collection[TileName], waits: bool) -> Buffer:
+        """Return memory for a tile; copies into it begin once no kernel reads it any more."""
+        refusal: DeviceMemoryError | None = None
+        while True:
+            if (found := self._take_unused(nbytes)) is not None:
+                return found
+            if self.nbytes + nbytes <= self._most_bytes:
+                try:
+                    return self._allocate(nbytes)
+                except DeviceMemoryError as error:
+                    refusal = error
+            if not (
+                self._free_unused(waits=False)
+                or self._drop_oldest(kept)
+                or (waits and (self._free_unused(waits=True) or self._wait_for_kernels()))
+            ):
+                raise self._refusal(nbytes) if refusal is None else refusal
+
+    def _take_unused(self, nbytes: int) -> Buffer | None:
+        """Return the smallest unused memory that a tile fits into without much waste."""
+        fitting = [one for one in self._unused if nbytes <= one.memory.nbytes <= _WASTE * nbytes]
+        if not fitting:
+            return None
+        chosen = min(fitting, key=lambda one: one.memory.nbytes)
+        self._unused.remove(chosen)
+        for mark in chosen.marks:
+            self._copier.stream.follow(mark)
+        return chosen.memory
+
+    def _free_unused(self, *, waits: bool) -> bool:
+        """Free unused memory that nothing uses any more; return whether there was some."""
+        if waits:
+            for mark in [mark for one in self._unused for mark in one.marks]:
+                wait_for_mark(mark, self._deadline)
+        over = [one for one in self._unused if all(mark.done() for mark in one.marks)]
+        self._unused = [one for one in self._unused if one not in over]
+        for one in over:
+            one.memory.close()
+        return bool(over)
+
+    def _drop_oldest(self, kept: Collection[TileName]) -> bool:
+        """Have the tile leave that was not used for longest; return whether there is one."""
+        name = next((name for name in self._own if name not in kept), None)
+        if name is None:
+            return False
+        tile = self._own.pop(name)
+        self._unused.append(_Unused(tile.memory, tile.marks))
+        return True
+
+    def _wait_for_kernels(self) -> bool:
+        """Wait for kernels launched before the last call, which may use closed memory; whether any ran."""
+        if self._before is None or self._before.done():
+            return False
+        wait_for_mark(self._before, self._deadline)
+        return True
+
+    def _allocate(self, nbytes: int) -> Buffer:
+        try:
+            return self._device.allocate(max(8, nbytes), _WHAT, budget=self._budget)
+        except DeviceMemoryError as error:
+            error.advise(self._advice(nbytes))
+            raise
+
+    def _refusal(self, nbytes: int) -> DeviceMemoryError:
+        return DeviceMemoryError(_WHAT, nbytes, max(0, self._most_bytes - self.nbytes), self._advice(nbytes))
+
+    def _advice(self, nbytes: int) -> str:
+        return (
+            f"a search in phases needs {self.vertex_bytes(self._tables):,} bytes for ids and labels of "
+            f"vertices, and beside its embeddings those of the longest row of each table that a phase reads, "
+            f"here {nbytes:,}: raise gpu_memory, or choose another engine"
+        )
+
+    # Ids and labels of vertices
+
+    def _copied_ids(self) -> Buffer:
+        def make() -> CopiedArray:
+            ids = self._tables.renamed
+            memory = self._allocate(ids.nbytes)
+            wait_for_mark(self._copier.copy(memory, [ids]), self._deadline)  # other searches may read it
+            return CopiedArray(memory, ids)
+
+        return self._use(self._cache.keep("renamed ids", make))
+
+    def _copied_labels(self) -> Buffer | None:
+        context = UploadContext(self._copier.stream, self._tables.threads, self._budget, self._deadline)
+        found = self._cache.labels(self._tables.graph, context)
+        return None if found is None else self._use(found)
+
+    def _use(self, entry: CopiedArray) -> Buffer:
+        entry.users.add(self)
+        self._arrays.append(entry)
+        return entry.buffer

@@ -1,0 +1,136 @@
+"""Copies of tables to a device, on a stream of their own, while kernels run on others."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.device import Buffer, Device, Mark, Stream
+from motiflux.device.base import NotPinnedError
+from motiflux.device.pinned import PinnedMemory, pin
+from motiflux.gpu.pcsr.images import read_image
+from motiflux.gpu.runtime.device_cache import CacheEntry, DeviceCache, release_pinned
+from motiflux.gpu.storage.upload import Stage
+from motiflux.request.deadline import Deadline
+
+PIECE_BYTES = 16 << 20
+"""Bytes of a piece: between pieces, Ctrl-C and the deadline are answered."""
+AT_ONCE = 1 << 20
+"""Most bytes that are copied from ordinary memory, for which pinning takes longer than copying."""
+_WHAT = "tables of rows that are copied to a device again and again"
+_INSTEAD = "more gpu_memory"
+
+Arrays = Sequence[NDArray[Any]]
+"""Arrays that are consecutive on the device."""
+
+
+@dataclass(eq=False)
+class PinnedImage(CacheEntry):
+    """An image of rows in pinned memory of the host, from which it is copied without a thread of the host."""
+
+    memory: PinnedMemory
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The memory, which is not of the device."""
+        return (self.memory,)
+
+    @property
+    def pinned(self) -> tuple[PinnedMemory, ...]:
+        """The memory."""
+        return (self.memory,)
+
+
+class TableCopies:
+    """Copies arrays to a device.
+
+    Few bytes are copied from where they are; many through two pieces of pinned memory. An image with a name
+    is kept in pinned memory, as far as the budget for that suffices, and copied from there.
+
+    Parameters
+    ----------
+    device, deadline
+        The device, and the deadline of the call.
+    cache
+        Keeps images in pinned memory.
+    """
+
+    def __init__(self, device: Device, cache: DeviceCache, deadline: Deadline) -> None:
+        self._device, self._cache, self._deadline = device, cache, deadline
+        self.stream: Stream = device.stream()
+        self._stages: list[Stage] = []
+        self._turn = 0
+        self._pins = True
+        self._held: list[tuple[NDArray[Any], Mark]] = []
+
+    def copy(self, to: Buffer, arrays: Arrays, name: Hashable = None) -> Mark:
+        """Copy consecutive arrays into a buffer; return the mark behind the copy.
+
+        Parameters
+        ----------
+        name
+            If not None: the name of the arrays, whose image is kept.
+
+        Raises
+        ------
+        OutOfTimeError
+            Time was up before all was copied.
+        """
+        self._deadline.check()
+        nbytes = sum(array.nbytes for array in arrays)
+        if name is not None and self._pins and nbytes > AT_ONCE:
+            self._copy_image(to, arrays, nbytes, ("image", name))
+        elif nbytes > AT_ONCE:
+            self._copy_by_stages(to, arrays, nbytes)
+        elif nbytes:
+            image = np.empty(nbytes, np.uint8)
+            read_image(arrays, 0, image)
+            self.stream.upload(to, image)
+            self._hold(image)
+        return self.stream.mark()
+
+    def close(self) -> None:
+        """Free memory and stream once what was begun is done."""
+        for stage in self._stages:
+            stage.close()
+        self._stages = []
+
+    def _hold(self, image: NDArray[np.uint8]) -> None:
+        """Keep ordinary memory until it is copied."""
+        self._held = [one for one in self._held if not one[1].done()]
+        self._held.append((image, self.stream.mark()))
+
+    def _copy_by_stages(self, to: Buffer, arrays: Arrays, nbytes: int) -> None:
+        while len(self._stages) < 2:
+            self._stages.append(Stage.of(self._device, PIECE_BYTES // 4))
+        for first in range(0, nbytes, PIECE_BYTES):
+            self._deadline.check()
+            stage = self._stages[self._turn]
+            self._turn = 1 - self._turn
+            stage.wait(self._deadline)
+            piece = stage.array.view(np.uint8)[: min(PIECE_BYTES, nbytes - first)]
+            read_image(arrays, first, piece)
+            self.stream.upload(to, piece, first)
+            stage.copied = self.stream.mark(stage.copied)
+
+    def _copy_image(self, to: Buffer, arrays: Arrays, nbytes: int, name: Hashable) -> None:
+        known = self._cache.known(name)
+        if isinstance(known, PinnedImage):
+            self.stream.upload(to, known.memory.array[:nbytes])
+            return
+        try:
+            memory = pin(self._device, nbytes, _WHAT, release_pinned, self._deadline.check, _INSTEAD)
+        except NotPinnedError:
+            self._pins = False
+            self._copy_by_stages(to, arrays, nbytes)
+            return
+        for first in range(0, nbytes, PIECE_BYTES):
+            self._deadline.check()
+            piece = memory.array[first : min(first + PIECE_BYTES, nbytes)]
+            read_image(arrays, first, piece)
+            self.stream.upload(to, piece, first)
+        self._cache.keep(name, lambda: PinnedImage(memory))
