@@ -169,6 +169,11 @@ class ResidentTables:
         tiles = [*self._shared.values(), *self._own.values()]
         return sum(tile.nbytes for tile in tiles) + sum(one.memory.nbytes for one in self._unused)
 
+    @property
+    def fits(self) -> bool:
+        """Whether all tables that the search reads fit together."""
+        return self._fits
+
     def tiles(self, key: TableKey) -> int:
         """Return the number of tiles of a table."""
         return len(self._ranges_of(self._tables.normal(key)))

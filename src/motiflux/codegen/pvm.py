@@ -1,0 +1,174 @@
+"""Phases of parallel vertex matching: structures of ``include/motiflux/pvm``, and the units of its kernels."""
+
+from __future__ import annotations
+
+import ctypes
+from enum import StrEnum
+from functools import cache
+
+import numpy as np
+
+from motiflux.codegen.pcsr import IntervalRows
+from motiflux.jit import Source
+from motiflux.types import MAX_PATTERN_VERTICES
+
+_u8, _u32, _u64 = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64
+
+MOST_TABLES, MOST_MEMBERS, MOST_TESTS = 4, 6, 32
+"""``pvm::kMostTables``, ``kMostMembers``, ``kMostTests``."""
+THREADS, BATCH = 256, 32
+"""``pvm::kThreads``, ``kBatch``."""
+ANY_LABEL = DROPPED = 2**32 - 1
+"""``pvm::kAnyLabel``, ``kDropped``."""
+OPENED_BYTES = 1288
+"""``sizeof(pvm::OpenedBatch)``."""
+
+ITEMS = np.dtype([("batch", "<u8"), ("first", "<u8"), ("end", "<u8")])
+"""``pvm::Items``."""
+
+
+class Columns(ctypes.Structure):
+    """``pvm::Columns``."""
+
+    __slots__ = ()
+    _fields_ = [("words", _u64), ("capacity", _u64)]
+
+
+class Work(ctypes.Structure):
+    """``pvm::Work``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("control", _u64),
+        ("left", _u64),
+        ("pieces", _u64),
+        ("left_count", _u32),
+        ("most_long", _u32),
+        ("first_batch", _u64),
+        ("size", _u64),
+        ("next_batches", _u64),
+        ("parked", _u64),
+        ("long_batches", _u64),
+        ("limit", _u64),
+        ("filled", _u64),
+        ("piece", _u32),
+        ("long_batch", _u32),
+    ]
+
+
+class CandidateSet(ctypes.Structure):
+    """``pvm::CandidateSet``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("table", _u32),
+        ("source", _u32),
+        ("label", _u32),
+        ("ascends", _u32),
+        ("labels", _u64),
+        ("mask", _u64),
+        ("distinct", _u32),
+        ("after", _u32),
+        ("own_distinct", _u32 * MOST_MEMBERS),
+        ("own_after", _u32 * MOST_MEMBERS),
+        ("order_positions", _u64),
+        ("orders", _u32),
+        ("unused", _u32),
+    ]
+
+
+class ExtendArgs(ctypes.Structure):
+    """``pvm::ExtendArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("work", Work),
+        ("in_", Columns),
+        ("out", Columns),
+        ("tables", IntervalRows * MOST_TABLES),
+        ("table_count", _u32),
+        ("index_words", _u32),
+        ("vertex_labels", _u64),
+        ("root_labels", _u64),
+        ("root_mask", _u64),
+        ("sets", CandidateSet * 2),
+        ("less", _u32 * (2 * MOST_MEMBERS)),
+        ("different", _u32 * (2 * MOST_MEMBERS)),
+        ("kept_count", _u32),
+        ("member_columns", _u32 * (2 * MOST_MEMBERS)),
+        ("kept", _u8 * MAX_PATTERN_VERTICES),
+    ]
+
+
+class ArcTest(ctypes.Structure):
+    """``pvm::ArcTest``."""
+
+    __slots__ = ()
+    _fields_ = [("table", _u32), ("source", _u32), ("target", _u32), ("grouped", _u32)]
+
+
+class EliminateArgs(ctypes.Structure):
+    """``pvm::EliminateArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("work", Work),
+        ("in_", Columns),
+        ("out", Columns),
+        ("tables", IntervalRows * MOST_TABLES),
+        ("table_count", _u32),
+        ("index_words", _u32),
+        ("vertex_labels", _u64),
+        ("test_count", _u32),
+        ("kept_count", _u32),
+        ("tests", ArcTest * MOST_TESTS),
+        ("kept", _u8 * MAX_PATTERN_VERTICES),
+    ]
+
+
+class PhaseKernel(StrEnum):
+    """Entry points of the units below."""
+
+    WRITE = "motiflux_phase_write"
+    COUNT = "motiflux_phase_count"
+
+
+@cache
+def extension_source(first: int, second: int, *, tuples: bool = False) -> Source:
+    """Return the unit of extension phases that match so many query vertices from each set of candidates.
+
+    Parameters
+    ----------
+    tuples
+        Whether query vertices of one set may have the same candidate.
+    """
+    shape = f"motiflux::pvm::Shape<{first}, {second}, {'true' if tuples else 'false'}>"
+    name = f"pvm-extend-{first}-{second}" + ("-tuples" if tuples else "")
+    return _phase_source(name, "extend.cuh", "ExtendArgs", f"extend<{shape}, {{writes}}>")
+
+
+@cache
+def elimination_source() -> Source:
+    """Return the unit of elimination phases."""
+    return _phase_source("pvm-eliminate", "eliminate.cuh", "EliminateArgs", "eliminate<{writes}>")
+
+
+COMMON_SHAPES = ((1, 0), (2, 0), (1, 1), (3, 0), (2, 1))
+"""Numbers of query vertices of both sets in most extension phases."""
+
+
+def phase_sources() -> list[Source]:
+    """Return the units of most phases."""
+    return [elimination_source(), *(extension_source(*shape) for shape in COMMON_SHAPES)]
+
+
+def _phase_source(name: str, header: str, argument: str, body: str) -> Source:
+    entries = "\n".join(
+        f"""\
+extern "C" __global__ void __launch_bounds__(motiflux::pvm::kThreads)
+{entry}(const __grid_constant__ motiflux::pvm::{argument} args) {{
+  motiflux::pvm::{body.format(writes=writes)}(args);
+}}"""
+        for entry, writes in ((PhaseKernel.WRITE, "true"), (PhaseKernel.COUNT, "false"))
+    )
+    return Source(name, f'#include "motiflux/pvm/{header}"\n\n{entries}\n')

@@ -1,0 +1,139 @@
+"""Arguments of the kernels of phases, and the constants on the device that they point to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen import pvm as layout
+from motiflux.codegen.pcsr import IntervalRows
+from motiflux.device import Buffer, Device, Stream
+from motiflux.gpu.pvm.programs import EliminationProgram, ExtensionProgram, Program, SetProgram
+from motiflux.graph import Graph, VertexFilter
+from motiflux.plan.bind import Codes
+
+INDEX_BYTES = 32 << 10
+"""Most bytes of shared memory of a block for the interval indexes of a phase."""
+
+
+class Constants:
+    """Small arrays on a device: bits of labels and of vertices, orders of combinations."""
+
+    def __init__(self, device: Device, stream: Stream, graph: Graph, budget: int | None) -> None:
+        self._device, self._stream, self._graph, self._budget = device, stream, graph, budget
+        self._buffers: dict[object, Buffer] = {}
+
+    @property
+    def buffers(self) -> Iterable[Buffer]:
+        """Their memory."""
+        return self._buffers.values()
+
+    def labels(self, codes: Codes) -> int:
+        """Return the address of bits by vertex label; 0 for all labels."""
+        if codes is None:
+            return 0
+        bits = np.zeros(len(self._graph.vertex_label_table), bool)
+        bits[list(codes)] = True
+        return self._address(("labels", codes), _packed(bits))
+
+    def mask(self, narrowing: VertexFilter | None) -> int:
+        """Return the address of bits by vertex; 0 for all vertices."""
+        if narrowing is None:
+            return 0
+        bits = np.ones(self._graph.num_vertices, bool)
+        if narrowing.condition is not None:
+            bits &= self._graph.vertex_mask(narrowing.condition)
+        if narrowing.ids is not None:
+            among = np.zeros(self._graph.num_vertices, bool)
+            among[list(narrowing.ids)] = True
+            bits &= among
+        return self._address(("mask", narrowing), _packed(bits))
+
+    def orders(self, orders: tuple[tuple[int, ...], ...]) -> int:
+        """Return the address of orders of combinations; 0 for the ascending one."""
+        if len(orders) == 1:
+            return 0
+        return self._address(("orders", orders), np.array(orders, np.uint8).ravel())
+
+    def _address(self, name: object, array: NDArray[Any]) -> int:
+        if name not in self._buffers:
+            buffer = self._device.allocate(max(array.nbytes, 8), "conditions of a search", budget=self._budget)
+            self._stream.hold(buffer)
+            self._stream.upload(buffer, array.view(np.uint8))
+            self._stream.wait()  # the array may be freed now
+            self._buffers[name] = buffer
+        return self._buffers[name].address
+
+
+def arguments_of(program: Program, constants: Constants, vertex_labels: int) -> Any:
+    """Return the arguments of a phase, all but its work, frontiers and rows."""
+    if isinstance(program, EliminationProgram):
+        return _elimination(program, vertex_labels)
+    return _extension(program, constants, vertex_labels)
+
+
+def set_rows(args: Any, rows: Sequence[IntervalRows], index_bytes: Sequence[int]) -> int:
+    """Set the rows of a phase; return the bytes of shared memory of their interval indexes."""
+    for at, one in enumerate(rows):
+        args.tables[at] = one
+    args.table_count = len(rows)
+    room = INDEX_BYTES // len(rows) // 4
+    words = min(room, max(1, *(-(-nbytes // 4) for nbytes in index_bytes)))
+    args.index_words = -(-words // 4) * 4
+    return int(4 * args.table_count * args.index_words)
+
+
+def _extension(program: ExtensionProgram, constants: Constants, vertex_labels: int) -> Any:
+    args: Any = layout.ExtendArgs()
+    args.vertex_labels = vertex_labels
+    if program.root is not None:
+        labels, narrowing = program.root
+        args.root_labels, args.root_mask = constants.labels(labels), constants.mask(narrowing)
+    for at, one in enumerate(program.sets):
+        _fill_set(args.sets[at], one, constants)
+    for at, (less, different) in enumerate(zip(program.less, program.different, strict=True)):
+        args.less[at], args.different[at] = _bits(less), _bits(different)
+    for at, column in enumerate(program.columns):
+        args.member_columns[at] = layout.DROPPED if column is None else column
+    _fill_kept(args, program.kept)
+    return args
+
+
+def _fill_set(packed: Any, one: SetProgram, constants: Constants) -> None:
+    packed.table, packed.source = one.table, one.source
+    packed.label = layout.ANY_LABEL if one.label is None else one.label
+    packed.ascends = one.ascends
+    packed.labels, packed.mask = constants.labels(one.labels), constants.mask(one.narrowing)
+    packed.distinct, packed.after = _bits(one.common.distinct), _bits(one.common.after)
+    for at, own in enumerate(one.own):
+        packed.own_distinct[at], packed.own_after[at] = _bits(own.distinct), _bits(own.after)
+    packed.order_positions, packed.orders = constants.orders(one.orders), len(one.orders)
+
+
+def _elimination(program: EliminationProgram, vertex_labels: int) -> Any:
+    args: Any = layout.EliminateArgs()
+    args.vertex_labels = vertex_labels
+    args.test_count = len(program.tests)
+    for at, test in enumerate(program.tests):
+        args.tests[at] = layout.ArcTest(test.table, test.source, test.target, test.grouped)
+    _fill_kept(args, program.kept)
+    return args
+
+
+def _fill_kept(args: Any, kept: Sequence[int]) -> None:
+    args.kept_count = len(kept)
+    for at, column in enumerate(kept):
+        args.kept[at] = column
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    return sum(1 << number for number in numbers)
+
+
+def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return bits in words of 32."""
+    packed = np.packbits(bits, bitorder="little")
+    return np.concatenate([packed, np.zeros(-len(packed) % 4, np.uint8)])

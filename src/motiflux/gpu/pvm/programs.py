@@ -1,0 +1,429 @@
+"""Phases as kernels run them: columns of frontiers instead of query vertices, tables of rows instead of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TypeAlias
+
+from motiflux.codegen.pvm import MOST_TABLES
+from motiflux.gpu.pvm.row_tables import TableKey
+from motiflux.graph import Direction, VertexFilter
+from motiflux.plan.bind import Codes
+from motiflux.plan.phases.data import (
+    CandidateSet,
+    Checks,
+    EdgeTest,
+    Elimination,
+    Extension,
+    Pair,
+    PhasePlan,
+    Relation,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The rows of a graph in tables.
+
+    Parameters
+    ----------
+    directed
+        Whether its edges have directions.
+    edge_labels
+        Number of labels of edges.
+    labelled
+        Whether vertices have labels.
+    by_target
+        Whether tables are divided by the label of the target, as all edges have one label.
+    grouped
+        Whether neighbours in a row are in the order of their labels.
+    """
+
+    directed: bool
+    edge_labels: int
+    labelled: bool
+    by_target: bool
+    grouped: bool
+
+    def table(self, direction: Direction, labels: Codes, where: object, targets: Codes) -> TableKey:
+        """Return the table of arcs with some labels to vertices with some labels."""
+        every = labels is None or len(set(labels)) == self.edge_labels
+        target = targets[0] if self.by_target and targets is not None and len(targets) == 1 else None
+        return TableKey(direction, None if every else labels, where, target)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Columns that a candidate is compared with: it must differ from some, and be greater than others."""
+
+    distinct: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SetProgram:
+    """Candidates that one row has for one or more query vertices (``pvm::CandidateSet``).
+
+    Parameters
+    ----------
+    table
+        Index of the table of rows.
+    source
+        Column of the vertex of the row.
+    label
+        Label of the candidates, if rows are grouped by labels; None: the whole row is read.
+    labels
+        Labels of which candidates have one, if the row has others; None if it has not.
+    ascends
+        Whether the candidates ascend.
+    narrowing
+        Filter of the candidates.
+    members
+        Number of query vertices.
+    common, own
+        Comparisons of all members, and of each.
+    orders
+        Orders in which a combination is given to the members: for each, the position of each member.
+    """
+
+    table: int
+    source: int
+    label: int | None
+    labels: Codes
+    ascends: bool
+    narrowing: VertexFilter | None
+    members: int
+    common: Compared
+    own: tuple[Compared, ...]
+    orders: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionProgram:
+    """An extension phase.
+
+    Parameters
+    ----------
+    tables
+        The tables that it reads.
+    kept
+        Columns of the input that become the first columns of the output.
+    root
+        Labels and filter of the vertices that it begins with; None for all phases but the first.
+    sets
+        One or two sets of candidates.
+    tuples
+        Whether members of one set may have the same candidate.
+    less, different
+        For each member, the members before it whose candidates must be less, and different.
+    columns
+        Column of each member in the output; None: no later phase reads it.
+    """
+
+    tables: tuple[TableKey, ...]
+    kept: tuple[int, ...]
+    root: tuple[Codes, VertexFilter | None] | None
+    sets: tuple[SetProgram, ...]
+    tuples: bool
+    less: tuple[tuple[int, ...], ...]
+    different: tuple[tuple[int, ...], ...]
+    columns: tuple[int | None, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of members of both sets."""
+        return self.sets[0].members, self.sets[1].members if len(self.sets) > 1 else 0
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the output."""
+        return len(self.kept) + sum(column is not None for column in self.columns)
+
+    @property
+    def most_rows(self) -> int:
+        """Most rows of an item."""
+        most = 1
+        for one in self.sets:
+            most *= len(one.orders)
+        return most
+
+
+@dataclass(frozen=True, slots=True)
+class TestProgram:
+    """A query edge between two columns, and the table in which it has an arc: its index, whether it is grouped."""
+
+    table: int
+    source: int
+    target: int
+    grouped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EliminationProgram:
+    """An elimination phase, with fields of `ExtensionProgram`."""
+
+    tables: tuple[TableKey, ...]
+    kept: tuple[int, ...]
+    tests: tuple[TestProgram, ...]
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the output."""
+        return len(self.kept)
+
+    @property
+    def most_rows(self) -> int:
+        """Most rows of an embedding."""
+        return 1
+
+
+Program: TypeAlias = ExtensionProgram | EliminationProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """The phases of a search.
+
+    Parameters
+    ----------
+    phases
+        They, in order.
+    output
+        Column of each query vertex in the last frontier, if embeddings are listed.
+    """
+
+    phases: tuple[Program, ...]
+    output: tuple[int, ...]
+
+    @property
+    def tables(self) -> tuple[TableKey, ...]:
+        """All tables, each once."""
+        return tuple(dict.fromkeys(key for phase in self.phases for key in phase.tables))
+
+
+def programs_of(
+    plan: PhasePlan,
+    layout: Layout,
+    *,
+    lists: bool,
+    most_tables: int = MOST_TABLES,
+    is_tiled: Callable[[TableKey], bool] = lambda key: False,
+) -> Programs:
+    """Return the phases of a plan for kernels.
+
+    Parameters
+    ----------
+    lists
+        Whether embeddings are listed: all columns are kept then.
+    most_tables
+        Most tables of an elimination phase.
+    is_tiled
+        Whether a table is read in tiles. Each query edge that needs an arc in it is tested by itself then: the
+        arc of an embedding is in one of the tiles.
+    """
+    needed = [frozenset(_needed(phase)) for phase in plan.phases]
+    end = frozenset(plan.order) if lists else frozenset[int]()
+    columns: tuple[int, ...] = ()
+    labels: dict[int, Codes] = {}
+    found: list[Program] = []
+    for at, phase in enumerate(plan.phases):
+        later = end.union(*needed[at + 1 :])
+        if isinstance(phase, Extension):
+            if phase.root is not None:
+                columns = (phase.root.vertex,)
+                labels[phase.root.vertex] = phase.root.labels
+            labels.update((member, one.labels) for one in phase.sets for member in one.members)
+            program, columns = _extension(phase, columns, later, layout)
+            found.append(program)
+        else:
+            for part in _tests_of(phase, labels, layout, most_tables, is_tiled):
+                kept = tuple(vertex for vertex in columns if vertex in later or part.is_read_later(vertex))
+                found.append(part.program(columns, kept, grouped=layout.grouped))
+                columns = kept
+    return Programs(tuple(found), tuple(columns.index(vertex) for vertex in range(len(columns))) if lists else ())
+
+
+def _needed(phase: Extension | Elimination) -> Iterator[int]:
+    """Yield the query vertices whose columns a phase reads."""
+    if isinstance(phase, Elimination):
+        assert not phase.forbidden, "absent arcs are not checked by kernels"
+        for edge in phase.required:
+            yield from (edge.source, edge.target)
+        return
+    for one in phase.sets:
+        yield one.source
+        for checks in (one.common, *one.own):
+            assert not checks.not_out and not checks.not_in, "absent arcs are not checked by kernels"
+            yield from checks.distinct
+            yield from checks.after
+
+
+def _extension(
+    phase: Extension, columns: tuple[int, ...], later: frozenset[int], layout: Layout
+) -> tuple[ExtensionProgram, tuple[int, ...]]:
+    """Return an extension phase for kernels, and the query vertices of its output's columns."""
+    position = {vertex: at for at, vertex in enumerate(columns)}
+    keys = [layout.table(one.direction, phase.partitions, one.where, one.labels) for one in phase.sets]
+    tables = tuple(dict.fromkeys(keys))
+    members = [member for one in phase.sets for member in one.members]
+    related = {(pair.first, pair.second): pair.relation for pair in phase.pairs}
+    tuples = not all(_are_distinct(one, related) for one in phase.sets)
+    sets = tuple(
+        _set(one, tables.index(key), position, related, layout, tuples=tuples)
+        for one, key in zip(phase.sets, keys, strict=True)
+    )
+    implied = set() if tuples else {
+        pair for one, made in zip(phase.sets, sets, strict=True) for pair in _implied(one, related, made.ascends)
+    }
+    kept = tuple(vertex for vertex in columns if vertex in later)
+    out = (*kept, *(member for member in members if member in later))
+    program = ExtensionProgram(
+        tables,
+        tuple(position[vertex] for vertex in kept),
+        None if phase.root is None else (phase.root.labels if layout.labelled else None, phase.root.narrowing),
+        sets,
+        tuples,
+        _before(members, phase.pairs, Relation.LESS, implied),
+        _before(members, phase.pairs, Relation.DIFFERENT, implied),
+        tuple(out.index(member) if member in later else None for member in members),
+    )
+    return program, out
+
+
+def _set(
+    one: CandidateSet,
+    table: int,
+    position: Mapping[int, int],
+    related: Mapping[tuple[int, int], Relation],
+    layout: Layout,
+    *,
+    tuples: bool,
+) -> SetProgram:
+    label, labels, ascends = None, one.labels, True
+    if not layout.labelled or (layout.by_target and labels is not None and len(labels) == 1):
+        labels = None
+    elif layout.grouped:
+        ascends = labels is not None and len(labels) == 1
+        if ascends:
+            assert labels is not None
+            label, labels = labels[0], None
+
+    def compared(checks: Checks) -> Compared:
+        return Compared(
+            tuple(position[u] for u in checks.distinct), tuple(position[u] for u in checks.after)
+        )
+
+    identity = (tuple(range(len(one.members))),)
+    return SetProgram(
+        table,
+        position[one.source],
+        label,
+        labels,
+        ascends,
+        one.narrowing,
+        len(one.members),
+        compared(one.common),
+        tuple(map(compared, one.own)),
+        identity if tuples else _orders(one, related, ascends=ascends),
+    )
+
+
+def _are_distinct(one: CandidateSet, related: Mapping[tuple[int, int], Relation]) -> bool:
+    """Whether the phase requires that all members of a set have different candidates."""
+    return all(
+        related.get((first, second), Relation.ANY) is not Relation.ANY
+        for at, second in enumerate(one.members)
+        for first in one.members[:at]
+    )
+
+
+def _implied(
+    one: CandidateSet, related: Mapping[tuple[int, int], Relation], ascends: bool
+) -> Iterator[tuple[int, int]]:
+    """Yield pairs of members whose comparison combinations, in their orders, always satisfy."""
+    for at, second in enumerate(one.members):
+        for first in one.members[:at]:
+            if ascends or related[first, second] is Relation.DIFFERENT:
+                yield first, second
+
+
+def _orders(
+    one: CandidateSet, related: Mapping[tuple[int, int], Relation], *, ascends: bool
+) -> tuple[tuple[int, ...], ...]:
+    """Return the orders of combinations: those that satisfy restrictions, if the candidates ascend."""
+    count = len(one.members)
+    less = [
+        (first, second)
+        for second in range(count)
+        for first in range(second)
+        if ascends and related[one.members[first], one.members[second]] is Relation.LESS
+    ]
+    if len(less) == count * (count - 1) // 2:
+        return (tuple(range(count)),)
+    return tuple(
+        order for order in permutations(range(count)) if all(order[a] < order[b] for a, b in less)
+    )
+
+
+def _before(
+    members: Sequence[int], pairs: Iterable[Pair], relation: Relation, implied: set[tuple[int, int]]
+) -> tuple[tuple[int, ...], ...]:
+    """Return, for each member, the numbers of those before it that have a relation to it."""
+    number = {member: at for at, member in enumerate(members)}
+    found: list[list[int]] = [[] for _ in members]
+    for pair in pairs:
+        if pair.relation is relation and (pair.first, pair.second) not in implied:
+            assert number[pair.first] < number[pair.second], "pairs are in matching order"
+            found[number[pair.second]].append(number[pair.first])
+    return tuple(map(tuple, found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tests:
+    """Query edges that are tested by one kernel, with their tables, and those that are tested later."""
+
+    edges: tuple[tuple[EdgeTest, TableKey], ...]
+    rest: tuple[EdgeTest, ...]
+
+    def is_read_later(self, vertex: int) -> bool:
+        """Whether a later kernel of the phase reads a query vertex."""
+        return any(vertex in (edge.source, edge.target) for edge in self.rest)
+
+    def program(self, columns: Sequence[int], kept: Sequence[int], *, grouped: bool) -> EliminationProgram:
+        """Return the kernel's phase."""
+        tables = tuple(dict.fromkeys(key for _, key in self.edges))
+        position = {vertex: at for at, vertex in enumerate(columns)}
+        tests = tuple(
+            TestProgram(tables.index(key), position[edge.source], position[edge.target], grouped)
+            for edge, key in self.edges
+        )
+        return EliminationProgram(tables, tuple(position[vertex] for vertex in kept), tests)
+
+
+def _tests_of(
+    phase: Elimination,
+    labels: Mapping[int, Codes],
+    layout: Layout,
+    most_tables: int,
+    is_tiled: Callable[[TableKey], bool],
+) -> Iterator[_Tests]:
+    """Yield the tests of a phase in parts: those of few tables, and alone those of tables in tiles."""
+    keyed = [(edge, _table_of(edge, phase, labels, layout)) for edge in phase.required]
+    tables = [key for key in dict.fromkeys(key for _, key in keyed) if not is_tiled(key)]
+    parts = [
+        [one for one in keyed if one[1] in tables[first : first + most_tables]]
+        for first in range(0, len(tables), most_tables)
+    ]
+    parts += [[one] for one in keyed if is_tiled(one[1])]
+    for at, part in enumerate(parts):
+        yield _Tests(tuple(part), tuple(edge for later in parts[at + 1 :] for edge, _ in later))
+
+
+def _table_of(
+    edge: EdgeTest, phase: Elimination, labels: Mapping[int, Codes], layout: Layout
+) -> TableKey:
+    either = edge.either or not layout.directed
+    direction = Direction.EITHER if either else Direction.OUT
+    return layout.table(direction, phase.partitions, edge.where, labels[edge.target])

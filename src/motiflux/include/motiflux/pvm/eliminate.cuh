@@ -1,0 +1,55 @@
+// Elimination phases: embeddings stay if all query edges of the phase have arcs (GENEVA, algorithm 7).
+//
+// A lane tests one embedding, an item of its batch. Embeddings that stay are written behind one reservation of the warp.
+#pragma once
+
+#include "motiflux/pvm/rows.hpp"
+#include "motiflux/pvm/units.hpp"
+
+namespace motiflux::pvm {
+
+MOTIFLUX_DEVICE bool stays(const EliminateArgs& args, const Tables& tables, std::uint64_t embedding) {
+  for (std::uint32_t at = 0; at < args.test_count; ++at) {
+    const ArcTest& test = args.tests[at];
+    const sets::Span row = tables.open(test.table, args.in.read(test.source, embedding));
+    if (!tables.contains(row, args.in.read(test.target, embedding), test.grouped != 0)) return false;
+  }
+  return true;
+}
+
+template <bool Writes>
+MOTIFLUX_DEVICE void eliminate(const EliminateArgs& args) {
+  MOTIFLUX_DYNAMIC_SHARED(memory);
+  const Tables tables(args, reinterpret_cast<std::uint32_t*>(memory));
+  __syncthreads();
+  Units units(args.work);
+  const Warp& warp = units.warp();
+  std::uint64_t counted = 0;
+  for (Unit unit; units.next(unit);) {
+    const std::uint64_t embedding = unit.batch * kBatch + warp.lane();
+    const bool mine = unit.first <= warp.lane() && warp.lane() < unit.end && embedding < args.work.size;
+    const bool live = mine && stays(args, tables, embedding);
+    if constexpr (!Writes) {
+      counted += live ? 1 : 0;
+      if (args.work.limit != match::kNoLimit) {
+        units.add(counted);
+        counted = 0;
+      }
+    } else {
+      const std::uint32_t staying = warp.ballot(live);
+      std::uint64_t place = 0;
+      if (staying == 0) continue;
+      if (!units.reserve(count_bits(staying), args.out.capacity, place)) {
+        units.park(unit, unit.first, unit.end < kBatch ? unit.end : kBatch);
+        break;
+      }
+      place += count_bits(staying & bits_below(warp.lane()));
+      if (live)
+        for (std::uint32_t column = 0; column < args.kept_count; ++column)
+          args.out.words[column * args.out.capacity + place] = args.in.read(args.kept[column], embedding);
+    }
+  }
+  units.finish(counted);
+}
+
+}  // namespace motiflux::pvm

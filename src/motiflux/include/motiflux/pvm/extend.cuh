@@ -1,0 +1,305 @@
+// Extension phases: all matching patterns 0 to 7 by one kernel (GENEVA, sections 5.1 to 5.4).
+//
+// An embedding has one or two sets of candidates. Its *items* are the combinations of candidates of the first set,
+// as many as its members, with those of the second. So pattern 0 has an item per candidate, pattern 1 one per
+// unordered pair, patterns 2 to 4 one per pair of both sets.
+//
+// A warp takes a batch of 32 embeddings. Each lane opens the rows of one; then the items of all of them are numbered
+// one after another, and lanes take items, not embeddings. So all lanes work however short rows are, and any
+// range of the numbers can be left to a later launch:
+//
+//   embedding     | 0: 3 items | 1: none | 2: 40 items | ...
+//   items         | 0 1 2      |         | 3 4 5 ... 42 | ...
+//   lanes         | 0 1 2 ...                    31 | 0 1 2 ...
+//
+// An item gives as many rows as orders in which its candidates pass all checks. The rows of all lanes are written
+// behind one reservation; rows that fail are not written.
+#pragma once
+
+#include "motiflux/pvm/combinations.hpp"
+#include "motiflux/pvm/rows.hpp"
+#include "motiflux/pvm/units.hpp"
+
+namespace motiflux::pvm {
+
+// The batch of a warp, in shared memory.
+struct OpenedBatch {
+  sets::Span rows[2][kBatch];
+  std::uint64_t before[kBatch + 1];  // items of the embeddings before each, and of all
+};
+
+// Numbers of members of both sets, and whether members of one set may have equal candidates: then items are
+// tuples instead of combinations.
+template <std::uint32_t First, std::uint32_t Second, bool Tuples = false>
+struct Shape {
+  static constexpr std::uint32_t kFirst = First, kSecond = Second, kMembers = First + Second;
+  static constexpr bool kTuples = Tuples;
+  static constexpr std::uint32_t kSets = Second == 0 ? 1 : 2;
+};
+
+template <class Shape, bool Writes>
+class Extension {
+ public:
+  MOTIFLUX_DEVICE Extension(const ExtendArgs& args, const Tables& tables, OpenedBatch& opened, Units& units)
+      : args_(args), tables_(tables), opened_(opened), units_(units) {}
+
+  MOTIFLUX_DEVICE void run() {
+    Unit unit;
+    while (units_.next(unit)) {
+      const std::uint64_t total = open(unit.batch);
+      if (units_.put_off(unit, total)) continue;
+      if (!extend(unit, unit.end < total ? unit.end : total)) break;
+    }
+    units_.finish(counted_);
+  }
+
+ private:
+  static constexpr std::uint32_t kMembers = Shape::kMembers;
+
+  // Opens the rows of a batch; returns the number of its items.
+  MOTIFLUX_DEVICE std::uint64_t open(std::uint64_t batch) {
+    const std::uint32_t lane = units_.warp().lane();
+    const std::uint64_t embedding = batch * kBatch + lane;
+    const bool live = embedding < args_.work.size && is_root(embedding);
+    std::uint64_t items = live ? 1 : 0;
+    units_.warp().sync();  // nobody reads the batch before any more
+#pragma unroll
+    for (std::uint32_t at = 0; at < Shape::kSets; ++at) {
+      const sets::Span row = live && items != 0 ? candidates(args_.sets[at], embedding) : sets::Span{};
+      opened_.rows[at][lane] = row;
+      items = multiply(items, at == 0 ? items_of<Shape::kFirst>(row.size()) : items_of<Shape::kSecond>(row.size()));
+    }
+    std::uint64_t sum = items;
+#pragma unroll
+    for (std::uint32_t step = 1; step < 32; step *= 2) {
+      const std::uint64_t below =
+          __shfl_up_sync(~0u, static_cast<unsigned long long>(sum), static_cast<int>(step), 32);
+      if (lane >= step) sum = sum + below < kTooMany ? sum + below : kTooMany;
+    }
+    if (sum == kTooMany) device::device_wide(args_.work.control->overflow).store(1u, device::Order::kRelaxed);
+    if (lane == 0) opened_.before[0] = 0;
+    opened_.before[lane + 1] = sum;
+    units_.warp().sync();
+    return opened_.before[kBatch];
+  }
+
+  MOTIFLUX_DEVICE bool is_root(std::uint64_t embedding) const {
+    const std::uint32_t vertex = static_cast<std::uint32_t>(embedding);
+    if (args_.root_labels != nullptr && !has_bit(args_.root_labels, tables_.label(vertex))) return false;
+    return args_.root_mask == nullptr || has_bit(args_.root_mask, vertex);
+  }
+
+  MOTIFLUX_DEVICE sets::Span candidates(const CandidateSet& set, std::uint64_t embedding) const {
+    sets::Span row = tables_.open(set.table, args_.in.read(set.source, embedding));
+    if (set.label != kAnyLabel) row = tables_.with_label(row, set.label);
+    if (set.ascends != 0 && set.after != 0) {
+      std::uint32_t least = 0;
+      for_each_bit(set.after, [&](std::uint32_t column) {
+        const std::uint32_t vertex = args_.in.read(column, embedding);
+        if (vertex > least) least = vertex;
+      });
+      row.first = sets::lower_bound(row.first, row.last, std::uint64_t{least} + 1);
+    }
+    return row;
+  }
+
+  template <std::uint32_t Members>
+  MOTIFLUX_DEVICE static std::uint64_t items_of(std::uint64_t size) {
+    return Shape::kTuples ? power<Members>(size) : choose<Members>(size);
+  }
+
+  // Extends the embeddings of the opened batch; returns false if the output is full, or work is to stop.
+  MOTIFLUX_DEVICE bool extend(const Unit& unit, std::uint64_t end) {
+    const std::uint32_t lane = units_.warp().lane();
+    std::uint32_t turn = 0;
+    for (std::uint64_t first = unit.first; first < end; first += 32) {
+      if (++turn % kTurns == 0) {
+        if (args_.work.limit != match::kNoLimit) {
+          units_.add(counted_);
+          counted_ = 0;
+        }
+        if (units_.stopped()) return false;
+      }
+      std::uint32_t found[kMembers];
+      std::uint64_t embedding = 0;
+      const bool live = first + lane < end && pick(unit.batch, first + lane, embedding, found);
+      if constexpr (Writes) {
+        if (!write(live, embedding, found)) {
+          units_.park(unit, first, end);
+          return false;
+        }
+      } else {
+        counted_ += live ? orders_that_pass(embedding, found) : 0;
+      }
+    }
+    return true;
+  }
+
+  // Finds the embedding and the candidates of an item; returns whether all candidates pass the checks of their set.
+  MOTIFLUX_DEVICE bool pick(std::uint64_t batch, std::uint64_t item, std::uint64_t& embedding,
+                            std::uint32_t (&found)[kMembers]) const {
+    std::uint32_t at = 0;
+#pragma unroll
+    for (std::uint32_t step = 16; step > 0; step /= 2)
+      if (opened_.before[at + step] <= item) at += step;
+    embedding = batch * kBatch + at;
+    std::uint64_t number = item - opened_.before[at];
+    if constexpr (Shape::kSets == 2) {
+      const std::uint64_t many = items_of<Shape::kFirst>(opened_.rows[0][at].size());
+      const std::uint64_t second = divide(number, many);
+      if (!pick_of<Shape::kSecond>(args_.sets[1], opened_.rows[1][at], second, embedding, found + Shape::kFirst))
+        return false;
+      number -= second * many;
+    }
+    return pick_of<Shape::kFirst>(args_.sets[0], opened_.rows[0][at], number, embedding, found);
+  }
+
+  MOTIFLUX_DEVICE static std::uint64_t divide(std::uint64_t a, std::uint64_t b) {
+    if ((a | b) >> 32 == 0) return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
+    return a / b;
+  }
+
+  template <std::uint32_t Members>
+  MOTIFLUX_DEVICE bool pick_of(const CandidateSet& set, sets::Span row, std::uint64_t number,
+                               std::uint64_t embedding, std::uint32_t* found) const {
+    std::uint32_t positions[Members];
+    if constexpr (Shape::kTuples)
+      tuple<Members>(number, static_cast<std::uint32_t>(row.size()), positions);
+    else
+      combination<Members>(number, static_cast<std::uint32_t>(row.size()), positions);
+    bool passes = true;
+#pragma unroll
+    for (std::uint32_t at = 0; at < Members; ++at) {
+      found[at] = row.first[positions[at]];
+      passes = passes && is_candidate(set, found[at], embedding);
+    }
+    return passes;
+  }
+
+  MOTIFLUX_DEVICE bool is_candidate(const CandidateSet& set, std::uint32_t vertex,
+                                    std::uint64_t embedding) const {
+    if (set.labels != nullptr && !has_bit(set.labels, tables_.label(vertex))) return false;
+    if (set.mask != nullptr && !has_bit(set.mask, vertex)) return false;
+    return compares(vertex, embedding, set.distinct, set.ascends != 0 ? 0 : set.after);
+  }
+
+  // Whether a vertex differs from those in some columns, and is greater than those in others.
+  MOTIFLUX_DEVICE bool compares(std::uint32_t vertex, std::uint64_t embedding, std::uint32_t distinct,
+                                std::uint32_t after) const {
+    bool passes = true;
+    for_each_bit(distinct,
+                 [&](std::uint32_t column) { passes = passes && args_.in.read(column, embedding) != vertex; });
+    for_each_bit(after,
+                 [&](std::uint32_t column) { passes = passes && args_.in.read(column, embedding) < vertex; });
+    return passes;
+  }
+
+  MOTIFLUX_DEVICE std::uint32_t orders() const {
+    return args_.sets[0].orders * (Shape::kSets == 2 ? args_.sets[1].orders : 1);
+  }
+
+  // Gives candidates to the members in one of the orders.
+  MOTIFLUX_DEVICE void arrange(const std::uint32_t (&found)[kMembers], std::uint32_t order,
+                               std::uint32_t (&members)[kMembers]) const {
+    std::uint32_t first = order, second = 0;
+    if constexpr (Shape::kSets == 2) {
+      first = order % args_.sets[0].orders;
+      second = order / args_.sets[0].orders;
+    }
+    arrange_of<Shape::kFirst>(args_.sets[0], found, first, members);
+    if constexpr (Shape::kSets == 2)
+      arrange_of<Shape::kSecond>(args_.sets[1], found + Shape::kFirst, second, members + Shape::kFirst);
+  }
+
+  template <std::uint32_t Members>
+  MOTIFLUX_DEVICE static void arrange_of(const CandidateSet& set, const std::uint32_t* found,
+                                         std::uint32_t order, std::uint32_t* members) {
+#pragma unroll
+    for (std::uint32_t at = 0; at < Members; ++at) {
+      const std::uint32_t position =
+          Members == 1 || set.order_positions == nullptr ? at : set.order_positions[order * Members + at];
+      std::uint32_t vertex = found[0];  // without an index that the compiler does not know: no local memory
+#pragma unroll
+      for (std::uint32_t other = 1; other < Members; ++other)
+        if (position == other) vertex = found[other];
+      members[at] = vertex;
+    }
+  }
+
+  // Whether members pass their own checks, and those among each other.
+  MOTIFLUX_DEVICE bool pass(std::uint64_t embedding, const std::uint32_t (&members)[kMembers]) const {
+    bool passes = true;
+#pragma unroll
+    for (std::uint32_t at = 0; at < kMembers; ++at) {
+      const CandidateSet& set = args_.sets[at < Shape::kFirst ? 0 : 1];
+      const std::uint32_t number = at < Shape::kFirst ? at : at - Shape::kFirst;
+      if ((set.own_distinct[number] | set.own_after[number]) != 0)
+        passes = passes && compares(members[at], embedding, set.own_distinct[number], set.own_after[number]);
+#pragma unroll
+      for (std::uint32_t before = 0; before < at; ++before) {
+        if ((args_.less[at] >> before & 1) != 0) passes = passes && members[before] < members[at];
+        if ((args_.different[at] >> before & 1) != 0) passes = passes && members[before] != members[at];
+      }
+    }
+    return passes;
+  }
+
+  MOTIFLUX_DEVICE std::uint32_t orders_that_pass(std::uint64_t embedding,
+                                                 const std::uint32_t (&found)[kMembers]) const {
+    std::uint32_t passing = 0;
+    for (std::uint32_t order = 0; order < orders(); ++order) {
+      std::uint32_t members[kMembers];
+      arrange(found, order, members);
+      passing += pass(embedding, members) ? 1 : 0;
+    }
+    return passing;
+  }
+
+  // Writes the rows of one item of each lane; returns false, and writes none, if there is no room for all.
+  MOTIFLUX_DEVICE bool write(bool live, std::uint64_t embedding, const std::uint32_t (&found)[kMembers]) {
+    const std::uint32_t rows = live ? orders_that_pass(embedding, found) : 0;
+    const std::uint32_t before = units_.warp().sums_before(rows);
+    const std::uint32_t all = units_.warp().broadcast(before + rows, 31);
+    if (all == 0) return true;
+    std::uint64_t place = 0;
+    if (!units_.reserve(all, args_.out.capacity, place)) return false;
+    place += before;
+    for (std::uint32_t order = 0; rows != 0 && order < orders(); ++order) {
+      std::uint32_t members[kMembers];
+      arrange(found, order, members);
+      if (pass(embedding, members)) write_row(place++, embedding, members);
+    }
+    return true;
+  }
+
+  MOTIFLUX_DEVICE void write_row(std::uint64_t place, std::uint64_t embedding,
+                                 const std::uint32_t (&members)[kMembers]) const {
+    for (std::uint32_t column = 0; column < args_.kept_count; ++column)
+      args_.out.words[column * args_.out.capacity + place] = args_.in.read(args_.kept[column], embedding);
+#pragma unroll
+    for (std::uint32_t at = 0; at < kMembers; ++at)
+      if (args_.member_columns[at] != kDropped)
+        args_.out.words[args_.member_columns[at] * args_.out.capacity + place] = members[at];
+  }
+
+  static constexpr std::uint32_t kTurns = 16;  // between looks at the flag that stops
+
+  const ExtendArgs& args_;
+  const Tables& tables_;
+  OpenedBatch& opened_;
+  Units& units_;
+  std::uint64_t counted_ = 0;
+};
+
+// Shared memory: interval indexes | OpenedBatch of each warp.
+template <class Shape, bool Writes>
+MOTIFLUX_DEVICE void extend(const ExtendArgs& args) {
+  MOTIFLUX_DYNAMIC_SHARED(memory);
+  const Tables tables(args, reinterpret_cast<std::uint32_t*>(memory));
+  __syncthreads();
+  auto* opened = reinterpret_cast<OpenedBatch*>(memory + std::size_t{4} * args.table_count * args.index_words);
+  Units units(args.work);
+  Extension<Shape, Writes>(args, tables, opened[threadIdx.x / 32], units).run();
+}
+
+}  // namespace motiflux::pvm

@@ -1,0 +1,120 @@
+// Arguments of the kernels that run one phase of a search (GENEVA, section 5).
+//
+// Embeddings of a frontier are in columns: word `column * capacity + embedding`. A phase reads one frontier and
+// writes another, or counts. Its work is divided into batches of 32 embeddings, a lane each. The extensions of a
+// batch are numbered (*items*; extend.cuh), so any part of the work is a batch and a range of its items.
+#pragma once
+
+#include "motiflux/match/task.hpp"
+#include "motiflux/view/interval_rows.hpp"
+
+namespace motiflux::pvm {
+
+inline constexpr std::uint32_t kMostTables = 4;    // of one phase
+inline constexpr std::uint32_t kMostMembers = 6;   // query vertices of a set of candidates
+inline constexpr std::uint32_t kMostTests = 32;    // query edges of an elimination phase
+inline constexpr std::uint32_t kThreads = 256;     // of a block
+inline constexpr std::uint32_t kBatch = 32;        // embeddings
+inline constexpr std::uint32_t kAnyLabel = ~std::uint32_t{0};
+inline constexpr std::uint32_t kDropped = ~std::uint32_t{0};  // a column that no later phase reads
+
+// A frontier, or the vertices 0, 1, ... themselves in column 0 if it has no words.
+struct Columns {
+  std::uint32_t* words;
+  std::uint64_t capacity;
+
+  MOTIFLUX_HOST_DEVICE std::uint32_t read(std::uint32_t column, std::uint64_t embedding) const {
+    return words == nullptr ? static_cast<std::uint32_t>(embedding) : words[column * capacity + embedding];
+  }
+};
+
+// A part of a batch.
+struct Items {
+  std::uint64_t batch;
+  std::uint64_t first;
+  std::uint64_t end;
+};
+
+// The work of a launch: parts that earlier launches left, then batches.
+//
+//   left         | 7: 40..9000 | 2: 8192..51000 | ...     parts of batches
+//   pieces       | 0 | 5 | 26 | ...                       their pieces of `piece` items, before each and in all
+struct Work {
+  match::Control* control;  // `done`: pieces handed out; `taken`: batches handed out
+  const Items* left;
+  const std::uint64_t* pieces;
+  std::uint32_t left_count;
+  std::uint32_t most_long;     // room in `long_batches`
+  std::uint64_t first_batch;   // batches before it were handed out by earlier launches
+  std::uint64_t size;          // embeddings of the input
+  std::uint64_t* next_batches; // round robin: the next batch of each warp; null: all take from one counter
+  Items* parked;               // for each warp; control->parked tells how many were saved for lack of room
+  Items* long_batches;         // control->stolen tells how many were put off, and may exceed the room
+  std::uint64_t limit;         // stop once more are counted, or match::kNoLimit
+  std::uint64_t filled;        // rows of the output that earlier launches wrote
+  std::uint32_t piece;         // items of a part that a warp takes at a time
+  std::uint32_t long_batch;    // a batch of more items is put off, and shared by many warps
+};
+
+// Candidates that one row has for `members` query vertices.
+struct CandidateSet {
+  std::uint32_t table;
+  std::uint32_t source;        // column
+  std::uint32_t label;         // of the candidates, in rows that are grouped by label; kAnyLabel: the whole row
+  std::uint32_t ascends;       // whether the candidates ascend, so that positions are in order of vertices
+  const std::uint32_t* labels; // bits by label: those allowed; null: all
+  const std::uint32_t* mask;   // bits by vertex: those allowed; null: all
+  std::uint32_t distinct;      // columns whose vertices a candidate must not be
+  std::uint32_t after;         // columns whose vertices must be less
+  // Further ones of each member.
+  std::uint32_t own_distinct[kMostMembers];
+  std::uint32_t own_after[kMostMembers];
+  // Orders in which a combination is given to the members: `orders` times the position of each member. Null: the
+  // ascending order only.
+  const std::uint8_t* order_positions;
+  std::uint32_t orders;
+  std::uint32_t unused;
+};
+
+struct ExtendArgs {
+  Work work;
+  Columns in;
+  Columns out;
+  view::IntervalRows tables[kMostTables];
+  std::uint32_t table_count;
+  std::uint32_t index_words;         // shared memory of all interval indexes, the same for each
+  const std::uint32_t* vertex_labels;
+  const std::uint32_t* root_labels;  // bits by label; the first phase only
+  const std::uint32_t* root_mask;    // bits by vertex
+  CandidateSet sets[2];
+  // Of each member, the members before it whose candidates must be less, and different. Members of the first set
+  // come first. What orders of combinations imply is not repeated here.
+  std::uint32_t less[2 * kMostMembers];
+  std::uint32_t different[2 * kMostMembers];
+  std::uint32_t kept_count;
+  std::uint32_t member_columns[2 * kMostMembers];  // columns of `out`
+  std::uint8_t kept[view::kMaxLevels];             // columns of `in` that become columns 0, 1, ... of `out`
+};
+
+struct ArcTest {
+  std::uint32_t table;
+  std::uint32_t source;   // columns
+  std::uint32_t target;
+  std::uint32_t grouped;  // whether rows are grouped by label
+};
+
+struct EliminateArgs {
+  Work work;
+  Columns in;
+  Columns out;
+  view::IntervalRows tables[kMostTables];
+  std::uint32_t table_count;
+  std::uint32_t index_words;
+  const std::uint32_t* vertex_labels;
+  std::uint32_t test_count;
+  std::uint32_t kept_count;
+  ArcTest tests[kMostTests];
+  std::uint8_t kept[view::kMaxLevels];
+};
+
+}  // namespace motiflux::pvm

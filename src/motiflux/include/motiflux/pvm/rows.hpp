@@ -1,0 +1,62 @@
+// Rows of one partition as a lane finds them alone, and the interval indexes of a phase in shared memory.
+#pragma once
+
+#include "motiflux/pvm/phase_args.hpp"
+
+namespace motiflux::pvm {
+
+// The rows of a phase. All threads of a block make it, and pass a barrier before they use it.
+//
+//   shared memory:  index of table 0 | index of table 1 | ...      index_words each
+class Tables {
+ public:
+  template <class Args>
+  MOTIFLUX_DEVICE Tables(const Args& args, std::uint32_t* memory)
+      : rows_(args.tables), labels_(args.vertex_labels) {
+    for (std::uint32_t at = 0; at < args.table_count; ++at)
+      view::load_index(rows_[at], memory + at * args.index_words, args.index_words);
+    memory_ = memory;
+    words_ = args.index_words;
+  }
+
+  MOTIFLUX_DEVICE sets::Span open(std::uint32_t table, std::uint32_t vertex) const {
+    const view::IntervalRows& rows = rows_[table];
+    return view::IntervalIndex::in(memory_ + table * words_, words_, rows.intervals).open(rows, vertex);
+  }
+
+  // The neighbours of one label in a row that is grouped by labels.
+  MOTIFLUX_DEVICE sets::Span with_label(sets::Span row, std::uint32_t label) const {
+    const std::uint32_t* first = not_less(row, label);
+    return {first, not_less({first, row.last}, label + 1)};
+  }
+
+  // Whether a vertex is in a row, which is in order of (label, vertex) if it is grouped, else of vertices.
+  MOTIFLUX_DEVICE bool contains(sets::Span row, std::uint32_t vertex, bool grouped) const {
+    return sets::contains(grouped ? with_label(row, labels_[vertex]) : row, vertex);
+  }
+
+  MOTIFLUX_DEVICE std::uint32_t label(std::uint32_t vertex) const { return labels_[vertex]; }
+
+ private:
+  MOTIFLUX_DEVICE const std::uint32_t* not_less(sets::Span row, std::uint32_t label) const {
+    while (row.first < row.last) {
+      const std::uint32_t* middle = row.first + row.size() / 2;
+      if (labels_[*middle] < label)
+        row.first = middle + 1;
+      else
+        row.last = middle;
+    }
+    return row.first;
+  }
+
+  const view::IntervalRows* rows_;
+  const std::uint32_t* labels_;
+  const std::uint32_t* memory_;
+  std::uint32_t words_;
+};
+
+MOTIFLUX_DEVICE bool has_bit(const std::uint32_t* bits, std::uint32_t at) {
+  return (bits[at / 32] >> at % 32 & 1) != 0;
+}
+
+}  // namespace motiflux::pvm
