@@ -1,11 +1,27 @@
-"""Parallel vertex matching (GENEVA): what there is of it so far, its formats.
+"""Parallel vertex matching (GENEVA): its formats, and searches beside ``engine="dfs"`` (section 8).
 
 ``motiflux bench pvm``. Needs the shared graphs (``MOTIFLUX_SHARED``). Graphs without labels are drawn 3, 5, 7
 and 12 random labels of edges, and as many of vertices; wn18rr and yago_temporal have labels of edges.
 
 ``formats GRAPH``     sizes of formats (section 8.2, table 2), without a GPU; seconds for rows by intervals
 ``search GRAPH``      time to find the rows of vertices on a GPU, by intervals and by hash tables (figure 8);
-                      ``MOTIFLUX_DEVICE`` names it, default ``cuda``; left out without one
+                      ``MOTIFLUX_DEVICE`` names it, default ``cuda``; left out without one, as all below are
+``overall GRAPH``     ``pvm`` beside ``dfs``: ``counting`` one by one, ``listing`` at most 20 million rows as
+                      ids in device memory, counting with ``closed forms`` (figure 6); figures of the first
+                      say what copies of tables and kernels take (figure 7)
+``pv_sv GRAPH``       phases of several vertices beside those of one, counting one by one (figure 9)
+``published GRAPH``   ``pvm`` beside the same with the switches of GSI, counting one by one; each call copies
+                      its tables, as in the paper, and a figure is the ratio of those that do not
+``auto GRAPH``        ``engine="auto"`` beside the better one of both
+``memory PATTERN``    tables of 8 and 2 times the memory that may be held, of an R-MAT graph
+                      (``MOTIFLUX_RMAT``: its scale)
+
+Nine random walks make the queries of a graph, of 4 to 12 vertices (``MOTIFLUX_QUERIES``: how many of them);
+``pvm_parts/workload.py`` has the graphs. Times are wall clock of calls after the first one. Each query is
+asked at least five times, in turns with what it is compared with, until the 95 % interval of the mean is
+within 2 %, as in section 7.2; or twice, where ``MOTIFLUX_CASE_SECONDS``, 3 for a graph and experiment, are
+over. A query that takes longer than ``MOTIFLUX_LIMIT`` seconds, 1, has not ended and has no time. Ratios are
+of medians. Counts are compared with those of the CPU engine, and with each other.
 
 Figures of sizes are bytes, or ratios to plain CSR with labels: 4 bytes for each offset, neighbour and edge
 label (``labelled``); without labels of edges it is the paper's CSR (``unlabelled``). ``per_key`` are the rows
@@ -29,7 +45,10 @@ from motiflux.errors import DeviceError
 from motiflux.gpu.runtime.accelerator import open_accelerator
 
 PARTS = Path(__file__).resolve().parent / "pvm_parts"
-formats, search = (load_part(PARTS / f"{name}.py") for name in ("formats", "search"))
+formats, search, workload, experiments, memory, search_bars = (
+    load_part(PARTS / f"{name}.py")
+    for name in ("formats", "search", "workload", "experiments", "memory", "search_bars")
+)
 
 DEVICE = os.environ.get("MOTIFLUX_DEVICE", "cuda")
 GRAPHS = ("ca_condmat", "email_enron", "wiki_vote", "facebook_mit8", "soc_slashdot0902", "web_uk2007_100k")
@@ -51,6 +70,9 @@ def build(shared: Path) -> Suite:
     probes: list[Probe] = [formats.FormatSizes(source, source.name == "ca_condmat") for source in sources]
     if model() is not None:
         probes += [search.RowSearch(source, DEVICE) for source in sources]
+        for graph in workload.graphs(shared):
+            probes += experiments.experiments(graph, quick=graph.name == "ca_condmat")
+        probes += memory.probes()
     return Suite("pvm", (), bars, probes=probes, device=lambda: model() or cpu_model())
 
 
@@ -72,7 +94,7 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
         return mean(found) if found else None
 
     found = [
-        Bar("sizes or rows that disagree", sum(one.disagrees for one in results), 0, "lower"),
+        Bar("sizes, rows or counts that disagree", sum(one.disagrees for one in results), 0, "lower"),
         Bar(
             "interval-PCSR over plain CSR with labels, mean",
             average(one["interval"] / one["labelled"] for one in sizes),
@@ -109,4 +131,5 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
     if times:
         name = "vertex search, hash-PCSR (by warps) over interval-PCSR (by lanes), geometric mean"
         found.append(Bar(name, geometric_mean(times), 2, "higher"))
+    found += search_bars.bars(results)
     return found

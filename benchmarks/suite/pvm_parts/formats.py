@@ -32,7 +32,7 @@ class Labelled:
     def read(self) -> mf.Graph:
         """Return the graph."""
         graph = read(self.source)
-        return graph if self.labels is None else drawn(graph, self.labels, edges=True)
+        return graph if self.labels is None else drawn(graph, self.labels, self.labels)
 
 
 @lru_cache(maxsize=1)
@@ -40,15 +40,15 @@ def read(source: GraphSource) -> mf.Graph:
     return source.read()
 
 
-def drawn(graph: mf.Graph, labels: int, *, edges: bool) -> mf.Graph:
-    """Return the graph with random labels of vertices, and of edges if asked."""
+def drawn(graph: mf.Graph, labels: int, of_edges: int | None) -> mf.Graph:
+    """Return the graph with so many random labels of vertices, and so many of edges unless None."""
     rng, ends = np.random.default_rng(labels), graph.to_edges()
     return mf.Graph.from_edges(
         (ends.src, ends.dst),
         directed=graph.directed,
         vertex_ids=graph.vertex_ids,
         vertex_labels=rng.integers(0, labels, graph.num_vertices),
-        edge_labels=rng.integers(0, labels, len(ends.src)) if edges else None,
+        edge_labels=None if of_edges is None else rng.integers(0, of_edges, len(ends.src)),
     )
 
 
@@ -75,7 +75,7 @@ class FormatSizes:
         )
         figures = sizes(graph, partitions, made)
         if self.graph.labels is not None:
-            alone = drawn(read(self.graph.source), self.graph.labels, edges=False)
+            alone = drawn(read(self.graph.source), self.graph.labels, None)
             by_target = Partitions.of(alone)
             others = sizes(alone, by_target, by_target.intervals())
             figures |= {f"vertex_{name}": value for name, value in others.items()}
