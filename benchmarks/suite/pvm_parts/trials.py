@@ -36,6 +36,7 @@ ON_HOST = os.environ.get("MOTIFLUX_LISTED") == "host"
 """Whether rows are listed as NumPy arrays instead."""
 _BATCH_ROWS = 1 << 20
 _COMPILE_SECONDS = 60.0
+_FIRST_SECONDS = 10.0
 _MOST_WARM = 4
 CPU, FAILED = "cpu", "failed"
 
@@ -102,8 +103,10 @@ def lacking(ways: Iterable[Way]) -> str:
     return ""
 
 
-def ask(graph: mf.Graph, pattern: mf.Pattern, way: Way, seconds: float | None = None) -> Answer:
-    """Ask once, within the limit or the seconds given."""
+def ask(
+    graph: mf.Graph, pattern: mf.Pattern, way: Way, seconds: float | None = None, most: int | None = None
+) -> Answer:
+    """Ask once, within the limit or the seconds given; for at most so many embeddings, if asked."""
     engine = STAND_INS.get(way.engine, way.engine)
     options: dict[str, Any] = {
         "device": DEVICE,
@@ -111,6 +114,7 @@ def ask(graph: mf.Graph, pattern: mf.Pattern, way: Way, seconds: float | None = 
         "timeout": LIMIT if seconds is None else seconds,
         "tuning": private_tuning(way.tuning),
         "gpu_memory": way.gpu_memory,
+        "limit": ROWS if way.listed and most is None else most,
     }
     try:
         return _listed(graph, pattern, options) if way.listed else _counted(graph, pattern, options)
@@ -120,20 +124,27 @@ def ask(graph: mf.Graph, pattern: mf.Pattern, way: Way, seconds: float | None = 
 
 def _counted(graph: mf.Graph, pattern: mf.Pattern, options: dict[str, Any]) -> Answer:
     found = mf.count(graph, pattern, **options)
-    return Answer(int(found) if found.complete else None, found.engine)
+    ended = found.complete or found == options["limit"]
+    return Answer(int(found) if ended else None, found.engine)
 
 
 def _listed(graph: mf.Graph, pattern: mf.Pattern, options: dict[str, Any]) -> Answer:
-    with mf.match(graph, pattern, limit=ROWS, batch_rows=_BATCH_ROWS, **options) as matches:
+    with mf.match(graph, pattern, batch_rows=_BATCH_ROWS, **options) as matches:
         batches = iter(matches) if DEVICE == CPU or ON_HOST else matches.device_batches()
         rows = sum(len(batch) for batch in batches)
-        ended = matches.complete or rows == ROWS
+        ended = matches.complete or rows == options["limit"]
         return Answer(rows if ended else None, matches.engine)
 
 
 def warm(graph: mf.Graph, pattern: mf.Pattern, way: Way) -> tuple[Answer, float]:
-    """Have plans made, tables copied and kernels compiled; return the answer, and the compiler's seconds."""
-    waited = 0.0
+    """Have plans, tables and kernels made; return the answer, and the seconds that this took.
+
+    A first call looks for one embedding, since tables and kernels may take longer than a search may.
+    """
+    begun = wall_clock()
+    ask(graph, pattern, way, _FIRST_SECONDS, most=1)
+    settle()
+    waited = wall_clock() - begun
     for _ in range(_MOST_WARM):
         answer, compiled = ask(graph, pattern, way), settle()
         waited += compiled
@@ -171,8 +182,8 @@ def outcomes(
     seconds = clock.share()
     answers: dict[str, Answer] = {}
     for name, way in ways.items():
-        answers[name], compiled = warm(graph, pattern, way)
-        clock.outside(compiled)
+        answers[name], prepared = warm(graph, pattern, way)
+        clock.outside(prepared)
     seen: dict[str, list[Answer]] = {name: [] for name in ways}
 
     def call(name: str) -> Callable[[], None]:
