@@ -34,7 +34,7 @@ Labels of vertices are in no size.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean, mean
 
@@ -85,16 +85,28 @@ def model() -> str | None:
 
 
 def bars(results: Sequence[CaseResult]) -> list[Bar]:
+    """Return the bars of what was run."""
     sizes = [one.figures for one in results if one.case.startswith("formats ")]
-    sparse = [one for one in sizes if one["arcs_per_vertex"] <= SPARSE]
     times = [one.figures["hash_over_interval"] for one in results if one.case.startswith("search ")]
+    found = [Bar("sizes, rows or counts that disagree", sum(one.disagrees for one in results), 0, "lower")]
+    if sizes:
+        found += size_bars(sizes)
+    if times:
+        name = "vertex search, hash-PCSR (by warps) over interval-PCSR (by lanes), geometric mean"
+        found.append(Bar(name, geometric_mean(times), 2, "higher"))
+    found += search_bars.bars(results)
+    return found
+
+
+def size_bars(sizes: Sequence[Mapping[str, float]]) -> list[Bar]:
+    """Return the bars of formats."""
+    sparse = [one for one in sizes if one["arcs_per_vertex"] <= SPARSE]
 
     def average(values: Iterable[float]) -> float | None:
         found = list(values)
         return mean(found) if found else None
 
-    found = [
-        Bar("sizes, rows or counts that disagree", sum(one.disagrees for one in results), 0, "lower"),
+    return [
         Bar(
             "interval-PCSR over plain CSR with labels, mean",
             average(one["interval"] / one["labelled"] for one in sizes),
@@ -128,8 +140,3 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
             "higher",
         ),
     ]
-    if times:
-        name = "vertex search, hash-PCSR (by warps) over interval-PCSR (by lanes), geometric mean"
-        found.append(Bar(name, geometric_mean(times), 2, "higher"))
-    found += search_bars.bars(results)
-    return found

@@ -56,6 +56,8 @@ def test_sizes_and_search_times_are_measured_and_rows_compared(suite: ModuleType
     bars = suite.bars(list(results.values()))
     assert all(bar.value is not None for bar in bars)
     assert bars[0].value == 0
+    searched = [one for case, one in results.items() if case.startswith("search ")]
+    assert len(suite.bars(searched)) == 2, "formats that were not measured have no bars"
     found = results["formats other"].figures
     assert found["partitions"] == 8
     assert found["interval"] < found["hash"]

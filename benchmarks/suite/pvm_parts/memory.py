@@ -18,10 +18,10 @@ formats, runs, trials, experiments = (
     load_part(HERE / f"{name}.py") for name in ("formats", "runs", "trials", "experiments")
 )
 
-SCALE = int(os.environ.get("MOTIFLUX_RMAT", "22"))
+SCALE = int(os.environ.get("MOTIFLUX_RMAT", "21"))
 EDGES, MAX_DEGREE = 8, 5000
 """Edges drawn for each vertex of the graph, and the most that a vertex keeps."""
-VERTEX_LABELS, EDGE_LABELS = 32, 4
+VERTEX_LABELS, EDGE_LABELS = 16, 4
 SECONDS = 10 * experiments.SECONDS
 SHARES = (8, 2)
 """Ratios of the bytes of the tables to those that may be held."""
