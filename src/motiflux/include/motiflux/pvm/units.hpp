@@ -33,7 +33,9 @@ class Units {
   }
 
   MOTIFLUX_DEVICE bool stopped() const {
-    return device::device_wide(work_.control->stop).load(device::Order::kRelaxed) != 0;
+    std::uint32_t stop = 0;  // the same for all lanes
+    if (warp_.leads()) stop = device::device_wide(work_.control->stop).load(device::Order::kRelaxed);
+    return warp_.broadcast(stop) != 0;
   }
 
   // Leaves a whole batch of many items to later launches, where many warps share it; returns whether there was
