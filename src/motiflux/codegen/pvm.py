@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 
@@ -40,19 +41,20 @@ class Work(ctypes.Structure):
     __slots__ = ()
     _fields_ = [
         ("control", _u64),
-        ("left", _u64),
-        ("pieces", _u64),
-        ("left_count", _u32),
-        ("most_long", _u32),
-        ("first_batch", _u64),
+        ("search", _u64),
+        ("before", _u64),
         ("size", _u64),
+        ("first_batch", _u64),
+        ("left", _u64),
+        ("left_count", _u32),
+        ("takes_long", _u32),
         ("next_batches", _u64),
         ("parked", _u64),
         ("long_batches", _u64),
+        ("most_long", _u32),
+        ("long_batch", _u32),
         ("limit", _u64),
         ("filled", _u64),
-        ("piece", _u32),
-        ("long_batch", _u32),
     ]
 
 
@@ -130,7 +132,14 @@ class PhaseKernel(StrEnum):
     """Entry points of the units below."""
 
     WRITE = "motiflux_phase_write"
+    """Write the embeddings of the next frontier."""
     COUNT = "motiflux_phase_count"
+    """Make them, but only count."""
+    SIZE = "motiflux_phase_size"
+    """Count by the numbers of candidates; extension phases only."""
+
+
+_WRITES = ((PhaseKernel.WRITE, "true"), (PhaseKernel.COUNT, "false"))
 
 
 @cache
@@ -144,13 +153,16 @@ def extension_source(first: int, second: int, *, tuples: bool = False) -> Source
     """
     shape = f"motiflux::pvm::Shape<{first}, {second}, {'true' if tuples else 'false'}>"
     name = f"pvm-extend-{first}-{second}" + ("-tuples" if tuples else "")
-    return _phase_source(name, "extend.cuh", "ExtendArgs", f"extend<{shape}, {{writes}}>")
+    bodies = {entry: f"extend<{shape}, {writes}>" for entry, writes in _WRITES}
+    bodies[PhaseKernel.SIZE] = f"count_by_size<{shape}>"
+    return _phase_source(name, ("extend", "close"), "ExtendArgs", bodies)
 
 
 @cache
 def elimination_source() -> Source:
     """Return the unit of elimination phases."""
-    return _phase_source("pvm-eliminate", "eliminate.cuh", "EliminateArgs", "eliminate<{writes}>")
+    bodies = {entry: f"eliminate<{writes}>" for entry, writes in _WRITES}
+    return _phase_source("pvm-eliminate", ("eliminate",), "EliminateArgs", bodies)
 
 
 COMMON_SHAPES = ((1, 0), (2, 0), (1, 1), (3, 0), (2, 1))
@@ -162,13 +174,16 @@ def phase_sources() -> list[Source]:
     return [elimination_source(), *(extension_source(*shape) for shape in COMMON_SHAPES)]
 
 
-def _phase_source(name: str, header: str, argument: str, body: str) -> Source:
+def _phase_source(
+    name: str, headers: Sequence[str], argument: str, bodies: Mapping[PhaseKernel, str]
+) -> Source:
+    includes = "".join(f'#include "motiflux/pvm/{header}.cuh"\n' for header in headers)
     entries = "\n".join(
         f"""\
 extern "C" __global__ void __launch_bounds__(motiflux::pvm::kThreads)
 {entry}(const __grid_constant__ motiflux::pvm::{argument} args) {{
-  motiflux::pvm::{body.format(writes=writes)}(args);
+  motiflux::pvm::{body}(args);
 }}"""
-        for entry, writes in ((PhaseKernel.WRITE, "true"), (PhaseKernel.COUNT, "false"))
+        for entry, body in bodies.items()
     )
-    return Source(name, f'#include "motiflux/pvm/{header}"\n\n{entries}\n')
+    return Source(name, f"{includes}\n{entries}\n")

@@ -20,10 +20,19 @@ INDEX_BYTES = 32 << 10
 
 
 class Constants:
-    """Small arrays on a device: bits of labels and of vertices, orders of combinations."""
+    """Small arrays on a device: bits of labels and of vertices, orders of combinations.
 
-    def __init__(self, device: Device, stream: Stream, graph: Graph, budget: int | None) -> None:
+    Attributes
+    ----------
+    vertex_labels
+        Address of the labels of all vertices, or 0.
+    """
+
+    def __init__(
+        self, device: Device, stream: Stream, graph: Graph, vertex_labels: int, budget: int | None
+    ) -> None:
         self._device, self._stream, self._graph, self._budget = device, stream, graph, budget
+        self.vertex_labels = vertex_labels
         self._buffers: dict[object, Buffer] = {}
 
     @property
@@ -68,20 +77,20 @@ class Constants:
         return self._buffers[name].address
 
 
-def arguments_of(program: Program, constants: Constants, vertex_labels: int) -> Any:
+def arguments_of(program: Program, constants: Constants) -> Any:
     """Return the arguments of a phase, all but its work, frontiers and rows."""
     if isinstance(program, EliminationProgram):
-        return _elimination(program, vertex_labels)
-    return _extension(program, constants, vertex_labels)
+        return _elimination(program, constants.vertex_labels)
+    return _extension(program, constants, constants.vertex_labels)
 
 
-def set_rows(args: Any, rows: Sequence[IntervalRows], index_bytes: Sequence[int]) -> int:
+def set_rows(args: Any, rows: Sequence[IntervalRows]) -> int:
     """Set the rows of a phase; return the bytes of shared memory of their interval indexes."""
     for at, one in enumerate(rows):
         args.tables[at] = one
     args.table_count = len(rows)
     room = INDEX_BYTES // len(rows) // 4
-    words = min(room, max(1, *(-(-nbytes // 4) for nbytes in index_bytes)))
+    words = min(room, max(2 * one.intervals + 1 for one in rows))
     args.index_words = -(-words // 4) * 4
     return int(4 * args.table_count * args.index_words)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from motiflux.codegen.pvm import BATCH, ITEMS, MOST_MEMBERS
+from motiflux.codegen.pvm import BATCH, ITEMS
 from motiflux.device import Buffer, Device
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.pvm.programs import Program
 
-MOST_BYTES = 1 << 30
-"""Bytes of all frontiers, if memory allows."""
+FIRST_BYTES, MOST_BYTES = 64 << 20, 8 << 30
+"""Bytes of all frontiers at first, and once one of them was full, if memory allows."""
 SHARE = 0.25
 """Share of the free memory that they take at most."""
-MOST_LONG = 4096
-"""Most batches of a launch that are put off and shared by many warps."""
+MOST_LONG = 1 << 16
+"""Most parts of long batches that a launch puts off."""
 
 _FEWER = 4
 
@@ -36,15 +36,10 @@ class Frontier:
 
 @dataclass(frozen=True)
 class LeftRoom:
-    """Room for parts of batches that a launch leaves: parked ones, one for each warp, and long batches."""
+    """Room for parts of batches that a launch leaves: parked ones, at most two for each warp, and long batches."""
 
     parked: Buffer
     long_batches: Buffer
-
-
-def least_bytes(phases: Sequence[Program]) -> int:
-    """Return the bytes of frontiers that have room for one step of a warp."""
-    return sum(4 * one.width * _least(one) for one in phases)
 
 
 def allocate_frontiers(
@@ -89,7 +84,7 @@ def allocate_left(device: Device, warps: int, budget: int | None) -> LeftRoom:
     """Return room for the work that a launch of so many warps leaves."""
     what = "work that a launch leaves"
     return LeftRoom(
-        device.allocate(warps * ITEMS.itemsize, what, budget=budget),
+        device.allocate(2 * warps * ITEMS.itemsize, what, budget=budget),
         device.allocate(MOST_LONG * ITEMS.itemsize, what, budget=budget),
     )
 
@@ -97,6 +92,3 @@ def allocate_left(device: Device, warps: int, budget: int | None) -> LeftRoom:
 def _least(phase: Program) -> int:
     """Return the rows of one step of a warp."""
     return BATCH * phase.most_rows
-
-
-assert MOST_MEMBERS <= 6, "a step of a warp must fit into small frontiers"

@@ -137,6 +137,17 @@ class ExtensionProgram:
         return self.sets[0].members, self.sets[1].members if len(self.sets) > 1 else 0
 
     @property
+    def follows_from_sizes(self) -> bool:
+        """Whether the number of extensions follows from the numbers of candidates that are not in the embedding."""
+        return not any((*self.less, *self.different)) and all(
+            one.labels is None
+            and one.narrowing is None
+            and not any(own.distinct or own.after for own in one.own)
+            and (one.ascends or not one.common.after)
+            for one in self.sets
+        )
+
+    @property
     def width(self) -> int:
         """Number of columns of the output."""
         return len(self.kept) + sum(column is not None for column in self.columns)

@@ -170,6 +170,11 @@ class ResidentTables:
         return sum(tile.nbytes for tile in tiles) + sum(one.memory.nbytes for one in self._unused)
 
     @property
+    def entries(self) -> list[CacheEntry]:
+        """Whole tables, ids and labels that were copied, which later searches share."""
+        return [*self._shared.values(), *self._arrays]
+
+    @property
     def fits(self) -> bool:
         """Whether all tables that the search reads fit together."""
         return self._fits

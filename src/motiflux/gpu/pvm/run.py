@@ -1,7 +1,7 @@
-"""A search by phases on one device: launches of kernels, chunk by chunk of the frontiers between phases.
+"""A run of the phases of a search on one device, chunk by chunk of the frontiers between them.
 
-When the frontier behind a phase is full, the phase waits while the chunk goes through all later phases, and goes
-on afterwards. So memory is bounded, for any number of embeddings.
+All phases are launched in a chain first. If a frontier is full before its phase is over, the phase waits while the
+chunk goes through all later phases, and goes on afterwards. So memory is bounded, for any number of embeddings.
 """
 
 from __future__ import annotations
@@ -10,99 +10,25 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from motiflux.codegen import layout
-from motiflux.codegen.pvm import (
-    ITEMS,
-    OPENED_BYTES,
-    THREADS,
-    PhaseKernel,
-    elimination_source,
-    extension_source,
-)
-from motiflux.device import Buffer, Kernel, Stream
-from motiflux.errors import DeviceError
-from motiflux.gpu.pvm.arguments import Constants, arguments_of, set_rows
-from motiflux.gpu.pvm.frontiers import MOST_LONG, Frontier, LeftRoom
-from motiflux.gpu.pvm.programs import EliminationProgram, Program, Programs
+from motiflux.codegen.pcsr import IntervalRows
+from motiflux.codegen.pvm import ITEMS
+from motiflux.device import Buffer
+from motiflux.gpu.pvm.frontiers import MOST_LONG, Frontier
+from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, counted
 from motiflux.gpu.pvm.resident_tables import ResidentTables
-from motiflux.gpu.pvm.work import ItemArray, PhaseWork, fill
-from motiflux.gpu.runtime.control_block import ControlBlock
+from motiflux.gpu.pvm.work import ItemArray, PhaseWork
 from motiflux.gpu.runtime.job import KernelJob
-from motiflux.gpu.runtime.launches import Bound, Wave, check_not_stopped
-from motiflux.graph import Graph
-from motiflux.jit import Source
 from motiflux.request.deadline import Deadline, moments
 from motiflux.request.reports import ProgressCallback, ProgressReport
 
-_WARPS_OF_BLOCK = THREADS // 32
-_RESIDENT_WARPS = 64
-"""Most warps of a multiprocessor."""
 _LOOK_SECONDS = 0.05
 
-
-class PhaseLaunch:
-    """The launch of one phase, which changes between launches."""
-
-    def __init__(self) -> None:
-        self.kernel: Kernel | None = None
-        self.grid = self.shared = 0
-        self.args: Any = None
-
-    def bind(self, stream: Stream) -> Sequence[Wave]:
-        """Return the launch."""
-
-        def launch() -> None:
-            assert self.kernel is not None, "the phase is not set"
-            stream.launch(self.kernel, self.grid, THREADS, self.shared, self.args)
-
-        work: list[Bound] = [launch]
-        return [work]
-
-    def resume(self) -> None:
-        """Refuse: a launch continues what `PhaseWork` says is left."""
-        raise AssertionError("phases are not resumed by their control block")
-
-    def release(self) -> None:
-        """Drop the kernel and its arguments."""
-        self.kernel = self.args = None
-
-
-class PhaseReader:
-    """Reads the control block of a phase, and the progress of the search: root batches done."""
-
-    def __init__(self, control: ControlBlock) -> None:
-        self._control = control
-        self.units = 0
-        self.done = 0
-        self.found = 0
-        self.at_roots = True
-
-    def progress(self, seen: layout.Control) -> tuple[int, int, int]:
-        """Return root batches done, all root batches, and the number found."""
-        now = int(seen.taken) if self.at_roots else 0
-        found = int(seen.found[0]) | int(seen.found[1]) << 64
-        return min(self.units, self.done + now), self.units, self.found + found
-
-    def result(self) -> layout.Control:
-        """Return the control block after the kernel; raises `InternalError` if another job stopped it."""
-        return check_not_stopped(self._control)
-
-
-PhaseJob = KernelJob[PhaseLaunch, PhaseReader]
+PhaseJob = KernelJob[PhaseLaunches, PhaseReader]
 """A search by phases."""
-
-
-@dataclass(frozen=True)
-class Room:
-    """Memory of a search: frontiers behind all phases that write one, and room for work that is left."""
-
-    frontiers: Sequence[Frontier]
-    left: LeftRoom
 
 
 @dataclass(frozen=True)
@@ -113,17 +39,43 @@ class Chunk:
     rows: int
 
 
+class FullFrontier(Exception):  # noqa: N818 - no error: the search begins again
+    """A frontier was full while the chain ran, and larger ones are to be tried."""
+
+
+@dataclass
+class Watch:
+    """When a run ends early, and to whom it reports.
+
+    Parameters
+    ----------
+    deadline, progress
+        The deadline of the call, and the function that takes reports.
+    limit
+        Stop once more than this many are counted.
+    is_closing
+        Whether the caller wants the search to end.
+    """
+
+    deadline: Deadline
+    progress: ProgressCallback | None = None
+    limit: int | None = None
+    is_closing: Callable[[], bool] = bool
+
+
 class PhaseRun:
-    """The phases of one search.
+    """One run.
 
     Parameters
     ----------
     job
-        The job, set up with `PhaseLaunch` and `PhaseReader`.
-    limit
-        Stop once more than this many are counted.
-    is_closing
-        Whether the caller wants the search to end early.
+        The job, set up.
+    room
+        Its memory.
+    tables
+        The rows that its phases read: tables that are made resident for each launch; None: the chain has them.
+    rows
+        The rows of each phase, if all tables are resident.
 
     Attributes
     ----------
@@ -138,241 +90,231 @@ class PhaseRun:
     def __init__(
         self,
         job: PhaseJob,
-        graph: Graph,
-        programs: Programs,
-        tables: ResidentTables,
         room: Room,
-        deadline: Deadline,
-        *,
-        counts: bool,
-        budget: int | None = None,
-        limit: int | None = None,
-        round_robin: bool = False,
-        progress: ProgressCallback | None = None,
-        is_closing: Callable[[], bool] = bool,
+        tables: ResidentTables | None,
+        rows: Sequence[Sequence[IntervalRows]],
+        watch: Watch,
+        budget: int | None,
     ) -> None:
-        self._job, self._programs, self._tables, self._room = job, programs, tables, room
-        self._deadline, self._counts, self._budget, self._limit = deadline, counts, budget, limit
-        self._round_robin, self._progress, self._is_closing = round_robin, progress, is_closing
-        self._constants = Constants(job.accelerator.device, job.stream, graph, budget)
-        self._args: dict[int, Any] = {}
-        self._next_report = deadline.started + _LOOK_SECONDS
-        self.output = programs.output
+        self._job, self._room, self._tables, self._rows, self._watch = job, room, tables, rows, watch
+        self._budget = budget
+        self._programs = job.launches.programs
+        self._counts = job.launches.counts
+        self._last = len(self._programs.phases) - 1
+        self._next_report = watch.deadline.started + _LOOK_SECONDS
+        self._left: Buffer | None = None
         self.found = 0
-        self.sizes = [0] * len(programs.phases)
+        self.sizes = [0] * len(self._programs.phases)
         self.complete, self.overflow = True, False
 
-    def __enter__(self) -> Self:
-        return self
+    def chunks(self, vertices: int, *, may_grow: bool = False) -> Iterator[Chunk]:
+        """Run all phases; yield the embeddings of each chunk of the last frontier, if they are listed.
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Leave the tables to later searches."""
-        self._tables.close()
-
-    def chunks(self, vertices: int) -> Iterator[Chunk]:
-        """Run all phases; yield the embeddings of each chunk of the last frontier, if they are listed."""
+        Parameters
+        ----------
+        vertices
+            Number of vertices of the graph: roots of the search.
+        may_grow
+            Whether `FullFrontier` is raised if a frontier but the last one is full before anything is yielded.
+        """
         self._job.reader.units = PhaseWork(vertices).batches
-        yield from self._through(0, vertices)
+        if self._tables is not None:
+            yield from self._through(0, vertices)
+            return
+        at = self._run_chain(may_grow=may_grow)
+        if at is not None:
+            yield from self._go_on(at, vertices)
+
+    def _run_chain(self, *, may_grow: bool) -> int | None:
+        """Run all phases in a chain; return the last phase that wrote rows, or None if nothing is left to do."""
+        launches = self._job.launches
+        launches.all_phases(self._watch.limit)
+        self._clear_positions()
+        self._check()
+        if not self.complete or not self._run():
+            return None
+        for at in range(self._last + 1):
+            seen = launches.controls.seen(at)
+            if seen.overflow:
+                self.complete, self.overflow = False, True
+                return None
+            full = bool(seen.refused)
+            if full and may_grow and at < self._last:
+                raise FullFrontier
+            self.sizes[at] = _rows(seen, 0)
+            if full:
+                return at
+        if not self._counts:
+            return self._last if self.sizes[-1] else None
+        self.sizes[-1] = self.found
+        return None
+
+    def _go_on(self, at: int, vertices: int) -> Iterator[Chunk]:
+        """Go on behind the chain, whose last phase with rows was `at`."""
+        seen = self._job.launches.controls.seen(at)
+        work = PhaseWork(vertices if at == 0 else self.sizes[at - 1])
+        self._note(work, seen)
+        rows = self.sizes[at]
+        yield from self._beyond(at, rows)
+        yield from self._rest(at, work, self._tiles(at)[0])
 
     def _through(self, at: int, size: int) -> Iterator[Chunk]:
         """Run the phases from one on with the embeddings of the frontier before it."""
-        last = at + 1 == len(self._programs.phases)
         for tiles in self._tiles(at):
-            work = PhaseWork(size)
-            positions = self._positions() if self._round_robin else None
-            while not work.over and self.complete:
-                rows = self._fill(at, work, tiles, positions)
-                self.sizes[at] += rows
-                if rows == 0 or (last and self._counts):
-                    continue
-                if last:
-                    yield Chunk(self._room.frontiers[at], rows)
-                else:
-                    yield from self._through(at + 1, rows)
+            self._clear_positions(at)
+            yield from self._rest(at, PhaseWork(size), tiles)
 
-    def _tiles(self, at: int) -> Iterator[tuple[int, ...]]:
-        """Yield the tiles of the tables of a phase that are read at a time: together, all pairs of rows."""
-        return product(*(range(self._tables.tiles(key)) for key in self._programs.phases[at].tables))
+    def _rest(self, at: int, work: PhaseWork, tiles: Sequence[int]) -> Iterator[Chunk]:
+        """Do the work that is left of a phase, and what follows from it."""
+        while not work.over and self.complete:
+            rows = self._fill(at, work, tiles)
+            self.sizes[at] += rows
+            if rows:
+                yield from self._beyond(at, rows)
 
-    def _fill(self, at: int, work: PhaseWork, tiles: Sequence[int], positions: Buffer | None) -> int:
+    def _beyond(self, at: int, rows: int) -> Iterator[Chunk]:
+        """Run the phases behind one, with the rows that it wrote."""
+        if at < self._last:
+            yield from self._through(at + 1, rows)
+        elif not self._counts:
+            yield Chunk(self._room.frontiers[at], rows)
+
+    def _tiles(self, at: int) -> list[tuple[int, ...]]:
+        """Return the tiles of the tables of a phase that are read at a time: all combinations."""
+        keys = self._programs.phases[at].tables
+        if self._tables is None:
+            return [(0,) * len(keys)]
+        return list(product(*(range(self._tables.tiles(key)) for key in keys)))
+
+    def _fill(self, at: int, work: PhaseWork, tiles: Sequence[int]) -> int:
         """Launch a phase until its output is full or its work is over; return the rows of the output."""
         rows, full = 0, False
         while not (work.over or full) and self.complete:
-            seen = self._launch(at, work, tiles, positions, rows)
+            before = self.found
+            seen = self._launch(at, work, tiles, rows)
             if seen is None:
                 break
             if seen.overflow:
                 self.complete, self.overflow = False, True
                 break
-            batches = int(seen.taken)
-            if positions is not None:  # each warp knows its next batch
-                batches = 0 if seen.refused else work.batches
-            work.launched(batches, int(seen.done), self._left_by(seen))
-            counted = int(seen.found[0]) | int(seen.found[1]) << 64
-            self.found += counted
-            self._job.reader.found = self.found
+            self._note(work, seen)
             if at == 0:
                 self._job.reader.done = work.first_batch
-            if seen.stop == layout.STOP_LIMIT or (self._limit is not None and self.found > self._limit):
-                self.complete = False
-            if self._counts and at + 1 == len(self._programs.phases):
-                rows += counted
-                continue
-            full = bool(seen.refused)
-            rows = min(rows + int(seen.reserved), layout.NO_LIMIT - int(seen.refused))
+            if self._counts and at == self._last:
+                rows += self.found - before
+            else:
+                full, rows = bool(seen.refused), _rows(seen, rows)
         return rows
 
+    def _note(self, work: PhaseWork, seen: layout.Control) -> None:
+        """Note the work that the last launches of a phase took, and what they left."""
+        batches, room = int(seen.taken), self._room
+        if room.positions is not None:  # each warp knows its next batch
+            batches = 0 if seen.refused else work.batches
+        put_off = min(int(seen.stolen), MOST_LONG)
+        # In a chain, parts are those that were put off before; alone, a phase takes those that are left.
+        parts, own = int(seen.done), len(work.left)
+        first = 0 if own else min(parts, put_off)
+        added = [self._download(room.left.parked, 0, int(seen.parked))]
+        added.append(self._download(room.left.long_batches, first, put_off))
+        work.launched(batches, min(parts, own), np.concatenate(added))
+
     def _launch(
-        self, at: int, work: PhaseWork, tiles: Sequence[int], positions: Buffer | None, filled: int
+        self, at: int, work: PhaseWork, tiles: Sequence[int], filled: int
     ) -> layout.Control | None:
-        """Launch a phase, and wait for it; return the control block, or None if time was up."""
-        self._deadline_check()
+        """Launch a phase, and wait for it; return its control block, or None if the search is to end."""
+        self._check()
         if not self.complete:
             return None
-        job, program = self._job, self._programs.phases[at]
-        launch, last = job.launches, at + 1 == len(self._programs.phases)
-        args = launch.args = self._arguments(at)
-        rows = self._tables.acquire(job.stream, list(zip(program.tables, tiles, strict=True)))
-        launch.shared = set_rows(args, rows, [4 * (2 * one.intervals + 1) for one in rows])
-        if not isinstance(program, EliminationProgram):
-            launch.shared += _WARPS_OF_BLOCK * OPENED_BYTES
-        counts = self._counts and last
-        kernels = job.accelerator.kernels(source_of(program), PhaseKernel, self._deadline)
-        launch.kernel = kernels[PhaseKernel.COUNT if counts else PhaseKernel.WRITE]
-        launch.grid = self._grid(launch.kernel, launch.shared, work, positions)
-        self._set_work(args.work, work, positions, filled, counts=counts)
-        if at > 0:
-            self._set_columns(args.in_, self._room.frontiers[at - 1])
-        if not counts:
-            self._set_columns(args.out, self._room.frontiers[at])
-        job.reader.at_roots = at == 0
-        job.watched = self._progress is not None
+        job, keys = self._job, self._programs.phases[at].tables
+        if self._tables is None:
+            rows = self._rows[at]
+        else:
+            rows = self._tables.acquire(job.stream, list(zip(keys, tiles, strict=True)))
+        limit = self._watch.limit
+        job.launches.single(
+            at,
+            self._room,
+            rows,
+            job.control.address,
+            work,
+            self._upload(work.left),
+            filled,
+            None if limit is None else limit - self.found,
+        )
+        return job.launches.controls.seen(at) if self._run(following=at + 1) else None
+
+    def _run(self, following: int | None = None) -> bool:
+        """Launch, and wait for the end; return False if the search ends early, with a number that is a bound."""
+        job, watch = self._job, self._watch
+        job.watched = watch.progress is not None
+        job.reader.found = self.found
         job.launch()
-        if not last:
-            following = self._programs.phases[at + 1].tables
-            self._tables.prefetch([(key, 0) for key in following])
-        return job.reader.result() if self._wait() else None
-
-    def _arguments(self, at: int) -> Any:
-        if at not in self._args:
-            program, labels = self._programs.phases[at], self._tables.labels
-            self._args[at] = arguments_of(program, self._constants, 0 if labels is None else labels.address)
-        return self._args[at]
-
-    def _grid(self, kernel: Kernel, shared: int, work: PhaseWork, positions: Buffer | None) -> int:
-        device = self._job.accelerator.device
-        resident = kernel.blocks_per_multiprocessor(THREADS, shared)
-        if resident == 0:
-            raise DeviceError(f"device={device.name!r}: a block of a phase needs {shared} bytes of shared memory")
-        most = min(resident * _WARPS_OF_BLOCK, _RESIDENT_WARPS) // _WARPS_OF_BLOCK * device.multiprocessors
-        if positions is not None:
-            return most  # the same warps in all launches
-        return max(1, min(most, -(-work.units // _WARPS_OF_BLOCK)))
-
-    def _set_work(
-        self, packed: Any, work: PhaseWork, positions: Buffer | None, filled: int, *, counts: bool
-    ) -> None:
-        fill(packed, work)
-        packed.control = self._job.control.address
-        if len(work.left):
-            packed.left = self._upload(work.left)
-            packed.pieces = self._upload(work.pieces())
-        packed.parked, packed.long_batches = self._room.left.parked.address, self._room.left.long_batches.address
-        packed.most_long = MOST_LONG
-        packed.next_batches = 0 if positions is None else positions.address
-        packed.filled = filled
-        packed.limit = layout.NO_LIMIT
-        if counts and self._limit is not None:
-            packed.limit = min(self._limit - self.found, layout.NO_LIMIT)
-
-    @staticmethod
-    def _set_columns(packed: Any, frontier: Frontier) -> None:
-        packed.words, packed.capacity = frontier.address, frontier.capacity
-
-    def _left_by(self, seen: layout.Control) -> ItemArray:
-        """Return the parts of batches that a launch left."""
-        left = self._room.left
-        parts = [
-            self._download(buffer, number)
-            for buffer, number in (
-                (left.parked, int(seen.parked)),
-                (left.long_batches, min(int(seen.stolen), MOST_LONG)),
-            )
-            if number
-        ]
-        return np.concatenate(parts) if parts else np.zeros(0, ITEMS)
-
-    def _download(self, buffer: Buffer, number: int) -> ItemArray:
-        found = np.empty(number, ITEMS)
-        self._job.stream.download(buffer, found.view(np.uint8))
-        self._job.stream.wait()
-        return found
-
-    def _upload(self, array: NDArray[Any]) -> int:
-        """Return the address of a copy on the device, until the next launch is over."""
-        device, stream = self._job.accelerator.device, self._job.stream
-        buffer = device.allocate(array.nbytes, "work that a launch left", budget=self._budget)
-        stream.hold(buffer)
-        stream.upload(buffer, np.ascontiguousarray(array).view(np.uint8))
-        stream.wait()
-        self._uploaded = [*self._uploaded[-1:], buffer]
-        return buffer.address
-
-    _uploaded: list[Buffer] = []  # noqa: RUF012 - replaced, never changed
-
-    def _positions(self) -> Buffer:
-        """Return the first batch of each warp of the largest grid, for round robin."""
-        device = self._job.accelerator.device
-        warps = np.arange(device.multiprocessors * _RESIDENT_WARPS, dtype=np.uint64)
-        buffer = device.allocate(warps.nbytes, "work that a launch left", budget=self._budget)
-        self._job.stream.hold(buffer)
-        self._job.stream.upload(buffer, warps.view(np.uint8))
-        self._job.stream.wait()
-        return buffer
-
-    def _deadline_check(self) -> None:
-        if self._deadline.passed or self._is_closing():
+        if self._tables is not None and following is not None and following <= self._last:
+            self._tables.prefetch([(key, 0) for key in self._programs.phases[following].tables])
+        in_time = self._wait()
+        job.tell_time()
+        seen = job.reader.result()
+        self.found += counted(seen)
+        if not in_time or seen.stop == layout.STOP_LIMIT:
             self.complete = False
+        if watch.limit is not None and self.found > watch.limit:
+            self.complete = False
+        return in_time
 
     def _wait(self) -> bool:
-        """Wait for the kernel; stop it and return False if time runs out, or the caller ends the search."""
-        job = self._job
+        """Wait for the kernels; stop them and return False if time runs out, or the caller ends the search."""
+        job, watch = self._job, self._watch
         for now in moments():
             if job.done():
                 break
-            if (self._deadline.at is not None and now >= self._deadline.at) or self._is_closing():
+            if (watch.deadline.at is not None and now >= watch.deadline.at) or watch.is_closing():
                 job.stop_and_wait()
-                self.complete = False
-                job.tell_time()
-                self.found += self._stopped_at()
                 return False
             self._report(now)
-        job.tell_time()
         return True
 
-    def _stopped_at(self) -> int:
-        """Return the number that a stopped kernel had counted."""
-        seen = self._job.reader.result()
-        return int(seen.found[0]) | int(seen.found[1]) << 64
-
     def _report(self, now: float) -> None:
-        if self._progress is None or now < self._next_report or (seen := self._job.look()) is None:
+        progress = self._watch.progress
+        if progress is None or now < self._next_report or (seen := self._job.look()) is None:
             return
         self._next_report = now + _LOOK_SECONDS
         done, total, found = seen
-        self._progress(ProgressReport(done, total, found, time.perf_counter() - self._deadline.started))
+        progress(ProgressReport(done, total, found, time.perf_counter() - self._watch.deadline.started))
+
+    def _check(self) -> None:
+        if self._watch.deadline.passed or self._watch.is_closing():
+            self.complete = False
+
+    def _clear_positions(self, at: int | None = None) -> None:
+        """Have all warps begin with their first batch, in all phases or in one."""
+        if self._room.positions is None:
+            return
+        each = self._job.launches.position_bytes
+        first, nbytes = (0, self._room.positions.nbytes) if at is None else (at * each, each)
+        self._job.stream.clear(self._room.positions, first, nbytes)
+
+    def _download(self, buffer: Buffer, first: int, end: int) -> ItemArray:
+        """Return some of the parts in a buffer."""
+        found = np.empty(max(0, end - first), ITEMS)
+        if len(found):
+            self._job.stream.download(buffer, found.view(np.uint8), first * ITEMS.itemsize)
+            self._job.stream.wait()
+        return found
+
+    def _upload(self, parts: ItemArray) -> int:
+        """Return the address of a copy on the device, until the next launch is over."""
+        if not len(parts):
+            return 0
+        device, stream = self._job.accelerator.device, self._job.stream
+        if self._left is None or self._left.nbytes < parts.nbytes:
+            self._left = device.allocate(parts.nbytes, "work that a launch left", budget=self._budget)
+            stream.hold(self._left)
+        stream.upload(self._left, np.ascontiguousarray(parts).view(np.uint8))
+        stream.wait()
+        return self._left.address
 
 
-def source_of(program: Program) -> Source:
-    """Return the unit of the kernels of a phase."""
-    if isinstance(program, EliminationProgram):
-        return elimination_source()
-    return extension_source(*program.shape, tuples=program.tuples)
-
-
-def most_warps(multiprocessors: int) -> int:
-    """Return the warps of the largest grid."""
-    return multiprocessors * _RESIDENT_WARPS
+def _rows(seen: layout.Control, filled: int) -> int:
+    """Return the rows of the output of a phase."""
+    return min(filled + int(seen.reserved), layout.NO_LIMIT - int(seen.refused))

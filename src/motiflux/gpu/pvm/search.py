@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 
-from motiflux.gpu.pvm.frontiers import (
-    MOST_BYTES,
-    SHARE,
-    allocate_frontiers,
-    allocate_left,
-)
-from motiflux.gpu.pvm.programs import Layout, programs_of
-from motiflux.gpu.pvm.resident_tables import TILES, ResidentTables
-from motiflux.gpu.pvm.row_tables import RowTables
-from motiflux.gpu.pvm.run import Chunk, PhaseJob, PhaseLaunch, PhaseReader, PhaseRun, Room, most_warps
+from motiflux.gpu.pvm.run import Chunk, FullFrontier, PhaseJob, PhaseRun, Watch
+from motiflux.gpu.pvm.set_up import Memory, PhaseQuery, phase_job
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.job import setting_up
 from motiflux.graph import Graph
 from motiflux.plan.phases.data import PhasePlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
@@ -76,15 +67,40 @@ def count_phases(
     DeviceMemoryError
         The rows of a vertex, or one step of a warp, do not fit.
     """
-    with PhaseJob(accelerator, budget=request.gpu_memory) as job:
+    query = PhaseQuery(graph, phases, request, counts=True)
+    watch = Watch(deadline, request.progress, limit)
+    try:
         try:
-            run = _set_up(job, graph, phases, request, deadline, counts=True, limit=limit)
-            with run:
-                for _ in run.chunks(graph.num_vertices):
-                    pass
-        except OutOfTimeError:
-            return Counted(0, False, ())
+            return _counted(accelerator, query, watch, grows=False)
+        except FullFrontier:
+            return _counted(accelerator, query, watch, grows=True)
+    except OutOfTimeError:
+        return Counted(0, False, ())
+
+
+def _counted(accelerator: Accelerator, query: PhaseQuery, watch: Watch, *, grows: bool) -> Counted:
+    job, memory = phase_job(accelerator, query, watch.deadline, grows=grows)
+    with job, closing(_Tables(memory)):
+        run = _run(job, memory, query, watch)
+        for _ in run.chunks(query.graph.num_vertices, may_grow=memory.is_first):
+            pass
         return Counted(run.found, run.complete, tuple(run.sizes), run.overflow)
+
+
+def _run(job: PhaseJob, memory: Memory, query: PhaseQuery, watch: Watch) -> PhaseRun:
+    return PhaseRun(job, memory.room, memory.tables, memory.rows, watch, query.request.gpu_memory)
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Leaves tables that are not resident to later searches."""
+
+    memory: Memory
+
+    def close(self) -> None:
+        """Leave them."""
+        if self.memory.tables is not None:
+            self.memory.tables.close()
 
 
 def list_phases(
@@ -121,23 +137,27 @@ class PhaseRows:
     ) -> None:
         self._over = self._closing = False
         self._lock = threading.RLock()
-        self._graph, self._request, self._batch_rows = graph, request, batch_rows
+        self._accelerator, self._batch_rows = accelerator, batch_rows
+        self._query = PhaseQuery(graph, phases, request, counts=False)
+        self._watch = Watch(deadline, request.progress, is_closing=lambda: self._closing)
         self._rows: VertexArray = np.empty((0, len(phases.order)), VERTEX_DTYPE)
         self._delivered = 0
-        self._job = PhaseJob(accelerator, budget=request.gpu_memory)
-        with setting_up(self._job):
-            try:
-                self._run = _set_up(
-                    self._job, graph, phases, request, deadline, counts=False, is_closing=lambda: self._closing
-                )
-            except OutOfTimeError:
-                self._end(complete=False)
-                return
-        self._chunks: Iterator[Chunk] = self._run.chunks(graph.num_vertices)
+        self._job: PhaseJob | None = None
+        try:
+            self._begin(grows=False)
+        except OutOfTimeError:
+            self._end(complete=False)
+
+    def _begin(self, *, grows: bool) -> None:
+        """Begin the search; it runs while rows are taken."""
+        query = self._query
+        self._job, self._memory = phase_job(self._accelerator, query, self._watch.deadline, grows=grows)
+        self._run = _run(self._job, self._memory, query, self._watch)
+        self._chunks = self._run.chunks(query.graph.num_vertices, may_grow=self._memory.is_first)
 
     def next(self) -> Block | None:
         """Return the next block of internal ids, or None at the end."""
-        self._job.accelerator.device.use()  # before the lock: refuses forked children
+        self._accelerator.device.use()  # before the lock: refuses forked children
         with self._lock:
             if self._over:
                 return None
@@ -152,13 +172,18 @@ class PhaseRows:
 
     def _next(self) -> Block | None:
         while not len(self._rows):
-            chunk = next(self._chunks, None)
+            try:
+                chunk = next(self._chunks, None)
+            except FullFrontier:
+                self._release()
+                self._begin(grows=True)
+                continue
             if chunk is None:
                 self._end(complete=self._run.complete)
                 return None
             self._rows = self._fetched(chunk)
         block, self._rows = self._rows[: self._batch_rows], self._rows[self._batch_rows :]
-        limit = self._request.limit
+        limit = self._query.request.limit
         if limit is not None and self._delivered + len(block) > limit:
             block = block[: limit - self._delivered]
             self._end(complete=False)
@@ -167,9 +192,10 @@ class PhaseRows:
 
     def _fetched(self, chunk: Chunk) -> VertexArray:
         """Return the embeddings of a chunk by the pattern's vertices."""
+        assert self._job is not None, "the search is over"
         stream, frontier = self._job.stream, chunk.frontier
         columns = np.empty((frontier.width, chunk.rows), VERTEX_DTYPE)
-        for at, column in enumerate(self._run.output):
+        for at, column in enumerate(self._job.launches.programs.output):
             stream.download(frontier.buffer, columns[at], 4 * column * frontier.capacity)
         stream.wait()
         return np.ascontiguousarray(columns.T)
@@ -177,85 +203,29 @@ class PhaseRows:
     def _end(self, *, complete: bool) -> None:
         self.complete = complete
         self._over = True
-        self._chunks.close()
-        self._job.close()
-        if self._run is not None:
-            self._run.close()
+        self._release()
+
+    def _release(self) -> None:
+        """Stop the search, and release its memory."""
+        job, self._job = self._job, None
+        if job is not None:
+            self._chunks.close()
+            job.close()
+            _Tables(self._memory).close()
 
     def close(self) -> None:
         """Stop the search; rows not taken are dropped."""
         self._closing = True
-        if self._job.inherited:
+        if self._job is not None and self._job.inherited:
             return
         with self._lock:
             if not self._over:
-                with self._job.accelerator.device.current():
+                with self._accelerator.device.current():
                     self._end(complete=False)
 
     def __del__(self) -> None:
         # When Python exits, streams are gone, and the kernel ends with the process.
-        if hasattr(self, "_job") and not sys.is_finalizing():
+        if hasattr(self, "_over") and not sys.is_finalizing():
             self.close()
 
 
-def _set_up(
-    job: PhaseJob,
-    graph: Graph,
-    phases: PhasePlan,
-    request: Request,
-    deadline: Deadline,
-    *,
-    counts: bool,
-    limit: int | None = None,
-    is_closing: Callable[[], bool] = bool,
-) -> PhaseRun:
-    """Make the tables that a search reads, and allocate its memory."""
-    job.set_up(PhaseLaunch(), PhaseReader(job.control))
-    device, budget = job.accelerator.device, request.gpu_memory
-    host = RowTables.of(graph, request.threads)
-    layout = Layout(
-        graph.directed,
-        1 if graph.forward.labels is None else len(graph.edge_label_table),
-        graph.vertex_labels is not None,
-        host.by_target,
-        host.grouped,
-    )
-    programs = programs_of(phases, layout, lists=not counts)
-    room = device.free_memory() if budget is None else max(0, budget - device.used_memory())
-    room -= ResidentTables.vertex_bytes(host)
-    frontiers = min(MOST_BYTES, int(SHARE * room))
-    tables = ResidentTables(
-        job.accelerator, host, budget, room - frontiers, expected=programs.tables, deadline=deadline
-    )
-    if not tables.fits:
-        programs = programs_of(
-            phases,
-            layout,
-            lists=not counts,
-            most_tables=TILES - 1,
-            is_tiled=lambda key: tables.tiles(key) > 1,
-        )
-    written = programs.phases[:-1] if counts else programs.phases
-    last = MOST_BYTES if counts else _MOST_ROW_BYTES
-    memory = Room(
-        allocate_frontiers(device, written, budget, frontiers, last),
-        allocate_left(device, most_warps(device.multiprocessors), budget),
-    )
-    for frontier in memory.frontiers:
-        job.memory.hold(frontier.buffer)
-    job.memory.hold(memory.left.parked)
-    job.memory.hold(memory.left.long_batches)
-    return PhaseRun(
-        job,
-        graph,
-        programs,
-        tables,
-        memory,
-        deadline,
-        counts=counts,
-        budget=budget,
-        limit=limit,
-        round_robin=request.tuning.get("pvm_distribution") == "round_robin",
-        progress=request.progress,
-        is_closing=is_closing,
-    )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.codegen.pvm import BATCH, ITEMS
 
-PIECE, LONG_BATCH = 2048, 16384
-"""Items of a part that a warp takes at a time; items of a batch that many warps share, which must exceed it."""
+LONG_BATCH = 16384
+"""Items of a batch; a longer batch is divided between warps."""
+_MOST_PARTS = 256
+"""Most parts into which a part that was left is divided."""
 
 ItemArray = NDArray[np.void]
 """Parts of batches: elements of ``motiflux.codegen.pvm.ITEMS``."""
@@ -51,27 +52,23 @@ class PhaseWork:
     @property
     def units(self) -> int:
         """Number of units that warps can take."""
-        return self.batches - self.first_batch + int(self.pieces()[-1])
+        return self.batches - self.first_batch + len(self.left)
 
-    def pieces(self) -> NDArray[np.uint64]:
-        """Return the number of pieces before each part that is left, and of all, uint64 [left + 1]."""
-        items = self.left["end"] - self.left["first"]
-        return np.concatenate([[0], np.cumsum(-(-items.astype(np.int64) // PIECE))]).astype(np.uint64)
-
-    def launched(self, batches: int, pieces: int, added: ItemArray) -> None:
+    def launched(self, batches: int, parts: int, added: ItemArray) -> None:
         """Note the work that a launch took, and the parts of it that the launch left."""
-        before = self.pieces()
-        pieces = min(pieces, int(before[-1]))
-        at = int(np.searchsorted(before, pieces, side="right")) - 1
-        rest = self.left[at:].copy()
-        if len(rest):
-            rest["first"][0] += (pieces - int(before[at])) * PIECE
-        self.left = np.concatenate([rest, added])
+        self.left = np.concatenate([self.left[parts:], divided(added)])
         self.first_batch = min(self.batches, self.first_batch + batches)
 
 
-def fill(packed: Any, work: PhaseWork) -> None:
-    """Set the fields of ``pvm::Work`` that tell how much work there is."""
-    packed.size, packed.first_batch = work.size, work.first_batch
-    packed.left_count = len(work.left)
-    packed.piece, packed.long_batch = PIECE, LONG_BATCH
+def divided(parts: ItemArray) -> ItemArray:
+    """Return parts of batches, the long ones divided, so that many warps can take them."""
+    items = parts["end"] - parts["first"]
+    each = np.minimum(_MOST_PARTS, items // np.uint64(LONG_BATCH) + np.uint64(1)).astype(np.int64)
+    if not len(parts) or each.max() == 1:
+        return parts
+    found = np.repeat(parts, each)
+    number = np.arange(len(found)) - np.repeat(np.cumsum(each) - each, each)
+    size = np.repeat(-(-items.astype(np.int64) // each), each)
+    found["first"] += (number * size).astype(np.uint64)
+    found["end"] = np.minimum(found["end"], found["first"] + size.astype(np.uint64))
+    return found[found["first"] < found["end"]]

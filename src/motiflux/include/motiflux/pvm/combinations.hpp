@@ -41,6 +41,12 @@ MOTIFLUX_HOST_DEVICE std::uint64_t power(std::uint64_t size) {
   return found;
 }
 
+// Combinations, or tuples, of so many of `size` candidates.
+template <class Shape, std::uint32_t Members>
+MOTIFLUX_HOST_DEVICE std::uint64_t items_of(std::uint64_t size) {
+  return Shape::kTuples ? power<Members>(size) : choose<Members>(size);
+}
+
 // The largest position whose combinations begin at most at `number`: C(position, N) <= number. It is below
 // `size`.
 template <std::uint32_t N>

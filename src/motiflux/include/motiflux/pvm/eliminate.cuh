@@ -27,7 +27,7 @@ MOTIFLUX_DEVICE void eliminate(const EliminateArgs& args) {
   std::uint64_t counted = 0;
   for (Unit unit; units.next(unit);) {
     const std::uint64_t embedding = unit.batch * kBatch + warp.lane();
-    const bool mine = unit.first <= warp.lane() && warp.lane() < unit.end && embedding < args.work.size;
+    const bool mine = unit.first <= warp.lane() && warp.lane() < unit.end && embedding < units.size();
     const bool live = mine && stays(args, tables, embedding);
     if constexpr (!Writes) {
       counted += live ? 1 : 0;

@@ -16,8 +16,8 @@
 // behind one reservation; rows that fail are not written.
 #pragma once
 
+#include "motiflux/pvm/candidates.hpp"
 #include "motiflux/pvm/combinations.hpp"
-#include "motiflux/pvm/rows.hpp"
 #include "motiflux/pvm/units.hpp"
 
 namespace motiflux::pvm {
@@ -28,20 +28,11 @@ struct OpenedBatch {
   std::uint64_t before[kBatch + 1];  // items of the embeddings before each, and of all
 };
 
-// Numbers of members of both sets, and whether members of one set may have equal candidates: then items are
-// tuples instead of combinations.
-template <std::uint32_t First, std::uint32_t Second, bool Tuples = false>
-struct Shape {
-  static constexpr std::uint32_t kFirst = First, kSecond = Second, kMembers = First + Second;
-  static constexpr bool kTuples = Tuples;
-  static constexpr std::uint32_t kSets = Second == 0 ? 1 : 2;
-};
-
 template <class Shape, bool Writes>
 class Extension {
  public:
   MOTIFLUX_DEVICE Extension(const ExtendArgs& args, const Tables& tables, OpenedBatch& opened, Units& units)
-      : args_(args), tables_(tables), opened_(opened), units_(units) {}
+      : args_(args), tables_(tables), candidates_(args, tables), opened_(opened), units_(units) {}
 
   MOTIFLUX_DEVICE void run() {
     Unit unit;
@@ -60,14 +51,14 @@ class Extension {
   MOTIFLUX_DEVICE std::uint64_t open(std::uint64_t batch) {
     const std::uint32_t lane = units_.warp().lane();
     const std::uint64_t embedding = batch * kBatch + lane;
-    const bool live = embedding < args_.work.size && is_root(embedding);
+    const bool live = embedding < units_.size() && candidates_.is_root(embedding);
     std::uint64_t items = live ? 1 : 0;
     units_.warp().sync();  // nobody reads the batch before any more
 #pragma unroll
     for (std::uint32_t at = 0; at < Shape::kSets; ++at) {
-      const sets::Span row = live && items != 0 ? candidates(args_.sets[at], embedding) : sets::Span{};
+      const sets::Span row = live && items != 0 ? candidates_.of(args_.sets[at], embedding) : sets::Span{};
       opened_.rows[at][lane] = row;
-      items = multiply(items, at == 0 ? items_of<Shape::kFirst>(row.size()) : items_of<Shape::kSecond>(row.size()));
+      items = multiply(items, at == 0 ? items_of<Shape, Shape::kFirst>(row.size()) : items_of<Shape, Shape::kSecond>(row.size()));
     }
     std::uint64_t sum = items;
 #pragma unroll
@@ -76,36 +67,11 @@ class Extension {
           __shfl_up_sync(~0u, static_cast<unsigned long long>(sum), static_cast<int>(step), 32);
       if (lane >= step) sum = sum + below < kTooMany ? sum + below : kTooMany;
     }
-    if (sum == kTooMany) device::device_wide(args_.work.control->overflow).store(1u, device::Order::kRelaxed);
+    if (sum == kTooMany) units_.overflow();
     if (lane == 0) opened_.before[0] = 0;
     opened_.before[lane + 1] = sum;
     units_.warp().sync();
     return opened_.before[kBatch];
-  }
-
-  MOTIFLUX_DEVICE bool is_root(std::uint64_t embedding) const {
-    const std::uint32_t vertex = static_cast<std::uint32_t>(embedding);
-    if (args_.root_labels != nullptr && !has_bit(args_.root_labels, tables_.label(vertex))) return false;
-    return args_.root_mask == nullptr || has_bit(args_.root_mask, vertex);
-  }
-
-  MOTIFLUX_DEVICE sets::Span candidates(const CandidateSet& set, std::uint64_t embedding) const {
-    sets::Span row = tables_.open(set.table, args_.in.read(set.source, embedding));
-    if (set.label != kAnyLabel) row = tables_.with_label(row, set.label);
-    if (set.ascends != 0 && set.after != 0) {
-      std::uint32_t least = 0;
-      for_each_bit(set.after, [&](std::uint32_t column) {
-        const std::uint32_t vertex = args_.in.read(column, embedding);
-        if (vertex > least) least = vertex;
-      });
-      row.first = sets::lower_bound(row.first, row.last, std::uint64_t{least} + 1);
-    }
-    return row;
-  }
-
-  template <std::uint32_t Members>
-  MOTIFLUX_DEVICE static std::uint64_t items_of(std::uint64_t size) {
-    return Shape::kTuples ? power<Members>(size) : choose<Members>(size);
   }
 
   // Extends the embeddings of the opened batch; returns false if the output is full, or work is to stop.
@@ -145,7 +111,7 @@ class Extension {
     embedding = batch * kBatch + at;
     std::uint64_t number = item - opened_.before[at];
     if constexpr (Shape::kSets == 2) {
-      const std::uint64_t many = items_of<Shape::kFirst>(opened_.rows[0][at].size());
+      const std::uint64_t many = items_of<Shape, Shape::kFirst>(opened_.rows[0][at].size());
       const std::uint64_t second = divide(number, many);
       if (!pick_of<Shape::kSecond>(args_.sets[1], opened_.rows[1][at], second, embedding, found + Shape::kFirst))
         return false;
@@ -286,6 +252,7 @@ class Extension {
 
   const ExtendArgs& args_;
   const Tables& tables_;
+  const Candidates candidates_;
   OpenedBatch& opened_;
   Units& units_;
   std::uint64_t counted_ = 0;

@@ -35,26 +35,28 @@ struct Items {
   std::uint64_t end;
 };
 
-// The work of a launch: parts that earlier launches left, then batches.
-//
-//   left         | 7: 40..9000 | 2: 8192..51000 | ...     parts of batches
-//   pieces       | 0 | 5 | 26 | ...                       their pieces of `piece` items, before each and in all
+// The work of a launch: parts that earlier launches left, then batches. A warp takes a whole part at a time.
 struct Work {
-  match::Control* control;  // `done`: pieces handed out; `taken`: batches handed out
-  const Items* left;
-  const std::uint64_t* pieces;
-  std::uint32_t left_count;
-  std::uint32_t most_long;     // room in `long_batches`
-  std::uint64_t first_batch;   // batches before it were handed out by earlier launches
+  match::Control* control;  // of the phase: `done` counts parts handed out, `taken` batches
+  match::Control* search;   // of all phases: the flag that stops, and the number counted
+  // The phase before, if it was launched just before: the size of the input is the number of rows that it wrote,
+  // or 0 if it had no room for all. Null: `size` is known.
+  const match::Control* before;
   std::uint64_t size;          // embeddings of the input
-  std::uint64_t* next_batches; // round robin: the next batch of each warp; null: all take from one counter
-  Items* parked;               // for each warp; control->parked tells how many were saved for lack of room
-  Items* long_batches;         // control->stolen tells how many were put off, and may exceed the room
+  std::uint64_t first_batch;   // batches before it were handed out by earlier launches
+  const Items* left;
+  std::uint32_t left_count;
+  std::uint32_t takes_long;    // the work is `long_batches`: as many parts as `control->stolen` says
+  std::uint64_t* next_batches; // round robin: the next batch of each warp, beyond its first one; null: one counter
+  Items* parked;               // control->parked of them were saved for lack of room
+  Items* long_batches;         // control->stolen parts were put off; it may exceed the room
+  std::uint32_t most_long;     // room for them
+  std::uint32_t long_batch;    // a batch of more items is put off in parts, which many warps share
   std::uint64_t limit;         // stop once more are counted, or match::kNoLimit
   std::uint64_t filled;        // rows of the output that earlier launches wrote
-  std::uint32_t piece;         // items of a part that a warp takes at a time
-  std::uint32_t long_batch;    // a batch of more items is put off, and shared by many warps
 };
+
+inline constexpr std::uint32_t kMostParts = 1024;  // of one batch
 
 // Candidates that one row has for `members` query vertices.
 struct CandidateSet {

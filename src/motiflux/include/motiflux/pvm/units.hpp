@@ -20,33 +20,56 @@ struct Unit {
 
 inline constexpr std::uint64_t kUnknownEnd = ~std::uint64_t{0};
 
+// Embeddings that a phase has written; 0 if it had no room for all.
+MOTIFLUX_DEVICE std::uint64_t rows_of(const match::Control& control) {
+  return control.refused != 0 || control.overflow != 0 ? 0 : control.reserved;
+}
+
 class Units {
  public:
-  MOTIFLUX_DEVICE explicit Units(const Work& work) : work_(work), batches_((work.size + kBatch - 1) / kBatch) {
-    if (work.next_batches != nullptr) next_ = work.next_batches[warp_.in_grid()];
+  MOTIFLUX_DEVICE explicit Units(const Work& work)
+      : work_(work),
+        size_(work.before == nullptr ? work.size : rows_of(*work.before)),
+        batches_(work.takes_long != 0 ? 0 : (size_ + kBatch - 1) / kBatch),
+        parts_(work.left_count),
+        next_(work.next_batches == nullptr ? 0 : warp_.in_grid() + work.next_batches[warp_.in_grid()]) {
+    if (work.takes_long != 0) {
+      // The launch before has put them off. This one puts off none.
+      const std::uint32_t put_off = device::device_wide(work.control->stolen).load(device::Order::kRelaxed);
+      parts_ = put_off < work.most_long ? put_off : work.most_long;
+    }
   }
 
-  // Takes a unit; returns whether there was one, and nobody asked to stop.
+  // Embeddings of the input.
+  MOTIFLUX_DEVICE std::uint64_t size() const { return size_; }
+
+  // Takes a unit; returns whether there was one, and nobody asked to stop. The same in all lanes.
   MOTIFLUX_DEVICE bool next(Unit& unit) {
     if (stopped()) return false;
-    return next_piece(unit) || next_batch(unit);
+    return next_part(unit) || next_batch(unit);
   }
 
   MOTIFLUX_DEVICE bool stopped() const {
-    std::uint32_t stop = 0;  // the same for all lanes
-    if (warp_.leads()) stop = device::device_wide(work_.control->stop).load(device::Order::kRelaxed);
+    std::uint32_t stop = 0;
+    if (warp_.leads()) stop = device::device_wide(work_.search->stop).load(device::Order::kRelaxed);
     return warp_.broadcast(stop) != 0;
   }
 
-  // Leaves a whole batch of many items to later launches, where many warps share it; returns whether there was
-  // room to do so. Round robin has none: one warp extends all embeddings of a batch.
+  // Leaves a batch of many items to a later launch, in parts that many warps take; returns whether it did.
+  // Round robin does not: one warp extends all embeddings of a batch.
   MOTIFLUX_DEVICE bool put_off(const Unit& unit, std::uint64_t end) {
     if (!unit.whole || end <= work_.long_batch || work_.next_batches != nullptr) return false;
+    std::uint64_t size = work_.long_batch / 8 + 1;
+    if (size < end / kMostParts + 1) size = end / kMostParts + 1;
+    const std::uint32_t parts = static_cast<std::uint32_t>((end + size - 1) / size);
     std::uint32_t place = 0;
-    if (warp_.leads()) place = device::fast_add(work_.control->stolen, 1u);
+    if (warp_.leads()) place = take_room(parts);
     place = warp_.broadcast(place);
-    if (place >= work_.most_long) return false;
-    if (warp_.leads()) work_.long_batches[place] = {unit.batch, 0, end};
+    if (place == kNoRoom) return false;
+    for (std::uint32_t part = warp_.lane(); part < parts; part += 32) {
+      const std::uint64_t first = part * size;
+      work_.long_batches[place + part] = {unit.batch, first, end - first < size ? end : first + size};
+    }
     return true;
   }
 
@@ -59,7 +82,7 @@ class Units {
   MOTIFLUX_DEVICE void finish(std::uint64_t counted) {
     if (work_.next_batches != nullptr) {
       warp_.sync();  // all lanes have read the place
-      if (warp_.leads()) work_.next_batches[warp_.in_grid()] = next_;
+      if (warp_.leads()) work_.next_batches[warp_.in_grid()] = next_ - warp_.in_grid();
     }
     add(counted);
   }
@@ -68,8 +91,8 @@ class Units {
   MOTIFLUX_DEVICE void add(std::uint64_t counted) {
     const std::uint64_t sum = warp_.sum(counted);
     if (sum == 0 || !warp_.leads()) return;
-    device::add_128(work_.control->found, sum);
-    match::check_limit(*work_.control, work_.limit);
+    device::add_128(work_.search->found, sum);
+    match::check_limit(*work_.search, work_.limit);
   }
 
   // Takes `rows` places of the output, in all lanes; returns false if there is no room for all of them.
@@ -83,32 +106,37 @@ class Units {
     return place + rows <= capacity;
   }
 
+  // Notes that a number passed the range of the kernels.
+  MOTIFLUX_DEVICE void overflow() const {
+    device::device_wide(work_.control->overflow).store(1u, device::Order::kRelaxed);
+  }
+
   MOTIFLUX_DEVICE const Warp& warp() const { return warp_; }
 
  private:
-  MOTIFLUX_DEVICE bool next_piece(Unit& unit) {
-    if (pieces_over_) return false;
-    const std::uint64_t pieces = work_.left_count == 0 ? 0 : work_.pieces[work_.left_count];
-    std::uint64_t piece = pieces;
-    if (pieces != 0) {
-      if (warp_.leads()) piece = device::fast_add(work_.control->done, std::uint64_t{1});
-      piece = warp_.broadcast(piece);
-    }
-    if (piece >= pieces) {
-      pieces_over_ = true;
+  static constexpr std::uint32_t kNoRoom = ~std::uint32_t{0};
+
+  // Takes room for parts of a batch; what is left over at the end stays unused.
+  MOTIFLUX_DEVICE std::uint32_t take_room(std::uint32_t parts) {
+    std::uint32_t taken = device::device_wide(work_.control->stolen).load(device::Order::kRelaxed);
+    while (taken + parts <= work_.most_long)
+      if (device::device_wide(work_.control->stolen)
+              .compare_exchange(taken, taken + parts, device::Order::kRelaxed))
+        return taken;
+    return kNoRoom;
+  }
+
+  MOTIFLUX_DEVICE bool next_part(Unit& unit) {
+    if (parts_ == 0) return false;
+    std::uint64_t part = 0;
+    if (warp_.leads()) part = device::fast_add(work_.control->done, std::uint64_t{1});
+    part = warp_.broadcast(part);
+    if (part >= parts_) {
+      parts_ = 0;
       return false;
     }
-    std::uint32_t first = 0, beyond = work_.left_count;
-    while (beyond - first > 1) {
-      const std::uint32_t middle = first + (beyond - first) / 2;
-      if (work_.pieces[middle] <= piece)
-        first = middle;
-      else
-        beyond = middle;
-    }
-    const Items& part = work_.left[first];
-    const std::uint64_t begin = part.first + (piece - work_.pieces[first]) * work_.piece;
-    unit = {part.batch, begin, part.end - begin < work_.piece ? part.end : begin + work_.piece, false};
+    const Items& items = (work_.takes_long != 0 ? work_.long_batches : work_.left)[part];
+    unit = {items.batch, items.first, items.end, false};
     return true;
   }
 
@@ -116,7 +144,7 @@ class Units {
     std::uint64_t batch = next_;
     if (work_.next_batches != nullptr) {
       if (batch < batches_) next_ += std::uint64_t{gridDim.x} * (blockDim.x / 32);
-    } else {
+    } else if (batches_ != 0) {
       if (warp_.leads()) batch = work_.first_batch + device::fast_add(work_.control->taken, std::uint64_t{1});
       batch = warp_.broadcast(batch);
     }
@@ -126,9 +154,10 @@ class Units {
 
   const Warp warp_;
   const Work& work_;
+  const std::uint64_t size_;
   const std::uint64_t batches_;
-  std::uint64_t next_ = 0;
-  bool pieces_over_ = false;
+  std::uint32_t parts_;
+  std::uint64_t next_;
 };
 
 }  // namespace motiflux::pvm

@@ -1,0 +1,302 @@
+"""The kernels of the phases of a search: all of them in a chain, or one at a time.
+
+In a chain, a phase takes the number of its embeddings from the control block of the phase before, so the host waits
+once for all phases. That is enough if all frontiers have room. Each phase has two launches: the second one takes the
+long batches that the first one put off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from motiflux.codegen import layout
+from motiflux.codegen.pcsr import IntervalRows
+from motiflux.codegen.pvm import (
+    OPENED_BYTES,
+    THREADS,
+    ExtendArgs,
+    PhaseKernel,
+    elimination_source,
+    extension_source,
+)
+from motiflux.device import Buffer, Kernel, Stream
+from motiflux.errors import DeviceError
+from motiflux.gpu.pvm.arguments import Constants, arguments_of, set_rows
+from motiflux.gpu.pvm.controls import PhaseControls
+from motiflux.gpu.pvm.frontiers import MOST_LONG, Frontier, LeftRoom
+from motiflux.gpu.pvm.programs import ExtensionProgram, Program, Programs
+from motiflux.gpu.pvm.work import LONG_BATCH, PhaseWork
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.control_block import ControlBlock
+from motiflux.gpu.runtime.launches import Wave, check_not_stopped
+from motiflux.jit import Source
+from motiflux.request.deadline import Deadline
+
+WARPS_OF_BLOCK = THREADS // 32
+RESIDENT_WARPS = 64
+"""Most warps of a multiprocessor."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Memory of a search.
+
+    Parameters
+    ----------
+    frontiers
+        Those behind all phases that write one.
+    left
+        Room for work that launches leave.
+    positions
+        Round robin: the next batch of each warp, for each phase; None: warps take batches from a counter.
+    """
+
+    frontiers: Sequence[Frontier]
+    left: LeftRoom
+    positions: Buffer | None
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """All memory."""
+        found = [one.buffer for one in self.frontiers] + [self.left.parked, self.left.long_batches]
+        return found if self.positions is None else [*found, self.positions]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel, and its launch."""
+
+    kernel: Kernel
+    grid: int
+    shared: int
+    args: Any
+
+
+class PhaseLaunches:
+    """The launches of a search (`motiflux.gpu.runtime.launches.Launches`).
+
+    Parameters
+    ----------
+    counts
+        Whether the last phase counts.
+    by_size
+        Whether it counts by the numbers of candidates where it can, for several query vertices at a time.
+
+    Attributes
+    ----------
+    memory
+        Device memory and rows of the job, if it is kept.
+    """
+
+    memory: Any = None
+
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        programs: Programs,
+        controls: PhaseControls,
+        constants: Constants,
+        *,
+        counts: bool,
+        by_size: bool,
+        deadline: Deadline,
+    ) -> None:
+        self.programs, self.controls, self.counts = programs, controls, counts
+        self._accelerator = accelerator
+        self._constants = constants
+        last = len(programs.phases) - 1
+        self._kernels = [
+            self._kernel(phase, counts=counts and at == last, by_size=by_size, deadline=deadline)
+            for at, phase in enumerate(programs.phases)
+        ]
+        self._chain: list[Launch] = []
+        self._single: Launch | None = None
+
+    def _kernel(self, phase: Program, *, counts: bool, by_size: bool, deadline: Deadline) -> Kernel:
+        entries = list(PhaseKernel)
+        if not isinstance(phase, ExtensionProgram):
+            entries.remove(PhaseKernel.SIZE)
+        kernels = self._accelerator.kernels(source_of(phase), entries, deadline)
+        if not counts:
+            return kernels[PhaseKernel.WRITE]
+        if isinstance(phase, ExtensionProgram) and phase.follows_from_sizes:
+            if by_size or phase.shape == (1, 0):
+                return kernels[PhaseKernel.SIZE]
+        return kernels[PhaseKernel.COUNT]
+
+    def chain(self, room: Room, rows: Sequence[Sequence[IntervalRows]], control: int, vertices: int) -> None:
+        """Set the launches of all phases.
+
+        Parameters
+        ----------
+        rows
+            The rows of the tables of each phase.
+        control
+            Address of the control block of the job.
+        """
+        self._chain = []
+        for at in range(len(self.programs.phases)):
+            for takes_long in (False, True):
+                launch = self._launch(at, room, rows[at], control, None)
+                work = launch.args.work
+                work.takes_long = takes_long
+                if at == 0:
+                    work.size = vertices
+                else:
+                    work.before = self.controls.address(at - 1)
+                if not takes_long or self._has_items(at):
+                    self._chain.append(launch)
+
+    def _has_items(self, at: int) -> bool:
+        """Whether batches of a phase may be long."""
+        return isinstance(self.programs.phases[at], ExtensionProgram)
+
+    def single(
+        self,
+        at: int,
+        room: Room,
+        rows: Sequence[IntervalRows],
+        control: int,
+        work: PhaseWork,
+        left: int,
+        filled: int,
+        limit: int | None,
+    ) -> None:
+        """Have the next launch run one phase.
+
+        Parameters
+        ----------
+        left
+            Address of the parts that are left.
+        filled
+            Rows that are in its output.
+        limit
+            Stop once more than this many are counted.
+        """
+        launch = self._launch(at, room, rows, control, work.units)
+        packed = launch.args.work
+        packed.size, packed.first_batch = work.size, work.first_batch
+        packed.left, packed.left_count = left, len(work.left)
+        packed.filled, packed.limit = filled, _limit(limit)
+        self._single = launch
+
+    def all_phases(self, limit: int | None) -> None:
+        """Have the next launch run all phases."""
+        self._single = None
+        for launch in self._chain:
+            launch.args.work.limit = _limit(limit)
+
+    def _launch(
+        self, at: int, room: Room, rows: Sequence[IntervalRows], control: int, units: int | None
+    ) -> Launch:
+        phase, kernel = self.programs.phases[at], self._kernels[at]
+        args = arguments_of(phase, self._constants)
+        shared = set_rows(args, rows)
+        if isinstance(args, ExtendArgs):
+            shared += WARPS_OF_BLOCK * OPENED_BYTES
+        work = args.work
+        work.control, work.search = self.controls.address(at), control
+        work.parked, work.long_batches = room.left.parked.address, room.left.long_batches.address
+        work.most_long, work.long_batch = MOST_LONG, LONG_BATCH
+        work.limit = layout.NO_LIMIT
+        if room.positions is not None:
+            work.next_batches = room.positions.address + at * self.position_bytes
+        if at > 0:
+            _set_columns(args.in_, room.frontiers[at - 1])
+        if at < len(room.frontiers):
+            _set_columns(args.out, room.frontiers[at])
+        return Launch(kernel, self._grid(kernel, shared, units if room.positions is None else None), shared, args)
+
+    @property
+    def position_bytes(self) -> int:
+        """Bytes of the positions of all warps of a phase."""
+        return 8 * most_warps(self._accelerator.device.multiprocessors)
+
+    def _grid(self, kernel: Kernel, shared: int, units: int | None) -> int:
+        """Return the blocks that run at once, at most one warp for each unit."""
+        device = self._accelerator.device
+        resident = kernel.blocks_per_multiprocessor(THREADS, shared)
+        if resident == 0:
+            raise DeviceError(
+                f"device={device.name!r}: a block of a phase needs {shared:,} bytes of shared memory;"
+                " use another engine"
+            )
+        most = min(resident, RESIDENT_WARPS // WARPS_OF_BLOCK) * device.multiprocessors
+        return most if units is None else max(1, min(most, -(-units // WARPS_OF_BLOCK)))
+
+    def bind(self, stream: Stream) -> Sequence[Wave]:
+        """Return a function that runs the launches that were set last."""
+        clear, fetch = self.controls.clearing(stream), self.controls.fetching(stream)
+        bound = [
+            stream.launching(one.kernel, one.grid, THREADS, one.shared, one.args) for one in self._chain
+        ]
+
+        def launch() -> None:
+            clear()
+            if (one := self._single) is not None:
+                stream.launch(one.kernel, one.grid, THREADS, one.shared, one.args)
+            else:
+                for run in bound:
+                    run()
+            fetch()
+
+        work: list[Callable[[], None]] = [launch]
+        return [work]
+
+    def resume(self) -> None:
+        """Refuse: a launch continues what `PhaseWork` says is left."""
+        raise AssertionError("phases are not resumed by their control block")
+
+    def release(self) -> None:
+        """Drop all launches."""
+        self._chain, self._single = [], None
+
+
+class PhaseReader:
+    """Reads the number that all phases of a launch counted.
+
+    Attributes
+    ----------
+    units, done, found
+        Batches of roots, those done before the launch, and the number counted before it.
+    """
+
+    def __init__(self, control: ControlBlock) -> None:
+        self._control = control
+        self.units = 1
+        self.done = self.found = 0
+
+    def progress(self, seen: layout.Control) -> tuple[int, int, int]:
+        """Return batches of roots done, all of them, and the number found."""
+        return min(self.done, self.units), self.units, self.found + counted(seen)
+
+    def result(self) -> layout.Control:
+        """Return the control block of the job; raises `InternalError` if another job stopped the kernels."""
+        return check_not_stopped(self._control)
+
+
+def counted(seen: layout.Control) -> int:
+    """Return the number counted."""
+    return int(seen.found[0]) | int(seen.found[1]) << 64
+
+
+def source_of(program: Program) -> Source:
+    """Return the unit of the kernels of a phase."""
+    if isinstance(program, ExtensionProgram):
+        return extension_source(*program.shape, tuples=program.tuples)
+    return elimination_source()
+
+
+def most_warps(multiprocessors: int) -> int:
+    """Return the warps of the largest grid."""
+    return multiprocessors * RESIDENT_WARPS
+
+
+def _set_columns(packed: Any, frontier: Frontier) -> None:
+    packed.words, packed.capacity = frontier.address, frontier.capacity
+
+
+def _limit(limit: int | None) -> int:
+    return layout.NO_LIMIT if limit is None else min(limit, layout.NO_LIMIT)
