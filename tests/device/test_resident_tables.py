@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -226,19 +227,22 @@ def test_three_tiles_of_two_tables_fit_at_once(search: Search, graph: Graph) -> 
 
 
 class Held:
-    """A kernel on a stream of a search that runs until it is let go."""
+    """A kernel that runs until it is let go."""
 
-    def __init__(self, gpu: Device, search: Search, kernel: Kernels) -> None:
+    def __init__(self, gpu: Device, stream: Stream, kernel: Kernels) -> None:
         self._host = gpu.allocate_host(64, "a test")
         self._words = self._host.array.view(np.uint64)
         start = self._host.address
-        search.stream.launch(kernel("spin"), 1, 32, 0, Job(start, 0, start + 32, 0, 0, SPIN_LIMIT))
-        self.mark = search.stream.mark()
+        stream.launch(kernel("spin"), 1, 32, 0, Job(start, 0, start + 32, 0, 0, SPIN_LIMIT))
+        self.mark = stream.mark()
         wait_until(lambda: bool(self._words[0]))
 
     def let_go(self) -> None:
         assert not self.mark.done()
         self._words[4] = 1
+
+    def let_go_after(self, seconds: float) -> None:
+        threading.Timer(seconds, self.let_go).start()
 
 
 def contents(gpu: Device, memory: Buffer) -> list[int]:
@@ -254,7 +258,7 @@ def test_tiles_are_copied_while_kernels_run(
 ) -> None:
     with search.open(graph, 20_000) as tables:
         tables.acquire(search.stream, [(KEYS[3], 0)])
-        held = Held(gpu, search, kernel)
+        held = Held(gpu, search.stream, kernel)
         tables.prefetch([(KEYS[3], 1), (KEYS[3], 2)])
         tile = list(tables._own.values())[2]
         wait_until(tile.copied.done)
@@ -271,7 +275,7 @@ def test_memory_of_a_tile_is_used_again_once_the_kernels_that_read_it_are_over(
         tables.acquire(search.stream, [(KEYS[3], 0)])
         (memory,) = memories(tables)
         before = contents(gpu, memory)
-        held = Held(gpu, search, kernel)
+        held = Held(gpu, search.stream, kernel)
         for number in (1, 2, 3):  # no kernel of the device reads 1 and 2, but 0 is older
             (there,) = tables.acquire(search.stream, [(KEYS[3], number)])
         assert memory in memories(tables)
@@ -280,6 +284,100 @@ def test_memory_of_a_tile_is_used_again_once_the_kernels_that_read_it_are_over(
         part = tiles_of(tables, KEYS[3])[3]
         assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
         assert contents(gpu, memory) != before
+
+
+def test_kernels_wait_for_copies(gpu: Device, search: Search, graph: Graph, kernel: Kernels) -> None:
+    for expected in (KEYS, ()):
+        with search.open(graph, 60_000, expected=expected) as tables:
+            other = gpu.stream()
+            held = Held(gpu, other, kernel)
+            tables._copier.stream.follow(held.mark)
+            (there,) = tables.acquire(search.stream, [(KEYS[1], 0)])
+            assert not search.stream.mark().done()
+            held.let_go()
+            part = tiles_of(tables, KEYS[1])[0]
+            assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
+
+
+def test_a_tile_is_not_copied_over_by_an_earlier_copy(
+    gpu: Device, search: Search, graph: Graph, kernel: Kernels
+) -> None:
+    other = gpu.stream()
+    with search.open(graph, 20_000) as first:
+        held = Held(gpu, other, kernel)
+        first._copier.stream.follow(held.mark)
+        first.prefetch([(KEYS[3], 0)])
+        (memory,) = memories(first)
+    with search.open(graph, 20_000) as tables:
+        assert tables.tiles(KEYS[3]) > 3
+        assert memories(tables) == [memory]
+        for number in (1, 2, 3):
+            (there,) = tables.acquire(search.stream, [(KEYS[3], number)])
+        assert memory is tables._reading[0].memory
+        held.let_go()
+        part = tiles_of(tables, KEYS[3])[3]
+        assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
+
+
+def test_memory_that_fits_no_tile_is_freed_once_kernels_are_over(
+    gpu: Device, search: Search, graph: Graph, kernel: Kernels
+) -> None:
+    with search.open(graph, 20_000) as tables:
+        last = tables.tiles(KEYS[3]) - 1
+        assert 300 < tiles_of(tables, KEYS[3])[last].nbytes < 6_000
+        tables.acquire(search.stream, [(KEYS[3], last)])
+        held = Held(gpu, search.stream, kernel)
+        tables.acquire(search.stream, [(KEYS[3], 0), (KEYS[3], 1)])
+        held.let_go_after(0.1)
+        rows = tables.acquire(search.stream, [(KEYS[3], number) for number in range(3)])
+        assert held.mark.done()
+        for number, there in enumerate(rows):
+            part = tiles_of(tables, KEYS[3])[number]
+            assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
+
+
+def test_memory_that_is_closed_while_kernels_run_is_waited_for(
+    gpu: Any, search: Search, graph: Graph, kernel: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu._account.reclaim(1 << 40)
+    monkeypatch.setattr(gpu._account, "_settle_device", lambda: gpu._retirement.drain(0.01))
+    budget = settled(gpu) + 1200 + 2 * 6_666
+    with ResidentTables(search.accelerator, RowTables.of(graph), budget, 20_000) as tables:
+        last = tables.tiles(KEYS[3]) - 1
+        tables.acquire(search.stream, [(KEYS[3], last)])
+        tables.acquire(search.stream, [(KEYS[3], 0)])
+        search.stream.wait()
+        held = Held(gpu, search.stream, kernel)
+        held.let_go_after(0.3)
+        rows = tables.acquire(search.stream, [(KEYS[3], 0), (KEYS[3], 1)])
+        assert held.mark.done()
+        for number, there in enumerate(rows):
+            part = tiles_of(tables, KEYS[3])[number]
+            assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
+
+
+def test_tiles_of_a_stream_that_is_closed_are_not_left_to_later_searches(
+    gpu: Device, search: Search, graph: Graph
+) -> None:
+    stream = gpu.stream()
+    with search.open(graph, 20_000) as tables:
+        tables.acquire(stream, [(KEYS[3], 0)])
+        tables.acquire(stream, [(KEYS[3], 1)])
+        stream.close()
+    with search.open(graph, 20_000) as later:
+        later.acquire(search.stream, [(KEYS[3], 0), (KEYS[3], 1)])
+        assert later.copies[KEYS[3]] == 1
+
+
+def test_tiles_of_two_searches_are_taken_over_only_as_far_as_they_fit(search: Search, graph: Graph) -> None:
+    with search.open(graph, 20_000) as one, search.open(graph, 20_000) as other:
+        one.acquire(search.stream, [(KEYS[3], number) for number in range(3)])
+        other.acquire(search.stream, [(KEYS[2], number) for number in range(2)])
+    with search.open(graph, 20_000) as later:
+        assert later.tiles(KEYS[3]) > 3
+        assert later.nbytes > 13_000
+        assert later.tiles(KEYS[2]) >= 2
+        assert later.nbytes <= 20_000
 
 
 def test_what_kernels_read_is_not_prefetched_over(search: Search, graph: Graph) -> None:
@@ -391,6 +489,9 @@ def test_tables_of_no_search_are_dropped_when_memory_is_short_and_others_are_not
     with search.open(graph, expected=KEYS) as tables:
         (there,) = tables.acquire(search.stream, [(KEYS[3], 0)])
         gpu._account.reclaim(1 << 40)  # type: ignore[attr-defined]
+        with search.open(graph, expected=KEYS) as beside:
+            beside.acquire(search.stream, [(KEYS[3], 0)])
+            assert beside.copied_bytes == 0
         part = RowTables.of(graph).table(KEYS[3]).rows
         assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
     gpu._account.reclaim(1 << 40)  # type: ignore[attr-defined]

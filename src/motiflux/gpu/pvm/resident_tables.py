@@ -272,7 +272,10 @@ class ResidentTables:
 
     def _stop_reading(self) -> None:
         """Note that kernels to come do not read the tiles of the last `acquire`."""
-        if self._stream is not None and self._stream.is_open:
+        if self._stream is not None and not self._stream.is_open:
+            # Nothing tells when its kernels are over: the memory is freed, but not used for other tiles.
+            self._own = {name: tile for name, tile in self._own.items() if tile not in self._reading}
+        elif self._stream is not None:
             self._before = self._stream.mark()
             for tile in self._reading:
                 tile.read = self._before
@@ -323,7 +326,7 @@ class ResidentTables:
         while True:
             if (found := self._take_unused(nbytes)) is not None:
                 return found
-            if self.nbytes + nbytes <= self._most_bytes:
+            if self.nbytes + nbytes <= self._most_bytes and (waits or refusal is None):
                 try:
                     return self._allocate(nbytes)
                 except DeviceMemoryError as error:
