@@ -307,14 +307,15 @@ def test_a_tile_is_not_copied_over_by_an_earlier_copy(
         held = Held(gpu, other, kernel)
         first._copier.stream.follow(held.mark)
         first.prefetch([(KEYS[3], 0)])
-        (memory,) = memories(first)
+        (tile,) = first._own.values()
     with search.open(graph, 20_000) as tables:
         assert tables.tiles(KEYS[3]) > 3
-        assert memories(tables) == [memory]
+        assert memories(tables) == [tile.memory]
         for number in (1, 2, 3):
             (there,) = tables.acquire(search.stream, [(KEYS[3], number)])
-        assert memory is tables._reading[0].memory
+        assert tile.memory is tables._reading[0].memory
         held.let_go()
+        wait_until(tile.copied.done)
         part = tiles_of(tables, KEYS[3])[3]
         assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
 
@@ -492,6 +493,7 @@ def test_tables_of_no_search_are_dropped_when_memory_is_short_and_others_are_not
         with search.open(graph, expected=KEYS) as beside:
             beside.acquire(search.stream, [(KEYS[3], 0)])
             assert beside.copied_bytes == 0
+            assert beside.renamed is tables.renamed
         part = RowTables.of(graph).table(KEYS[3]).rows
         assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
     gpu._account.reclaim(1 << 40)  # type: ignore[attr-defined]
