@@ -157,32 +157,64 @@ def test_ranges_of_wide_offsets_have_narrow_ones() -> None:
     assert [tiles.nbytes(number) for number in (0, 2)] == [36, 52]
 
 
-def test_empty_rows_are_put_between_rows_where_that_takes_fewer_bytes() -> None:
-    # Rows 3, 5, 7, 20 of ids; 3 to 9 and 20 may have one.
-    rows = IntervalPartition(
-        np.array([3, 5, 7, 20], np.uint32),
-        np.arange(5, dtype=np.uint32),
-        np.array([0, 1, 3, 4, 6], np.uint32),
-        np.arange(6, dtype=np.uint32),
+def spread(ids: list[int], dtype: type = np.uint32) -> IntervalPartition:
+    """Return a table with rows of one entry and more for these ids."""
+    ends = np.array(ids, np.int64)
+    starts = np.flatnonzero(np.diff(ends, prepend=-2) > 1)
+    offsets = np.concatenate([[0], np.cumsum(1 + np.arange(len(ids)) % 3)]).astype(dtype)
+    neighbors = np.arange(int(offsets[-1]), dtype=np.uint32)
+    return IntervalPartition(
+        ends[starts].astype(np.uint32), np.append(starts, len(ids)).astype(np.uint32), offsets, neighbors
     )
-    has_row = np.zeros(30, np.bool_)
-    has_row[[3, 4, 5, 6, 7, 20]] = True
-    filled = fill_gaps(rows, has_row)
-    assert filled.firsts.tolist() == [3, 20]
-    assert filled.ids().tolist() == [3, 4, 5, 6, 7, 20]
-    assert filled.offsets.tolist() == [0, 1, 1, 3, 3, 4, 6]
-    assert filled.offsets.dtype == np.uint32
+
+
+def by_id(part: IntervalPartition) -> Rows:
+    """Return the rows that are not empty, by their ids."""
+    ends = part.offsets.astype(np.int64)
+    rows = {int(one): part.neighbors[ends[at] : ends[at + 1]].tolist() for at, one in enumerate(part.ids())}
+    return {one: row for one, row in rows.items() if row}
+
+
+def test_short_gaps_are_filled_with_empty_rows_and_others_are_not() -> None:
+    rows = spread([3, 5, 8, 9, 14, 100])
+    filled = fill_gaps(rows)
+    assert filled.firsts.tolist() == [3, 14, 100]
+    assert filled.ids().tolist() == [3, 4, 5, 6, 7, 8, 9, 14, 100]
+    assert filled.offsets.tolist() == [0, 1, 1, 3, 3, 3, 6, 7, 9, 12]
     assert filled.nbytes <= rows.nbytes
-    has_row[9:20] = True
-    assert fill_gaps(rows, has_row) is rows
+    assert filled.offsets.dtype == np.uint32
+    wide = fill_gaps(spread([3, 5, 8, 9, 14, 100], np.uint64))
+    assert wide.firsts.tolist() == [3, 8, 14, 100]
+    assert wide.offsets.dtype == np.uint64
+
+
+@settings(settings.get_profile("many"))
+@given(st.sets(st.integers(0, 300), max_size=100), st.integers(1, 30))
+def test_filling_gaps_keeps_all_rows_and_takes_few_bytes(ids: set[int], few: int) -> None:
+    rows = spread(sorted(ids))
+    filled = fill_gaps(rows, few)
+    expect_well_formed(filled)
+    assert by_id(filled) == by_id(rows)
+    assert filled.nbytes <= 1.25 * rows.nbytes
+    if filled.nbytes > rows.nbytes:
+        assert len(filled.firsts) == few
+
+
+def test_longer_gaps_are_filled_if_few_intervals_are_left() -> None:
+    rows = spread([7 * one + rest for one in range(40) for rest in range(4)])  # gaps of 3
+    assert len(rows.firsts) == 40
+    assert fill_gaps(rows) is rows
+    assert len(fill_gaps(rows, 30).firsts) == 30
+    sparse = spread([100 * one for one in range(40)])
+    assert fill_gaps(sparse, 10) is sparse
 
 
 def test_conditions_do_not_spread_rows_over_many_intervals() -> None:
     tables = RowTables.of(graph_of(5, 2000, 6000, directed=False, vertex_labels=1, edge_labels=3))
-    plain = tables.table(TableKey(Direction.EITHER, (1,))).rows
     heavy = tables.table(TableKey(Direction.EITHER, (1,), HEAVY)).rows
-    assert len(heavy.firsts) == len(plain.firsts)
-    assert len(heavy.neighbors) < len(plain.neighbors)
+    rows = np.count_nonzero(np.diff(heavy.offsets))
+    assert 300 < rows < heavy.rows < 2000
+    assert len(heavy.firsts) < rows / 20
 
 
 def test_a_neighbour_of_parallel_edges_is_once_in_a_merged_table() -> None:

@@ -9,9 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from motiflux import _native
 from motiflux.conditions import Condition
 from motiflux.errors import InternalError
@@ -58,8 +55,8 @@ class HostTable:
     key
         Its name, in normal form.
     rows
-        The rows of vertices by their new ids; with a condition, some may be empty. Neighbours are ids of the
-        graph; they ascend, by label first if the tables are `RowTables.grouped`.
+        The rows of vertices by their new ids; some may be empty. Neighbours are ids of the graph; they
+        ascend, by label first if the tables are `RowTables.grouped`.
     """
 
     key: TableKey
@@ -170,7 +167,7 @@ class RowTables:
     def _divide(self) -> _Divided:
         partitions = Partitions.of(self.graph, self.threads)
         made = partitions.intervals()
-        parts = dict(zip(partitions.keys, made.partitions, strict=True))
+        parts = dict(zip(partitions.keys, map(fill_gaps, made.partitions), strict=True))
         return _Divided(parts, partitions.renamed)
 
     def _partition(self, key: TableKey) -> PartitionKey | None:
@@ -191,14 +188,5 @@ class RowTables:
         offsets, neighbors = self.graph.adjacency(arcs, self.threads)
         groups = self.graph.vertex_labels if self.grouped else None
         arcs_of = _native.Partitions([(offsets, neighbors, None)], groups, 1, False, self.threads)
-        rows = IntervalPartition(*arcs_of.interval_rows(self.renamed, MOST_ARCS, self.threads)[3:])
-        return rows if key.where is None else fill_gaps(rows, self._has_row(key))
-
-    def _has_row(self, key: TableKey) -> NDArray[np.bool_]:
-        """Return whether an id has a row in any of the partitions that a key names, [n]."""
-        has_row = np.zeros(self.graph.num_vertices, np.bool_)
-        for name, part in self._divided.parts.items():
-            codes = key.labels if not self.by_target else None if key.target is None else (key.target,)
-            if key.direction in (name.direction, Direction.EITHER) and (codes is None or name.label in codes):
-                has_row[part.ids()] = True
-        return has_row
+        rows = arcs_of.interval_rows(self.renamed, MOST_ARCS, self.threads)[3:]
+        return fill_gaps(IntervalPartition(*rows))
