@@ -445,6 +445,43 @@ def test_memory_that_others_take_is_refused_and_then_given(gpu: Device, search: 
         assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
 
 
+@pytest.mark.parametrize("most_bytes", [LOTS, 20_000])
+def test_any_allocation_may_fail(
+    gpu: Device, search: Search, graph: Graph, most_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [(KEYS[3], 0), (KEYS[0], 0)]
+    allocate, failures, left = gpu.allocate, 0, 0
+
+    def fail(nbytes: int, what: str, **options: Any) -> Buffer:
+        nonlocal left
+        left -= 1
+        if left == -1:
+            raise DeviceMemoryError(what, nbytes, 0, "a test")
+        return allocate(nbytes, what, **options)
+
+    for good in range(20):
+        graph.forget()
+        used, left = settled(gpu), good
+        monkeypatch.setattr(gpu, "allocate", fail)
+        tables = None
+        try:
+            with search.open(graph, most_bytes, expected=KEYS) as tables:
+                rows = tables.acquire(search.stream, names)
+                for there, (key, number) in zip(rows, names, strict=True):
+                    part = tiles_of(tables, key)[number]
+                    assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
+        except DeviceMemoryError:
+            failures += 1
+        monkeypatch.setattr(gpu, "allocate", allocate)
+        del tables
+        graph.forget()
+        assert settled(gpu) <= used + 16
+        if left >= 0:
+            break
+    assert failures >= 3
+    assert left >= 0
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OutOfTimeError])
 def test_a_copy_that_ends_early_leaves_nothing(
     gpu: Device, search: Search, graph: Graph, error: type[BaseException], monkeypatch: pytest.MonkeyPatch

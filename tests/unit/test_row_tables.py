@@ -13,6 +13,7 @@ import motiflux as mf
 from motiflux.conditions import Comparison, Condition, Operator
 from motiflux.errors import InternalError
 from motiflux.gpu.pcsr.formats import IntervalPartition
+from motiflux.gpu.pcsr.images import read_image
 from motiflux.gpu.pvm.empty_rows import fill_gaps
 from motiflux.gpu.pvm.row_ranges import split_rows
 from motiflux.gpu.pvm.row_tables import RowTables, TableKey
@@ -134,6 +135,23 @@ def test_ranges_have_the_rows_of_their_table_and_at_most_as_many_bytes(
             assert list(tiles) == [table.rows]
         with pytest.raises(IndexError):
             tiles[len(tiles)]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_pieces_of_images_have_the_arrays_one_after_another(threads: int) -> None:
+    arrays = [
+        np.arange(7, dtype=np.uint64),
+        np.arange(200_000, dtype=np.uint32),
+        np.empty(0, np.uint32),
+        np.arange(3, dtype=np.uint32),
+    ]
+    image = np.concatenate([array.view(np.uint32) for array in arrays])
+    for words in (5, 70_000, 150_000, 300_000):
+        pieces = []
+        for first in range(0, len(image), words):
+            pieces.append(np.full(min(words, len(image) - first), 9, np.uint32))
+            read_image(arrays, first, pieces[-1], threads)
+        assert np.array_equal(np.concatenate(pieces), image)
 
 
 def test_ranges_are_as_large_as_they_may_be() -> None:

@@ -84,7 +84,7 @@ class RowFinder:
             arrays = [self._array(part.words), self._array(part.neighbors)]
             table = layout.HashRows(*(one.address for one in arrays), part.groups, 0)
             return DeviceRows(table, 0, arrays)
-        image = np.empty(part.nbytes, np.uint8)
+        image = np.empty(part.nbytes // 4, np.uint32)
         read_image(arrays_of(part), 0, image)
         buffer = self._array(image)
         rows = rows_at(part, buffer.address, 0 if renamed is None else renamed.address)

@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.codegen import pcsr as layout
 from motiflux.gpu.pcsr.formats import IntervalPartition
+
+_FEW = 1 << 16
+"""Words that one thread copies."""
 
 
 def arrays_of(part: IntervalPartition) -> tuple[NDArray[Any], ...]:
@@ -22,14 +26,24 @@ def arrays_of(part: IntervalPartition) -> tuple[NDArray[Any], ...]:
     return part.offsets, part.neighbors, part.firsts, part.rows_before
 
 
-def read_image(arrays: Sequence[NDArray[Any]], first: int, into: NDArray[np.uint8]) -> None:
-    """Fill `into` with the bytes of consecutive arrays from byte `first` on."""
+def read_image(
+    arrays: Sequence[NDArray[Any]], first: int, into: NDArray[np.uint32], threads: int = 1
+) -> None:
+    """Fill `into` with consecutive arrays, seen as words of 4 bytes, from word `first` on."""
     begin = 0
-    for array in arrays:
-        start, end = max(first, begin), min(first + len(into), begin + array.nbytes)
+    for words in (array.view(np.uint32) for array in arrays):
+        start, end = max(first, begin), min(first + len(into), begin + len(words))
         if start < end:
-            into[start - first : end - first] = array.view(np.uint8)[start - begin : end - begin]
-        begin += array.nbytes
+            _copy(words[start - begin : end - begin], into[start - first : end - first], threads)
+        begin += len(words)
+
+
+def _copy(words: NDArray[np.uint32], into: NDArray[np.uint32], threads: int) -> None:
+    if len(words) < _FEW:
+        into[:] = words
+        return
+    one_row = np.array([0, len(words)], np.uint64)
+    _native.pack_row_ends(one_row, words, one_row, 0, into, threads)
 
 
 def rows_at(part: IntervalPartition, address: int, renamed: int) -> layout.IntervalRows:

@@ -133,7 +133,7 @@ class ResidentTables:
         self._device = accelerator.device
         self._deadline = Deadline.after(None) if deadline is None else deadline
         self._cache = resident(tables.graph, self._device)
-        self._copier = TableCopies(self._device, self._cache, self._deadline)
+        self._copier = TableCopies(self._device, self._cache, self._deadline, tables.threads)
         self._ranges: dict[TableKey, RowRanges] = {}
         self._shared: dict[TableKey, ResidentTile] = {}
         self._own: dict[TileName, ResidentTile] = {}  # the one that was used last is the last

@@ -25,7 +25,7 @@ _WHAT = "tables of rows that are copied to a device again and again"
 _INSTEAD = "more gpu_memory"
 
 Arrays = Sequence[NDArray[Any]]
-"""Arrays that are consecutive on the device."""
+"""Arrays of words of 4 or 8 bytes that are consecutive on the device."""
 
 
 @dataclass(eq=False)
@@ -57,13 +57,15 @@ class TableCopies:
         The device, and the deadline of the call.
     cache
         Keeps images in pinned memory.
+    threads
+        Number of threads that copy to pinned memory.
     """
 
-    def __init__(self, device: Device, cache: DeviceCache, deadline: Deadline) -> None:
+    def __init__(self, device: Device, cache: DeviceCache, deadline: Deadline, threads: int) -> None:
         self._device, self._cache, self._deadline = device, cache, deadline
         self.stream: Stream = device.stream()
         self._stages: list[Stage] = []
-        self._turn = 0
+        self._threads, self._turn = threads, 0
         self._pins = True
         self._held: list[tuple[NDArray[Any], Mark]] = []
 
@@ -87,7 +89,7 @@ class TableCopies:
         elif nbytes > AT_ONCE:
             self._copy_by_stages(to, arrays, nbytes)
         elif nbytes:
-            image = np.empty(nbytes, np.uint8)
+            image = np.empty(nbytes // 4, np.uint32)
             read_image(arrays, 0, image)
             self.stream.upload(to, image)
             self._hold(image)
@@ -99,7 +101,7 @@ class TableCopies:
             stage.close()
         self._stages = []
 
-    def _hold(self, image: NDArray[np.uint8]) -> None:
+    def _hold(self, image: NDArray[np.uint32]) -> None:
         """Keep ordinary memory until it is copied."""
         self._held = [one for one in self._held if not one[1].done()]
         self._held.append((image, self.stream.mark()))
@@ -107,14 +109,15 @@ class TableCopies:
     def _copy_by_stages(self, to: Buffer, arrays: Arrays, nbytes: int) -> None:
         while len(self._stages) < 2:
             self._stages.append(Stage.of(self._device, PIECE_BYTES // 4))
-        for first in range(0, nbytes, PIECE_BYTES):
+        words = PIECE_BYTES // 4
+        for first in range(0, nbytes // 4, words):
             self._deadline.check()
             stage = self._stages[self._turn]
             self._turn = 1 - self._turn
             stage.wait(self._deadline)
-            piece = stage.array.view(np.uint8)[: min(PIECE_BYTES, nbytes - first)]
-            read_image(arrays, first, piece)
-            self.stream.upload(to, piece, first)
+            piece = stage.array[: min(words, nbytes // 4 - first)]
+            read_image(arrays, first, piece, self._threads)
+            self.stream.upload(to, piece, 4 * first)
             stage.copied = self.stream.mark(stage.copied)
 
     def _copy_image(self, to: Buffer, arrays: Arrays, nbytes: int, name: Hashable) -> None:
@@ -128,9 +131,10 @@ class TableCopies:
             self._pins = False
             self._copy_by_stages(to, arrays, nbytes)
             return
-        for first in range(0, nbytes, PIECE_BYTES):
+        image, words = memory.array[:nbytes].view(np.uint32), PIECE_BYTES // 4
+        for first in range(0, len(image), words):
             self._deadline.check()
-            piece = memory.array[first : min(first + PIECE_BYTES, nbytes)]
-            read_image(arrays, first, piece)
-            self.stream.upload(to, piece, first)
+            piece = image[first : first + words]
+            read_image(arrays, first, piece, self._threads)
+            self.stream.upload(to, piece, 4 * first)
         self._cache.keep(name, lambda: PinnedImage(memory))
