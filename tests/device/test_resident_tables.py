@@ -21,6 +21,7 @@ from motiflux.gpu.pvm import table_copies
 from motiflux.gpu.pvm.resident_tables import ResidentTables
 from motiflux.gpu.pvm.row_tables import RowTables, TableKey
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
+from motiflux.gpu.runtime.device_cache import droppable
 from motiflux.graph import Direction, Graph
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from tests.device.test_device import SPIN_LIMIT, Job, settled, wait_until
@@ -173,6 +174,26 @@ def test_tables_that_fit_are_copied_once_and_stay_for_later_searches(search: Sea
         part = RowTables.of(graph).table(KEYS[3]).rows
         assert search.rows(later, there, part) == rows_of(part, RowTables.of(graph))
         assert later.copied_bytes == 0
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+def test_tables_of_earlier_searches_are_part_of_the_room(
+    gpu: Device, search: Search, graph: Graph, bounded: bool
+) -> None:
+    budget = settled(gpu) + 60_000 if bounded else None
+    room = ResidentTables.room(gpu, budget)
+    with ResidentTables(search.accelerator, RowTables.of(graph), budget, room, expected=KEYS) as first:
+        assert first.fits
+        first.acquire(search.stream, [(KEYS[3], 0), (KEYS[0], 0)])
+        taken = first.nbytes + ResidentTables.vertex_bytes(RowTables.of(graph))
+        settled(gpu)
+        assert ResidentTables.room(gpu, budget) == room - taken
+        del first
+    used = settled(gpu)
+    assert ResidentTables.room(gpu, budget) == room
+    others = used - droppable(gpu)
+    assert ResidentTables.room(gpu, others + 100) == 100
+    assert ResidentTables.room(gpu, others - 1 if others else 0) == 0
 
 
 def test_tiles_stay_for_later_searches_with_the_same_memory(search: Search, graph: Graph) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 from motiflux.codegen import pcsr as layout
-from motiflux.device import Buffer, Mark, Stream
+from motiflux.device import Buffer, Device, Mark, Stream
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.pcsr.formats import IntervalPartition
 from motiflux.gpu.pcsr.images import arrays_of, rows_at
@@ -25,7 +25,7 @@ from motiflux.gpu.pvm.row_ranges import RowRanges
 from motiflux.gpu.pvm.row_tables import RowTables, TableKey
 from motiflux.gpu.pvm.table_copies import TableCopies
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.device_cache import CacheEntry
+from motiflux.gpu.runtime.device_cache import CacheEntry, droppable
 from motiflux.gpu.storage.device_csr import CopiedArray, resident
 from motiflux.gpu.storage.upload import UploadContext, wait_for_mark
 from motiflux.request.deadline import Deadline
@@ -156,6 +156,16 @@ class ResidentTables:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @staticmethod
+    def room(device: Device, budget: int | None) -> int:
+        """Return the bytes that a search may take on a device.
+
+        Tables that earlier searches left are part of it: they are read again, or dropped for other memory.
+        """
+        idle = droppable(device)
+        room = device.free_memory() + idle
+        return max(0, room if budget is None else min(room, budget - device.used_memory() + idle))
 
     @staticmethod
     def vertex_bytes(tables: RowTables) -> int:
