@@ -561,6 +561,21 @@ def test_tables_of_no_search_are_dropped_when_memory_is_short_and_others_are_not
         assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
 
 
+def test_tables_of_an_earlier_search_stay_from_the_beginning(
+    gpu: Device, search: Search, graph: Graph
+) -> None:
+    with search.open(graph, expected=KEYS) as first:
+        first.acquire(search.stream, [(KEYS[3], 0)])
+    with search.open(graph, expected=KEYS) as later:
+        gpu._account.reclaim(1 << 40)  # type: ignore[attr-defined]
+        later.acquire(search.stream, [(KEYS[3], 0)])
+        assert later.copied_bytes == 0
+    gpu._account.reclaim(1 << 40)  # type: ignore[attr-defined]
+    with search.open(graph, expected=KEYS) as other:
+        other.acquire(search.stream, [(KEYS[3], 0)])
+        assert other.copies[KEYS[3]] == 1
+
+
 def test_tiles_of_an_earlier_search_are_read_with_new_ids_of_vertices(
     gpu: Device, search: Search, graph: Graph
 ) -> None:

@@ -25,7 +25,7 @@ from motiflux.gpu.pvm.row_ranges import RowRanges
 from motiflux.gpu.pvm.row_tables import RowTables, TableKey
 from motiflux.gpu.pvm.table_copies import TableCopies
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.device_cache import CacheEntry, droppable
+from motiflux.gpu.runtime.device_cache import CacheEntry, droppable, ticks
 from motiflux.gpu.storage.device_csr import CopiedArray, resident
 from motiflux.gpu.storage.upload import UploadContext, wait_for_mark
 from motiflux.request.deadline import Deadline
@@ -147,6 +147,8 @@ class ResidentTables:
         whole = {key: tables.table(key).nbytes for key in {tables.normal(key) for key in expected}}
         self._expected = frozenset(whole)
         self._fits = sum(whole.values()) <= most_bytes
+        if self._fits:
+            self._claim_shared()  # before the search allocates memory, for which they might be dropped
         self._arrays: list[CopiedArray] = []
         self.renamed: Buffer = self._copied_ids()
         self.labels: Buffer | None = self._copied_labels()
@@ -304,6 +306,17 @@ class ResidentTables:
         self._own[name] = tile
         return tile
 
+    def _claim_shared(self) -> None:
+        """Have tables stay that earlier searches left."""
+        for key in self._expected:
+            if isinstance(known := self._cache.known(("table", key)), ResidentTile):
+                self._use_shared(key, known)
+
+    def _use_shared(self, key: TableKey, tile: ResidentTile) -> None:
+        tile.users.add(self)
+        tile.used = next(ticks)
+        self._shared[key] = tile
+
     def _bring_shared(self, name: TileName, ranges: RowRanges) -> ResidentTile:
         if (found := self._shared.get(name.key)) is None:
 
@@ -311,8 +324,7 @@ class ResidentTables:
                 return self._copy(name, ranges[0], self._allocate(ranges[0].nbytes))
 
             found = self._cache.keep(("table", name.key), make)
-            found.users.add(self)
-            self._shared[name.key] = found
+            self._use_shared(name.key, found)
         return found
 
     def _is_shared(self, key: TableKey) -> bool:
