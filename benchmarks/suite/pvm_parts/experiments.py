@@ -31,7 +31,7 @@ ENUMERATE = trials.ENUMERATE
 SV = {"pvm": "sv"}
 PUBLISHED = {**SV, "pvm_rows": "hash", "pvm_filter": "on", "pvm_writes": "two_pass"}
 """Switches that make of the engine what GSI is."""
-FASTER, PHASES, RESIDENT_RATIO = "faster", "phases", "resident_ratio"
+FASTER, PHASES, RESIDENT_RATIO, COPIED_RATIO = "faster", "phases", "resident_ratio", "copied_ratio"
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,24 @@ class Experiment:
 
         found = trials.outcomes(graph, query.pattern, self.ways, clock, before)
         if self.broken_down:
-            for name, way in self.ways.items():
-                parts = trials.breakdown(graph, query.pattern, way) if found[name].times else {}
-                figures |= {f"{name}: {part}": value for part, value in parts.items()}
+            figures |= self._parts(graph, query.pattern, found)
         known, source = expected(graph, query, listed=any(way.listed for way in self.ways.values()))
         return self._result(query.name, found, figures, known, source)
+
+    def _parts(
+        self, graph: mf.Graph, pattern: mf.Pattern, found: Mapping[str, trials.Outcome]
+    ) -> dict[str, float]:
+        """Return what copies and kernels of each way take, and the ratio of calls that copy their tables."""
+        parts = {
+            name: trials.breakdown(graph, pattern, way)
+            for name, way in self.ways.items()
+            if found[name].times
+        }
+        figures = {f"{name}: {part}": value for name, one in parts.items() for part, value in one.items()}
+        if len(parts) == len(self.ways) == 2:
+            ours, theirs = (one["whole_ms"] for one in parts.values())
+            figures[COPIED_RATIO] = theirs / ours
+        return figures
 
     def _resident(self, graph: mf.Graph, pattern: mf.Pattern, clock: runs.Clock) -> dict[str, float]:
         """Return the ratio of calls whose tables are on the device."""
