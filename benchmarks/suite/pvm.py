@@ -4,6 +4,7 @@
 and 12 random labels of edges, and as many of vertices; wn18rr and yago_temporal have labels of edges.
 
 ``formats GRAPH``     sizes of formats (section 8.2, table 2), without a GPU; seconds for rows by intervals
+``phases GRAPH``      phases of queries by matching patterns, and the time to find them; without a GPU
 ``search GRAPH``      time to find the rows of vertices on a GPU, by intervals and by hash tables (figure 8);
                       ``MOTIFLUX_DEVICE`` names it, default ``cuda``; left out without one, as all below are
 ``overall GRAPH``     ``pvm`` beside ``dfs``: ``counting`` one by one, ``listing`` at most 20 million rows as
@@ -45,9 +46,9 @@ from motiflux.errors import DeviceError
 from motiflux.gpu.runtime.accelerator import open_accelerator
 
 PARTS = Path(__file__).resolve().parent / "pvm_parts"
-formats, search, workload, experiments, memory, search_bars = (
+formats, search, workload, plans, experiments, memory, search_bars = (
     load_part(PARTS / f"{name}.py")
-    for name in ("formats", "search", "workload", "experiments", "memory", "search_bars")
+    for name in ("formats", "search", "workload", "plans", "experiments", "memory", "search_bars")
 )
 
 DEVICE = os.environ.get("MOTIFLUX_DEVICE", "cuda")
@@ -68,9 +69,11 @@ def build(shared: Path) -> Suite:
         *(formats.Labelled(name, GraphSource(shared / f"data/{name}.npz")) for name in OWN_LABELS),
     ]
     probes: list[Probe] = [formats.FormatSizes(source, source.name == "ca_condmat") for source in sources]
+    graphs = workload.graphs(shared)
+    probes += [plans.Phases(graph, graph.name == "ca_condmat") for graph in graphs]
     if model() is not None:
         probes += [search.RowSearch(source, DEVICE) for source in sources]
-        for graph in workload.graphs(shared):
+        for graph in graphs:
             probes += experiments.experiments(graph, quick=graph.name == "ca_condmat")
         probes += memory.probes()
     return Suite("pvm", (), bars, probes=probes, device=lambda: model() or cpu_model())

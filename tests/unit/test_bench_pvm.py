@@ -21,9 +21,9 @@ from motiflux.bench.suite import Settings, load_part
 from motiflux.pattern import Pattern
 
 PARTS = Path(__file__).resolve().parents[2] / "benchmarks/suite/pvm_parts"
-FORMATS, WORKLOAD, RUNS, TRIALS, EXPERIMENTS, MEMORY, SEARCH_BARS = (
+FORMATS, WORKLOAD, PLANS, RUNS, TRIALS, EXPERIMENTS, MEMORY, SEARCH_BARS = (
     load_part(PARTS / f"{name}.py")
-    for name in ("formats", "workload", "runs", "trials", "experiments", "memory", "search_bars")
+    for name in ("formats", "workload", "plans", "runs", "trials", "experiments", "memory", "search_bars")
 )
 
 
@@ -244,7 +244,7 @@ def test_every_experiment_asks_every_query_and_checks_its_counts() -> None:
         assert result.baseline is not None
         assert result.ratio == result.baseline.seconds / result.seconds.median
         assert result.figures["faster"] == (result.ratio > 1)
-        assert result.figures["phases"] == EXPERIMENTS.phases(graph, query.pattern)
+        assert result.figures["phases"] == PLANS.several(PLANS.plan_of(graph, query.pattern))
     assert results["overall one, 3 labels, counting, Q4"].figures["pvm: whole_ms"] > 0
     assert results["published one, 3 labels, Q4"].figures["resident_ratio"] > 0
     assert results["auto one, 3 labels, Q4"].baseline.name in ("pvm", "dfs")  # type: ignore[union-attr]
@@ -391,7 +391,19 @@ def test_phases_of_several_vertices_are_counted() -> None:
         ([(0, 1), (0, 2)], 1),
         ([(0, 1), (0, 2), (1, 3), (1, 4)], 2),
     ):
-        assert EXPERIMENTS.phases(graph, Pattern.from_edges(edges)) == number
+        assert PLANS.several(PLANS.plan_of(graph, Pattern.from_edges(edges))) == number
+
+
+def test_phases_of_queries_match_all_their_vertices() -> None:
+    results = run(PLANS.Phases(GRAPH))
+    assert [*results] == [f"phases one, 3 labels, Q{size}" for size in WORKLOAD.SIZES]
+    for vertices, one in zip(WORKLOAD.SIZES, results.values(), strict=True):
+        figures = one.figures
+        by_pattern = {name: number for name, number in figures.items() if name.startswith("pattern_")}
+        assert one.count == sum(by_pattern.values()) + figures["eliminations"]
+        assert figures["several"] == sum(by_pattern.values()) - by_pattern.get("pattern_0", 0)
+        assert 2 <= 1 + sum(by_pattern.values()) <= vertices
+        assert by_pattern[f"pattern_{int(figures['first'])}"] >= 1
 
 
 def result(case: str, ours: float, theirs: float | None, **figures: float) -> CaseResult:

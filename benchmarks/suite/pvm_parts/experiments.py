@@ -11,15 +11,10 @@ from pathlib import Path
 import motiflux as mf
 from motiflux.bench.results import BaselineTime, CaseResult
 from motiflux.bench.suite import Settings, load_part
-from motiflux.plan.bind import bind
-from motiflux.plan.phases.data import Extension, MatchingPattern, PhasePlan
-from motiflux.plan.phases.decompose import decompose
-from motiflux.plan.phases.statistics import phase_statistics
-from motiflux.types import Semantics
 
 HERE = Path(__file__).resolve().parent
-formats, workload, runs, trials = (
-    load_part(HERE / f"{name}.py") for name in ("formats", "workload", "runs", "trials")
+formats, workload, plans, runs, trials = (
+    load_part(HERE / f"{name}.py") for name in ("formats", "workload", "plans", "runs", "trials")
 )
 
 SECONDS = float(os.environ.get("MOTIFLUX_CASE_SECONDS", "3"))
@@ -86,7 +81,7 @@ class Experiment:
 
     def _asked(self, graph: mf.Graph, query: workload.Query, clock: runs.Clock) -> CaseResult:
         """Ask one query in all ways."""
-        figures = {PHASES: float(phases(graph, query.pattern))}
+        figures = {PHASES: float(plans.several(plans.plan_of(graph, query.pattern)))}
         if self.copied:
             figures |= self._resident(graph, query.pattern, clock)
 
@@ -202,16 +197,6 @@ def compared(found: Mapping[str, trials.Outcome], known: int | None, source: str
     if wrong:
         return f"{source}, DISAGREES: {known}, {', '.join(wrong)}", True
     return source if counts else None, False
-
-
-def phases(graph: mf.Graph, pattern: mf.Pattern) -> int:
-    """Return the number of phases that match several vertices beside their sources (patterns 1 to 7)."""
-    bound = bind(pattern, graph)
-    plan = decompose(pattern, bound, phase_statistics(bound, graph), Semantics.ISOMORPHISM)
-    if not isinstance(plan, PhasePlan):
-        return 0
-    extensions = [phase for phase in plan.phases if isinstance(phase, Extension)]
-    return sum(phase.pattern is not MatchingPattern.ONE_VERTEX for phase in extensions)
 
 
 def experiments(graph: formats.Labelled, *, quick: bool = False) -> list[Experiment]:
