@@ -12,7 +12,6 @@ from motiflux.dispatch.choose import choose_engine
 from motiflux.draw import Picture
 from motiflux.graph import Graph
 from motiflux.pattern import PatternLike
-from motiflux.plan import Plan
 from motiflux.plan.physical import PhysicalPlan
 from motiflux.plan.report.data import Actual, EngineReport, PlanReport
 from motiflux.plan.report.describe import describe
@@ -109,7 +108,7 @@ def explain(
     ----------
     analyze
         Whether to run the count too, and report its result, its time, and the number of partial embeddings of
-        each enumerated level. GPU engines do not report these numbers.
+        each enumerated level or phase. Of GPU engines, only ``"pvm"`` reports these numbers.
 
     The other parameters and the errors are those of `count`. Without `analyze` no search runs, `timeout` has
     no effect, and `limit`, `threads` and `gpu_memory` affect the predictions only.
@@ -180,6 +179,7 @@ def explain(
             searches_space=executor.capabilities.candidate_spaces,
             tuning=request.tuning,
             threads=request.threads,
+            phases=physical.phases,
         )
         if physical.plan.impossible is None:
             report = replace(report, predicted=executor.predict(graph, physical, request))
@@ -205,15 +205,16 @@ def _run(
     if note is None and report.free_order is not None:
         note = "sizes of steps are those met in the order of the levels"
     actual = Actual(outcome.value, outcome.complete, deadline.elapsed(), plan_seconds, note)
-    sizes = _sizes(plan, outcome, request.limit)
+    sizes = _sizes(len(report.phases) or len(plan.order), plan.multiplier, outcome, request.limit)
     steps = tuple(replace(step, actual=sizes.get(step.level)) for step in report.steps)
-    return replace(report, steps=steps, actual=actual)
+    phases = tuple(replace(phase, actual=sizes.get(phase.number - 1)) for phase in report.phases)
+    return replace(report, steps=steps, phases=phases, actual=actual)
 
 
-def _sizes(plan: Plan, outcome: Outcome, limit: int | None) -> dict[int, int]:
-    """Return the number of partial embeddings up to each level that was enumerated, and to the last."""
+def _sizes(number: int, multiplier: int, outcome: Outcome, limit: int | None) -> dict[int, int]:
+    """Return the number of partial embeddings up to each of `number` levels or phases, as far as known."""
     sizes = dict(enumerate(outcome.sizes))
     cut_at_limit = limit is not None and not outcome.complete and outcome.value >= limit
     if outcome.sizes and not cut_at_limit:
-        sizes[len(plan.order) - 1] = outcome.value // plan.multiplier
+        sizes[number - 1] = outcome.value // multiplier
     return sizes

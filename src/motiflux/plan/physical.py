@@ -14,6 +14,7 @@ from motiflux.graph import AdjacencyKey
 from motiflux.plan.ir import Plan, Searched
 from motiflux.plan.local_counts.schedule import Schedule
 from motiflux.plan.neighborhood.choices import UniversalVertexPlan
+from motiflux.plan.phases.data import PhasePlan
 
 
 class Family(StrEnum):
@@ -27,6 +28,8 @@ class Family(StrEnum):
     """Cliques in bitmaps of neighbourhoods."""
     UNIVERSAL_VERTEX = "universal vertex"
     """Patterns with a universal vertex in bitmaps of neighbourhoods."""
+    PHASES = "phases"
+    """Search in phases, each of which matches several query vertices."""
     HOST = "host"
     """Count on the CPU, for numbers and tails that device kernels cannot handle."""
 
@@ -107,6 +110,8 @@ class Stage:
         The schedule of a formula.
     searched
         Physical plans of the searches in the formula.
+    phases
+        The phases of a search in phases.
     roots
         The vertices at which a search begins; None: all.
     copies
@@ -128,6 +133,7 @@ class Stage:
     universal: UniversalVertexPlan | None = None
     schedule: Schedule | None = field(default=None, compare=False, repr=False)
     searched: Mapping[Searched, PhysicalPlan] = field(default_factory=dict, compare=False, repr=False)
+    phases: PhasePlan | None = field(default=None, compare=False, repr=False)
     roots: RootFilter | None = None
     copies: RowCopies | None = None
     share: float = 1.0
@@ -139,6 +145,8 @@ class Stage:
         )
 
     def __str__(self) -> str:
+        if self.phases is not None:
+            return f"{len(self.phases.phases)} {self.family}"
         if self.kernel is None:
             return self.family.value
         kernel = self.kernel
@@ -191,6 +199,11 @@ class PhysicalPlan:
     expires: float | None = None
     whole: bool = True
     fallback: PhysicalPlan | None = field(default=None, repr=False)
+
+    @property
+    def phases(self) -> PhasePlan | None:
+        """The phases of a search in phases; None for another plan."""
+        return self.stages[0].phases if self.stages else None
 
     def __str__(self) -> str:
         told = f"{self.engine}: " + ", then ".join(map(str, self.stages))

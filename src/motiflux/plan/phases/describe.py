@@ -26,7 +26,15 @@ _ARCS = {
 
 
 def describe_phases(plan: PhasePlan, pattern: Pattern, edge_labels: LabelTable, *, directed: bool) -> str:
-    """Return a line for each phase.
+    """Return a numbered line for each phase; the parameters are those of `phase_texts`."""
+    texts = phase_texts(plan, pattern, edge_labels, directed=directed)
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
+
+
+def phase_texts(
+    plan: PhasePlan, pattern: Pattern, edge_labels: LabelTable, *, directed: bool
+) -> tuple[str, ...]:
+    """Return a line of text for each phase.
 
     Parameters
     ----------
@@ -38,11 +46,10 @@ def describe_phases(plan: PhasePlan, pattern: Pattern, edge_labels: LabelTable, 
         Whether the graph is directed.
     """
     words = _Words([vertex.name for vertex in pattern.vertices], edge_labels, directed)
-    lines = [
+    return tuple(
         words.extension(phase) if isinstance(phase, Extension) else words.elimination(phase)
         for phase in plan.phases
-    ]
-    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
+    )
 
 
 class _Words:

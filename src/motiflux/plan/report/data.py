@@ -146,6 +146,37 @@ class StepReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PhaseReport:
+    """One phase of a search in phases.
+
+    Parameters
+    ----------
+    number
+        Position among the phases, from 1.
+    vertices
+        The query vertices that it matches, in matching order; none for a phase that removes embeddings.
+    matching_pattern
+        The number of its matching pattern (GENEVA, figure 1); None for a phase that removes embeddings.
+    partitions
+        Labels of the partitions of edges that it reads; None: all edges.
+    text
+        What it does, as text.
+    estimated
+        Expected embeddings after it.
+    actual
+        Embeddings after it in a run; None without a run, and if the phase counted them by a formula.
+    """
+
+    number: int
+    vertices: tuple[str, ...]
+    matching_pattern: int | None
+    partitions: tuple[Label, ...] | None
+    text: str
+    estimated: float | None
+    actual: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TailReport:
     """A component of the tail: levels whose vertices might coincide. The numbers of components multiply.
 
@@ -236,7 +267,9 @@ class PlanReport:
     basis
         The source of the estimates; None without estimates.
     steps
-        The levels of the search; none for an empty plan.
+        The levels of the search; none for an empty plan, and for a search in phases.
+    phases
+        The phases of a search in phases; empty for another search.
     groups
         Query vertices that an engine may match together.
     tail
@@ -272,6 +305,7 @@ class PlanReport:
     impossible: str | None
     free_order: Literal["always", "later"] | None
     tables: tuple[str, ...] = ()
+    phases: tuple[PhaseReport, ...] = ()
     images: int = 1
     predicted: Prediction | None = None
     actual: Actual | None = None

@@ -15,6 +15,7 @@ from motiflux.plan.candidates.space import candidate_space, space_key
 from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.describe import lines_of
 from motiflux.plan.passes.symmetry import MOST_IMAGES, has_images
+from motiflux.plan.phases.data import PhasePlan
 from motiflux.plan.report.data import (
     EngineReport,
     GraphReport,
@@ -28,6 +29,7 @@ from motiflux.plan.report.data import (
     Ways,
 )
 from motiflux.plan.report.groups import find_groups
+from motiflux.plan.report.phases import report_phases
 from motiflux.plan.shape import TailComponent
 from motiflux.types import Label
 
@@ -47,6 +49,7 @@ def describe(
     searches_space: bool,
     tuning: Mapping[str, str],
     threads: int,
+    phases: PhasePlan | None = None,
 ) -> PlanReport:
     """Return the report on `plan` before a run, without predictions.
 
@@ -58,6 +61,8 @@ def describe(
         All switches of `motiflux.config`.
     threads
         Threads that filter candidates if the candidate space is no longer kept.
+    phases
+        The phases that search instead of the levels of the plan.
     """
     names = [vertex.name for vertex in pattern.vertices]
     space = _space(plan, graph, names, threads)
@@ -68,14 +73,19 @@ def describe(
         symmetry=plan.symmetry.value,
         engine=engine,
         automorphisms=_automorphisms(plan, graph, pattern),
-        restrictions=tuple((names[u], names[v]) for u, v in plan.restrictions),
+        restrictions=tuple(
+            (names[u], names[v]) for u, v in (plan if phases is None else phases).restrictions
+        ),
         multiplier=plan.multiplier,
         images=_images(plan, graph, pattern, tuning),
         space=space,
         no_space=None if space else _why_no_space(plan, graph, pattern, tuning, searches_space),
         basis=None if plan.impossible else "samples" if plan.scanned else "frequencies",
-        steps=() if plan.impossible else tuple(_steps(plan, graph, pattern)),
-        groups=tuple(
+        steps=() if plan.impossible or phases else tuple(_steps(plan, graph, pattern)),
+        phases=() if phases is None else report_phases(phases, graph, pattern),
+        groups=()
+        if phases
+        else tuple(
             GroupReport(tuple(names[plan.order[level]] for level in group.levels), group.one_set)
             for group in find_groups(plan)
         ),

@@ -27,6 +27,8 @@ def _tables(report: PlanReport) -> str:
     parts = [facts_table(facts)]
     if report.steps:
         parts.append(_steps(report))
+    if report.phases:
+        parts.append(_phases(report))
     if report.tail:
         items = "".join(f"<li>{escape(words.tail(component))}</li>" for component in report.tail)
         parts.append(f"<p>The tail is counted in closed form, as the product of</p><ul>{items}</ul>")
@@ -49,9 +51,24 @@ def _steps(report: PlanReport) -> str:
     columns = ["level", "vertex", "candidates", "conditions", "estimated", "scanned"]
     ran = report.actual is not None
     columns += ["actual"] if ran else []
-    head = "".join(f"<th>{column}</th>" for column in columns)
-    rows = "\n".join(_row(step, ran=ran) for step in report.steps)
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+    return _table(columns, [_row(step, ran=ran) for step in report.steps])
+
+
+def _phases(report: PlanReport) -> str:
+    ran = report.actual is not None
+    rows = []
+    for phase in report.phases:
+        numbers = [words.size(phase.estimated)]
+        if ran:
+            numbers.append("-" if phase.actual is None else grouped(phase.actual))
+        texts = [str(phase.number), phase.text]
+        rows.append(f"<tr>{_cells(texts, LEFT)}{_cells(numbers, RIGHT)}</tr>")
+    return _table(["phase", "what it does", "estimated", *(["actual"] if ran else [])], rows)
+
+
+def _table(columns: Sequence[str], rows: Sequence[str]) -> str:
+    head, body = "".join(f"<th>{column}</th>" for column in columns), "\n".join(rows)
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
 
 def _row(step: StepReport, *, ran: bool) -> str:

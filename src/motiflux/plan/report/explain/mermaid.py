@@ -1,5 +1,7 @@
 """A report as a mermaid flowchart: a box per level, an arrow per source, and a frame around the tail.
 
+A search in phases has a box per phase, in a row.
+
 Names and labels may contain any character. So boxes are named by their level, and in quoted text, all
 characters but letters, digits and a few safe ones are replaced by codes, which mermaid shows as the
 characters.
@@ -8,8 +10,10 @@ characters.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
-from motiflux.plan.report.data import PlanReport, StepReport
+from motiflux.plan.report.data import PhaseReport, PlanReport, StepReport
 from motiflux.plan.report.explain import words
 from motiflux.units import grouped
 
@@ -22,6 +26,8 @@ def to_mermaid(report: PlanReport) -> str:
     lines = ["flowchart TD"]
     if report.impossible is not None:
         return "\n".join([*lines, f'  none["{_escaped(f"no match: {report.impossible}")}"]'])
+    if report.phases:
+        return "\n".join([*lines, *_phases(report.phases)])
     lines += [f"  {_box(step)}" for step in report.steps if not step.tail]
     if report.tail:
         lines.append('  subgraph tail["tail, counted in closed form"]')
@@ -30,6 +36,17 @@ def to_mermaid(report: PlanReport) -> str:
     for step in report.steps:
         lines += [f"  {arrow}" for arrow in _arrows(step)]
     return "\n".join(lines)
+
+
+def _phases(phases: Sequence[PhaseReport]) -> list[str]:
+    """Return the boxes of phases, and an arrow from each to the next one."""
+    boxes = []
+    for phase in phases:
+        lines = [f"{phase.number}: {phase.text}", f"estimated {words.size(phase.estimated)}"]
+        if phase.actual is not None:
+            lines.append(f"actual {grouped(phase.actual)}")
+        boxes.append(f'  P{phase.number}["{_BREAK.join(map(_escaped, lines))}"]')
+    return boxes + [f"  P{one.number} --> P{other.number}" for one, other in pairwise(phases)]
 
 
 def _box(step: StepReport, ways: str = "") -> str:

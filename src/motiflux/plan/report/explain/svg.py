@@ -1,4 +1,4 @@
-"""A report as a picture: levels from the top down, lines from sources to levels, bars of sizes."""
+"""A report as a picture: levels or phases from the top down, lines from sources to levels, bars of sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from motiflux.draw import Panel, Picture
 from motiflux.draw.type import cut
 from motiflux.draw.xml import number
-from motiflux.plan.report.data import PlanReport, StepReport
+from motiflux.plan.report.data import PhaseReport, PlanReport, StepReport
 from motiflux.plan.report.explain import words
 from motiflux.units import grouped
 
@@ -18,6 +18,8 @@ _NAME, _MOST_BEND, _BEND = 72.0, 96.0, 22.0
 _FACTS = ("graph", "engine", "symmetry", "predicted", "actual")
 _SMALL, _FONT, _LARGE = 11.5, 13.0, 16.0
 _LEAST_BAR = 3.0
+_PHASE_LEFT = 60.0
+_PHASE_TEXT = _BARS_LEFT - _PHASE_LEFT - 18
 
 
 def to_picture(report: PlanReport) -> Picture:
@@ -31,16 +33,42 @@ def to_picture(report: PlanReport) -> Picture:
         )
         panel.reach(_WIDTH, down + 24)
         return Picture(panel, named, f"no match: {report.impossible}")
-    _columns(panel, down, ran=report.actual is not None)
+    _columns(panel, down, report)
     down += 22
+    if report.phases:
+        return _phases(panel, report, named, down)
     _lines(panel, report.steps, down)
-    most = max([1.0, *(max(_sizes(step)) for step in report.steps)])
+    most = _most(report.steps)
     for step in report.steps:
         _row(panel, step, down + _ROW * step.level, most)
     down += _ROW * len(report.steps)
     _tail(panel, report, down)
     order = ", ".join(step.vertex for step in report.steps)
     return Picture(panel, named, f"matching order {order}; {report.pattern.text}")
+
+
+def _phases(panel: Panel, report: PlanReport, named: str, down: float) -> Picture:
+    """Draw a row for each phase, and return the picture."""
+    most = _most(report.phases)
+    for phase in report.phases:
+        row, top = Panel(), down + _ROW * (phase.number - 1)
+        middle = top + _ROW / 2
+        row.text(0, middle + 5, str(phase.number), anchor="start", role="dim", size=_FONT)
+        matched = ", ".join(phase.vertices) or "removes embeddings"
+        row.text(_PHASE_LEFT, middle - 4, cut(matched, _PHASE_TEXT, _FONT), anchor="start", size=_FONT)
+        row.text(
+            _PHASE_LEFT,
+            middle + 14,
+            cut(phase.text, _PHASE_TEXT, _SMALL),
+            anchor="start",
+            role="dim",
+            size=_SMALL,
+        )
+        _bars(row, phase, middle, most)
+        panel.group(row, {"data-phase": phase.number}, f"phase {phase.number}: {phase.text}")
+    panel.reach(_WIDTH, down + _ROW * len(report.phases))
+    order = ", ".join(vertex for phase in report.phases for vertex in phase.vertices)
+    return Picture(panel, named, f"phases in the matching order {order}; {report.pattern.text}")
 
 
 def _head(panel: Panel, report: PlanReport, named: str) -> float:
@@ -57,12 +85,15 @@ def _head(panel: Panel, report: PlanReport, named: str) -> float:
     return down + 12
 
 
-def _columns(panel: Panel, down: float, *, ran: bool) -> None:
-    for x, heading in ((0.0, "level"), (_TEXT_LEFT, "candidates and conditions")):
+def _columns(panel: Panel, down: float, report: PlanReport) -> None:
+    headings = ((0.0, "level"), (_TEXT_LEFT, "candidates and conditions"))
+    if report.phases:
+        headings = ((0.0, "phase"), (_PHASE_LEFT, "query vertices and partitions"))
+    for x, heading in headings:
         panel.text(x, down, heading, anchor="start", role="dim", size=_SMALL)
     panel.box(_BARS_LEFT, down - 8, 10, 8, "estimated", radius=2)
     panel.text(_BARS_LEFT + 15, down, "estimated", anchor="start", role="dim", size=_SMALL)
-    if ran:
+    if report.actual is not None:
         panel.box(_BARS_LEFT + 90, down - 8, 10, 8, "actual", radius=2)
         panel.text(
             _BARS_LEFT + 105, down, "actual partial embeddings", anchor="start", role="dim", size=_SMALL
@@ -110,9 +141,16 @@ def _row(panel: Panel, step: StepReport, top: float, most: float) -> None:
     row.text(
         _TEXT_LEFT, middle + 14, cut(conditions, most_text, _SMALL), anchor="start", role="dim", size=_SMALL
     )
-    bars = [("estimated", step.estimated, words.size(step.estimated))]
-    if step.actual is not None:
-        bars.append(("actual", float(step.actual), grouped(step.actual)))
+    _bars(row, step, middle, most)
+    where = f"level {step.level}: {step.vertex}, {words.candidates(step)}"
+    panel.group(row, {"data-level": step.level}, f"{where}; {conditions}" if conditions else where)
+
+
+def _bars(row: Panel, sized: StepReport | PhaseReport, middle: float, most: float) -> None:
+    """Draw the bars of the sizes of a level or phase."""
+    bars = [("estimated", sized.estimated, words.size(sized.estimated))]
+    if sized.actual is not None:
+        bars.append(("actual", float(sized.actual), grouped(sized.actual)))
     height = 13.0
     down = middle - height * len(bars) / 2
     for role, size, text in bars:
@@ -121,8 +159,6 @@ def _row(panel: Panel, step: StepReport, top: float, most: float) -> None:
             row.box(_BARS_LEFT, down + 1, length, height - 3, role, radius=2)
             row.text(_BARS_LEFT + length + 7, down + 10, text, anchor="start", size=_SMALL)
         down += height
-    where = f"level {step.level}: {step.vertex}, {words.candidates(step)}"
-    panel.group(row, {"data-level": step.level}, f"{where}; {conditions}" if conditions else where)
 
 
 def _tail(panel: Panel, report: PlanReport, down: float) -> None:
@@ -140,8 +176,10 @@ def _tail(panel: Panel, report: PlanReport, down: float) -> None:
         panel.text(16, down + 35 + 18 * row, line, anchor="start", role="dim", size=_FONT)
 
 
-def _sizes(step: StepReport) -> list[float]:
-    return [0.0 if size is None else float(size) for size in (step.estimated, step.actual)]
+def _most(sized: Sequence[StepReport] | Sequence[PhaseReport]) -> float:
+    """Return the largest size of all levels or phases, at least 1."""
+    sizes = [size for one in sized for size in (one.estimated, one.actual) if size is not None]
+    return max([1.0, *map(float, sizes)])
 
 
 def _logarithm(size: float) -> float:

@@ -22,6 +22,8 @@ def facts(report: PlanReport) -> list[tuple[str, str]]:
         ("symmetry", _symmetry(report)),
         ("space", f"none: {report.no_space}" if report.space is None else _space(report.space)),
     ]
+    if report.phases:
+        lines.append(("order", ", ".join(vertex for phase in report.phases for vertex in phase.vertices)))
     if report.free_order is not None:
         lines.append(("order", _FREE_ORDER[report.free_order]))
     if report.predicted is not None:
@@ -151,7 +153,7 @@ def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, st
     )
     lines.append(("time", time + (f": {predicted.note}" if predicted.note else "")))
     memory = predicted.memory
-    rows = "narrowed rows" if report.space is None else "candidate space"
+    rows = "partitions" if report.phases else "narrowed rows" if report.space is None else "candidate space"
     if report.space is not None and memory.tables is not None:
         rows = "candidate space and narrowed rows"
     parts = [f"{rows} {bytes_text(memory.rows)}"]
