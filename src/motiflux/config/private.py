@@ -290,6 +290,21 @@ PRIVATE = by_name(
         "batches of at least 4,096 updates; on: of Updates, too; off: each batch is read, matched and "
         "written before the next one",
     ),
+    TuningOption(
+        "pvm_distribution",
+        ("dynamic", "round_robin"),
+        "dynamic",
+        "GPU, engine=pvm: the embeddings that a group of lanes extends. dynamic: it takes the next ones when "
+        "it is done; round_robin: every embedding whose number has the same remainder",
+    ),
+    TuningOption(
+        "pvm_generation",
+        ("combinations", "nested"),
+        "combinations",
+        "GPU, engine=pvm, phases that match three query vertices or more. combinations: groups of lanes "
+        "divide the combinations of candidates; nested: one lane for each candidate of the first vertex, "
+        "with loops for the others (algorithm 6 as published)",
+    ),
 )
 """The private switches by name."""
 
@@ -341,6 +356,8 @@ REMOVED = MappingProxyType(
         "replan": "plans are always made anew when the graph has changed enough",
         "mapped_rows": "rows of a large graph file stay there if the host lacks memory for copies",
         "pipeline": "stages of different batches overlap on a GPU where they come from a file",
+        "pvm_distribution": "groups of lanes always take the next embeddings when they are done",
+        "pvm_generation": "lanes always divide the combinations of candidates",
         "probe_eager": "other orders are always tried on a few updates, and kept if they take less work",
     }
 )

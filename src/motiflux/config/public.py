@@ -198,6 +198,12 @@ TUNING = by_name(
         "frequency); none: no row",
     ),
     TuningOption(
+        "pvm",
+        ("pv", "sv"),
+        "pv",
+        "GPU, engine=pvm: query vertices that a phase matches. pv: as many as possible; sv: one",
+    ),
+    TuningOption(
         "filter",
         ("mask", "nlf", "none"),
         "mask",
