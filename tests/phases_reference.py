@@ -98,10 +98,12 @@ class Executor:
 
     def rows(self) -> list[tuple[int, ...]]:
         """Return all embeddings, by the order of the pattern's vertices, in internal ids."""
-        return [
-            tuple(image[vertex] for vertex in range(len(self._plan.order)))
-            for image in self._through(0, None)
-        ]
+        return list(self.each_row())
+
+    def each_row(self) -> Iterator[tuple[int, ...]]:
+        """Yield all embeddings as they are found."""
+        for image in self._through(0, None):
+            yield tuple(image[vertex] for vertex in range(len(self._plan.order)))
 
     def _through(self, at: int, chunk: list[Image] | None) -> Iterator[Image]:
         """Yield what becomes of a chunk in the phases from `at` on."""

@@ -594,14 +594,14 @@ BAD_OPTIONS = {
         "symmetry: expected 'embeddings' with semantics='homomorphism', found 'subgraphs'",
     ),
     "device": ({"device": "gpu"}, "device: expected one of auto, cpu, cuda, found 'gpu'"),
-    "engine": ({"engine": "fast"}, "engine: expected one of auto, cpu, dfs, outofcore, found 'fast'"),
+    "engine": ({"engine": "fast"}, "engine: expected one of auto, cpu, dfs, outofcore, pvm, found 'fast'"),
     "tuning name": (
         {"tuning": {"speed": "on"}},
         (
             "tuning: expected one of order, reuse, simd, candidates, rounds, tail, parts, backjump, tables,"
             " sample_order, cycles, inheritance, streaming, sync, count_first, trawling, trawl_batches,"
             " trawl_samples, trawl_nodes, lanes, specialize, stealing, bitmaps, pooling, orbits, container,"
-            " cache, filter, coalesce, probe, found 'speed'"
+            " cache, pvm, filter, coalesce, probe, found 'speed'"
         ),
     ),
     "tuning value": (

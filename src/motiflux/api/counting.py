@@ -90,7 +90,9 @@ def count(
         or their ordinals such as ``[0, 1]``. Default: one device.
     engine
         ``"cpu"``, ``"dfs"`` (GPU), ``"outofcore"`` (GPU, for graphs that do not fit into its memory: edges
-        stay on the host), or ``"auto"``: the engine of the device.
+        stay on the host), ``"pvm"`` (GPU, for patterns with edge labels: a search in phases, each of which
+        matches several query vertices and reads the edges of some labels), or ``"auto"``: the engine of the
+        device.
     limit
         Stop at this count: the result is min(true count, limit). With several patterns, the limit of each.
     timeout

@@ -35,6 +35,7 @@ class Engine(StrEnum):
     CPU = "cpu"
     DFS = "dfs"
     OUT_OF_CORE = "outofcore"
+    PHASES = "pvm"
 
 
 def device_name(text: str) -> str:

@@ -26,6 +26,7 @@ ENGINES = {
     "cpu": EngineEntry("motiflux.cpu.engine", on_gpu=False),
     "dfs": EngineEntry("motiflux.gpu.engine", on_gpu=True),
     "outofcore": EngineEntry("motiflux.gpu.outofcore.search", on_gpu=True),
+    "pvm": EngineEntry("motiflux.gpu.pvm.engine", on_gpu=True),
 }
 """All engines by name."""
 
@@ -33,7 +34,10 @@ HOST_ENGINE = "cpu"
 """The default engine on the CPU."""
 
 AUTO_ON_GPU = "motiflux.gpu.outofcore.fitting"
-"""The module of ``engine="auto"`` on GPUs: ``dfs``, or ``outofcore`` where that lacks memory."""
+"""The module of ``engine="auto"`` on GPUs: ``dfs``, or ``pvm`` or ``outofcore`` where that lacks memory."""
 
 OUT_OF_CORE = "outofcore"
 """The engine on GPUs whose edges stay in memory of the host."""
+
+PHASES = "pvm"
+"""The engine on GPUs that searches in phases and has a part of the edges on the device at a time."""
