@@ -1,4 +1,4 @@
-"""``engine="auto"`` on GPUs: ``dfs``, and ``outofcore`` where that lacks memory."""
+"""``engine="auto"`` on GPUs: ``dfs``, and ``pvm`` or ``outofcore`` where that lacks memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.group import DeviceGroup
 from motiflux.gpu.outofcore.search import OutOfCoreSearch
+from motiflux.gpu.pvm.engine import PvmEngine
 from motiflux.gpu.storage.device_csr import DeviceRows, resident
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -18,22 +19,30 @@ from motiflux.plan.estimate.prediction import Prediction
 from motiflux.plan.physical import PhysicalPlan
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
-from motiflux.request.registry import OUT_OF_CORE
+from motiflux.request.registry import OUT_OF_CORE, PHASES
 from motiflux.request.request import Request
 from motiflux.result.rows import NoRows, RowSource
 
-WHY = "the graph and its search do not fit into the memory of the device: edges stay on the host"
+WHY = {
+    OUT_OF_CORE: "the graph and its search do not fit into the memory of the device: edges stay on the host",
+    PHASES: "the graph and its search do not fit into the memory of the device: it has the edges of one label"
+    " at a time",
+}
+"""The reason for an engine that is taken where memory is too short."""
 
 
 class FittingEngine(DfsEngine):
-    """Executes plans over rows that stay on the devices, or over rows of the host where memory is too short.
+    """Executes plans over rows that stay on the devices, or by another engine where memory is too short.
 
-    A query that lacked memory once has its rows on the host from then on, until ``graph.forget()``.
+    That is ``pvm``, if `motiflux.gpu.pvm.choice` prefers phases, and ``outofcore`` if not, or if that lacks
+    memory too. A query that lacked memory once is executed by the same engine from then on, until
+    ``graph.forget()``.
     """
 
     def __init__(self, group: DeviceGroup) -> None:
         super().__init__(group)
         self._resident = DfsEngine(group)
+        self._in_phases = PvmEngine(group)
         self._of_host = OutOfCoreSearch(group)
 
     def plan(
@@ -47,45 +56,52 @@ class FittingEngine(DfsEngine):
         beside: Sequence[Plan] = (),
     ) -> PhysicalPlan | None:
         """Return the physical plan of a request; None if time was up before there was one."""
-        if not graph.memo.knows(self._name(pattern, request)):
+        name = self._name(pattern, request)
+        if not graph.memo.knows(name):
             return super().plan(graph, pattern, request, deadline, counting=counting, beside=beside)
-        found = self._of_host.plan(graph, pattern, request, deadline, counting=counting, beside=beside)
-        return None if found is None else replace(found, why=WHY)
+        engine: Engine = self._substitute(graph, name)
+        found = engine.plan(graph, pattern, request, deadline, counting=counting, beside=beside)
+        if found is not None and found.engine != engine.name:  # phases are handed over
+            engine = self._of_host
+            found = engine.plan(graph, pattern, request, deadline, counting=counting, beside=beside)
+        return None if found is None else replace(found, why=WHY[engine.name])
 
     def executor(self, physical: PhysicalPlan) -> Engine:
-        """Return the engine of a plan's rows: of the device, or of the host."""
-        return self._of_host if physical.engine == OUT_OF_CORE else self._resident
+        """Return the engine that executes a plan."""
+        engines: tuple[Engine, ...] = (self._of_host, self._in_phases)
+        return next((engine for engine in engines if engine.name == physical.engine), self._resident)
 
     def begin(self, physical: PhysicalPlan, request: Request) -> bool:
         """Have the kernels of a plan compiled in the background; return whether compilation is over."""
         return self.executor(physical).begin(physical, request)
 
     def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
-        """Return the count, at most ``request.limit``, and the engine if rows stay on the host."""
-        if self._is_tried_there(graph, physical, request):
+        """Return the count, at most ``request.limit``, and the engine if it is not ``dfs``."""
+        while True:
+            plan = self._current(graph, physical, request, deadline, counting=True)
+            if plan is None:
+                return Outcome(0, False)
+            engine = self.executor(plan)
             try:
-                return self._resident.count(graph, physical, request, deadline)
+                found = engine.count(graph, plan, request, deadline)
+                return replace(found, ran=found.ran or self._ran(engine))
             except DeviceMemoryError as error:
-                self._note(graph, physical, request, error)
-        plan = self._plan_of_host(graph, physical, request, deadline, counting=True)
-        if plan is None:
-            return Outcome(0, False)
-        found = self._of_host.count(graph, plan, request, deadline)
-        return replace(found, ran=self._ran())
+                self._note(graph, plan, request, deadline, error)
 
     def rows(
         self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
     ) -> tuple[RowSource, Ran | None]:
         """Start an enumeration of at most ``request.limit`` rows; also return the engine, as `count` does."""
-        if self._is_tried_there(graph, physical, request):
+        while True:
+            plan = self._current(graph, physical, request, deadline, counting=False)
+            if plan is None:
+                return NoRows(complete=False), None
+            engine = self.executor(plan)
             try:
-                return self._resident.rows(graph, physical, request, batch_rows, deadline)
+                source, ran = engine.rows(graph, plan, request, batch_rows, deadline)
+                return source, ran or self._ran(engine)
             except DeviceMemoryError as error:
-                self._note(graph, physical, request, error)
-        plan = self._plan_of_host(graph, physical, request, deadline, counting=False)
-        if plan is None:
-            return NoRows(complete=False), self._ran()
-        return self._of_host.rows(graph, plan, request, batch_rows, deadline)[0], self._ran()
+                self._note(graph, plan, request, deadline, error)
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
         """Return the text that `explain` adds to the reason for the engine."""
@@ -95,34 +111,51 @@ class FittingEngine(DfsEngine):
         """Return the expected result, time and memory of a count, without searching."""
         return self.executor(physical).predict(graph, physical, request)
 
-    def _is_tried_there(self, graph: Graph, physical: PhysicalPlan, request: Request) -> bool:
-        """Whether a plan is executed over rows on the device, as far as there is memory."""
-        if physical.engine == OUT_OF_CORE:
-            return False
-        asked = physical.plan.asked
-        return asked is None or not graph.memo.knows(self._name(asked, request))
-
-    def _note(self, graph: Graph, physical: PhysicalPlan, request: Request, error: DeviceMemoryError) -> None:
-        """Note that a query lacked memory, and free rows; raise the error if it cannot be planned anew."""
-        asked = physical.plan.asked
-        if asked is None:
-            raise error
-        log.ENGINE.info("%s: %s", WHY, error)
-        graph.memo.get(self._name(asked, request), lambda: True)
-        for accelerator in self.group.accelerators:  # the rows that did fit leave room for copies
-            resident(graph, accelerator.device).forget(DeviceRows)
-
-    def _plan_of_host(
+    def _current(
         self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline, *, counting: bool
     ) -> PhysicalPlan | None:
-        """Return the plan over rows of the host; None if time was up before there was one."""
-        if physical.engine == OUT_OF_CORE:
-            return physical
-        assert physical.plan.asked is not None
-        return self._of_host.plan(graph, physical.plan.asked, request, deadline, counting=counting)
+        """Return a plan of the engine that the query is noted for: `physical`, if it is that engine's.
 
-    def _ran(self) -> Ran:
-        return Ran(OUT_OF_CORE, self.device, WHY)
+        None if time was up before there was one.
+        """
+        asked = physical.plan.asked
+        if asked is None or not graph.memo.knows(name := self._name(asked, request)):
+            return physical
+        if self._substitute(graph, name).name == physical.engine:
+            return physical
+        return self.plan(graph, asked, request, deadline, counting=counting)
+
+    def _substitute(self, graph: Graph, name: Hashable) -> PvmEngine | OutOfCoreSearch:
+        """Return the engine that is noted for a query."""
+        noted: str = graph.memo.get(name, lambda: OUT_OF_CORE)
+        return self._in_phases if noted == PHASES else self._of_host
+
+    def _note(
+        self,
+        graph: Graph,
+        physical: PhysicalPlan,
+        request: Request,
+        deadline: Deadline,
+        error: DeviceMemoryError,
+    ) -> None:
+        """Note the engine of a query for which an engine lacked memory, and free rows.
+
+        Raise the error if no engine is left, or the query cannot be planned anew.
+        """
+        asked = physical.plan.asked
+        if asked is None or physical.engine == OUT_OF_CORE:
+            raise error
+        error.with_traceback(None)  # it must not hold rows
+        for accelerator in self.group.accelerators:  # the rows that did fit leave room
+            resident(graph, accelerator.device).forget(DeviceRows)
+        fits = physical.engine != PHASES and self._in_phases.is_preferred(graph, asked, request, deadline)
+        engine, name = PHASES if fits else OUT_OF_CORE, self._name(asked, request)
+        log.ENGINE.info("%s: %s", WHY[engine], error)
+        graph.memo.drop(name)
+        graph.memo.get(name, lambda: engine)
+
+    def _ran(self, engine: Engine) -> Ran | None:
+        return Ran(engine.name, self.device, WHY[engine.name]) if engine.name in WHY else None
 
     def _name(self, pattern: Pattern, request: Request) -> Hashable:
         options = request.semantics, request.symmetry, request.gpu_memory, request.switches
