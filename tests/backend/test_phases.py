@@ -1,0 +1,411 @@
+"""``engine="pvm"`` on devices: what the tests of other searches ask for, and what only phases do."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable
+from functools import wraps
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.config import PRIVATE, TUNING, private_tuning
+from motiflux.device import devices_like, open_device
+from motiflux.errors import DeviceMemoryError
+from tests.backend import test_running, test_search
+from tests.backend.cases import clique, cycle, path
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="phases are for GPUs")
+
+SHAPES = {
+    "edge": "(a)-[:x]-(b)",
+    "path": "(a)-[:x]-(b)-[:y]-(c)-[:z]-(d)",
+    "triangle": "(a)-[:x]-(b)-[:y]-(c)-[:z]-(a)",
+    "triangle of one label": "(a)-[:x]-(b)-[:x]-(c)-[:x]-(a)",
+    "square": "(a)-[:x]-(b)-[:y]-(c)-[:x]-(d)-[:y]-(a)",
+    "star": "(a)-[:x]-(b), (a)-[:x]-(c), (a)-[:x]-(d), (a)-[:y]-(e)",
+    "two stars": "(a)-[:x]-(b), (a)-[:y]-(c), (a)-[:y]-(d), (b)-[:y]-(e), (b)-[:y]-(f)",
+    "any label": "(a)--(b)-[:x]-(c)--(a)",
+    "some labels": "(a)-[:x|y]-(b)-[:y|z]-(c)",
+    "diamond": "(a)-[:x]-(b)-[:y]-(c)-[:x]-(d)-[:y]-(a), (a)-[:z]-(c)",
+    "clique": "(a)-[:x]-(b), (a)-[:x]-(c), (a)-[:y]-(d), (b)-[:z]-(c), (b)-[:y]-(d), (c)-[:x|y]-(d)",
+}
+DIRECTED = {
+    "path": "(a)-[:x]->(b)-[:y]->(c)",
+    "both ways": "(a)-[:x]->(b), (b)-[:y]->(a)",
+    "inwards": "(a)<-[:x]-(b), (a)<-[:x]-(c), (a)-[:y]->(d)",
+    "either way": "(a)-[:x]-(b)-[:y]->(c), (c)-[:x|z]-(a)",
+    "cycle": "(a)-[:x]->(b)-[:y]->(c)-[:z]->(a)",
+}
+
+
+def in_phases(call: Callable[..., Any], device: str) -> Callable[..., Any]:
+    """Return a search that takes this engine on the device of the tests."""
+
+    @wraps(call)
+    def search(*args: Any, **options: Any) -> Any:
+        if options.get("device") == device:
+            options.setdefault("engine", "pvm")
+        return call(*args, **options)
+
+    return search
+
+
+@pytest.fixture
+def pvm(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
+    """Have all searches of a test on its device use phases."""
+    for name in ("count", "match"):
+        monkeypatch.setattr(mf, name, in_phases(getattr(mf, name), device))
+
+
+@pytest.mark.usefixtures("pvm")
+class TestTimeouts(test_search.TestTimeouts):
+    """Searches in phases that time ends."""
+
+
+@pytest.mark.usefixtures("pvm")
+class TestLimits(test_search.TestLimits):
+    """Searches in phases that a limit ends."""
+
+
+@pytest.mark.usefixtures("pvm")
+class TestMatches(test_search.TestMatches):
+    """Rows of phases."""
+
+
+class TestLargeCounts(test_search.TestLargeCounts):
+    """Counts of phases beyond 64 bits."""
+
+    @pytest.fixture(autouse=True)
+    def _in_phases(self, pvm: None) -> None:
+        """Use phases."""
+
+    test_json_holds_every_digit = None  # a command, whose engine is its own
+
+
+@pytest.mark.usefixtures("pvm")
+class TestThreads(test_running.TestThreads):
+    """Searches in phases beside other threads."""
+
+    test_a_forked_child_counts_on_its_parents_graph = None  # a script, whose engine is its own
+
+
+@pytest.mark.usefixtures("pvm")
+class TestProgress(test_running.TestProgress):
+    """Reports of searches in phases."""
+
+
+class TestInterrupts:
+    @pytest.mark.turns(8)
+    @pytest.mark.parametrize("name", test_running.LONG_SEARCHES)
+    def test_ctrl_c_stops_phases_and_leaves_the_graph_usable(self, device: str, name: str) -> None:
+        search = test_running.LONG_SEARCHES[name].replace("device=", "engine='pvm', device=")
+        assert "pvm" in search
+        test_running.TestInterrupts().test_ctrl_c_stops_a_search_and_leaves_the_graph_usable(device, search)
+
+
+def labelled(vertices: int, *, directed: bool = False, share: float = 0.5) -> mf.Graph:
+    """Return a random graph with edges of labels x, y and z, most of them x, and vertices of two labels."""
+    rng = np.random.default_rng(11)
+    pairs = [pair for pair in product(range(vertices), repeat=2) if pair[0] != pair[1]]
+    if not directed:
+        pairs = list(combinations(range(vertices), 2))
+    edges = [pair for pair in pairs if rng.random() < share]
+    labels = rng.choice(["x", "y", "z"], len(edges), p=[0.6, 0.3, 0.1])
+    return mf.Graph.from_edges(
+        edges,
+        num_vertices=vertices,
+        edge_labels=labels.tolist(),
+        vertex_labels=["even" if vertex % 2 else "odd" for vertex in range(vertices)],
+        directed=directed,
+    )
+
+
+def rows(matches: mf.Matches) -> list[tuple[int, ...]]:
+    return sorted(map(tuple, matches.to_numpy().tolist()))
+
+
+def check(graph: mf.Graph, pattern: str | mf.Pattern, device: str, **options: Any) -> None:
+    """Check a count and the rows of phases against those of the CPU."""
+    tuning = options.pop("tuning", None)
+    expected = mf.count(graph, pattern, device="cpu", **options)
+    there: dict[str, Any] = {"device": device, "engine": "pvm", "tuning": tuning, **options}
+    found = mf.count(graph, pattern, **there)
+    assert (found, found.complete, found.engine, found.device) == (expected, True, "pvm", device)
+    matches = mf.match(graph, pattern, **there)
+    listed = rows(matches)
+    assert (len(listed), matches.complete, matches.engine) == (expected, True, "pvm")
+    assert len(set(listed)) == len(listed)
+    if options.get("symmetry", "embeddings") == "embeddings":
+        assert listed == rows(mf.match(graph, pattern, device="cpu", **options))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_phases_find_what_the_cpu_finds(device: str, name: str) -> None:
+    graph = labelled(24)
+    assert mf.count(graph, SHAPES[name], device="cpu") > 0
+    for options in ({}, {"symmetry": "subgraphs"}, {"semantics": "homomorphism"}):
+        check(graph, SHAPES[name], device, **options)
+
+
+@pytest.mark.parametrize("name", DIRECTED)
+def test_phases_follow_directions(device: str, name: str) -> None:
+    graph = labelled(20, directed=True, share=0.3)
+    assert mf.count(graph, DIRECTED[name], device="cpu") > 0
+    for options in ({}, {"symmetry": "subgraphs"}, {"semantics": "homomorphism"}):
+        check(graph, DIRECTED[name], device, **options)
+
+
+@pytest.mark.turns(2, "emulated")
+@pytest.mark.parametrize("switch", ["pvm", "pvm_distribution", "pvm_generation", "tail"])
+def test_switches_change_no_result(device: str, switch: str) -> None:
+    graph = labelled(24)
+    for value in {**TUNING, **PRIVATE}[switch].values:
+        for name in ("square", "star", "two stars", "diamond"):
+            check(graph, SHAPES[name], device, tuning=private_tuning({switch: value}))
+
+
+def test_labels_of_vertices_and_ids_narrow_candidates(device: str) -> None:
+    graph = labelled(24)
+    for pattern in (
+        "(a:odd)-[:x]-(b:even)-[:y]-(c:odd)",
+        "(a:odd)-[:x]-(b:even), (a)-[:x]-(c:even), (a)-[:x]-(d:even), (a)-[:x]-(e:odd)",
+    ):
+        check(graph, pattern, device)
+    some = mf.PatternBuilder().vertex("a", ids=[3, 4, 5]).vertex("b").vertex("c")
+    check(graph, some.edge("a", "b", "x").edge("b", "c", "x").edge("c", "a", "x").build(), device)
+
+
+def test_a_graph_without_edge_labels_is_one_partition(device: str) -> None:
+    graph = mf.Graph.from_edges([pair for pair in combinations(range(16), 2) if sum(pair) % 3])
+    for edges in (cycle(3), cycle(4), clique(4), path(4), [(0, 1), (0, 2), (0, 3), (3, 4)]):
+        check(graph, mf.Pattern.from_edges(edges), device)
+
+
+class TestLabels:
+    def test_may_be_more_than_vertices(self, device: str) -> None:
+        pairs = list(combinations(range(9), 2))
+        graph = mf.Graph.from_edges(pairs, edge_labels=[f"l{number}" for number in range(len(pairs))])
+        assert len(graph.edge_label_table) > graph.num_vertices
+        for pattern in (
+            "(a)-[:l0]-(b)-[:l8]-(c)-[:l1]-(a)",
+            "(a)--(b)--(c)--(a)",
+            "(a)-[:l0|l1|l2]-(b)--(c)",
+        ):
+            check(graph, pattern, device)
+
+    def test_may_have_one_edge(self, device: str) -> None:
+        graph = mf.Graph.from_edges(
+            [*clique(8), (7, 8)], edge_labels=["x"] * len(clique(8)) + ["once"], num_vertices=12
+        )
+        for pattern in ("(a)-[:once]-(b)", "(a)-[:x]-(b)-[:once]-(c)", "(a)-[:once]-(b)-[:once]-(c)"):
+            check(graph, pattern, device)
+
+    def test_that_do_not_occur_match_nothing(self, device: str) -> None:
+        check(labelled(10), "(a)-[:absent]-(b)", device)
+        check(labelled(10), "(a)-[:x|absent]-(b)-[:y]-(c)", device)
+
+    def test_of_no_edge_match_nothing(self, device: str) -> None:
+        """The only edge of the label is not between vertices of these labels."""
+        graph = mf.Graph.from_edges(
+            [(0, 1), (1, 2)], edge_labels=["x", "y"], vertex_labels=["a", "a", "b"], directed=True
+        )
+        check(graph, "(p:b)-[:x]->(q)", device)
+        check(graph, "(p:a)-[:x]->(q:a)-[:y]->(r:b)", device)
+
+    def test_of_a_graph_without_edges_match_nothing(self, device: str) -> None:
+        graph = mf.Graph.from_edges(np.empty((0, 2), np.int64), num_vertices=3)
+        check(graph, mf.Pattern.from_edges(cycle(3)), device)
+
+    def test_of_copies_of_an_edge_are_told_apart(self, device: str) -> None:
+        edges = [(0, 1), (0, 1), (1, 2), (1, 2), (2, 0)]
+        graph = mf.Graph.from_edges(edges, edge_labels=["x", "y", "x", "x", "y"])
+        for pattern in ("(a)-[:x]-(b), (a)-[:y]-(b)", "(a)--(b)--(c)--(a)", "(a)-[:x|y]-(b)-[:x]-(c)"):
+            check(graph, pattern, device)
+
+
+class TestConditions:
+    GRAPH_EDGES = list(combinations(range(14), 2))
+
+    @pytest.fixture
+    def graph(self) -> mf.Graph:
+        return mf.Graph.from_edges(
+            self.GRAPH_EDGES,
+            edge_labels=["xy"[(u + v) % 2] for u, v in self.GRAPH_EDGES],
+            edge_attributes={"amount": np.arange(len(self.GRAPH_EDGES)) % 7},
+            vertex_attributes={"age": np.arange(14) * 5},
+        )
+
+    @pytest.mark.parametrize(
+        "pattern",
+        [
+            "(a)-[e:x]-(b) WHERE e.amount > 3",
+            "(a)-[e:x]-(b)-[f:y]-(c)-[g:x]-(a) WHERE e.amount > 3 AND f.amount < 5",
+            "(a)-[:x]-(b), (a)-[:x]-(c), (a)-[:x]-(d) WHERE a.age > 20 AND b.age < 50",
+        ],
+    )
+    def test_hold(self, device: str, graph: mf.Graph, pattern: str) -> None:
+        check(graph, pattern, device)
+
+
+class TestFrontiers:
+    @pytest.mark.turns(2, "emulated")
+    @pytest.mark.parametrize("room", [2 << 20, 1 << 20])
+    def test_larger_than_memory_pass_in_chunks(self, device: str, room: int) -> None:
+        """The embeddings of the last phase take more bytes than there are."""
+        graph = mf.Graph.from_edges(clique(14), edge_labels=["x"] * len(clique(14)))
+        pattern = mf.Pattern.from_edges([(0, 1), (0, 2), (0, 3), (3, 4)])
+        expected = mf.count(graph, pattern, device="cpu", symmetry="subgraphs")
+        assert 4 * pattern.num_vertices * expected > room
+        gc.collect()
+        open_device(device)._account.reclaim(1 << 40)  # type: ignore[attr-defined]
+        budget = open_device(device).used_memory() + room
+        options: dict[str, Any] = {"engine": "pvm", "gpu_memory": budget, "symmetry": "subgraphs"}
+        found = mf.count(graph, pattern, device=device, tuning={"tail": "off"}, **options)
+        assert (found, found.complete, found.engine) == (expected, True, "pvm")
+
+    def test_of_rows_longer_than_a_block_are_divided(self, device: str) -> None:
+        hub = [(0, leaf) for leaf in range(1, 600)]
+        graph = mf.Graph.from_edges([*hub, *((leaf, leaf + 1) for leaf in range(1, 599))])
+        for edges in ([(0, 1), (0, 2)], cycle(3), cycle(4)):
+            pattern = mf.Pattern.from_edges(edges)
+            found = mf.count(graph, pattern, device=device, engine="pvm")
+            assert (found, found.complete) == (mf.count(graph, pattern, device="cpu"), True)
+
+    def test_without_room_for_one_partition_are_an_error(self, device: str) -> None:
+        graph = labelled(60)
+        with pytest.raises(DeviceMemoryError, match=r"expected .* bytes of device memory"):
+            mf.count(graph, SHAPES["triangle"], device=device, engine="pvm", gpu_memory=64)
+        check(graph, SHAPES["triangle"], device)
+
+
+class TestHandOvers:
+    @pytest.mark.parametrize("name", ["path", "triangle", "star"])
+    def test_of_induced_matching_give_the_count_of_dfs(self, device: str, name: str) -> None:
+        graph, options = labelled(20), {"semantics": "induced"}
+        found = mf.count(graph, SHAPES[name], device=device, engine="pvm", **options)
+        expected = mf.count(graph, SHAPES[name], device="cpu", **options)
+        assert (found, found.complete, found.engine, found.device) == (expected, True, "dfs", device)
+        assert found.reason.startswith("engine='pvm' hands over to 'dfs': ")
+        again = mf.count(graph, SHAPES[name], device=device, engine="pvm", **options)
+        assert (again, again.engine, again.reason) == (expected, "dfs", found.reason)
+        matches = mf.match(graph, SHAPES[name], device=device, engine="pvm", **options)
+        assert (len(matches.to_numpy()), matches.engine) == (expected, "dfs")
+        assert matches.reason == found.reason
+
+    def test_are_in_a_list_of_patterns_too(self, device: str) -> None:
+        graph = labelled(20)
+        patterns = [SHAPES["triangle"], SHAPES["path"]]
+        found = mf.count(graph, patterns, device=device, engine="pvm", semantics="induced")
+        assert [count.engine for count in found] == ["dfs", "dfs"]
+        assert [*found] == [mf.count(graph, one, device="cpu", semantics="induced") for one in patterns]
+
+
+class TestExplain:
+    def test_has_the_sizes_of_phases(self, device: str) -> None:
+        graph = labelled(24)
+        told = mf.explain(graph, SHAPES["square"], device=device, engine="pvm", analyze=True).report
+        assert told.engine.name == "pvm"
+        assert told.actual is not None
+        assert told.actual.count == mf.count(graph, SHAPES["square"], device="cpu")
+        sizes = [phase.actual for phase in told.phases]
+        assert sizes[-1] is not None
+        assert sizes[-1] * told.multiplier == told.actual.count
+        assert all(size is not None for size in sizes)
+
+    def test_of_split_phases_has_the_sizes_of_the_same_embeddings(self, device: str) -> None:
+        graph, tuning = labelled(24), {"tail": "off"}
+        whole, split = (
+            mf.explain(
+                graph,
+                SHAPES["square"],
+                device=device,
+                engine="pvm",
+                analyze=True,
+                tuning={**tuning, "pvm": pvm},
+            ).report
+            for pvm in ("pv", "sv")
+        )
+        assert len(split.phases) > len(whole.phases)
+        assert whole.phases[-1].actual == split.phases[-1].actual
+        assert {phase.actual for phase in whole.phases} <= {phase.actual for phase in split.phases}
+
+    def test_says_before_a_run_which_engine_takes_over(self, device: str) -> None:
+        told = mf.explain(labelled(12), SHAPES["path"], device=device, engine="pvm", semantics="induced")
+        assert told.report.engine.name == "dfs"
+        assert "engine='pvm' hands over to 'dfs'" in told
+
+
+class TestSeveralDevices:
+    def test_leave_phases_to_the_first(self, device: str) -> None:
+        if len(devices_like(device)) < 2:
+            pytest.skip(f"needs two devices of kind {device!r}, found one")
+        graph = labelled(24)
+        options: dict[str, Any] = {"device": device, "devices": 2, "engine": "pvm"}
+        found = mf.count(graph, SHAPES["star"], **options)
+        assert (found, found.complete) == (mf.count(graph, SHAPES["star"], device="cpu"), True)
+        assert found.engine == "pvm"
+        assert found.device == devices_like(device)[0]
+        assert "alone: phases are not shared among devices" in found.reason
+        assert "alone: phases are not shared among devices" in mf.explain(graph, SHAPES["star"], **options)
+        listed = rows(mf.match(graph, SHAPES["star"], **options))
+        assert listed == rows(mf.match(graph, SHAPES["star"], device="cpu"))
+
+    def test_share_what_is_handed_over(self, device: str) -> None:
+        if len(devices_like(device)) < 2:
+            pytest.skip(f"needs two devices of kind {device!r}, found one")
+        graph = labelled(24)
+        options: dict[str, Any] = {"engine": "pvm", "semantics": "induced"}
+        found = mf.count(graph, SHAPES["path"], device=device, devices=2, **options)
+        assert (found, found.engine) == (
+            mf.count(graph, SHAPES["path"], device="cpu", semantics="induced"),
+            "dfs",
+        )
+        assert len(found.device.split(", ")) == 2
+
+
+def test_rows_are_on_the_device_where_they_are_wanted(device: str) -> None:
+    graph = labelled(24)
+    for options in ({}, {"symmetry": "subgraphs"}):
+        matches = mf.match(graph, SHAPES["star"], device=device, engine="pvm", batch_rows=100, **options)
+        batches = [batch.to_numpy() for batch in matches.device_batches()]
+        assert matches.complete is True
+        expected = mf.count(graph, SHAPES["star"], device="cpu", **options)
+        assert len({tuple(row) for batch in batches for row in batch.tolist()}) == expected
+
+
+def test_phases_and_other_engines_may_search_one_graph_in_turn(device: str) -> None:
+    graph = labelled(24)
+    expected = mf.count(graph, SHAPES["square"], device="cpu")
+    for engine in ("pvm", "dfs", "pvm", "outofcore", "pvm"):
+        found = mf.count(graph, SHAPES["square"], device=device, engine=engine)
+        assert (found, found.engine) == (expected, engine)
+        graph.forget()
+
+
+def test_patterns_of_one_call_are_counted_in_turn(device: str) -> None:
+    graph = labelled(24)
+    patterns = [*SHAPES.values()]
+    found = mf.count(graph, patterns, device=device, engine="pvm")
+    assert [*found] == [mf.count(graph, pattern, device="cpu") for pattern in patterns]
+    assert {count.engine for count in found} == {"pvm"}
+
+
+def test_threads_may_search_in_phases_at_once(device: str) -> None:
+    graph = labelled(24)
+    expected = {name: int(mf.count(graph, SHAPES[name], device="cpu")) for name in SHAPES}
+    found: dict[str, int] = {}
+
+    def count(name: str) -> None:
+        found[name] = int(mf.count(graph, SHAPES[name], device=device, engine="pvm"))
+
+    workers = [threading.Thread(target=count, args=(name,)) for name in SHAPES]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == expected
