@@ -94,10 +94,10 @@ class ExtendArgs(ctypes.Structure):
         ("root_labels", _u64),
         ("root_mask", _u64),
         ("sets", CandidateSet * 2),
-        ("less", _u32 * (2 * MOST_MEMBERS)),
-        ("different", _u32 * (2 * MOST_MEMBERS)),
+        ("less", _u32 * MOST_MEMBERS),
+        ("different", _u32 * MOST_MEMBERS),
         ("kept_count", _u32),
-        ("member_columns", _u32 * (2 * MOST_MEMBERS)),
+        ("member_columns", _u32 * MOST_MEMBERS),
         ("kept", _u8 * MAX_PATTERN_VERTICES),
     ]
 

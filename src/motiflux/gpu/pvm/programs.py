@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import TypeAlias
 
-from motiflux.codegen.pvm import MOST_TABLES
+from motiflux.codegen.pvm import MOST_TABLES, MOST_TESTS
 from motiflux.gpu.pvm.row_tables import TableKey
 from motiflux.graph import Direction, VertexFilter
 from motiflux.plan.bind import Codes
@@ -427,6 +427,7 @@ def _tests_of(
         [one for one in keyed if one[1] in tables[first : first + most_tables]]
         for first in range(0, len(tables), most_tables)
     ]
+    parts = [part[first : first + MOST_TESTS] for part in parts for first in range(0, len(part), MOST_TESTS)]
     parts += [[one] for one in keyed if is_tiled(one[1])]
     for at, part in enumerate(parts):
         yield _Tests(tuple(part), tuple(edge for later in parts[at + 1 :] for edge, _ in later))

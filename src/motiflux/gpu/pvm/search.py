@@ -52,15 +52,8 @@ def count_phases(
     phases: PhasePlan,
     request: Request,
     deadline: Deadline,
-    *,
-    limit: int | None = None,
 ) -> Counted:
-    """Count the embeddings that the phases find.
-
-    Parameters
-    ----------
-    limit
-        Stop once more than this many are found.
+    """Count the embeddings that the phases find, and stop once there are more than ``request.limit``.
 
     Raises
     ------
@@ -68,7 +61,7 @@ def count_phases(
         The rows of a vertex, or one step of a warp, do not fit.
     """
     query = PhaseQuery(graph, phases, request, counts=True)
-    watch = Watch(deadline, request.progress, limit)
+    watch = Watch(deadline, request.progress, request.limit)
     try:
         try:
             return _counted(accelerator, query, watch, grows=False)
@@ -112,10 +105,10 @@ def list_phases(
     deadline: Deadline,
 ) -> RowSource:
     """Return the embeddings that the phases find, in blocks of at most `batch_rows` rows; raises the same."""
-    return PhaseRows(accelerator, graph, phases, request, batch_rows, deadline)
+    return FoundEmbeddings(accelerator, graph, phases, request, batch_rows, deadline)
 
 
-class PhaseRows:
+class FoundEmbeddings:
     """Embeddings of a search by phases, found while they are taken.
 
     Attributes

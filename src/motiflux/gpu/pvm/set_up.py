@@ -99,8 +99,7 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
     device, budget = job.accelerator.device, request.gpu_memory
     host = RowTables.of(graph, request.threads)
     programs = programs_of(query.phases, layout_of(graph, host), lists=not counts)
-    room = device.free_memory() if budget is None else max(0, budget - device.used_memory())
-    room -= ResidentTables.vertex_bytes(host)
+    room = ResidentTables.room(device, budget) - ResidentTables.vertex_bytes(host)
     share = min(MOST_BYTES, int(SHARE * room))
     tables = ResidentTables(
         job.accelerator, host, budget, room - share, expected=programs.tables, deadline=deadline

@@ -15,6 +15,8 @@ from motiflux.plan.phases.order import draft_phases, split_phases
 from motiflux.plan.phases.statistics import PhaseStatistics
 from motiflux.types import Semantics
 
+MOST_MEMBERS = 6
+"""Most vertices of one phase."""
 NOT_CONNECTED = "the pattern is not connected"
 
 
@@ -27,6 +29,7 @@ def decompose(
     once_each: bool = False,
     pvm: Literal["pv", "sv"] = "pv",
     one_partition: bool = False,
+    most_members: int = MOST_MEMBERS,
 ) -> PhasePlan | HandOver:
     """Return the phases that match a pattern, or the reason why there are none.
 
@@ -44,10 +47,17 @@ def decompose(
     one_partition
         Whether a phase has one partition at a time. Then extension phases of several partitions are split:
         two vertices that they match may be reached by different partitions.
+    most_members
+        Most vertices of one phase: each embedding is extended in up to as many orders as these have.
     """
     drafts, core = draft_phases(bound, statistics)
     if pvm == "sv" or one_partition:
         drafts = split_phases(drafts, lambda labels: pvm == "sv" or statistics.has_several(labels))
+    drafts = [
+        part
+        for draft in drafts
+        for part in (draft.bounded(most_members) if isinstance(draft, Draft) else (draft,))
+    ]
     order = tuple(vertex for draft in drafts if isinstance(draft, Draft) for vertex in draft.vertices)
     if len(order) < bound.size:
         return HandOver(NOT_CONNECTED)

@@ -73,6 +73,33 @@ class Draft:
         return (Draft(self.partitions, singles[0].pattern, singles[0].sets, self.root), *singles[1:])
 
 
+    def bounded(self, most: int) -> tuple[Draft, ...]:
+        """Return the phases that match the same vertices, at most so many of a set of candidates at a time.
+
+        If both sets together have more than that, each has phases of its own.
+        """
+        if len(self.members) <= most:
+            return (self,)
+        parts = [
+            DraftSet(one.key, one.members[first : first + most])
+            for one in self.sets
+            for first in range(0, len(one.members), most)
+        ]
+        roots = [self.root, *[None] * (len(parts) - 1)]
+        return tuple(
+            Draft(self.partitions, _PATTERN_OF_ONE_SET[min(len(one.members), _MANY)], (one,), root)
+            for one, root in zip(parts, roots, strict=True)
+        )
+
+
+_PATTERN_OF_ONE_SET = {
+    1: MatchingPattern.ONE_VERTEX,
+    2: MatchingPattern.PAIR_OF_ONE_SET,
+    _MANY: MatchingPattern.MANY_OF_ONE_SET,
+}
+"""Matching patterns of one set of candidates, by the number of vertices."""
+
+
 def labels_may_be_equal(first: Codes, second: Codes) -> bool:
     """Return whether two vertices with such labels may be the same."""
     return first is None or second is None or not set(first).isdisjoint(second)

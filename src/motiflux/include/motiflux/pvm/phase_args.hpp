@@ -91,10 +91,10 @@ struct ExtendArgs {
   CandidateSet sets[2];
   // Of each member, the members before it whose candidates must be less, and different. Members of the first set
   // come first. What orders of combinations imply is not repeated here.
-  std::uint32_t less[2 * kMostMembers];
-  std::uint32_t different[2 * kMostMembers];
+  std::uint32_t less[kMostMembers];
+  std::uint32_t different[kMostMembers];
   std::uint32_t kept_count;
-  std::uint32_t member_columns[2 * kMostMembers];  // columns of `out`
+  std::uint32_t member_columns[kMostMembers];  // columns of `out`
   std::uint8_t kept[view::kMaxLevels];             // columns of `in` that become columns 0, 1, ... of `out`
 };
 
