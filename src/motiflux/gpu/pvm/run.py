@@ -1,7 +1,8 @@
 """A run of the phases of a search on one device, chunk by chunk of the frontiers between them.
 
 All phases are launched in a chain first. If a frontier is full before its phase is over, the phase waits while the
-chunk goes through all later phases, and goes on afterwards. So memory is bounded, for any number of embeddings.
+chunk goes through all later phases, and goes on afterwards. So memory is bounded, for any number of embeddings. If
+embeddings are listed, a phase also waits after some time, so that those found so far do not wait for long.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import inf
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from motiflux.gpu.pvm.frontiers import MOST_LONG, Frontier
 from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, counted
 from motiflux.gpu.pvm.resident_tables import ResidentTables
 from motiflux.gpu.pvm.work import ItemArray, PhaseWork
+from motiflux.gpu.rows.found_rows import HAND_OUT_SECONDS
 from motiflux.gpu.runtime.job import KernelJob
 from motiflux.request.deadline import Deadline, moments
 from motiflux.request.reports import ProgressCallback, ProgressReport
@@ -103,6 +106,7 @@ class PhaseRun:
         self._last = len(self._programs.phases) - 1
         self._next_report = watch.deadline.started + _LOOK_SECONDS
         self._left: Buffer | None = None
+        self._paused = False
         self.found = 0
         self.sizes = [0] * len(self._programs.phases)
         self.complete, self.overflow = True, False
@@ -121,41 +125,40 @@ class PhaseRun:
         if self._tables is not None:
             yield from self._through(0, vertices)
             return
-        at = self._run_chain(may_grow=may_grow)
-        if at is not None:
-            yield from self._go_on(at, vertices)
+        chained = self._run_chain(vertices, may_grow=may_grow)
+        if chained is not None:
+            yield from self._go_on(*chained)
 
-    def _run_chain(self, *, may_grow: bool) -> int | None:
-        """Run all phases in a chain; return the last phase that wrote rows, or None if nothing is left to do."""
+    def _run_chain(self, vertices: int, *, may_grow: bool) -> tuple[int, PhaseWork] | None:
+        """Run all phases in a chain; return the first one with work left, or the last one, and that work.
+
+        None: the search is to end.
+        """
         launches = self._job.launches
         launches.all_phases(self._watch.limit)
         self._clear_positions()
         self._check()
         if not self.complete or not self._run():
             return None
+        size = vertices
         for at in range(self._last + 1):
             seen = launches.controls.seen(at)
             if seen.overflow:
                 self.complete, self.overflow = False, True
                 return None
-            full = bool(seen.refused)
-            if full and may_grow and at < self._last:
+            if seen.refused and may_grow and at < self._last:
                 raise FullFrontier
-            self.sizes[at] = _rows(seen, 0)
-            if full:
-                return at
-        if not self._counts:
-            return self._last if self.sizes[-1] else None
-        self.sizes[-1] = self.found
-        return None
+            work = PhaseWork(size)
+            self._note(work, seen)
+            size = self.sizes[at] = self.found if self._counts and at == self._last else _rows(seen, 0)
+            if not work.over or at == self._last:
+                return at, work
+        raise AssertionError("there is a last phase")
 
-    def _go_on(self, at: int, vertices: int) -> Iterator[Chunk]:
-        """Go on behind the chain, whose last phase with rows was `at`."""
-        seen = self._job.launches.controls.seen(at)
-        work = PhaseWork(vertices if at == 0 else self.sizes[at - 1])
-        self._note(work, seen)
-        rows = self.sizes[at]
-        yield from self._beyond(at, rows)
+    def _go_on(self, at: int, work: PhaseWork) -> Iterator[Chunk]:
+        """Go on behind the chain, whose first phases are over: `at` is the first that is not, or the last."""
+        if rows := self.sizes[at]:
+            yield from self._beyond(at, rows)
         yield from self._rest(at, work, self._tiles(at)[0])
 
     def _through(self, at: int, size: int) -> Iterator[Chunk]:
@@ -203,14 +206,14 @@ class PhaseRun:
             if self._counts and at == self._last:
                 rows += self.found - before
             else:
-                full, rows = bool(seen.refused), _rows(seen, rows)
+                full, rows = bool(seen.refused) or self._paused, _rows(seen, rows)
         return rows
 
     def _note(self, work: PhaseWork, seen: layout.Control) -> None:
         """Note the work that the last launches of a phase took, and what they left."""
         batches, room = int(seen.taken), self._room
         if room.positions is not None:  # each warp knows its next batch
-            batches = 0 if seen.refused else work.batches
+            batches = 0 if seen.refused or self._paused else work.batches
         put_off = min(int(seen.stolen), MOST_LONG)
         # In a chain, parts are those that were put off before; alone, a phase takes those that are left.
         parts, own = int(seen.done), len(work.left)
@@ -249,6 +252,9 @@ class PhaseRun:
         job, watch = self._job, self._watch
         job.watched = watch.progress is not None
         job.reader.found = self.found
+        if self._paused:
+            job.session.side.wait()  # for a late flag, which is not meant for this launch
+            self._paused = False
         job.launch()
         if self._tables is not None and following is not None and following <= self._last:
             self._tables.prefetch([(key, 0) for key in self._programs.phases[following].tables])
@@ -265,9 +271,13 @@ class PhaseRun:
     def _wait(self) -> bool:
         """Wait for the kernels; stop them and return False if time runs out, or the caller ends the search."""
         job, watch = self._job, self._watch
+        hand_out = inf if self._counts else time.perf_counter() + HAND_OUT_SECONDS
         for now in moments():
             if job.done():
                 break
+            if now >= hand_out and not self._paused:  # rows that were found go through all phases
+                self._paused = True
+                job.pause()
             if (watch.deadline.at is not None and now >= watch.deadline.at) or watch.is_closing():
                 job.stop_and_wait()
                 return False

@@ -74,7 +74,7 @@ class Extension {
     return opened_.before[kBatch];
   }
 
-  // Extends the embeddings of the opened batch; returns false if the output is full, or work is to stop.
+  // Extends the embeddings of the opened batch; returns false if the output is full, or the warp is to stop.
   MOTIFLUX_DEVICE bool extend(const Unit& unit, std::uint64_t end) {
     const std::uint32_t lane = units_.warp().lane();
     std::uint32_t turn = 0;
@@ -84,7 +84,10 @@ class Extension {
           units_.add(counted_);
           counted_ = 0;
         }
-        if (units_.stopped()) return false;
+        if (const match::Stop stop = units_.stop(); stop != match::Stop::kNone) {
+          if (stop == match::Stop::kPause) units_.park(unit, first, end);
+          return false;
+        }
       }
       std::uint32_t found[kMembers];
       std::uint64_t embedding = 0;

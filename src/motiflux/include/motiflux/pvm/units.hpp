@@ -45,14 +45,15 @@ class Units {
 
   // Takes a unit; returns whether there was one, and nobody asked to stop. The same in all lanes.
   MOTIFLUX_DEVICE bool next(Unit& unit) {
-    if (stopped()) return false;
+    if (stop() != match::Stop::kNone) return false;
     return next_part(unit) || next_batch(unit);
   }
 
-  MOTIFLUX_DEVICE bool stopped() const {
+  // The reason to stop. If it is a pause, the rest of the unit is to be parked.
+  MOTIFLUX_DEVICE match::Stop stop() const {
     std::uint32_t stop = 0;
     if (warp_.leads()) stop = device::device_wide(work_.search->stop).load(device::Order::kRelaxed);
-    return warp_.broadcast(stop) != 0;
+    return static_cast<match::Stop>(warp_.broadcast(stop));
   }
 
   // Leaves a batch of many items to a later launch, in parts that many warps take; returns whether it did.
@@ -73,7 +74,7 @@ class Units {
     return true;
   }
 
-  // Saves the rest of a unit for which there is no room in the output.
+  // Saves the rest of a unit, for lack of room in the output or to pause.
   MOTIFLUX_DEVICE void park(const Unit& unit, std::uint64_t first, std::uint64_t end) {
     if (warp_.leads()) work_.parked[device::fast_add(work_.control->parked, 1u)] = {unit.batch, first, end};
   }
