@@ -14,7 +14,7 @@ FIRST_BYTES, MOST_BYTES = 64 << 20, 8 << 30
 """Bytes of all frontiers at first, and once one of them was full, if memory allows."""
 SHARE = 0.25
 """Share of the free memory that they take at most."""
-MOST_LONG = 1 << 16
+MOST_LONG = 1 << 18
 """Most parts of long batches that a launch puts off."""
 
 _FEWER = 4

@@ -79,6 +79,8 @@ class PhaseLaunches:
 
     Parameters
     ----------
+    vertices
+        Number of vertices of the graph.
     counts
         Whether the last phase counts.
     by_size
@@ -99,10 +101,12 @@ class PhaseLaunches:
         controls: PhaseControls,
         constants: Constants,
         *,
+        vertices: int,
         counts: bool,
         by_size: bool,
         deadline: Deadline,
     ) -> None:
+        self._vertices = vertices
         self.programs, self.controls, self.counts = programs, controls, counts
         self._accelerator = accelerator
         self._constants = constants
@@ -126,7 +130,7 @@ class PhaseLaunches:
                 return kernels[PhaseKernel.SIZE]
         return kernels[PhaseKernel.COUNT]
 
-    def chain(self, room: Room, rows: Sequence[Sequence[IntervalRows]], control: int, vertices: int) -> None:
+    def chain(self, room: Room, rows: Sequence[Sequence[IntervalRows]], control: int) -> None:
         """Set the launches of all phases.
 
         Parameters
@@ -143,7 +147,7 @@ class PhaseLaunches:
                 work = launch.args.work
                 work.takes_long = takes_long
                 if at == 0:
-                    work.size = vertices
+                    work.size = self._vertices
                 else:
                     work.before = self.controls.address(at - 1)
                 if not takes_long or self._has_items(at):
@@ -205,6 +209,8 @@ class PhaseLaunches:
             work.next_batches = room.positions.address + at * self.position_bytes
         if at > 0:
             _set_columns(args.in_, room.frontiers[at - 1])
+        else:
+            args.in_.capacity = self._vertices
         if at < len(room.frontiers):
             _set_columns(args.out, room.frontiers[at])
         return Launch(kernel, self._grid(kernel, shared, units if room.positions is None else None), shared, args)

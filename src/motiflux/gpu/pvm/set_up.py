@@ -120,6 +120,7 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
         programs,
         controls,
         constants,
+        vertices=graph.num_vertices,
         counts=counts,
         by_size=request.tuning["tail"] != "off",
         deadline=deadline,
@@ -136,7 +137,7 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
         job.memory.read(entry)
     tables.close()
     of_phases = [[rows[key] for key in phase.tables] for phase in programs.phases]
-    launches.chain(room_of, of_phases, job.control.address, graph.num_vertices)
+    launches.chain(room_of, of_phases, job.control.address)
     memory = launches.memory = Memory(room_of, None, of_phases, is_first)
     for buffer in constants.buffers:
         job.memory.hold(buffer)

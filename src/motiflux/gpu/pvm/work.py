@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from motiflux.codegen.pvm import BATCH, ITEMS
 
-LONG_BATCH = 16384
+LONG_BATCH = 2048
 """Items of a batch; a longer batch is divided between warps."""
 _MOST_PARTS = 256
 """Most parts into which a part that was left is divided."""

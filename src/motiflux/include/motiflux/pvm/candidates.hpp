@@ -20,7 +20,8 @@ class Candidates {
 
   // Whether the first phase begins with a vertex; true for all embeddings of other phases.
   MOTIFLUX_DEVICE bool is_root(std::uint64_t embedding) const {
-    const std::uint32_t vertex = static_cast<std::uint32_t>(embedding);
+    if (args_.in.words != nullptr) return true;
+    const std::uint32_t vertex = args_.in.read(0, embedding);
     if (args_.root_labels != nullptr && !has_bit(args_.root_labels, tables_.label(vertex))) return false;
     return args_.root_mask == nullptr || has_bit(args_.root_mask, vertex);
   }

@@ -47,20 +47,27 @@ MOTIFLUX_HOST_DEVICE std::uint64_t items_of(std::uint64_t size) {
   return Shape::kTuples ? power<Members>(size) : choose<Members>(size);
 }
 
+// The larger position of a pair: p * (p - 1) / 2 <= number < p * (p + 1) / 2. Roots may be off by one.
+MOTIFLUX_HOST_DEVICE inline std::uint32_t last_of_pair(std::uint64_t number) {
+  if (number < std::uint64_t{1} << 30) {
+    const std::uint32_t small = static_cast<std::uint32_t>(number);
+    std::uint32_t last = static_cast<std::uint32_t>(0.5f * (1.0f + sqrtf(1.0f + 8.0f * static_cast<float>(small))));
+    if (last * (last - 1) / 2 > small) --last;
+    if ((last + 1) * last / 2 <= small) ++last;
+    return last;
+  }
+  std::uint64_t last = static_cast<std::uint64_t>(0.5 * (1.0 + sqrt(1.0 + 8.0 * static_cast<double>(number))));
+  while (last * (last - 1) / 2 > number) --last;
+  while ((last + 1) * last / 2 <= number) ++last;
+  return static_cast<std::uint32_t>(last);
+}
+
 // The largest position whose combinations begin at most at `number`: C(position, N) <= number. It is below
 // `size`.
 template <std::uint32_t N>
 MOTIFLUX_HOST_DEVICE std::uint32_t last_position(std::uint64_t number, std::uint32_t size) {
   std::uint32_t first = N - 1, beyond = size;  // C(first, N) <= number < C(beyond, N)
-  if (N == 2) {
-    // Within one of the root; doubles have 53 bits.
-    const double root = 0.5 + sqrt(0.25 + 2.0 * static_cast<double>(number));
-    const std::uint64_t guess = static_cast<std::uint64_t>(root);
-    first = guess > 2 ? static_cast<std::uint32_t>(guess - 2) : 1;
-    while (first + 1 < size && choose<2>(first + 1) <= number) ++first;
-    while (first > 1 && choose<2>(first) > number) --first;
-    return first;
-  }
+  if constexpr (N == 2) return last_of_pair(number);
   while (beyond - first > 1) {
     const std::uint32_t middle = first + (beyond - first) / 2;
     if (choose<N>(middle) <= number)

@@ -18,13 +18,15 @@ inline constexpr std::uint32_t kBatch = 32;        // embeddings
 inline constexpr std::uint32_t kAnyLabel = ~std::uint32_t{0};
 inline constexpr std::uint32_t kDropped = ~std::uint32_t{0};  // a column that no later phase reads
 
-// A frontier, or the vertices 0, 1, ... themselves in column 0 if it has no words.
+// A frontier. One without words has the vertices themselves in column 0, the last one first: their rows are long, so
+// work that takes long begins early.
 struct Columns {
   std::uint32_t* words;
-  std::uint64_t capacity;
+  std::uint64_t capacity;  // without words, the number of vertices
 
   MOTIFLUX_HOST_DEVICE std::uint32_t read(std::uint32_t column, std::uint64_t embedding) const {
-    return words == nullptr ? static_cast<std::uint32_t>(embedding) : words[column * capacity + embedding];
+    return words == nullptr ? static_cast<std::uint32_t>(capacity - 1 - embedding)
+                            : words[column * capacity + embedding];
   }
 };
 

@@ -60,7 +60,7 @@ class Units {
   // Round robin does not: one warp extends all embeddings of a batch.
   MOTIFLUX_DEVICE bool put_off(const Unit& unit, std::uint64_t end) {
     if (!unit.whole || end <= work_.long_batch || work_.next_batches != nullptr) return false;
-    std::uint64_t size = work_.long_batch / 8 + 1;
+    std::uint64_t size = work_.long_batch / kPartsOfShort + 1;
     if (size < end / kMostParts + 1) size = end / kMostParts + 1;
     const std::uint32_t parts = static_cast<std::uint32_t>((end + size - 1) / size);
     std::uint32_t place = 0;
@@ -116,11 +116,14 @@ class Units {
 
  private:
   static constexpr std::uint32_t kNoRoom = ~std::uint32_t{0};
+  static constexpr std::uint32_t kPartsOfShort = 8;  // of the shortest batch that is put off
+  static constexpr std::uint32_t kManyParts = 128;
 
-  // Takes room for parts of a batch; what is left over at the end stays unused.
+  // Takes room for parts of a batch. Half of it is for the longest batches.
   MOTIFLUX_DEVICE std::uint32_t take_room(std::uint32_t parts) {
     std::uint32_t taken = device::device_wide(work_.control->stolen).load(device::Order::kRelaxed);
-    while (taken + parts <= work_.most_long)
+    const std::uint32_t room = parts > kManyParts ? work_.most_long : work_.most_long / 2;
+    while (taken + parts <= room)
       if (device::device_wide(work_.control->stolen)
               .compare_exchange(taken, taken + parts, device::Order::kRelaxed))
         return taken;
