@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +20,10 @@ MOST_TABLES, MOST_MEMBERS, MOST_TESTS = 4, 6, 32
 """``pvm::kMostTables``, ``kMostMembers``, ``kMostTests``."""
 THREADS, BATCH = 256, 32
 """``pvm::kThreads``, ``kBatch``."""
-ANY_LABEL = DROPPED = 2**32 - 1
-"""``pvm::kAnyLabel``, ``kDropped``."""
+ANY_LABEL = 2**32 - 1
+"""``pvm::kAnyLabel``."""
+MEMBER = 32
+"""``pvm::kMember``."""
 OPENED_BYTES = 1288
 """``sizeof(pvm::OpenedBatch)``."""
 
@@ -79,6 +82,13 @@ class CandidateSet(ctypes.Structure):
     ]
 
 
+class ArcTest(ctypes.Structure):
+    """``pvm::ArcTest``."""
+
+    __slots__ = ()
+    _fields_ = [("table", _u32), ("source", _u32), ("target", _u32), ("grouped", _u32)]
+
+
 class ExtendArgs(ctypes.Structure):
     """``pvm::ExtendArgs``."""
 
@@ -96,17 +106,12 @@ class ExtendArgs(ctypes.Structure):
         ("sets", CandidateSet * 2),
         ("less", _u32 * MOST_MEMBERS),
         ("different", _u32 * MOST_MEMBERS),
-        ("kept_count", _u32),
-        ("member_columns", _u32 * MOST_MEMBERS),
-        ("kept", _u8 * MAX_PATTERN_VERTICES),
+        ("out_count", _u32),
+        ("test_count", _u32),
+        ("out_sources", _u8 * MAX_PATTERN_VERTICES),
+        ("tests", ArcTest * MOST_TESTS),
+        ("next_sets", CandidateSet * 2),
     ]
-
-
-class ArcTest(ctypes.Structure):
-    """``pvm::ArcTest``."""
-
-    __slots__ = ()
-    _fields_ = [("table", _u32), ("source", _u32), ("target", _u32), ("grouped", _u32)]
 
 
 class EliminateArgs(ctypes.Structure):
@@ -137,41 +142,72 @@ class PhaseKernel(StrEnum):
     """Make them, but only count."""
     SIZE = "motiflux_phase_size"
     """Count by the numbers of candidates; extension phases only."""
+    NEXT = "motiflux_phase_next"
+    """Make embeddings, and count their extensions by another phase by the numbers of candidates."""
 
 
-_WRITES = ((PhaseKernel.WRITE, "true"), (PhaseKernel.COUNT, "false"))
-
-
-@cache
-def extension_source(first: int, second: int, *, tuples: bool = False) -> Source:
-    """Return the unit of extension phases that match so many query vertices from each set of candidates.
+class ExtensionShape(NamedTuple):
+    """Numbers of query vertices of both sets of candidates.
 
     Parameters
     ----------
     tuples
         Whether query vertices of one set may have the same candidate.
     """
-    shape = f"motiflux::pvm::Shape<{first}, {second}, {'true' if tuples else 'false'}>"
-    name = f"pvm-extend-{first}-{second}" + ("-tuples" if tuples else "")
-    bodies = {entry: f"extend<{shape}, {writes}>" for entry, writes in _WRITES}
-    bodies[PhaseKernel.SIZE] = f"count_by_size<{shape}>"
-    return _phase_source(name, ("extend", "close"), "ExtendArgs", bodies)
+
+    first: int
+    second: int = 0
+    tuples: bool = False
+
+    @property
+    def text(self) -> str:
+        """The shape in C++."""
+        return f"motiflux::pvm::Shape<{self.first}, {self.second}, {'true' if self.tuples else 'false'}>"
+
+    @property
+    def name(self) -> str:
+        """The shape in the name of a unit."""
+        return f"{self.first}-{self.second}" + ("-tuples" if self.tuples else "")
+
+
+@cache
+def extension_source(shape: ExtensionShape) -> Source:
+    """Return the unit of extension phases of a shape: `PhaseKernel` without ``NEXT``."""
+    goal = "motiflux::pvm::Goal::"
+    bodies = {
+        PhaseKernel.WRITE: f"extend<{shape.text}, {goal}kWrite>",
+        PhaseKernel.COUNT: f"extend<{shape.text}, {goal}kCount>",
+        PhaseKernel.SIZE: f"count_by_size<{shape.text}>",
+    }
+    return _phase_source(f"pvm-extend-{shape.name}", ("extend", "close"), "ExtendArgs", bodies)
+
+
+@cache
+def counting_source(shape: ExtensionShape, following: ExtensionShape) -> Source:
+    """Return the unit of extension phases that count the extensions by the phase `following`: ``NEXT``."""
+    body = f"extend<{shape.text}, motiflux::pvm::Goal::kCountNext, {following.text}>"
+    name = f"pvm-count-{shape.name}-{following.name}"
+    return _phase_source(name, ("extend",), "ExtendArgs", {PhaseKernel.NEXT: body})
 
 
 @cache
 def elimination_source() -> Source:
-    """Return the unit of elimination phases."""
-    bodies = {entry: f"eliminate<{writes}>" for entry, writes in _WRITES}
+    """Return the unit of elimination phases: ``WRITE`` and ``COUNT``."""
+    bodies = {PhaseKernel.WRITE: "eliminate<true>", PhaseKernel.COUNT: "eliminate<false>"}
     return _phase_source("pvm-eliminate", ("eliminate",), "EliminateArgs", bodies)
 
 
-COMMON_SHAPES = ((1, 0), (2, 0), (1, 1), (3, 0), (2, 1))
-"""Numbers of query vertices of both sets in most extension phases."""
+_ONE, _PAIR, _TWO = ExtensionShape(1), ExtensionShape(2), ExtensionShape(1, 1)
+COMMON_SHAPES = (_ONE, _PAIR, _TWO, ExtensionShape(3), ExtensionShape(2, 1))
+"""Shapes of most extension phases."""
+COMMON_PAIRS = tuple((one, following) for one in (_ONE, _PAIR, _TWO) for following in (_ONE, _PAIR, _TWO))
+"""Shapes of most last phases of counts."""
 
 
 def phase_sources() -> list[Source]:
     """Return the units of most phases."""
-    return [elimination_source(), *(extension_source(*shape) for shape in COMMON_SHAPES)]
+    extensions = [extension_source(shape) for shape in COMMON_SHAPES]
+    return [elimination_source(), *extensions, *(counting_source(*pair) for pair in COMMON_PAIRS)]
 
 
 def _phase_source(

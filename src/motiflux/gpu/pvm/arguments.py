@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from motiflux.codegen import pvm as layout
 from motiflux.codegen.pcsr import IntervalRows
 from motiflux.device import Buffer, Device, Stream
-from motiflux.gpu.pvm.programs import EliminationProgram, ExtensionProgram, Program, SetProgram
+from motiflux.gpu.pvm.programs import (
+    EliminationProgram,
+    ExtensionProgram,
+    Program,
+    SetProgram,
+    TestProgram,
+)
 from motiflux.graph import Graph, VertexFilter
 from motiflux.plan.bind import Codes
 
@@ -105,9 +111,13 @@ def _extension(program: ExtensionProgram, constants: Constants, vertex_labels: i
         _fill_set(args.sets[at], one, constants)
     for at, (less, different) in enumerate(zip(program.less, program.different, strict=True)):
         args.less[at], args.different[at] = _bits(less), _bits(different)
-    for at, column in enumerate(program.columns):
-        args.member_columns[at] = layout.DROPPED if column is None else column
-    _fill_kept(args, program.kept)
+    args.out_count = len(program.out)
+    for at, source in enumerate(program.out):
+        args.out_sources[at] = source
+    _fill_tests(args, program.tests)
+    if program.following is not None:
+        for at, one in enumerate(program.following.sets):
+            _fill_set(args.next_sets[at], one, constants)
     return args
 
 
@@ -125,17 +135,17 @@ def _fill_set(packed: Any, one: SetProgram, constants: Constants) -> None:
 def _elimination(program: EliminationProgram, vertex_labels: int) -> Any:
     args: Any = layout.EliminateArgs()
     args.vertex_labels = vertex_labels
-    args.test_count = len(program.tests)
-    for at, test in enumerate(program.tests):
-        args.tests[at] = layout.ArcTest(test.table, test.source, test.target, test.grouped)
-    _fill_kept(args, program.kept)
+    _fill_tests(args, program.tests)
+    args.kept_count = len(program.kept)
+    for at, column in enumerate(program.kept):
+        args.kept[at] = column
     return args
 
 
-def _fill_kept(args: Any, kept: Sequence[int]) -> None:
-    args.kept_count = len(kept)
-    for at, column in enumerate(kept):
-        args.kept[at] = column
+def _fill_tests(args: Any, tests: Sequence[TestProgram]) -> None:
+    args.test_count = len(tests)
+    for at, test in enumerate(tests):
+        args.tests[at] = layout.ArcTest(test.table, test.source, test.target, test.grouped)
 
 
 def _bits(numbers: Iterable[int]) -> int:

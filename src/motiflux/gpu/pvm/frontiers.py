@@ -14,8 +14,10 @@ FIRST_BYTES, MOST_BYTES = 64 << 20, 8 << 30
 """Bytes of all frontiers at first, and once one of them was full, if memory allows."""
 SHARE = 0.25
 """Share of the free memory that they take at most."""
-MOST_LONG = 1 << 18
-"""Most parts of long batches that a launch puts off."""
+MOST_LONG, LEAST_LONG = 1 << 18, 1 << 10
+"""Most parts of long batches that a launch puts off, and as many where memory is short."""
+LONG_SHARE = 1 / 16
+"""Share of the bytes of frontiers that room for them takes at most."""
 
 _FEWER = 4
 
@@ -40,6 +42,11 @@ class LeftRoom:
 
     parked: Buffer
     long_batches: Buffer
+
+    @property
+    def most_long(self) -> int:
+        """Most parts of long batches."""
+        return self.long_batches.nbytes // ITEMS.itemsize
 
 
 def allocate_frontiers(
@@ -80,12 +87,13 @@ def allocate_frontiers(
             most_bytes //= _FEWER
 
 
-def allocate_left(device: Device, warps: int, budget: int | None) -> LeftRoom:
-    """Return room for the work that a launch of so many warps leaves."""
+def allocate_left(device: Device, warps: int, budget: int | None, frontier_bytes: int) -> LeftRoom:
+    """Return room for the work that a launch of so many warps leaves, beside frontiers of so many bytes."""
     what = "work that a launch leaves"
+    most_long = max(LEAST_LONG, min(MOST_LONG, int(LONG_SHARE * frontier_bytes) // ITEMS.itemsize))
     return LeftRoom(
         device.allocate(2 * warps * ITEMS.itemsize, what, budget=budget),
-        device.allocate(MOST_LONG * ITEMS.itemsize, what, budget=budget),
+        device.allocate(most_long * ITEMS.itemsize, what, budget=budget),
     )
 
 

@@ -17,7 +17,9 @@ from motiflux.codegen.pvm import (
     OPENED_BYTES,
     THREADS,
     ExtendArgs,
+    ExtensionShape,
     PhaseKernel,
+    counting_source,
     elimination_source,
     extension_source,
 )
@@ -25,7 +27,7 @@ from motiflux.device import Buffer, Kernel, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.pvm.arguments import Constants, arguments_of, set_rows
 from motiflux.gpu.pvm.controls import PhaseControls
-from motiflux.gpu.pvm.frontiers import MOST_LONG, Frontier, LeftRoom
+from motiflux.gpu.pvm.frontiers import Frontier, LeftRoom
 from motiflux.gpu.pvm.programs import ExtensionProgram, Program, Programs
 from motiflux.gpu.pvm.work import LONG_BATCH, PhaseWork
 from motiflux.gpu.runtime.accelerator import Accelerator
@@ -119,15 +121,15 @@ class PhaseLaunches:
         self._single: Launch | None = None
 
     def _kernel(self, phase: Program, *, counts: bool, by_size: bool, deadline: Deadline) -> Kernel:
-        entries = list(PhaseKernel)
-        if not isinstance(phase, ExtensionProgram):
-            entries.remove(PhaseKernel.SIZE)
-        kernels = self._accelerator.kernels(source_of(phase), entries, deadline)
+        source, entries = unit_of(phase)
+        kernels = self._accelerator.kernels(source, entries, deadline)
         if not counts:
             return kernels[PhaseKernel.WRITE]
-        if isinstance(phase, ExtensionProgram) and phase.follows_from_sizes:
-            if by_size or phase.shape == (1, 0):
-                return kernels[PhaseKernel.SIZE]
+        if PhaseKernel.NEXT in entries:
+            return kernels[PhaseKernel.NEXT]
+        sized = isinstance(phase, ExtensionProgram) and not phase.tests and phase.follows_from_sizes
+        if sized and (by_size or phase.shape == ExtensionShape(1)):
+            return kernels[PhaseKernel.SIZE]
         return kernels[PhaseKernel.COUNT]
 
     def chain(self, room: Room, rows: Sequence[Sequence[IntervalRows]], control: int) -> None:
@@ -203,7 +205,7 @@ class PhaseLaunches:
         work = args.work
         work.control, work.search = self.controls.address(at), control
         work.parked, work.long_batches = room.left.parked.address, room.left.long_batches.address
-        work.most_long, work.long_batch = MOST_LONG, LONG_BATCH
+        work.most_long, work.long_batch = room.left.most_long, LONG_BATCH
         work.limit = layout.NO_LIMIT
         if room.positions is not None:
             work.next_batches = room.positions.address + at * self.position_bytes
@@ -288,11 +290,13 @@ def counted(seen: layout.Control) -> int:
     return int(seen.found[0]) | int(seen.found[1]) << 64
 
 
-def source_of(program: Program) -> Source:
-    """Return the unit of the kernels of a phase."""
-    if isinstance(program, ExtensionProgram):
-        return extension_source(*program.shape, tuples=program.tuples)
-    return elimination_source()
+def unit_of(program: Program) -> tuple[Source, list[PhaseKernel]]:
+    """Return the unit of the kernels of a phase, and the entry points that it has."""
+    if not isinstance(program, ExtensionProgram):
+        return elimination_source(), [PhaseKernel.WRITE, PhaseKernel.COUNT]
+    if program.following is not None:
+        return counting_source(program.shape, program.following.shape), [PhaseKernel.NEXT]
+    return extension_source(program.shape), [PhaseKernel.WRITE, PhaseKernel.COUNT, PhaseKernel.SIZE]
 
 
 def most_warps(multiprocessors: int) -> int:

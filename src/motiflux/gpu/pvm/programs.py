@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import TypeAlias
 
-from motiflux.codegen.pvm import MOST_TABLES, MOST_TESTS
+from motiflux.codegen.pvm import MEMBER, MOST_TABLES, MOST_TESTS, ExtensionShape
 from motiflux.gpu.pvm.row_tables import TableKey
 from motiflux.graph import Direction, VertexFilter
 from motiflux.plan.bind import Codes
@@ -101,6 +101,16 @@ class SetProgram:
 
 
 @dataclass(frozen=True, slots=True)
+class TestProgram:
+    """A query edge between two columns, and the table in which it has an arc: its index, whether it is grouped."""
+
+    table: int
+    source: int
+    target: int
+    grouped: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ExtensionProgram:
     """An extension phase.
 
@@ -108,8 +118,6 @@ class ExtensionProgram:
     ----------
     tables
         The tables that it reads.
-    kept
-        Columns of the input that become the first columns of the output.
     root
         Labels and filter of the vertices that it begins with; None for all phases but the first.
     sets
@@ -118,23 +126,31 @@ class ExtensionProgram:
         Whether members of one set may have the same candidate.
     less, different
         For each member, the members before it whose candidates must be less, and different.
-    columns
-        Column of each member in the output; None: no later phase reads it.
+    out
+        Where each column of the output comes from: a column of the input, or `MEMBER` and the number of a member.
+    of
+        Numbers of the phases of the plan: the extension, and elimination phases that follow.
+    tests
+        Query edges of elimination phases that follow at once, between columns and members as in `out`.
+    following
+        The last phase, if this one counts its extensions; its columns are those of `out`.
     """
 
     tables: tuple[TableKey, ...]
-    kept: tuple[int, ...]
     root: tuple[Codes, VertexFilter | None] | None
     sets: tuple[SetProgram, ...]
     tuples: bool
     less: tuple[tuple[int, ...], ...]
     different: tuple[tuple[int, ...], ...]
-    columns: tuple[int | None, ...]
+    out: tuple[int, ...]
+    of: tuple[int, ...]
+    tests: tuple[TestProgram, ...] = ()
+    following: ExtensionProgram | None = None
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of members of both sets."""
-        return self.sets[0].members, self.sets[1].members if len(self.sets) > 1 else 0
+    def shape(self) -> ExtensionShape:
+        """Numbers of members of both sets."""
+        return ExtensionShape(*(one.members for one in self.sets), tuples=self.tuples)
 
     @property
     def follows_from_sizes(self) -> bool:
@@ -150,7 +166,7 @@ class ExtensionProgram:
     @property
     def width(self) -> int:
         """Number of columns of the output."""
-        return len(self.kept) + sum(column is not None for column in self.columns)
+        return len(self.out)
 
     @property
     def most_rows(self) -> int:
@@ -162,22 +178,23 @@ class ExtensionProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class TestProgram:
-    """A query edge between two columns, and the table in which it has an arc: its index, whether it is grouped."""
-
-    table: int
-    source: int
-    target: int
-    grouped: bool
-
-
-@dataclass(frozen=True, slots=True)
 class EliminationProgram:
-    """An elimination phase, with fields of `ExtensionProgram`."""
+    """An elimination phase.
+
+    Parameters
+    ----------
+    tables, tests
+        As `ExtensionProgram` has them; tests are between columns of the input.
+    kept
+        Columns of the input that become the columns of the output.
+    of
+        Number of the phase of the plan.
+    """
 
     tables: tuple[TableKey, ...]
     kept: tuple[int, ...]
     tests: tuple[TestProgram, ...]
+    of: tuple[int, ...]
 
     @property
     def width(self) -> int:
@@ -246,12 +263,12 @@ def programs_of(
                 columns = (phase.root.vertex,)
                 labels[phase.root.vertex] = phase.root.labels
             labels.update((member, one.labels) for one in phase.sets for member in one.members)
-            program, columns = _extension(phase, columns, later, layout)
+            program, columns = _extension(at, phase, columns, later, layout)
             found.append(program)
         else:
             for part in _tests_of(phase, labels, layout, most_tables, is_tiled):
                 kept = tuple(vertex for vertex in columns if vertex in later or part.is_read_later(vertex))
-                found.append(part.program(columns, kept, grouped=layout.grouped))
+                found.append(part.program(at, columns, kept, grouped=layout.grouped))
                 columns = kept
     return Programs(tuple(found), tuple(columns.index(vertex) for vertex in range(len(columns))) if lists else ())
 
@@ -272,7 +289,7 @@ def _needed(phase: Extension | Elimination) -> Iterator[int]:
 
 
 def _extension(
-    phase: Extension, columns: tuple[int, ...], later: frozenset[int], layout: Layout
+    at: int, phase: Extension, columns: tuple[int, ...], later: frozenset[int], layout: Layout
 ) -> tuple[ExtensionProgram, tuple[int, ...]]:
     """Return an extension phase for kernels, and the query vertices of its output's columns."""
     position = {vertex: at for at, vertex in enumerate(columns)}
@@ -292,13 +309,15 @@ def _extension(
     out = (*kept, *(member for member in members if member in later))
     program = ExtensionProgram(
         tables,
-        tuple(position[vertex] for vertex in kept),
         None if phase.root is None else (phase.root.labels if layout.labelled else None, phase.root.narrowing),
         sets,
         tuples,
         _before(members, phase.pairs, Relation.LESS, implied),
         _before(members, phase.pairs, Relation.DIFFERENT, implied),
-        tuple(out.index(member) if member in later else None for member in members),
+        tuple(
+            position[vertex] if vertex in position else MEMBER + members.index(vertex) for vertex in out
+        ),
+        (at,),
     )
     return program, out
 
@@ -402,7 +421,9 @@ class _Tests:
         """Whether a later kernel of the phase reads a query vertex."""
         return any(vertex in (edge.source, edge.target) for edge in self.rest)
 
-    def program(self, columns: Sequence[int], kept: Sequence[int], *, grouped: bool) -> EliminationProgram:
+    def program(
+        self, at: int, columns: Sequence[int], kept: Sequence[int], *, grouped: bool
+    ) -> EliminationProgram:
         """Return the kernel's phase."""
         tables = tuple(dict.fromkeys(key for _, key in self.edges))
         position = {vertex: at for at, vertex in enumerate(columns)}
@@ -410,7 +431,7 @@ class _Tests:
             TestProgram(tables.index(key), position[edge.source], position[edge.target], grouped)
             for edge, key in self.edges
         )
-        return EliminationProgram(tables, tuple(position[vertex] for vertex in kept), tests)
+        return EliminationProgram(tables, tuple(position[vertex] for vertex in kept), tests, (at,))
 
 
 def _tests_of(

@@ -19,7 +19,8 @@ from motiflux.codegen import layout
 from motiflux.codegen.pcsr import IntervalRows
 from motiflux.codegen.pvm import ITEMS
 from motiflux.device import Buffer
-from motiflux.gpu.pvm.frontiers import MOST_LONG, Frontier
+from motiflux.gpu.pvm.frontiers import Frontier
+from motiflux.gpu.pvm.programs import ExtensionProgram
 from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, counted
 from motiflux.gpu.pvm.resident_tables import ResidentTables
 from motiflux.gpu.pvm.work import ItemArray, PhaseWork
@@ -84,8 +85,8 @@ class PhaseRun:
     ----------
     found
         Embeddings counted.
-    sizes
-        Embeddings that each phase found.
+    rows, made
+        Embeddings that each program found, and before its tests.
     complete, overflow
         Whether nothing was left out; whether a number passed the range of the kernels.
     """
@@ -108,8 +109,26 @@ class PhaseRun:
         self._left: Buffer | None = None
         self._paused = False
         self.found = 0
-        self.sizes = [0] * len(self._programs.phases)
+        self.rows = [0] * (self._last + 1)
+        self.made = [0] * (self._last + 1)
+        self.stayed = 0  # embeddings whose extensions the last program counted
         self.complete, self.overflow = True, False
+
+    def sizes(self) -> tuple[int, ...]:
+        """Return the number of embeddings behind each phase of the plan.
+
+        Elimination phases that one kernel tests together have the number that passes all of them.
+        """
+        found: dict[int, int] = {}
+        for program, rows, made in zip(self._programs.phases, self.rows, self.made, strict=True):
+            stayed = rows
+            if isinstance(program, ExtensionProgram) and program.following is not None:
+                stayed, found[program.following.of[0]] = self.stayed, rows
+            for at in program.of:
+                found[at] = stayed
+            if isinstance(program, ExtensionProgram) and len(program.of) > 1:
+                found[program.of[0]] = made
+        return tuple(found[at] for at in sorted(found))
 
     def chunks(self, vertices: int, *, may_grow: bool = False) -> Iterator[Chunk]:
         """Run all phases; yield the embeddings of each chunk of the last frontier, if they are listed.
@@ -150,14 +169,18 @@ class PhaseRun:
                 raise FullFrontier
             work = PhaseWork(size)
             self._note(work, seen)
-            size = self.sizes[at] = self.found if self._counts and at == self._last else _rows(seen, 0)
+            self.made[at] = int(seen.found[0])
+            counts = self._counts and at == self._last
+            self.rows[at] = size = self.found if counts else _rows(seen, 0)
+            if counts:
+                self.stayed = int(seen.reserved)
             if not work.over or at == self._last:
                 return at, work
         raise AssertionError("there is a last phase")
 
     def _go_on(self, at: int, work: PhaseWork) -> Iterator[Chunk]:
         """Go on behind the chain, whose first phases are over: `at` is the first that is not, or the last."""
-        if rows := self.sizes[at]:
+        if rows := self.rows[at]:
             yield from self._beyond(at, rows)
         yield from self._rest(at, work, self._tiles(at)[0])
 
@@ -171,7 +194,7 @@ class PhaseRun:
         """Do the work that is left of a phase, and what follows from it."""
         while not work.over and self.complete:
             rows = self._fill(at, work, tiles)
-            self.sizes[at] += rows
+            self.rows[at] += rows
             if rows:
                 yield from self._beyond(at, rows)
 
@@ -201,10 +224,12 @@ class PhaseRun:
                 self.complete, self.overflow = False, True
                 break
             self._note(work, seen)
+            self.made[at] += int(seen.found[0])
             if at == 0:
                 self._job.reader.done = work.first_batch
             if self._counts and at == self._last:
                 rows += self.found - before
+                self.stayed += int(seen.reserved)
             else:
                 full, rows = bool(seen.refused) or self._paused, _rows(seen, rows)
         return rows
@@ -214,7 +239,7 @@ class PhaseRun:
         batches, room = int(seen.taken), self._room
         if room.positions is not None:  # each warp knows its next batch
             batches = 0 if seen.refused or self._paused else work.batches
-        put_off = min(int(seen.stolen), MOST_LONG)
+        put_off = min(int(seen.stolen), room.left.most_long)
         # In a chain, parts are those that were put off before; alone, a phase takes those that are left.
         parts, own = int(seen.done), len(work.left)
         first = 0 if own else min(parts, put_off)

@@ -77,7 +77,7 @@ def _counted(accelerator: Accelerator, query: PhaseQuery, watch: Watch, *, grows
         run = _run(job, memory, query, watch)
         for _ in run.chunks(query.graph.num_vertices, may_grow=memory.is_first):
             pass
-        return Counted(run.found, run.complete, tuple(run.sizes), run.overflow)
+        return Counted(run.found, run.complete, run.sizes(), run.overflow)
 
 
 def _run(job: PhaseJob, memory: Memory, query: PhaseQuery, watch: Watch) -> PhaseRun:

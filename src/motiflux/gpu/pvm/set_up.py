@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from motiflux.codegen.pcsr import IntervalRows
+from motiflux.codegen.pvm import ExtensionShape
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.pvm.arguments import Constants
 from motiflux.gpu.pvm.controls import PhaseControls
 from motiflux.gpu.pvm.frontiers import FIRST_BYTES, MOST_BYTES, SHARE, allocate_frontiers, allocate_left
 from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, most_warps
-from motiflux.gpu.pvm.programs import Layout, Programs, programs_of
+from motiflux.gpu.pvm.fusing import fused
+from motiflux.gpu.pvm.programs import ExtensionProgram, Layout, Programs, programs_of
 from motiflux.gpu.pvm.resident_tables import TILES, ResidentTables
 from motiflux.gpu.pvm.row_tables import RowTables
 from motiflux.gpu.pvm.run import PhaseJob
@@ -45,7 +47,7 @@ class PhaseQuery:
     def name(self) -> tuple[object, ...]:
         """Name of its kept jobs."""
         tuning = self.request.tuning
-        switches = tuning.get("pvm_distribution"), tuning["tail"]
+        switches = tuning.get("pvm_distribution"), tuning.get("pvm_fused"), tuning["tail"]
         return "phases", id(self.phases), self.counts, self.request.gpu_memory, switches
 
 
@@ -112,6 +114,8 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
             most_tables=TILES - 1,
             is_tiled=lambda key: tables.tiles(key) > 1,
         )
+    elif request.tuning.get("pvm_fused", "on") == "on":
+        programs = fused(programs, counts_last=counts and _counts_last(programs, request))
     labels = 0 if tables.labels is None else tables.labels.address
     constants = Constants(device, job.stream, graph, labels, budget)
     controls = PhaseControls(device, len(programs.phases), budget)
@@ -144,6 +148,13 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
     return memory
 
 
+def _counts_last(programs: Programs, request: Request) -> bool:
+    """Whether the last phase of a count may be counted by the numbers of candidates."""
+    last = programs.phases[-1]
+    one = isinstance(last, ExtensionProgram) and last.shape == ExtensionShape(1)
+    return one or request.tuning["tail"] != "off"
+
+
 def layout_of(graph: Graph, tables: RowTables) -> Layout:
     """Return the layout of the rows of a graph."""
     edge_labels = 1 if graph.forward.labels is None else len(graph.edge_label_table)
@@ -161,6 +172,6 @@ def _room(job: PhaseJob, launches: PhaseLaunches, request: Request, nbytes: int)
         positions = device.allocate(launches.position_bytes * len(phases), "the work of warps", budget=budget)
     return Room(
         allocate_frontiers(device, written, budget, nbytes, last),
-        allocate_left(device, most_warps(device.multiprocessors), budget),
+        allocate_left(device, most_warps(device.multiprocessors), budget, nbytes),
         positions,
     )

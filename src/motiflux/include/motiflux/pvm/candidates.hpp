@@ -1,6 +1,7 @@
 // The candidates of an embedding: the rows of its sources, cut to a label and to vertices in ascending order.
 #pragma once
 
+#include "motiflux/pvm/combinations.hpp"
 #include "motiflux/pvm/rows.hpp"
 
 namespace motiflux::pvm {
@@ -14,36 +15,64 @@ struct Shape {
   static constexpr std::uint32_t kSets = Second == 0 ? 1 : 2;
 };
 
-class Candidates {
- public:
-  MOTIFLUX_DEVICE Candidates(const ExtendArgs& args, const Tables& tables) : args_(args), tables_(tables) {}
+// The vertices of an embedding of the input.
+struct InputColumns {
+  const Columns& in;
+  std::uint64_t embedding;
 
-  // Whether the first phase begins with a vertex; true for all embeddings of other phases.
-  MOTIFLUX_DEVICE bool is_root(std::uint64_t embedding) const {
-    if (args_.in.words != nullptr) return true;
-    const std::uint32_t vertex = args_.in.read(0, embedding);
-    if (args_.root_labels != nullptr && !has_bit(args_.root_labels, tables_.label(vertex))) return false;
-    return args_.root_mask == nullptr || has_bit(args_.root_mask, vertex);
-  }
-
-  // Candidates of a set. Labels of a set, filters and columns of a row that does not ascend are not checked yet.
-  MOTIFLUX_DEVICE sets::Span of(const CandidateSet& set, std::uint64_t embedding) const {
-    sets::Span row = tables_.open(set.table, args_.in.read(set.source, embedding));
-    if (set.label != kAnyLabel) row = tables_.with_label(row, set.label);
-    if (set.ascends != 0 && set.after != 0) {
-      std::uint32_t least = 0;
-      for_each_bit(set.after, [&](std::uint32_t column) {
-        const std::uint32_t vertex = args_.in.read(column, embedding);
-        if (vertex > least) least = vertex;
-      });
-      row.first = sets::lower_bound(row.first, row.last, std::uint64_t{least} + 1);
-    }
-    return row;
-  }
-
- private:
-  const ExtendArgs& args_;
-  const Tables& tables_;
+  MOTIFLUX_DEVICE std::uint32_t operator()(std::uint32_t column) const { return in.read(column, embedding); }
 };
+
+// Candidates of a set for the embedding whose vertices `read` gives by column. Labels of a set, filters and columns of
+// a row that does not ascend are not checked yet.
+template <class Read>
+MOTIFLUX_DEVICE sets::Span candidates(const Tables& tables, const CandidateSet& set, Read&& read) {
+  sets::Span row = tables.open(set.table, read(set.source));
+  if (set.label != kAnyLabel) row = tables.with_label(row, set.label);
+  if (set.ascends != 0 && set.after != 0) {
+    std::uint32_t least = 0;
+    for_each_bit(set.after, [&](std::uint32_t column) {
+      const std::uint32_t vertex = read(column);
+      if (vertex > least) least = vertex;
+    });
+    row.first = sets::lower_bound(row.first, row.last, std::uint64_t{least} + 1);
+  }
+  return row;
+}
+
+// Candidates of a set that are not in the embedding, if all others are valid.
+template <class Read>
+MOTIFLUX_DEVICE std::uint64_t valid_candidates(const Tables& tables, const CandidateSet& set, Read&& read) {
+  const sets::Span row = candidates(tables, set, read);
+  std::uint64_t size = row.size();
+  const bool grouped = set.label == kAnyLabel && set.ascends == 0;
+  for_each_bit(set.distinct, [&](std::uint32_t column) {
+    if (size != 0 && tables.contains(row, read(column), grouped)) --size;
+  });
+  return size;
+}
+
+// Extensions of an embedding by a phase without comparisons between its members: combinations of valid candidates,
+// each in all of its orders.
+template <class Shape, class Read>
+MOTIFLUX_DEVICE std::uint64_t extensions(const Tables& tables, const CandidateSet* sets, Read&& read) {
+  std::uint64_t number = 1;
+#pragma unroll
+  for (std::uint32_t at = 0; at < Shape::kSets; ++at) {
+    if (number == 0) break;
+    const std::uint64_t size = valid_candidates(tables, sets[at], read);
+    number = multiply(number, multiply(sets[at].orders, at == 0 ? items_of<Shape, Shape::kFirst>(size)
+                                                               : items_of<Shape, Shape::kSecond>(size)));
+  }
+  return number;
+}
+
+// Whether the first phase begins with a vertex; true for all embeddings of other phases.
+MOTIFLUX_DEVICE bool is_root(const ExtendArgs& args, std::uint64_t embedding) {
+  if (args.in.words != nullptr) return true;
+  const std::uint32_t vertex = args.in.read(0, embedding);
+  if (args.root_labels != nullptr && !has_bit(args.root_labels, args.vertex_labels[vertex])) return false;
+  return args.root_mask == nullptr || has_bit(args.root_mask, vertex);
+}
 
 }  // namespace motiflux::pvm

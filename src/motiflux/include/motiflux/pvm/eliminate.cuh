@@ -3,17 +3,15 @@
 // A lane tests one embedding, an item of its batch. Embeddings that stay are written behind one reservation of the warp.
 #pragma once
 
-#include "motiflux/pvm/rows.hpp"
+#include "motiflux/pvm/candidates.hpp"
 #include "motiflux/pvm/units.hpp"
 
 namespace motiflux::pvm {
 
 MOTIFLUX_DEVICE bool stays(const EliminateArgs& args, const Tables& tables, std::uint64_t embedding) {
-  for (std::uint32_t at = 0; at < args.test_count; ++at) {
-    const ArcTest& test = args.tests[at];
-    const sets::Span row = tables.open(test.table, args.in.read(test.source, embedding));
-    if (!tables.contains(row, args.in.read(test.target, embedding), test.grouped != 0)) return false;
-  }
+  const InputColumns read{args.in, embedding};
+  for (std::uint32_t at = 0; at < args.test_count; ++at)
+    if (!tables.passes(args.tests[at], read)) return false;
   return true;
 }
 

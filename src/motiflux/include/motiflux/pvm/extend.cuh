@@ -14,6 +14,9 @@
 //
 // An item gives as many rows as orders in which its candidates pass all checks. The rows of all lanes are written
 // behind one reservation; rows that fail are not written.
+//
+// The kernel can do the work of later phases, whose embeddings then need no memory: it tests query edges of elimination
+// phases, and counts the extensions of a last phase by the numbers of candidates (close.cuh).
 #pragma once
 
 #include "motiflux/pvm/candidates.hpp"
@@ -28,11 +31,14 @@ struct OpenedBatch {
   std::uint64_t before[kBatch + 1];  // items of the embeddings before each, and of all
 };
 
-template <class Shape, bool Writes>
+enum class Goal { kWrite, kCount, kCountNext };
+
+// `Next` is the shape of the phase that is counted.
+template <class Shape, Goal goal, class Next = Shape>
 class Extension {
  public:
   MOTIFLUX_DEVICE Extension(const ExtendArgs& args, const Tables& tables, OpenedBatch& opened, Units& units)
-      : args_(args), tables_(tables), candidates_(args, tables), opened_(opened), units_(units) {}
+      : args_(args), tables_(tables), opened_(opened), units_(units) {}
 
   MOTIFLUX_DEVICE void run() {
     Unit unit;
@@ -41,6 +47,7 @@ class Extension {
       if (units_.put_off(unit, total)) continue;
       if (!extend(unit, unit.end < total ? unit.end : total)) break;
     }
+    units_.tell(made_, goal == Goal::kCountNext ? stayed_ : 0);
     units_.finish(counted_);
   }
 
@@ -51,12 +58,12 @@ class Extension {
   MOTIFLUX_DEVICE std::uint64_t open(std::uint64_t batch) {
     const std::uint32_t lane = units_.warp().lane();
     const std::uint64_t embedding = batch * kBatch + lane;
-    const bool live = embedding < units_.size() && candidates_.is_root(embedding);
+    const bool live = embedding < units_.size() && is_root(args_, embedding);
     std::uint64_t items = live ? 1 : 0;
     units_.warp().sync();  // nobody reads the batch before any more
 #pragma unroll
     for (std::uint32_t at = 0; at < Shape::kSets; ++at) {
-      const sets::Span row = live && items != 0 ? candidates_.of(args_.sets[at], embedding) : sets::Span{};
+      const sets::Span row = live && items != 0 ? candidates(tables_, args_.sets[at], InputColumns{args_.in, embedding}) : sets::Span{};
       opened_.rows[at][lane] = row;
       items = multiply(items, at == 0 ? items_of<Shape, Shape::kFirst>(row.size()) : items_of<Shape, Shape::kSecond>(row.size()));
     }
@@ -92,13 +99,19 @@ class Extension {
       std::uint32_t found[kMembers];
       std::uint64_t embedding = 0;
       const bool live = first + lane < end && pick(unit.batch, first + lane, embedding, found);
-      if constexpr (Writes) {
+      if constexpr (goal == Goal::kWrite) {
         if (!write(live, embedding, found)) {
           units_.park(unit, first, end);
           return false;
         }
+      } else if constexpr (goal == Goal::kCount) {
+        if (live) counted_ += orders_that_pass(embedding, found).number;
       } else {
-        counted_ += live ? orders_that_pass(embedding, found) : 0;
+        if (live) count_next(embedding, found);
+        if (units_.warp().ballot(counted_ >= kMostOfLane) != 0) {
+          units_.add(counted_);
+          counted_ = 0;
+        }
       }
     }
     return true;
@@ -213,63 +226,121 @@ class Extension {
     return passes;
   }
 
-  MOTIFLUX_DEVICE std::uint32_t orders_that_pass(std::uint64_t embedding,
-                                                 const std::uint32_t (&found)[kMembers]) const {
-    std::uint32_t passing = 0;
+  // Vertices of the embedding that an item gives in one of its orders, by source of a column.
+  struct Extended {
+    const Extension& of;
+    std::uint64_t embedding;
+    const std::uint32_t (&members)[kMembers];
+
+    MOTIFLUX_DEVICE std::uint32_t operator()(std::uint32_t source) const {
+      if (source < kMember) return of.args_.in.read(source, embedding);
+      std::uint32_t vertex = members[0];  // without an index that the compiler does not know: no local memory
+#pragma unroll
+      for (std::uint32_t at = 1; at < kMembers; ++at)
+        if (source == kMember + at) vertex = members[at];
+      return vertex;
+    }
+  };
+
+  // The same by columns of the output.
+  struct Output {
+    Extended extended;
+
+    MOTIFLUX_DEVICE std::uint32_t operator()(std::uint32_t column) const {
+      return extended(extended.of.args_.out_sources[column]);
+    }
+  };
+
+  MOTIFLUX_DEVICE bool pass_tests(const Extended& extended) const {
+    for (std::uint32_t at = 0; at < args_.test_count; ++at)
+      if (!tables_.passes(args_.tests[at], extended)) return false;
+    return true;
+  }
+
+  // Orders of an item that pass: their number, and those among the first 32 as bits.
+  struct Passing {
+    std::uint32_t number;
+    std::uint32_t first;
+  };
+
+  MOTIFLUX_DEVICE Passing orders_that_pass(std::uint64_t embedding, const std::uint32_t (&found)[kMembers]) {
+    Passing passing{0, 0};
     for (std::uint32_t order = 0; order < orders(); ++order) {
       std::uint32_t members[kMembers];
       arrange(found, order, members);
-      passing += pass(embedding, members) ? 1 : 0;
+      if (!pass(embedding, members)) continue;
+      ++made_;
+      if (!pass_tests({*this, embedding, members})) continue;
+      ++passing.number;
+      if (order < 32) passing.first |= 1u << order;
     }
     return passing;
   }
 
-  // Writes the rows of one item of each lane; returns false, and writes none, if there is no room for all.
-  MOTIFLUX_DEVICE bool write(bool live, std::uint64_t embedding, const std::uint32_t (&found)[kMembers]) {
-    const std::uint32_t rows = live ? orders_that_pass(embedding, found) : 0;
-    const std::uint32_t before = units_.warp().sums_before(rows);
-    const std::uint32_t all = units_.warp().broadcast(before + rows, 31);
-    if (all == 0) return true;
-    std::uint64_t place = 0;
-    if (!units_.reserve(all, args_.out.capacity, place)) return false;
-    place += before;
-    for (std::uint32_t order = 0; rows != 0 && order < orders(); ++order) {
+  // Counts the extensions of all rows of an item by the next phase.
+  MOTIFLUX_DEVICE void count_next(std::uint64_t embedding, const std::uint32_t (&found)[kMembers]) {
+    for (std::uint32_t order = 0; order < orders(); ++order) {
       std::uint32_t members[kMembers];
       arrange(found, order, members);
-      if (pass(embedding, members)) write_row(place++, embedding, members);
+      if (!pass(embedding, members)) continue;
+      ++made_;
+      const Extended extended{*this, embedding, members};
+      if (!pass_tests(extended)) continue;
+      ++stayed_;
+      const std::uint64_t number = extensions<Next>(tables_, args_.next_sets, Output{extended});
+      counted_ += number;
+      if (number >= kMostOfLane || counted_ >= 2 * kMostOfLane) units_.overflow();
+    }
+  }
+
+  // Writes the rows of one item of each lane; returns false, and writes none, if there is no room for all.
+  MOTIFLUX_DEVICE bool write(bool live, std::uint64_t embedding, const std::uint32_t (&found)[kMembers]) {
+    const std::uint64_t made = made_;
+    const Passing passing = live ? orders_that_pass(embedding, found) : Passing{0, 0};
+    const std::uint32_t before = units_.warp().sums_before(passing.number);
+    const std::uint32_t all = units_.warp().broadcast(before + passing.number, 31);
+    if (all == 0) return true;
+    std::uint64_t place = 0;
+    if (!units_.reserve(all, args_.out.capacity, place)) {
+      made_ = made;
+      return false;
+    }
+    place += before;
+    for (std::uint32_t order = 0; passing.number != 0 && order < orders(); ++order) {
+      if (order < 32 && (passing.first >> order & 1) == 0) continue;
+      std::uint32_t members[kMembers];
+      arrange(found, order, members);
+      const Extended extended{*this, embedding, members};
+      if (order < 32 || (pass(embedding, members) && pass_tests(extended))) write_row(place++, extended);
     }
     return true;
   }
 
-  MOTIFLUX_DEVICE void write_row(std::uint64_t place, std::uint64_t embedding,
-                                 const std::uint32_t (&members)[kMembers]) const {
-    for (std::uint32_t column = 0; column < args_.kept_count; ++column)
-      args_.out.words[column * args_.out.capacity + place] = args_.in.read(args_.kept[column], embedding);
-#pragma unroll
-    for (std::uint32_t at = 0; at < kMembers; ++at)
-      if (args_.member_columns[at] != kDropped)
-        args_.out.words[args_.member_columns[at] * args_.out.capacity + place] = members[at];
+  MOTIFLUX_DEVICE void write_row(std::uint64_t place, const Extended& extended) const {
+    for (std::uint32_t column = 0; column < args_.out_count; ++column)
+      args_.out.words[column * args_.out.capacity + place] = extended(args_.out_sources[column]);
   }
 
   static constexpr std::uint32_t kTurns = 16;  // between looks at the flag that stops
 
   const ExtendArgs& args_;
   const Tables& tables_;
-  const Candidates candidates_;
   OpenedBatch& opened_;
   Units& units_;
   std::uint64_t counted_ = 0;
+  std::uint64_t made_ = 0;    // rows before tests
+  std::uint64_t stayed_ = 0;  // and after them, if none is written
 };
 
 // Shared memory: interval indexes | OpenedBatch of each warp.
-template <class Shape, bool Writes>
+template <class Shape, Goal goal, class Next = Shape>
 MOTIFLUX_DEVICE void extend(const ExtendArgs& args) {
   MOTIFLUX_DYNAMIC_SHARED(memory);
   const Tables tables(args, reinterpret_cast<std::uint32_t*>(memory));
   __syncthreads();
   auto* opened = reinterpret_cast<OpenedBatch*>(memory + std::size_t{4} * args.table_count * args.index_words);
   Units units(args.work);
-  Extension<Shape, Writes>(args, tables, opened[threadIdx.x / 32], units).run();
+  Extension<Shape, goal, Next>(args, tables, opened[threadIdx.x / 32], units).run();
 }
 
 }  // namespace motiflux::pvm

@@ -12,11 +12,10 @@ namespace motiflux::pvm {
 
 inline constexpr std::uint32_t kMostTables = 4;    // of one phase
 inline constexpr std::uint32_t kMostMembers = 6;   // query vertices of a set of candidates
-inline constexpr std::uint32_t kMostTests = 32;    // query edges of an elimination phase
+inline constexpr std::uint32_t kMostTests = 32;    // query edges that a phase tests
 inline constexpr std::uint32_t kThreads = 256;     // of a block
 inline constexpr std::uint32_t kBatch = 32;        // embeddings
 inline constexpr std::uint32_t kAnyLabel = ~std::uint32_t{0};
-inline constexpr std::uint32_t kDropped = ~std::uint32_t{0};  // a column that no later phase reads
 
 // A frontier. One without words has the vertices themselves in column 0, the last one first: their rows are long, so
 // work that takes long begins early.
@@ -80,13 +79,25 @@ struct CandidateSet {
   std::uint32_t unused;
 };
 
+// Where the vertex of a column comes from: a column of the input, or kMember and the number of a query vertex that
+// the phase matches.
+inline constexpr std::uint32_t kMember = 32;
+
+// A query edge that needs an arc.
+struct ArcTest {
+  std::uint32_t table;
+  std::uint32_t source;   // columns of the input, or members
+  std::uint32_t target;
+  std::uint32_t grouped;  // whether rows are grouped by label
+};
+
 struct ExtendArgs {
   Work work;
   Columns in;
   Columns out;
   view::IntervalRows tables[kMostTables];
   std::uint32_t table_count;
-  std::uint32_t index_words;         // shared memory of all interval indexes, the same for each
+  std::uint32_t index_words;         // shared memory of each interval index
   const std::uint32_t* vertex_labels;
   const std::uint32_t* root_labels;  // bits by label; the first phase only
   const std::uint32_t* root_mask;    // bits by vertex
@@ -95,16 +106,12 @@ struct ExtendArgs {
   // come first. What orders of combinations imply is not repeated here.
   std::uint32_t less[kMostMembers];
   std::uint32_t different[kMostMembers];
-  std::uint32_t kept_count;
-  std::uint32_t member_columns[kMostMembers];  // columns of `out`
-  std::uint8_t kept[view::kMaxLevels];             // columns of `in` that become columns 0, 1, ... of `out`
-};
-
-struct ArcTest {
-  std::uint32_t table;
-  std::uint32_t source;   // columns
-  std::uint32_t target;
-  std::uint32_t grouped;  // whether rows are grouped by label
+  // Columns of the output. If the next phase is counted by this kernel, those that it would read.
+  std::uint32_t out_count;
+  std::uint32_t test_count;
+  std::uint8_t out_sources[view::kMaxLevels];
+  ArcTest tests[kMostTests];  // of elimination phases behind this one
+  CandidateSet next_sets[2];  // of the phase that this kernel counts; its columns are those of the output
 };
 
 struct EliminateArgs {
@@ -118,7 +125,7 @@ struct EliminateArgs {
   std::uint32_t test_count;
   std::uint32_t kept_count;
   ArcTest tests[kMostTests];
-  std::uint8_t kept[view::kMaxLevels];
+  std::uint8_t kept[view::kMaxLevels];  // columns of the input that become columns 0, 1, ... of the output
 };
 
 }  // namespace motiflux::pvm

@@ -35,6 +35,13 @@ class Tables {
     return sets::contains(grouped ? with_label(row, labels_[vertex]) : row, vertex);
   }
 
+  // Whether a query edge has an arc in the embedding whose vertices `read` gives by column.
+  template <class Read>
+  MOTIFLUX_DEVICE bool passes(const ArcTest& test, Read&& read) const {
+    const sets::Span row = open(test.table, read(test.source));
+    return contains(row, read(test.target), test.grouped != 0);
+  }
+
   MOTIFLUX_DEVICE std::uint32_t label(std::uint32_t vertex) const { return labels_[vertex]; }
 
  private:

@@ -18,6 +18,7 @@ struct Unit {
   bool whole;
 };
 
+inline constexpr std::uint64_t kMostOfLane = std::uint64_t{1} << 57;  // the sum of 32 lanes has 64 bits
 inline constexpr std::uint64_t kUnknownEnd = ~std::uint64_t{0};
 
 // Embeddings that a phase has written; 0 if it had no room for all.
@@ -77,6 +78,15 @@ class Units {
   // Saves the rest of a unit, for lack of room in the output or to pause.
   MOTIFLUX_DEVICE void park(const Unit& unit, std::uint64_t first, std::uint64_t end) {
     if (warp_.leads()) work_.parked[device::fast_add(work_.control->parked, 1u)] = {unit.batch, first, end};
+  }
+
+  // Tells how many rows the warp's lanes made before tests, and how many stayed, if these are not written.
+  MOTIFLUX_DEVICE void tell(std::uint64_t made, std::uint64_t stayed) {
+    made = warp_.sum(made);
+    stayed = warp_.sum(stayed);
+    if (!warp_.leads()) return;
+    if (made != 0) device::fast_add(work_.control->found[0], made);
+    if (stayed != 0) device::fast_add(work_.control->reserved, stayed);
   }
 
   // Ends the warp's work of this launch: what its lanes counted is added to the total.
