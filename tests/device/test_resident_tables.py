@@ -238,6 +238,7 @@ def test_three_tiles_of_two_tables_fit_at_once(search: Search, graph: Graph) -> 
         for number in range(min(tables.tiles(KEYS[3]), tables.tiles(KEYS[0]) + 2) - 1):
             names = [(KEYS[3], number), (KEYS[0], 0)]
             rows = tables.acquire(search.stream, names)
+            search.stream.wait()
             tables.prefetch([(KEYS[3], number + 1)])
             before = tables.copied_bytes
             for there, (key, one) in zip(rows, names, strict=True):
@@ -266,6 +267,13 @@ class Held:
         threading.Timer(seconds, self.let_go).start()
 
 
+@pytest.fixture
+def by_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have tiles copied from pinned memory."""
+    monkeypatch.setattr(table_copies, "PIECE_BYTES", 8000)
+    monkeypatch.setattr(table_copies, "AT_ONCE", 100)
+
+
 def contents(gpu: Device, memory: Buffer) -> list[int]:
     """Return what is in memory now, by a stream of its own."""
     stream, found = gpu.stream(), np.empty(memory.nbytes, np.uint8)
@@ -289,6 +297,7 @@ def test_tiles_are_copied_while_kernels_run(
         assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
 
 
+@pytest.mark.usefixtures("by_stages")
 def test_memory_of_a_tile_is_used_again_once_the_kernels_that_read_it_are_over(
     gpu: Device, search: Search, graph: Graph, kernel: Kernels
 ) -> None:
@@ -320,6 +329,7 @@ def test_kernels_wait_for_copies(gpu: Device, search: Search, graph: Graph, kern
             assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
 
 
+@pytest.mark.usefixtures("by_stages")
 def test_a_tile_is_not_copied_over_by_an_earlier_copy(
     gpu: Device, search: Search, graph: Graph, kernel: Kernels
 ) -> None:
@@ -402,6 +412,36 @@ def test_tiles_of_two_searches_are_taken_over_only_as_far_as_they_fit(search: Se
         assert later.nbytes <= 20_000
 
 
+def test_ordinary_memory_is_copied_once_the_kernels_that_read_the_tile_are_over(
+    gpu: Device, search: Search, graph: Graph, kernel: Kernels
+) -> None:
+    with search.open(graph, 20_000) as tables:
+        tables.acquire(search.stream, [(KEYS[3], 0)])
+        held = Held(gpu, search.stream, kernel)
+        tables.acquire(search.stream, [(KEYS[3], 1)])
+        tables.acquire(search.stream, [(KEYS[3], 2)])
+        held.let_go_after(0.1)
+        (there,) = tables.acquire(search.stream, [(KEYS[3], 3)])
+        assert held.mark.done()
+        part = tiles_of(tables, KEYS[3])[3]
+        assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
+
+
+def test_a_wait_for_kernels_ends_with_the_time(
+    gpu: Device, search: Search, graph: Graph, kernel: Kernels
+) -> None:
+    deadline = Deadline.after(0.3)
+    with search.open(graph, 20_000, deadline=deadline) as tables:
+        tables.acquire(search.stream, [(KEYS[3], 0)])
+        held = Held(gpu, search.stream, kernel)
+        tables.acquire(search.stream, [(KEYS[3], 1)])
+        tables.acquire(search.stream, [(KEYS[3], 2)])
+        with pytest.raises(OutOfTimeError):
+            tables.acquire(search.stream, [(KEYS[3], 3)])
+        held.let_go()
+    search.stream.wait()
+
+
 def test_what_kernels_read_is_not_prefetched_over(search: Search, graph: Graph) -> None:
     with search.open(graph, 20_000) as tables:
         names = [(KEYS[3], number) for number in range(3)]
@@ -411,6 +451,48 @@ def test_what_kernels_read_is_not_prefetched_over(search: Search, graph: Graph) 
         for there, (key, number) in zip(rows, names, strict=True):
             part = tiles_of(tables, key)[number]
             assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
+
+
+def test_images_of_tiles_of_other_sizes_are_not_copied(
+    search: Search, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_copies, "AT_ONCE", 100)
+    host = RowTables.of(graph)
+    for most_bytes in (20_000, 12_000, 20_000):
+        with search.open(graph, most_bytes) as tables:
+            for number in (*range(tables.tiles(KEYS[3])), *range(tables.tiles(KEYS[3]))):
+                (there,) = tables.acquire(search.stream, [(KEYS[3], number)])
+                part = tiles_of(tables, KEYS[3])[number]
+                assert search.rows(tables, there, part) == rows_of(part, host)
+
+
+def test_prefetching_waits_for_no_kernel(
+    gpu: Device, search: Search, graph: Graph, kernel: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prefetch_beside_a_kernel() -> int:
+        """Return the tiles copied while a kernel reads tiles 0 and 1, and 2 is about to be read."""
+        tables.acquire(search.stream, [(KEYS[3], 0), (KEYS[3], 1)])
+        held = Held(gpu, search.stream, kernel)
+        tables.acquire(search.stream, [(KEYS[3], 2)])
+        before = tables.copies[KEYS[3]]
+        tables.prefetch([(KEYS[3], 3)])
+        held.let_go()
+        return tables.copies[KEYS[3]] - before
+
+    with search.open(graph, 20_000) as tables:
+        assert prefetch_beside_a_kernel() == 0
+        search.stream.wait()
+        tables.prefetch([(KEYS[3], 3)])
+        assert tables.copies[KEYS[3]] == 4
+
+        # The copy of an image is enqueued.
+        monkeypatch.setattr(table_copies, "AT_ONCE", 100)
+        for number in (0, 1, 2, 3, 0, 1, 2, 3):
+            tables.acquire(search.stream, [(KEYS[3], number)])
+        assert prefetch_beside_a_kernel() == 1
+        (there,) = tables.acquire(search.stream, [(KEYS[3], 3)])
+        part = tiles_of(tables, KEYS[3])[3]
+        assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
 
 
 @pytest.mark.parametrize("pinned", [True, False], ids=["pinned", "no memory to pin"])

@@ -11,7 +11,7 @@ the kernels that read the first one are over.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
@@ -24,6 +24,7 @@ from motiflux.gpu.pcsr.images import arrays_of, rows_at
 from motiflux.gpu.pvm.row_ranges import RowRanges
 from motiflux.gpu.pvm.row_tables import RowTables, TableKey
 from motiflux.gpu.pvm.table_copies import TableCopies
+from motiflux.gpu.pvm.tile_memory import Taking, TileMemory
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.device_cache import CacheEntry, droppable, ticks
 from motiflux.gpu.storage.device_csr import CopiedArray, resident
@@ -32,9 +33,6 @@ from motiflux.request.deadline import Deadline
 
 TILES = 3
 """Tiles that fit at once: those of two tables of a phase, and one that is copied meanwhile."""
-_WASTE = 2
-"""A tile takes memory of at most so many times its size if other memory can be had."""
-_WHAT = "tables of rows of a search in phases"
 
 
 class TileName(NamedTuple):
@@ -74,13 +72,6 @@ class ResidentTile(CacheEntry):
     def marks(self) -> tuple[Mark, ...]:
         """Points after which its memory can be used for others."""
         return tuple(mark for mark in (self.copied, self.read) if mark is not None and not mark.done())
-
-
-class _Unused(NamedTuple):
-    """Memory of a tile that left, and points after which nothing uses it."""
-
-    memory: Buffer
-    marks: tuple[Mark, ...]
 
 
 class ResidentTables:
@@ -133,11 +124,13 @@ class ResidentTables:
         self._device = accelerator.device
         self._deadline = Deadline.after(None) if deadline is None else deadline
         self._cache = resident(tables.graph, self._device)
+        self._memory = TileMemory(
+            self._device, budget, most_bytes, self._deadline, self._held, self.vertex_bytes(tables)
+        )
         self._copier = TableCopies(self._device, self._cache, self._deadline, tables.threads)
         self._ranges: dict[TableKey, RowRanges] = {}
         self._shared: dict[TableKey, ResidentTile] = {}
         self._own: dict[TileName, ResidentTile] = {}  # the one that was used last is the last
-        self._unused: list[_Unused] = []
         self._reading: list[ResidentTile] = []
         self._stream: Stream | None = None
         self._before: Mark | None = None
@@ -178,8 +171,7 @@ class ResidentTables:
     @property
     def nbytes(self) -> int:
         """Bytes of tables on the device."""
-        tiles = [*self._shared.values(), *self._own.values()]
-        return sum(tile.nbytes for tile in tiles) + sum(one.memory.nbytes for one in self._unused)
+        return self._held() + self._memory.unused_bytes
 
     @property
     def entries(self) -> list[CacheEntry]:
@@ -199,7 +191,8 @@ class ResidentTables:
         """Have tiles on the device, and return their rows.
 
         Kernels may read them that are launched on `stream` before the next call. They wait for the copies,
-        and the memory stays until they are over; this call waits for kernels only if memory lacks.
+        and the memory stays until they are over. This call waits for earlier kernels only if the memory that
+        they read is needed.
 
         Raises
         ------
@@ -225,7 +218,7 @@ class ResidentTables:
         """Begin to copy tiles, while kernels run that read those of the last `acquire`.
 
         Tiles for which there is no room beside those are left out. The thread waits while pieces are copied
-        within memory of the host, but for no kernel.
+        within memory of the host, but not for kernels.
 
         Raises
         ------
@@ -245,7 +238,8 @@ class ResidentTables:
             self._cache.keep(self._name_of_own(name), lambda tile=tile: tile)  # type: ignore[misc]
         for entry in (*self._shared.values(), *self._arrays):
             entry.users.discard(self)
-        self._own, self._shared, self._arrays, self._unused = {}, {}, [], []
+        self._own, self._shared, self._arrays = {}, {}, []
+        self._memory.release()
         self._copier.close()
 
     # Tiles
@@ -282,6 +276,10 @@ class ResidentTables:
         rows.renamed = self.renamed.address
         return rows
 
+    def _held(self) -> int:
+        """Return the bytes of tiles."""
+        return sum(tile.nbytes for tile in (*self._shared.values(), *self._own.values()))
+
     def _stop_reading(self) -> None:
         """Note that kernels to come do not read the tiles of the last `acquire`."""
         if self._stream is not None and not self._stream.is_open:
@@ -301,8 +299,15 @@ class ResidentTables:
         tile = self._own.pop(name, None)
         if tile is None:
             part = ranges[name.number]
-            memory = self._take_memory(part.nbytes, kept, waits)
-            tile = self._copy(name, part, memory, keeps_image=self._times[name] > 0)
+            image = self._name_of_own(name) if self._times[name] > 0 else None
+            taking = Taking(
+                waits=waits,
+                follows=waits or self._copier.has_image(image),
+                drop=lambda: self._drop_oldest(kept),
+                before=self._before,
+            )
+            memory, marks = self._memory.take(part.nbytes, taking)
+            tile = self._copy(name, part, memory, marks, image)
         self._own[name] = tile
         return tile
 
@@ -321,7 +326,7 @@ class ResidentTables:
         if (found := self._shared.get(name.key)) is None:
 
             def make() -> ResidentTile:
-                return self._copy(name, ranges[0], self._allocate(ranges[0].nbytes))
+                return self._copy(name, ranges[0], self._memory.allocate(ranges[0].nbytes))
 
             found = self._cache.keep(("table", name.key), make)
             self._use_shared(name.key, found)
@@ -332,55 +337,19 @@ class ResidentTables:
         return self._fits and key in self._expected
 
     def _copy(
-        self, name: TileName, part: IntervalPartition, memory: Buffer, *, keeps_image: bool = False
+        self,
+        name: TileName,
+        part: IntervalPartition,
+        memory: Buffer,
+        marks: Sequence[Mark] = (),
+        image: Hashable = None,
     ) -> ResidentTile:
-        copied = self._copier.copy(memory, arrays_of(part), name if keeps_image else None)
+        """Copy a tile into memory after these marks, from its image if that has a name."""
+        copied = self._copier.copy(memory, arrays_of(part), marks, image)
         self._times[name] += 1
         self.copies[name.key] += 1
         self.copied_bytes += part.nbytes
         return ResidentTile(rows_at(part, memory.address, 0), memory, copied)
-
-    # Memory
-
-    def _take_memory(self, nbytes: int, kept: Collection[TileName], waits: bool) -> Buffer:
-        """Return memory for a tile; copies into it begin once no kernel reads it any more."""
-        refusal: DeviceMemoryError | None = None
-        while True:
-            if (found := self._take_unused(nbytes)) is not None:
-                return found
-            if self.nbytes + nbytes <= self._most_bytes and (waits or refusal is None):
-                try:
-                    return self._allocate(nbytes)
-                except DeviceMemoryError as error:
-                    refusal = error
-            if not (
-                self._free_unused(waits=False)
-                or self._drop_oldest(kept)
-                or (waits and (self._free_unused(waits=True) or self._wait_for_kernels()))
-            ):
-                raise self._refusal(nbytes) if refusal is None else refusal
-
-    def _take_unused(self, nbytes: int) -> Buffer | None:
-        """Return the smallest unused memory that a tile fits into without much waste."""
-        fitting = [one for one in self._unused if nbytes <= one.memory.nbytes <= _WASTE * nbytes]
-        if not fitting:
-            return None
-        chosen = min(fitting, key=lambda one: one.memory.nbytes)
-        self._unused.remove(chosen)
-        for mark in chosen.marks:
-            self._copier.stream.follow(mark)
-        return chosen.memory
-
-    def _free_unused(self, *, waits: bool) -> bool:
-        """Free unused memory that nothing uses any more; return whether there was some."""
-        if waits:
-            for mark in [mark for one in self._unused for mark in one.marks]:
-                wait_for_mark(mark, self._deadline)
-        over = [one for one in self._unused if all(mark.done() for mark in one.marks)]
-        self._unused = [one for one in self._unused if one not in over]
-        for one in over:
-            one.memory.close()
-        return bool(over)
 
     def _drop_oldest(self, kept: Collection[TileName]) -> bool:
         """Have the tile leave that was not used for longest; return whether there is one."""
@@ -388,39 +357,15 @@ class ResidentTables:
         if name is None:
             return False
         tile = self._own.pop(name)
-        self._unused.append(_Unused(tile.memory, tile.marks))
+        self._memory.give(tile.memory, tile.marks)
         return True
-
-    def _wait_for_kernels(self) -> bool:
-        """Wait for kernels launched before the last call, which may use closed memory; whether any ran."""
-        if self._before is None or self._before.done():
-            return False
-        wait_for_mark(self._before, self._deadline)
-        return True
-
-    def _allocate(self, nbytes: int) -> Buffer:
-        try:
-            return self._device.allocate(max(8, nbytes), _WHAT, budget=self._budget)
-        except DeviceMemoryError as error:
-            error.advise(self._advice(nbytes))
-            raise
-
-    def _refusal(self, nbytes: int) -> DeviceMemoryError:
-        return DeviceMemoryError(_WHAT, nbytes, max(0, self._most_bytes - self.nbytes), self._advice(nbytes))
-
-    def _advice(self, nbytes: int) -> str:
-        return (
-            f"a search in phases needs {self.vertex_bytes(self._tables):,} bytes for ids and labels of "
-            f"vertices, and beside its embeddings those of the longest row of each table that a phase reads, "
-            f"here {nbytes:,}: raise gpu_memory, or choose another engine"
-        )
 
     # Ids and labels of vertices
 
     def _copied_ids(self) -> Buffer:
         def make() -> CopiedArray:
             ids = self._tables.renamed
-            memory = self._allocate(ids.nbytes)
+            memory = self._memory.allocate(ids.nbytes)
             wait_for_mark(self._copier.copy(memory, [ids]), self._deadline)  # other searches may read it
             return CopiedArray(memory, ids)
 

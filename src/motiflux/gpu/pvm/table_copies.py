@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from motiflux.device.base import NotPinnedError
 from motiflux.device.pinned import PinnedMemory, pin
 from motiflux.gpu.pcsr.images import read_image
 from motiflux.gpu.runtime.device_cache import CacheEntry, DeviceCache, release_pinned
-from motiflux.gpu.storage.upload import Stage
+from motiflux.gpu.storage.upload import Stage, wait_for_mark
 from motiflux.request.deadline import Deadline
 
 PIECE_BYTES = 16 << 20
@@ -67,13 +67,20 @@ class TableCopies:
         self._stages: list[Stage] = []
         self._threads, self._turn = threads, 0
         self._pins = True
+        self._followed: list[Mark] = []
         self._held: list[tuple[NDArray[Any], Mark]] = []
 
-    def copy(self, to: Buffer, arrays: Arrays, name: Hashable = None) -> Mark:
+    def has_image(self, name: Hashable) -> bool:
+        """Whether an image is kept: its copy takes no time of the caller."""
+        return name is not None and isinstance(self._cache.known(("image", name)), PinnedImage)
+
+    def copy(self, to: Buffer, arrays: Arrays, marks: Iterable[Mark] = (), name: Hashable = None) -> Mark:
         """Copy consecutive arrays into a buffer; return the mark behind the copy.
 
         Parameters
         ----------
+        marks
+            Points after which the buffer may be written. Ordinary memory is copied once they are done.
         name
             If not None: the name of the arrays, whose image is kept.
 
@@ -84,11 +91,15 @@ class TableCopies:
         """
         self._deadline.check()
         nbytes = sum(array.nbytes for array in arrays)
+        for mark in marks:
+            self.stream.follow(mark)
+            self._followed = [*(one for one in self._followed if not one.done()), mark]
         if name is not None and self._pins and nbytes > AT_ONCE:
             self._copy_image(to, arrays, nbytes, ("image", name))
         elif nbytes > AT_ONCE:
             self._copy_by_stages(to, arrays, nbytes)
         elif nbytes:
+            self._wait_for_followed()
             image = np.empty(nbytes // 4, np.uint32)
             read_image(arrays, 0, image)
             self.stream.upload(to, image)
@@ -101,6 +112,12 @@ class TableCopies:
             stage.close()
         self._stages = []
 
+    def _wait_for_followed(self) -> None:
+        """Wait for the marks that the stream follows: the driver might, which Ctrl-C does not interrupt."""
+        for mark in self._followed:
+            wait_for_mark(mark, self._deadline)
+        self._followed = []
+
     def _hold(self, image: NDArray[np.uint32]) -> None:
         """Keep ordinary memory until it is copied."""
         self._held = [one for one in self._held if not one[1].done()]
@@ -109,6 +126,8 @@ class TableCopies:
     def _copy_by_stages(self, to: Buffer, arrays: Arrays, nbytes: int) -> None:
         while len(self._stages) < 2:
             self._stages.append(Stage.of(self._device, PIECE_BYTES // 4))
+        if any(stage.pinned is None for stage in self._stages):
+            self._wait_for_followed()
         words = PIECE_BYTES // 4
         for first in range(0, nbytes // 4, words):
             self._deadline.check()
@@ -123,6 +142,7 @@ class TableCopies:
     def _copy_image(self, to: Buffer, arrays: Arrays, nbytes: int, name: Hashable) -> None:
         known = self._cache.known(name)
         if isinstance(known, PinnedImage):
+            assert known.memory.host_nbytes == nbytes, "an image of other rows"
             self.stream.upload(to, known.memory.array[:nbytes])
             return
         try:
