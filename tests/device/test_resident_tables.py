@@ -232,6 +232,20 @@ def test_tiles_that_were_used_last_stay_and_others_are_copied_again(search: Sear
         assert tables.copies[KEYS[3]] > 2 * number
 
 
+def test_a_small_tile_does_not_take_the_memory_of_a_large_one(search: Search, graph: Graph) -> None:
+    table = RowTables.of(graph).table(KEYS[3])
+    most_bytes = next(
+        most for most in range(9000, 20_000, 60) if list(table.tiles(most // 3))[-1].nbytes < most // 9
+    )
+    with search.open(graph, most_bytes) as tables:
+        last = tables.tiles(KEYS[3]) - 1
+        assert last >= 3
+        tables.acquire(search.stream, [(KEYS[3], number) for number in range(3)])
+        search.stream.wait()
+        tables.acquire(search.stream, [(KEYS[3], last)])
+        assert tables.nbytes < 0.8 * most_bytes
+
+
 def test_three_tiles_of_two_tables_fit_at_once(search: Search, graph: Graph) -> None:
     host = RowTables.of(graph)
     with search.open(graph, 20_000) as tables:
