@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.device_cache import droppable
 from motiflux.graph import Direction, Graph
 from motiflux.request.deadline import Deadline, OutOfTimeError
-from tests.device.test_device import SPIN_LIMIT, Job, settled, wait_until
+from tests.device.test_device import SPIN_LIMIT, Job, wait_until
 from tests.unit.test_row_tables import HEAVY, Rows, graph_of, keys_of, rows_of
 
 if TYPE_CHECKING:
@@ -71,6 +72,13 @@ class Search:
         self.stream.download(memory, found, address - memory.address)
         self.stream.wait()
         return found.tolist()
+
+
+def at_rest(gpu: Any) -> int:
+    """Return what is held, once nothing that others let go waits for running work."""
+    gc.collect()
+    assert not gpu._retirement.drain(20.0)
+    return gpu.used_memory()
 
 
 def memories(tables: ResidentTables) -> list[Buffer]:
@@ -180,16 +188,16 @@ def test_tables_that_fit_are_copied_once_and_stay_for_later_searches(search: Sea
 def test_tables_of_earlier_searches_are_part_of_the_room(
     gpu: Device, search: Search, graph: Graph, bounded: bool
 ) -> None:
-    budget = settled(gpu) + 60_000 if bounded else None
+    budget = at_rest(gpu) + 60_000 if bounded else None
     room = ResidentTables.room(gpu, budget)
     with ResidentTables(search.accelerator, RowTables.of(graph), budget, room, expected=KEYS) as first:
         assert first.fits
         first.acquire(search.stream, [(KEYS[3], 0), (KEYS[0], 0)])
         taken = first.nbytes + ResidentTables.vertex_bytes(RowTables.of(graph))
-        settled(gpu)
+        at_rest(gpu)
         assert ResidentTables.room(gpu, budget) == room - taken
         del first
-    used = settled(gpu)
+    used = at_rest(gpu)
     assert ResidentTables.room(gpu, budget) == room
     others = used - droppable(gpu)
     assert ResidentTables.room(gpu, others + 100) == 100
@@ -387,7 +395,7 @@ def test_memory_that_is_closed_while_kernels_run_is_waited_for(
 ) -> None:
     gpu._account.reclaim(1 << 40)
     monkeypatch.setattr(gpu._account, "_settle_device", lambda: gpu._retirement.drain(0.01))
-    budget = settled(gpu) + 1200 + 2 * 6_666
+    budget = at_rest(gpu) + 1200 + 2 * 6_666
     with ResidentTables(search.accelerator, RowTables.of(graph), budget, 20_000) as tables:
         last = tables.tiles(KEYS[3]) - 1
         tables.acquire(search.stream, [(KEYS[3], last)])
@@ -442,14 +450,19 @@ def test_ordinary_memory_is_copied_once_the_kernels_that_read_the_tile_are_over(
 
 
 def test_a_wait_for_kernels_ends_with_the_time(
-    gpu: Device, search: Search, graph: Graph, kernel: Kernels
+    gpu: Device, search: Search, graph: Graph, kernel: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deadline = Deadline.after(0.3)
-    with search.open(graph, 20_000, deadline=deadline) as tables:
+    def check(self: Deadline) -> None:
+        if time.monotonic() > end:
+            raise OutOfTimeError
+
+    with search.open(graph, 20_000) as tables:
         tables.acquire(search.stream, [(KEYS[3], 0)])
         held = Held(gpu, search.stream, kernel)
         tables.acquire(search.stream, [(KEYS[3], 1)])
         tables.acquire(search.stream, [(KEYS[3], 2)])
+        end = time.monotonic() + 0.1
+        monkeypatch.setattr(Deadline, "check", check)
         with pytest.raises(OutOfTimeError):
             tables.acquire(search.stream, [(KEYS[3], 3)])
         held.let_go()
@@ -543,14 +556,14 @@ def test_tiles_that_do_not_fit_together_are_refused_with_advice(search: Search, 
 
 def test_ids_that_do_not_fit_are_refused_with_advice(gpu: Device, search: Search, graph: Graph) -> None:
     gpu._account.reclaim(1 << 40)  # type: ignore[attr-defined]
-    budget = settled(gpu) + 1000
+    budget = at_rest(gpu) + 1000
     with pytest.raises(DeviceMemoryError, match=r"needs 1,200 bytes for ids.*raise gpu_memory"):
         ResidentTables(search.accelerator, RowTables.of(graph), budget, LOTS)
 
 
 def test_memory_that_others_take_is_refused_and_then_given(gpu: Device, search: Search, graph: Graph) -> None:
     gpu._account.reclaim(1 << 40)  # type: ignore[attr-defined]
-    budget = settled(gpu) + 1200 + 8000
+    budget = at_rest(gpu) + 1200 + 8000
     with ResidentTables(search.accelerator, RowTables.of(graph), budget, 20_000) as tables:
         (there,) = tables.acquire(search.stream, [(KEYS[3], 0)])
         part = tiles_of(tables, KEYS[3])[0]
@@ -578,7 +591,7 @@ def test_any_allocation_may_fail(
 
     for good in range(20):
         graph.forget()
-        used, left = settled(gpu), good
+        used, left = at_rest(gpu), good
         monkeypatch.setattr(gpu, "allocate", fail)
         tables = None
         try:
@@ -592,7 +605,7 @@ def test_any_allocation_may_fail(
         monkeypatch.setattr(gpu, "allocate", allocate)
         del tables
         graph.forget()
-        assert settled(gpu) <= used + 16
+        assert at_rest(gpu) <= used + 16
         if left >= 0:
             break
     assert failures >= 3
@@ -613,13 +626,13 @@ def test_a_copy_that_ends_early_leaves_nothing(
     monkeypatch.setattr(table_copies, "AT_ONCE", 500)
     left = 1 << 30
     with search.open(graph, expected=KEYS) as tables:
-        used = settled(gpu)
+        used = at_rest(gpu)
         with monkeypatch.context() as patched:
             patched.setattr(Deadline, "check", fail)
             left = 6
             with pytest.raises(error):
                 tables.acquire(search.stream, [(KEYS[3], 0)])
-        assert settled(gpu) == used
+        assert at_rest(gpu) == used
         (there,) = tables.acquire(search.stream, [(KEYS[3], 0)])
         part = tiles_of(tables, KEYS[3])[0]
         assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
@@ -627,15 +640,15 @@ def test_a_copy_that_ends_early_leaves_nothing(
 
 def test_memory_is_free_when_the_graph_is_gone(gpu: Device, search: Search) -> None:
     graph = graph_of(3, 300, 3000, directed=False, vertex_labels=2, edge_labels=3)
-    used = settled(gpu)
+    used = at_rest(gpu)
     for expected in (KEYS, ()):
         with search.open(graph, 20_000, expected=expected) as tables:
             tables.acquire(search.stream, [(KEYS[0], 0)])
-        assert settled(gpu) > used
+        assert at_rest(gpu) > used
     del graph, tables
     gc.collect()
     search.stream.wait()
-    assert settled(gpu) == used
+    assert at_rest(gpu) == used
 
 
 def test_tables_of_no_search_are_dropped_when_memory_is_short_and_others_are_not(
@@ -679,7 +692,7 @@ def test_tiles_of_an_earlier_search_are_read_with_new_ids_of_vertices(
         first.acquire(search.stream, [(KEYS[3], 0)])
     first._cache.drop("renamed ids")
     del first
-    settled(gpu)
+    at_rest(gpu)
     gpu.allocate(1200, "a test")  # the memory of the ids may have other contents
     with search.open(graph, 20_000) as later:
         (there,) = later.acquire(search.stream, [(KEYS[3], 0)])
