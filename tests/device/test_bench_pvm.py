@@ -96,6 +96,7 @@ def stood_in(suite: ModuleType, device: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(experiments, "PUBLISHED", {"lanes": "8", "stealing": "none"})
     monkeypatch.setattr(memory, "SECONDS", 100.0)
     monkeypatch.setattr(memory, "SCALE", 9)
+    monkeypatch.setattr(memory, "EDGES", 8)
     monkeypatch.setattr(memory, "VERTEX_LABELS", 5)
     monkeypatch.setattr(workload, "QUERIES", 1)
     return suite

@@ -18,9 +18,12 @@ formats, runs, trials, experiments = (
     load_part(HERE / f"{name}.py") for name in ("formats", "runs", "trials", "experiments")
 )
 
-SCALE = int(os.environ.get("MOTIFLUX_RMAT", "21"))
-EDGES, MAX_DEGREE = 8, 5000
-"""Edges drawn for each vertex of the graph, and the most that a vertex keeps."""
+SCALE = int(os.environ.get("MOTIFLUX_RMAT", "20"))
+EDGES, MAX_DEGREE = 32, 5000
+"""Edges drawn for each vertex of the graph, and the most that a vertex keeps.
+
+With few edges, arrays of a number for each vertex would take most of the memory that a search may hold.
+"""
 VERTEX_LABELS, EDGE_LABELS = 16, 4
 SECONDS = 10 * experiments.SECONDS
 SHARES = (8, 2)
