@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from math import inf, log
+from math import inf, log, prod
 from typing import TypeAlias
 
 from motiflux.plan.bind import BoundPattern, Codes
@@ -24,6 +24,8 @@ class ClosingEdges:
 
 
 Drafts: TypeAlias = list[Draft | ClosingEdges]
+_MOST_STARTS = 4
+"""Vertices from which a tree is tried, beside the ends of an edge."""
 
 
 def draft_phases(pattern: BoundPattern, statistics: PhaseStatistics) -> tuple[Drafts, frozenset[int]]:
@@ -32,18 +34,17 @@ def draft_phases(pattern: BoundPattern, statistics: PhaseStatistics) -> tuple[Dr
     If the pattern is not connected, the phases do not match all its vertices.
     """
     core = core_of(pattern)
-    drafting = _Drafting(pattern, statistics)
     if core:
+        drafting = _Drafting(pattern, statistics)
         cycle = smallest_cycle(pattern, core, _weights(pattern, statistics))
         drafting.begin(cycle, cycle)
         drafting.extend(cycle, CORE_PATTERNS)
         drafting.extend(core, CORE_PATTERNS)
-    elif pattern.edges:
-        edge = min(range(len(pattern.edges)), key=lambda at: (statistics.arcs[at], at))
-        ends = pattern.edges[edge].source, pattern.edges[edge].target
-        drafting.begin(ends, range(pattern.size), through=edge)
-    drafting.extend(range(pattern.size), PRIORITY)
-    return drafting.drafts, core
+        drafting.extend(range(pattern.size), PRIORITY)
+        return drafting.drafts, core
+    if not pattern.edges:
+        return [], core
+    return _tree(pattern, statistics).drafts, core
 
 
 def split_phases(drafts: Drafts, chosen: Callable[[Codes], bool]) -> Drafts:
@@ -60,18 +61,46 @@ def split_phases(drafts: Drafts, chosen: Callable[[Codes], bool]) -> Drafts:
     return parts
 
 
+def _tree(pattern: BoundPattern, statistics: PhaseStatistics) -> _Drafting:
+    """Return the phases of a tree from the vertex where they leave the fewest expected embeddings.
+
+    Tried are the ends of the query edge with the fewest arcs, and the vertices whose first phase leaves the
+    fewest expected embeddings.
+    """
+    everywhere = range(pattern.size)
+    edge = min(range(len(pattern.edges)), key=lambda at: (statistics.arcs[at], at))
+    ends = pattern.edges[edge].source, pattern.edges[edge].target
+    found = []
+    for roots, through in ((ends, edge), *(((root,), None) for root in everywhere)):
+        drafting = _Drafting(pattern, statistics)
+        if drafting.begin(roots, everywhere, through):
+            found.append(drafting)
+    found = [found[0], *sorted(found[1:], key=lambda one: one.written)[:_MOST_STARTS]]
+    for drafting in found:
+        drafting.extend(everywhere, PRIORITY)
+    return min(found, key=lambda one: one.between)
+
+
 class _Drafting:
-    """The phases so far, and the query vertices and edges that they match."""
+    """The phases so far, and the query vertices and edges that they match.
+
+    Attributes
+    ----------
+    between, written
+        Expected embeddings that all phases leave but the last one, and those that all leave.
+    """
 
     def __init__(self, pattern: BoundPattern, statistics: PhaseStatistics) -> None:
         self._pattern = pattern
         self._statistics = statistics
         self._matched: set[int] = set()
         self._edges: set[int] = set()
+        self._size: float = 1
         self.drafts: Drafts = []
+        self.between = self.written = 0.0
 
-    def begin(self, roots: Collection[int], allowed: Collection[int], through: int | None = None) -> None:
-        """Append the first phase, from one of `roots`."""
+    def begin(self, roots: Collection[int], allowed: Collection[int], through: int | None = None) -> bool:
+        """Append the first phase, from one of `roots`; return False if none of them has an edge."""
         found: list[tuple[int, tuple[float, ...], int, Draft]] = []
         for root in sorted(roots):
             size = float(self._statistics.candidates[root])
@@ -79,8 +108,11 @@ class _Drafting:
             draft = options.best(FIRST_PATTERNS)
             if draft is not None:
                 found.append((PRIORITY.index(draft.pattern), options.cost(draft), root, draft))
+        if not found:
+            return False
         *_, root, draft = min(found, key=lambda one: one[:3])
         self._append(Draft(draft.partitions, draft.pattern, draft.sets, root))
+        return True
 
     def extend(self, allowed: Collection[int], patterns: Collection[MatchingPattern]) -> None:
         """Append phases until no more of the allowed vertices can be matched."""
@@ -93,10 +125,29 @@ class _Drafting:
 
     def _append(self, draft: Draft) -> None:
         """Append an extension phase, and the elimination phases that are then possible."""
+        arcs, candidates = self._statistics.arcs, self._statistics.candidates
         self.drafts.append(draft)
+        if draft.root is not None:
+            self._size = candidates[draft.root]
+        reached = ((one.key.source, member.edge) for one in draft.sets for member in one.members)
+        self._leave(prod(arcs[edge] / max(candidates[source], 1) for source, edge in reached))
         self._matched.update(draft.vertices)
         self._edges.update(member.edge for member in draft.members)
-        self.drafts += self._closing(draft.partitions)
+        for closing in self._closing(draft.partitions):
+            self.drafts.append(closing)
+            self._leave(prod(map(self._closes, closing.edges)))
+
+    def _leave(self, factor: float) -> None:
+        """Add the expected embeddings that a phase leaves, as a multiple of those before."""
+        self._size *= factor
+        self.between = self.written
+        self.written += self._size
+
+    def _closes(self, at: int) -> float:
+        """Return the expected share of pairs of candidates that a query edge joins."""
+        edge, candidates = self._pattern.edges[at], self._statistics.candidates
+        pairs = candidates[edge.source] * candidates[edge.target]
+        return min(1.0, self._statistics.arcs[at] / max(pairs, 1))
 
     def _closing(self, resident: Codes) -> Iterator[ClosingEdges]:
         """Yield the edges between matched vertices by their labels.
