@@ -38,6 +38,25 @@ class Columns(ctypes.Structure):
     _fields_ = [("words", _u64), ("capacity", _u64)]
 
 
+class PhaseControl(ctypes.Structure):
+    """``pvm::PhaseControl``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("batches_taken", _u64),
+        ("batches_opened", _u64),
+        ("left_taken", _u64),
+        ("long_taken", _u64),
+        ("made", _u64),
+        ("reserved", _u64),
+        ("refused", _u64),
+        ("parked", _u32),
+        ("long_parts", _u32),
+        ("overflow", _u32),
+        ("unused", _u32),
+    ]
+
+
 class Work(ctypes.Structure):
     """``pvm::Work``."""
 
@@ -49,11 +68,10 @@ class Work(ctypes.Structure):
         ("size", _u64),
         ("first_batch", _u64),
         ("left", _u64),
-        ("left_count", _u32),
-        ("takes_long", _u32),
+        ("left_count", _u64),
         ("next_batches", _u64),
         ("parked", _u64),
-        ("long_batches", _u64),
+        ("long_parts", _u64),
         ("most_long", _u32),
         ("long_batch", _u32),
         ("limit", _u64),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from motiflux.codegen import layout
+from motiflux.codegen.pvm import PhaseControl
 from motiflux.device import Device, Stream
 
 _STRIDE = 128
-assert ctypes.sizeof(layout.Control) <= _STRIDE
+assert ctypes.sizeof(PhaseControl) <= _STRIDE
 
 
 class PhaseControls:
@@ -40,8 +40,8 @@ class PhaseControls:
         """Return a function that copies all blocks to the host."""
         return stream.downloading(self.buffer, self._host.array)
 
-    def seen(self, phase: int) -> layout.Control:
+    def seen(self, phase: int) -> PhaseControl:
         """Return a phase's block as it was fetched last."""
         first = phase * _STRIDE
-        words = self._host.array[first : first + ctypes.sizeof(layout.Control)]
-        return layout.Control.from_buffer_copy(words.tobytes())
+        words = self._host.array[first : first + ctypes.sizeof(PhaseControl)]
+        return PhaseControl.from_buffer_copy(words.tobytes())

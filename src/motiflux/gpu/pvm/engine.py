@@ -80,7 +80,7 @@ class PvmEngine:
         if plan is None or plan.impossible is not None:
             return None if plan is None else PhysicalPlan(self.name, plan, ())
         try:
-            phases = phases_of(graph, pattern, plan, request, deadline)
+            phases = phases_of(graph, pattern, plan, request, deadline, counting=counting)
         except TimeoutError:
             return None
         if isinstance(phases, HandOver):

@@ -38,15 +38,15 @@ class Frontier:
 
 @dataclass(frozen=True)
 class LeftRoom:
-    """Room for parts of batches that a launch leaves: parked ones, at most two for each warp, and long batches."""
+    """Room for parts of batches that a launch leaves: parked ones, at most one for each warp, and those put off."""
 
     parked: Buffer
-    long_batches: Buffer
+    long_parts: Buffer
 
     @property
     def most_long(self) -> int:
-        """Most parts of long batches."""
-        return self.long_batches.nbytes // ITEMS.itemsize
+        """Most parts that are put off."""
+        return self.long_parts.nbytes // ITEMS.itemsize
 
 
 def allocate_frontiers(
@@ -92,7 +92,7 @@ def allocate_left(device: Device, warps: int, budget: int | None, frontier_bytes
     what = "work that a launch leaves"
     most_long = max(LEAST_LONG, min(MOST_LONG, int(LONG_SHARE * frontier_bytes) // ITEMS.itemsize))
     return LeftRoom(
-        device.allocate(2 * warps * ITEMS.itemsize, what, budget=budget),
+        device.allocate(warps * ITEMS.itemsize, what, budget=budget),
         device.allocate(most_long * ITEMS.itemsize, what, budget=budget),
     )
 

@@ -1,8 +1,7 @@
 """The kernels of the phases of a search: all of them in a chain, or one at a time.
 
 In a chain, a phase takes the number of its embeddings from the control block of the phase before, so the host waits
-once for all phases. That is enough if all frontiers have room. Each phase has two launches: the second one takes the
-long batches that the first one put off.
+once for all phases. That is enough if all frontiers have room.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Room:
     @property
     def buffers(self) -> list[Buffer]:
         """All memory."""
-        found = [one.buffer for one in self.frontiers] + [self.left.parked, self.left.long_batches]
+        found = [one.buffer for one in self.frontiers] + [self.left.parked, self.left.long_parts]
         return found if self.positions is None else [*found, self.positions]
 
 
@@ -144,20 +143,12 @@ class PhaseLaunches:
         """
         self._chain = []
         for at in range(len(self.programs.phases)):
-            for takes_long in (False, True):
-                launch = self._launch(at, room, rows[at], control, None)
-                work = launch.args.work
-                work.takes_long = takes_long
-                if at == 0:
-                    work.size = self._vertices
-                else:
-                    work.before = self.controls.address(at - 1)
-                if not takes_long or self._has_items(at):
-                    self._chain.append(launch)
-
-    def _has_items(self, at: int) -> bool:
-        """Whether batches of a phase may be long."""
-        return isinstance(self.programs.phases[at], ExtensionProgram)
+            launch = self._launch(at, room, rows[at], control, None)
+            if at == 0:
+                launch.args.work.size = self._vertices
+            else:
+                launch.args.work.before = self.controls.address(at - 1)
+            self._chain.append(launch)
 
     def single(
         self,
@@ -204,7 +195,7 @@ class PhaseLaunches:
             shared += WARPS_OF_BLOCK * OPENED_BYTES
         work = args.work
         work.control, work.search = self.controls.address(at), control
-        work.parked, work.long_batches = room.left.parked.address, room.left.long_batches.address
+        work.parked, work.long_parts = room.left.parked.address, room.left.long_parts.address
         work.most_long, work.long_batch = room.left.most_long, LONG_BATCH
         work.limit = layout.NO_LIMIT
         if room.positions is not None:

@@ -17,12 +17,13 @@ INDUCED = "its kernels do not check that edges are absent, as induced matching r
 
 
 def phases_of(
-    graph: Graph, pattern: Pattern, plan: Plan, request: Request, deadline: Deadline
+    graph: Graph, pattern: Pattern, plan: Plan, request: Request, deadline: Deadline, *, counting: bool = True
 ) -> PhasePlan | HandOver:
     """Return the phases of a request whose logical plan is `plan`, or the reason why it has none.
 
     With order restrictions, the phases find one of the ``plan.automorphisms`` images of each embedding: if
-    subgraphs are wanted, or if the plan multiplies the count, or lists all images of a row.
+    subgraphs are wanted, or if the plan multiplies the count, or lists all images of a row. If embeddings are counted
+    without closed forms, the last query vertex is counted by the number of its candidates, as other engines do it.
 
     Raises
     ------
@@ -39,5 +40,5 @@ def phases_of(
         request.semantics,
         once_each=request.symmetry is Symmetry.SUBGRAPHS or plan.multiplier > 1 or bool(plan.images),
         pvm="sv" if request.tuning["pvm"] == "sv" else "pv",
-        one_partition=True,
+        last_alone=counting and request.tuning["tail"] == "off",
     )

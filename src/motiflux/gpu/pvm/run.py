@@ -17,13 +17,13 @@ import numpy as np
 
 from motiflux.codegen import layout
 from motiflux.codegen.pcsr import IntervalRows
-from motiflux.codegen.pvm import ITEMS
+from motiflux.codegen.pvm import ITEMS, PhaseControl
 from motiflux.device import Buffer
 from motiflux.gpu.pvm.frontiers import Frontier
 from motiflux.gpu.pvm.programs import ExtensionProgram
 from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, counted
 from motiflux.gpu.pvm.resident_tables import ResidentTables
-from motiflux.gpu.pvm.work import ItemArray, PhaseWork
+from motiflux.gpu.pvm.work import NOTHING, ItemArray, PhaseWork
 from motiflux.gpu.rows.found_rows import HAND_OUT_SECONDS
 from motiflux.gpu.runtime.job import KernelJob
 from motiflux.request.deadline import Deadline, moments
@@ -169,7 +169,7 @@ class PhaseRun:
                 raise FullFrontier
             work = PhaseWork(size)
             self._note(work, seen)
-            self.made[at] = int(seen.found[0])
+            self.made[at] = int(seen.made)
             counts = self._counts and at == self._last
             self.rows[at] = size = self.found if counts else _rows(seen, 0)
             if counts:
@@ -224,7 +224,7 @@ class PhaseRun:
                 self.complete, self.overflow = False, True
                 break
             self._note(work, seen)
-            self.made[at] += int(seen.found[0])
+            self.made[at] += int(seen.made)
             if at == 0:
                 self._job.reader.done = work.first_batch
             if self._counts and at == self._last:
@@ -234,22 +234,26 @@ class PhaseRun:
                 full, rows = bool(seen.refused) or self._paused, _rows(seen, rows)
         return rows
 
-    def _note(self, work: PhaseWork, seen: layout.Control) -> None:
-        """Note the work that the last launches of a phase took, and what they left."""
-        batches, room = int(seen.taken), self._room
+    def _note(self, work: PhaseWork, seen: PhaseControl) -> None:
+        """Note the work that the last launch of a phase took, and what it left."""
+        batches, room = int(seen.batches_taken), self._room
         if room.positions is not None:  # each warp knows its next batch
             batches = 0 if seen.refused or self._paused else work.batches
-        put_off = min(int(seen.stolen), room.left.most_long)
-        # In a chain, parts are those that were put off before; alone, a phase takes those that are left.
-        parts, own = int(seen.done), len(work.left)
-        first = 0 if own else min(parts, put_off)
-        added = [self._download(room.left.parked, 0, int(seen.parked))]
-        added.append(self._download(room.left.long_batches, first, put_off))
-        work.launched(batches, min(parts, own), np.concatenate(added))
+        put_off = int(seen.long_parts)
+        first = min(int(seen.long_taken), put_off)
+        added = NOTHING
+        if seen.parked or first < put_off:
+            added = np.concatenate(
+                [
+                    self._download(room.left.parked, 0, int(seen.parked)),
+                    self._download(room.left.long_parts, first, put_off),
+                ]
+            )
+        work.launched(batches, min(int(seen.left_taken), len(work.left)), added)
 
     def _launch(
         self, at: int, work: PhaseWork, tiles: Sequence[int], filled: int
-    ) -> layout.Control | None:
+    ) -> PhaseControl | None:
         """Launch a phase, and wait for it; return its control block, or None if the search is to end."""
         self._check()
         if not self.complete:
@@ -350,6 +354,6 @@ class PhaseRun:
         return self._left.address
 
 
-def _rows(seen: layout.Control, filled: int) -> int:
+def _rows(seen: PhaseControl, filled: int) -> int:
     """Return the rows of the output of a phase."""
     return min(filled + int(seen.reserved), layout.NO_LIMIT - int(seen.refused))

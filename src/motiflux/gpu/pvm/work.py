@@ -16,6 +16,8 @@ _MOST_PARTS = 256
 
 ItemArray = NDArray[np.void]
 """Parts of batches: elements of ``motiflux.codegen.pvm.ITEMS``."""
+NOTHING: ItemArray = np.zeros(0, ITEMS)
+"""No parts."""
 
 
 @dataclass
@@ -37,7 +39,7 @@ class PhaseWork:
 
     size: int
     first_batch: int = 0
-    left: ItemArray = field(default_factory=lambda: np.zeros(0, ITEMS))
+    left: ItemArray = field(default_factory=lambda: NOTHING)
 
     @property
     def batches(self) -> int:
@@ -56,7 +58,8 @@ class PhaseWork:
 
     def launched(self, batches: int, parts: int, added: ItemArray) -> None:
         """Note the work that a launch took, and the parts of it that the launch left."""
-        self.left = np.concatenate([self.left[parts:], divided(added)])
+        if parts or len(added):
+            self.left = np.concatenate([self.left[parts:], divided(added)])
         self.first_batch = min(self.batches, self.first_batch + batches)
 
 

@@ -30,6 +30,7 @@ def decompose(
     pvm: Literal["pv", "sv"] = "pv",
     one_partition: bool = False,
     most_members: int = MOST_MEMBERS,
+    last_alone: bool = False,
 ) -> PhasePlan | HandOver:
     """Return the phases that match a pattern, or the reason why there are none.
 
@@ -49,6 +50,8 @@ def decompose(
         two vertices that they match may be reached by different partitions.
     most_members
         Most vertices of one phase: each embedding is extended in up to as many orders as these have.
+    last_alone
+        Whether the last vertex has a phase of its own, if no edges are tested behind it.
     """
     drafts, core = draft_phases(bound, statistics)
     if pvm == "sv" or one_partition:
@@ -58,6 +61,8 @@ def decompose(
         for draft in drafts
         for part in (draft.bounded(most_members) if isinstance(draft, Draft) else (draft,))
     ]
+    if last_alone and isinstance(last := drafts[-1], Draft):
+        drafts[-1:] = last.without_last()
     order = tuple(vertex for draft in drafts if isinstance(draft, Draft) for vertex in draft.vertices)
     if len(order) < bound.size:
         return HandOver(NOT_CONNECTED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -73,6 +73,20 @@ class Draft:
         return (Draft(self.partitions, singles[0].pattern, singles[0].sets, self.root), *singles[1:])
 
 
+    def without_last(self) -> tuple[Draft, ...]:
+        """Return the phases that match the same vertices, the last one in a phase of its own."""
+        if len(self.members) == 1:
+            return (self,)
+        *sets, last = self.sets
+        *members, vertex = last.members
+        if members:
+            sets.append(DraftSet(last.key, tuple(members)))
+        alone = DraftSet(last.key, (vertex,))
+        return (
+            Draft(self.partitions, _pattern_of(self.pattern, sets), tuple(sets), self.root),
+            Draft(self.partitions, MatchingPattern.ONE_VERTEX, (alone,)),
+        )
+
     def bounded(self, most: int) -> tuple[Draft, ...]:
         """Return the phases that match the same vertices, at most so many of a set of candidates at a time.
 
@@ -87,9 +101,22 @@ class Draft:
         ]
         roots = [self.root, *[None] * (len(parts) - 1)]
         return tuple(
-            Draft(self.partitions, _PATTERN_OF_ONE_SET[min(len(one.members), _MANY)], (one,), root)
+            Draft(self.partitions, _pattern_of(self.pattern, (one,)), (one,), root)
             for one, root in zip(parts, roots, strict=True)
         )
+
+
+def _pattern_of(pattern: MatchingPattern, sets: Sequence[DraftSet]) -> MatchingPattern:
+    """Return the matching pattern of sets that are a part of those of `pattern`."""
+    if len(sets) == 1:
+        return _PATTERN_OF_ONE_SET[min(len(sets[0].members), _MANY)]
+    if sum(len(one.members) for one in sets) >= _MANY:
+        return pattern
+    if pattern is MatchingPattern.MANY_OF_ONE_SOURCE:
+        return MatchingPattern.ONE_SOURCE_TWO_SETS
+    first, second = (one.key.labels for one in sets)
+    equal = labels_may_be_equal(first, second)
+    return MatchingPattern.TWO_SOURCES_ONE_LABEL if equal else MatchingPattern.TWO_SOURCES_TWO_LABELS
 
 
 _PATTERN_OF_ONE_SET = {

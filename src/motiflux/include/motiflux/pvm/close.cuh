@@ -18,6 +18,7 @@ MOTIFLUX_DEVICE void count_by_size(const ExtendArgs& args) {
   Units units(args.work);
   std::uint64_t counted = 0;
   for (Unit unit; units.next(unit);) {
+    units.opened(unit);
     const std::uint64_t embedding = unit.batch * kBatch + units.warp().lane();
     std::uint64_t number = 0;
     if (embedding < units.size() && is_root(args, embedding))

@@ -24,6 +24,7 @@ MOTIFLUX_DEVICE void eliminate(const EliminateArgs& args) {
   const Warp& warp = units.warp();
   std::uint64_t counted = 0;
   for (Unit unit; units.next(unit);) {
+    units.opened(unit);
     const std::uint64_t embedding = unit.batch * kBatch + warp.lane();
     const bool mine = unit.first <= warp.lane() && warp.lane() < unit.end && embedding < units.size();
     const bool live = mine && stays(args, tables, embedding);

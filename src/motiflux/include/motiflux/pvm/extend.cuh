@@ -44,7 +44,9 @@ class Extension {
     Unit unit;
     while (units_.next(unit)) {
       const std::uint64_t total = open(unit.batch);
-      if (units_.put_off(unit, total)) continue;
+      const bool later = units_.put_off(unit, total);
+      units_.opened(unit);
+      if (later) continue;
       if (!extend(unit, unit.end < total ? unit.end : total)) break;
     }
     units_.tell(made_, goal == Goal::kCountNext ? stayed_ : 0);
@@ -53,6 +55,7 @@ class Extension {
 
  private:
   static constexpr std::uint32_t kMembers = Shape::kMembers;
+  static constexpr bool kOrdersAreItems = kMembers >= 3;
 
   // Opens the rows of a batch; returns the number of its items.
   MOTIFLUX_DEVICE std::uint64_t open(std::uint64_t batch) {
@@ -65,8 +68,10 @@ class Extension {
     for (std::uint32_t at = 0; at < Shape::kSets; ++at) {
       const sets::Span row = live && items != 0 ? candidates(tables_, args_.sets[at], InputColumns{args_.in, embedding}) : sets::Span{};
       opened_.rows[at][lane] = row;
-      items = multiply(items, at == 0 ? items_of<Shape, Shape::kFirst>(row.size()) : items_of<Shape, Shape::kSecond>(row.size()));
+      items = multiply(items, at == 0 ? items_of<Shape, Shape::kFirst>(row.size())
+                                      : items_of<Shape, Shape::kSecond>(row.size()));
     }
+    if constexpr (kOrdersAreItems) items = multiply(items, orders());
     std::uint64_t sum = items;
 #pragma unroll
     for (std::uint32_t step = 1; step < 32; step *= 2) {
@@ -96,18 +101,17 @@ class Extension {
           return false;
         }
       }
-      std::uint32_t found[kMembers];
-      std::uint64_t embedding = 0;
-      const bool live = first + lane < end && pick(unit.batch, first + lane, embedding, found);
+      Item item;
+      const bool live = first + lane < end && pick(unit.batch, first + lane, item);
       if constexpr (goal == Goal::kWrite) {
-        if (!write(live, embedding, found)) {
+        if (!write(live, item)) {
           units_.park(unit, first, end);
           return false;
         }
       } else if constexpr (goal == Goal::kCount) {
-        if (live) counted_ += orders_that_pass(embedding, found).number;
+        if (live) counted_ += orders_that_pass(item).number;
       } else {
-        if (live) count_next(embedding, found);
+        if (live) count_next(item);
         if (units_.warp().ballot(counted_ >= kMostOfLane) != 0) {
           units_.add(counted_);
           counted_ = 0;
@@ -117,23 +121,40 @@ class Extension {
     return true;
   }
 
-  // Finds the embedding and the candidates of an item; returns whether all candidates pass the checks of their set.
-  MOTIFLUX_DEVICE bool pick(std::uint64_t batch, std::uint64_t item, std::uint64_t& embedding,
-                            std::uint32_t (&found)[kMembers]) const {
+  // The embedding and the candidates of an item, and the orders in which these are given to members. With three members
+  // or more, each order is an item of its own: there may be hundreds.
+  struct Item {
+    std::uint64_t embedding;
+    std::uint32_t found[kMembers];
+    std::uint32_t first_order;
+    std::uint32_t end_order;
+  };
+
+  // Finds an item; returns whether all candidates pass the checks of their set.
+  MOTIFLUX_DEVICE bool pick(std::uint64_t batch, std::uint64_t number, Item& item) const {
     std::uint32_t at = 0;
 #pragma unroll
     for (std::uint32_t step = 16; step > 0; step /= 2)
-      if (opened_.before[at + step] <= item) at += step;
-    embedding = batch * kBatch + at;
-    std::uint64_t number = item - opened_.before[at];
+      if (opened_.before[at + step] <= number) at += step;
+    item.embedding = batch * kBatch + at;
+    number -= opened_.before[at];
+    item.first_order = 0;
+    item.end_order = orders();
+    if constexpr (kOrdersAreItems) {
+      const std::uint64_t combination = divide(number, item.end_order);
+      item.first_order = static_cast<std::uint32_t>(number - combination * item.end_order);
+      item.end_order = item.first_order + 1;
+      number = combination;
+    }
     if constexpr (Shape::kSets == 2) {
       const std::uint64_t many = items_of<Shape, Shape::kFirst>(opened_.rows[0][at].size());
       const std::uint64_t second = divide(number, many);
-      if (!pick_of<Shape::kSecond>(args_.sets[1], opened_.rows[1][at], second, embedding, found + Shape::kFirst))
+      if (!pick_of<Shape::kSecond>(args_.sets[1], opened_.rows[1][at], second, item.embedding,
+                                   item.found + Shape::kFirst))
         return false;
       number -= second * many;
     }
-    return pick_of<Shape::kFirst>(args_.sets[0], opened_.rows[0][at], number, embedding, found);
+    return pick_of<Shape::kFirst>(args_.sets[0], opened_.rows[0][at], number, item.embedding, item.found);
   }
 
   MOTIFLUX_DEVICE static std::uint64_t divide(std::uint64_t a, std::uint64_t b) {
@@ -257,34 +278,34 @@ class Extension {
     return true;
   }
 
-  // Orders of an item that pass: their number, and those among the first 32 as bits.
+  // Orders of an item that pass: their number, and themselves as bits.
   struct Passing {
     std::uint32_t number;
-    std::uint32_t first;
+    std::uint32_t bits;
   };
 
-  MOTIFLUX_DEVICE Passing orders_that_pass(std::uint64_t embedding, const std::uint32_t (&found)[kMembers]) {
+  MOTIFLUX_DEVICE Passing orders_that_pass(const Item& item) {
     Passing passing{0, 0};
-    for (std::uint32_t order = 0; order < orders(); ++order) {
+    for (std::uint32_t order = item.first_order; order < item.end_order; ++order) {
       std::uint32_t members[kMembers];
-      arrange(found, order, members);
-      if (!pass(embedding, members)) continue;
+      arrange(item.found, order, members);
+      if (!pass(item.embedding, members)) continue;
       ++made_;
-      if (!pass_tests({*this, embedding, members})) continue;
+      if (!pass_tests({*this, item.embedding, members})) continue;
       ++passing.number;
-      if (order < 32) passing.first |= 1u << order;
+      passing.bits |= 1u << (order - item.first_order);
     }
     return passing;
   }
 
   // Counts the extensions of all rows of an item by the next phase.
-  MOTIFLUX_DEVICE void count_next(std::uint64_t embedding, const std::uint32_t (&found)[kMembers]) {
-    for (std::uint32_t order = 0; order < orders(); ++order) {
+  MOTIFLUX_DEVICE void count_next(const Item& item) {
+    for (std::uint32_t order = item.first_order; order < item.end_order; ++order) {
       std::uint32_t members[kMembers];
-      arrange(found, order, members);
-      if (!pass(embedding, members)) continue;
+      arrange(item.found, order, members);
+      if (!pass(item.embedding, members)) continue;
       ++made_;
-      const Extended extended{*this, embedding, members};
+      const Extended extended{*this, item.embedding, members};
       if (!pass_tests(extended)) continue;
       ++stayed_;
       const std::uint64_t number = extensions<Next>(tables_, args_.next_sets, Output{extended});
@@ -294,9 +315,9 @@ class Extension {
   }
 
   // Writes the rows of one item of each lane; returns false, and writes none, if there is no room for all.
-  MOTIFLUX_DEVICE bool write(bool live, std::uint64_t embedding, const std::uint32_t (&found)[kMembers]) {
+  MOTIFLUX_DEVICE bool write(bool live, const Item& item) {
     const std::uint64_t made = made_;
-    const Passing passing = live ? orders_that_pass(embedding, found) : Passing{0, 0};
+    const Passing passing = live ? orders_that_pass(item) : Passing{0, 0};
     const std::uint32_t before = units_.warp().sums_before(passing.number);
     const std::uint32_t all = units_.warp().broadcast(before + passing.number, 31);
     if (all == 0) return true;
@@ -306,13 +327,11 @@ class Extension {
       return false;
     }
     place += before;
-    for (std::uint32_t order = 0; passing.number != 0 && order < orders(); ++order) {
-      if (order < 32 && (passing.first >> order & 1) == 0) continue;
+    for_each_bit(passing.bits, [&](std::uint32_t bit) {
       std::uint32_t members[kMembers];
-      arrange(found, order, members);
-      const Extended extended{*this, embedding, members};
-      if (order < 32 || (pass(embedding, members) && pass_tests(extended))) write_row(place++, extended);
-    }
+      arrange(item.found, item.first_order + bit, members);
+      write_row(place++, {*this, item.embedding, members});
+    });
     return true;
   }
 

@@ -36,22 +36,39 @@ struct Items {
   std::uint64_t end;
 };
 
-// The work of a launch: parts that earlier launches left, then batches. A warp takes a whole part at a time.
+// What the launches of a phase did; read by the host when they are over.
+struct PhaseControl {
+  std::uint64_t batches_taken;
+  std::uint64_t batches_opened;
+  std::uint64_t left_taken;  // these two may exceed the numbers of parts
+  std::uint64_t long_taken;
+  std::uint64_t made;        // rows before tests of query edges
+  // Rows that stayed: places of the output that were asked for, and the complement of the first place that was refused
+  // (0 if none was). Later requests were refused too, so all rows before that place are written.
+  std::uint64_t reserved;
+  std::uint64_t refused;
+  std::uint32_t parked;      // parts saved for lack of room, or to pause
+  std::uint32_t long_parts;  // parts put off
+  std::uint32_t overflow;    // whether a number passed the range of the kernels
+  std::uint32_t unused;
+};
+
+// The work of a launch: parts that earlier launches left, then batches, then parts of long batches, which are put off
+// until all batches are opened. A warp takes a whole part at a time.
 struct Work {
-  match::Control* control;  // of the phase: `done` counts parts handed out, `taken` batches
+  PhaseControl* control;
   match::Control* search;   // of all phases: the flag that stops, and the number counted
   // The phase before, if it was launched just before: the size of the input is the number of rows that it wrote,
   // or 0 if it had no room for all. Null: `size` is known.
-  const match::Control* before;
+  const PhaseControl* before;
   std::uint64_t size;          // embeddings of the input
   std::uint64_t first_batch;   // batches before it were handed out by earlier launches
   const Items* left;
-  std::uint32_t left_count;
-  std::uint32_t takes_long;    // the work is `long_batches`: as many parts as `control->stolen` says
+  std::uint64_t left_count;
   std::uint64_t* next_batches; // round robin: the next batch of each warp, beyond its first one; null: one counter
-  Items* parked;               // control->parked of them were saved for lack of room
-  Items* long_batches;         // control->stolen parts were put off; it may exceed the room
-  std::uint32_t most_long;     // room for them
+  Items* parked;
+  Items* long_parts;
+  std::uint32_t most_long;     // room for these
   std::uint32_t long_batch;    // a batch of more items is put off in parts, which many warps share
   std::uint64_t limit;         // stop once more are counted, or match::kNoLimit
   std::uint64_t filled;        // rows of the output that earlier launches wrote

@@ -1,6 +1,7 @@
 // The work of a launch, which warps take piece by piece, and the work that they leave for later launches.
 #pragma once
 
+#include "motiflux/device/backoff.hpp"
 #include "motiflux/device/fast_atomics.hpp"
 #include "motiflux/device/total.hpp"
 #include "motiflux/lanes/group.hpp"
@@ -22,7 +23,7 @@ inline constexpr std::uint64_t kMostOfLane = std::uint64_t{1} << 57;  // the sum
 inline constexpr std::uint64_t kUnknownEnd = ~std::uint64_t{0};
 
 // Embeddings that a phase has written; 0 if it had no room for all.
-MOTIFLUX_DEVICE std::uint64_t rows_of(const match::Control& control) {
+MOTIFLUX_DEVICE std::uint64_t rows_of(const PhaseControl& control) {
   return control.refused != 0 || control.overflow != 0 ? 0 : control.reserved;
 }
 
@@ -31,15 +32,9 @@ class Units {
   MOTIFLUX_DEVICE explicit Units(const Work& work)
       : work_(work),
         size_(work.before == nullptr ? work.size : rows_of(*work.before)),
-        batches_(work.takes_long != 0 ? 0 : (size_ + kBatch - 1) / kBatch),
-        parts_(work.left_count),
-        next_(work.next_batches == nullptr ? 0 : warp_.in_grid() + work.next_batches[warp_.in_grid()]) {
-    if (work.takes_long != 0) {
-      // The launch before has put them off. This one puts off none.
-      const std::uint32_t put_off = device::device_wide(work.control->stolen).load(device::Order::kRelaxed);
-      parts_ = put_off < work.most_long ? put_off : work.most_long;
-    }
-  }
+        batches_((size_ + kBatch - 1) / kBatch),
+        stage_(work.left_count == 0 ? Stage::kBatches : Stage::kLeft),
+        next_(work.next_batches == nullptr ? 0 : warp_.in_grid() + work.next_batches[warp_.in_grid()]) {}
 
   // Embeddings of the input.
   MOTIFLUX_DEVICE std::uint64_t size() const { return size_; }
@@ -47,7 +42,25 @@ class Units {
   // Takes a unit; returns whether there was one, and nobody asked to stop. The same in all lanes.
   MOTIFLUX_DEVICE bool next(Unit& unit) {
     if (stop() != match::Stop::kNone) return false;
-    return next_part(unit) || next_batch(unit);
+    if (stage_ == Stage::kLeft) {
+      if (next_part(work_.left, work_.left_count, work_.control->left_taken, unit)) return true;
+      stage_ = Stage::kBatches;
+    }
+    if (stage_ == Stage::kBatches) {
+      if (next_batch(unit)) return true;
+      if (work_.next_batches != nullptr || !all_are_opened()) return false;
+      long_parts_ = device::device_wide(work_.control->long_parts).load(device::Order::kRelaxed);
+      stage_ = Stage::kLong;
+    }
+    return next_part(work_.long_parts, long_parts_, work_.control->long_taken, unit);
+  }
+
+  // Notes that a batch is opened: it is put off, or the warp extends it.
+  MOTIFLUX_DEVICE void opened(const Unit& unit) {
+    if (!unit.whole || work_.next_batches != nullptr) return;
+    warp_.sync();  // parts of the batch are written
+    if (warp_.leads())
+      device::device_wide(work_.control->batches_opened).fetch_add(std::uint64_t{1}, device::Order::kAcqRel);
   }
 
   // The reason to stop. If it is a pause, the rest of the unit is to be parked.
@@ -57,7 +70,7 @@ class Units {
     return static_cast<match::Stop>(warp_.broadcast(stop));
   }
 
-  // Leaves a batch of many items to a later launch, in parts that many warps take; returns whether it did.
+  // Puts off a batch of many items, in parts that many warps take; returns whether there was room for them.
   // Round robin does not: one warp extends all embeddings of a batch.
   MOTIFLUX_DEVICE bool put_off(const Unit& unit, std::uint64_t end) {
     if (!unit.whole || end <= work_.long_batch || work_.next_batches != nullptr) return false;
@@ -70,7 +83,7 @@ class Units {
     if (place == kNoRoom) return false;
     for (std::uint32_t part = warp_.lane(); part < parts; part += 32) {
       const std::uint64_t first = part * size;
-      work_.long_batches[place + part] = {unit.batch, first, end - first < size ? end : first + size};
+      work_.long_parts[place + part] = {unit.batch, first, end - first < size ? end : first + size};
     }
     return true;
   }
@@ -85,7 +98,7 @@ class Units {
     made = warp_.sum(made);
     stayed = warp_.sum(stayed);
     if (!warp_.leads()) return;
-    if (made != 0) device::fast_add(work_.control->found[0], made);
+    if (made != 0) device::fast_add(work_.control->made, made);
     if (stayed != 0) device::fast_add(work_.control->reserved, stayed);
   }
 
@@ -125,53 +138,76 @@ class Units {
   MOTIFLUX_DEVICE const Warp& warp() const { return warp_; }
 
  private:
+  enum class Stage { kLeft, kBatches, kLong };
+
   static constexpr std::uint32_t kNoRoom = ~std::uint32_t{0};
   static constexpr std::uint32_t kPartsOfShort = 8;  // of the shortest batch that is put off
   static constexpr std::uint32_t kManyParts = 128;
+  static constexpr std::uint32_t kPolls = 4;
 
   // Takes room for parts of a batch. Half of it is for the longest batches.
   MOTIFLUX_DEVICE std::uint32_t take_room(std::uint32_t parts) {
-    std::uint32_t taken = device::device_wide(work_.control->stolen).load(device::Order::kRelaxed);
+    std::uint32_t taken = device::device_wide(work_.control->long_parts).load(device::Order::kRelaxed);
     const std::uint32_t room = parts > kManyParts ? work_.most_long : work_.most_long / 2;
     while (taken + parts <= room)
-      if (device::device_wide(work_.control->stolen)
+      if (device::device_wide(work_.control->long_parts)
               .compare_exchange(taken, taken + parts, device::Order::kRelaxed))
         return taken;
     return kNoRoom;
   }
 
-  MOTIFLUX_DEVICE bool next_part(Unit& unit) {
-    if (parts_ == 0) return false;
+  // Takes the next of some parts, of which `taken` are handed out.
+  MOTIFLUX_DEVICE bool next_part(const Items* parts, std::uint64_t number, std::uint64_t& taken, Unit& unit) {
+    if (number == 0) return false;
     std::uint64_t part = 0;
-    if (warp_.leads()) part = device::fast_add(work_.control->done, std::uint64_t{1});
+    if (warp_.leads()) part = device::fast_add(taken, std::uint64_t{1});
     part = warp_.broadcast(part);
-    if (part >= parts_) {
-      parts_ = 0;
-      return false;
-    }
-    const Items& items = (work_.takes_long != 0 ? work_.long_batches : work_.left)[part];
+    if (part >= number) return false;
+    const Items& items = parts[part];
     unit = {items.batch, items.first, items.end, false};
     return true;
+  }
+
+  // Waits until all batches are opened, so that all parts that are put off are known. Returns false if some will not
+  // be: the output is full, or warps are to stop.
+  MOTIFLUX_DEVICE bool all_are_opened() const {
+    const std::uint64_t all = batches_ < work_.first_batch ? 0 : batches_ - work_.first_batch;
+    device::Backoff backoff(kPolls);
+    while (true) {
+      std::uint64_t found = 0;
+      std::uint64_t full = 0;
+      if (warp_.leads()) {
+        full = device::device_wide(work_.control->refused).load(device::Order::kRelaxed);
+        found = device::device_wide(work_.control->batches_opened).load(device::Order::kAcquire);
+      }
+      if (warp_.broadcast(found) >= all) {
+        warp_.sync();
+        return true;
+      }
+      if (warp_.broadcast(full) != 0 || stop() != match::Stop::kNone) return false;
+      backoff.wait();
+    }
   }
 
   MOTIFLUX_DEVICE bool next_batch(Unit& unit) {
     std::uint64_t batch = next_;
     if (work_.next_batches != nullptr) {
       if (batch < batches_) next_ += std::uint64_t{gridDim.x} * (blockDim.x / 32);
-    } else if (batches_ != 0) {
-      if (warp_.leads()) batch = work_.first_batch + device::fast_add(work_.control->taken, std::uint64_t{1});
+    } else if (batches_ > work_.first_batch) {
+      if (warp_.leads()) batch = work_.first_batch + device::fast_add(work_.control->batches_taken, std::uint64_t{1});
       batch = warp_.broadcast(batch);
     }
     unit = {batch, 0, kUnknownEnd, true};
-    return batch < batches_;
+    return batch < batches_ && batches_ > work_.first_batch;
   }
 
   const Warp warp_;
   const Work& work_;
   const std::uint64_t size_;
   const std::uint64_t batches_;
-  std::uint32_t parts_;
+  Stage stage_;
   std::uint64_t next_;
+  std::uint64_t long_parts_ = 0;
 };
 
 }  // namespace motiflux::pvm
