@@ -60,7 +60,7 @@ class Constants:
             return 0
         bits = np.ones(self._graph.num_vertices, bool)
         if narrowing.condition is not None:
-            bits &= self._graph.vertex_mask(narrowing.condition)
+            bits &= self._graph.vertex_mask(narrowing.condition) != 0
         if narrowing.ids is not None:
             among = np.zeros(self._graph.num_vertices, bool)
             among[list(narrowing.ids)] = True
