@@ -25,7 +25,9 @@ from motiflux.plan.physical import Family, PhysicalPlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import Request, make_request
 from tests.phases_search import Standing
+from tests.unit.svg_page import assert_all_in_view, page_of
 
+PATH = "(a)--(b)--(c)"
 TRIANGLE = "(a)--(b)--(c)--(a)"
 LABELLED = "(a)-[:x]-(b)-[:y]-(c)-[:x]-(a)"
 
@@ -242,7 +244,7 @@ class TestListings:
 class TestHandOvers:
     @pytest.mark.parametrize("counting", [True, False])
     def test_of_induced_matching_name_the_reason(self, counting: bool) -> None:
-        engine, physical, _ = planned(clique(5), TRIANGLE, counting=counting, semantics="induced")
+        engine, physical, _ = planned(clique(5), PATH, counting=counting, semantics="induced")
         assert physical.engine == "dfs"
         assert physical.phases is None
         assert physical.why == (
@@ -253,10 +255,23 @@ class TestHandOvers:
 
     def test_have_the_plan_of_the_other_engine(self) -> None:
         """Its tails in closed form, its tables and its candidate spaces are used."""
-        engine, physical, request = planned(clique(5), TRIANGLE, semantics="induced")
-        alone = engine._dfs.plan(clique(5), mf.Pattern.parse(TRIANGLE), request, Deadline.after(None))
+        engine, physical, request = planned(clique(5), PATH, semantics="induced")
+        alone = engine._dfs.plan(clique(5), mf.Pattern.parse(PATH), request, Deadline.after(None))
         assert alone is not None
         assert [stage.family for stage in physical.stages] == [stage.family for stage in alone.stages]
+
+    @pytest.mark.parametrize("directed", [False, True])
+    def test_are_not_needed_if_no_edge_must_be_absent(self, standing: Standing, directed: bool) -> None:
+        edges = [(u, v) for u in range(6) for v in range(6) if u != v and (u < v or (u * v) % 3 == 2)]
+        graph = mf.Graph.from_edges(edges if directed else list(combinations(range(6), 2)), directed=directed)
+        complete = "(a)-->(b), (b)-->(a)" if directed else TRIANGLE
+        found = mf.count(graph, complete, **on_gpu(semantics="induced"))
+        expected = mf.count(graph, complete, device="cpu", semantics="induced")
+        assert (found, found.complete, found.engine) == (expected, True, "pvm")
+        assert expected > 0
+        if directed:
+            _, physical, _ = planned(graph, "(a)-->(b)", semantics="induced")
+            assert physical.engine == "dfs"
 
 
 class TestSeveralDevices:
@@ -313,6 +328,16 @@ class TestExplain:
         assert all(phase.actual is not None for phase in report.phases)
         assert "actual" in told.splitlines()[-1 - len(report.phases)]
 
+    def test_says_why_there_are_no_sizes(self, standing: Standing, monkeypatch: pytest.MonkeyPatch) -> None:
+        def count(self: PvmEngine, *_: Any) -> pvm.Outcome:
+            return pvm.Outcome(60, True, ran=pvm.Ran("dfs", "cuda", "a reason"))
+
+        monkeypatch.setattr(PvmEngine, "count", count)
+        told = mf.explain(clique(5), TRIANGLE, analyze=True, **on_gpu())
+        assert told.report.actual is not None
+        assert told.report.actual.note == "there are no sizes of phases: a reason"
+        assert [phase.actual for phase in told.report.phases] == [None, None]
+
     def test_is_json(self, standing: Standing) -> None:
         told = mf.explain(clique(6, "xy"), LABELLED, analyze=True, **on_gpu())
         found = json.loads(told.to_json())
@@ -333,6 +358,21 @@ class TestExplain:
         assert page.count("data-phase=") == len(told.report.phases)
         assert "data-phase" in told.to_svg()
 
+    def test_draws_any_names_within_view(self, standing: Standing) -> None:
+        names = [
+            "a<b>&\"'",
+            "a name that is very long, so that no row of a picture has room for it " * 2,
+            "c\nd",
+        ]
+        builder = mf.PatternBuilder()
+        for name in names:
+            builder = builder.vertex(name)
+        pattern = builder.edge(names[0], names[1], "x").edge(names[1], names[2], "y").build()
+        told = mf.explain(clique(6, "xy"), pattern, analyze=True, **on_gpu())
+        assert_all_in_view(page_of(told.to_svg()))
+        assert len(told.splitlines()) == len(told.report.phases) + told.splitlines().index("") + 2
+        assert all(mark not in told.to_mermaid() for mark in ("<b>", "&", "'"))
+
     def test_expects_memory_of_a_partition_and_of_embeddings(self, standing: Standing) -> None:
         few, many = clique(12, "xxxy"), clique(12, "x")
         memory = [
@@ -351,7 +391,7 @@ class TestExplain:
         assert report.predicted.memory.device == 1 << 20
 
     def test_says_before_a_run_that_a_request_is_handed_over(self, standing: Standing) -> None:
-        told = mf.explain(clique(5), TRIANGLE, **on_gpu(semantics="induced"))
+        told = mf.explain(clique(5), PATH, **on_gpu(semantics="induced"))
         assert told.report.engine.name == "dfs"
         assert "engine='pvm' hands over to 'dfs': its kernels do not check" in told
         assert told.report.phases == ()

@@ -202,6 +202,8 @@ def _run(
     outcome = engine.count(graph, physical, request, deadline)
     told = engine.capabilities.reports_sizes or plan.impossible is not None
     note = None if told else f"engine {engine.name} does not tell the sizes of steps"
+    if report.phases and not outcome.sizes and outcome.ran is not None:
+        note = f"there are no sizes of phases: {outcome.ran.why}"
     if note is None and report.free_order is not None:
         note = "sizes of steps are those met in the order of the levels"
     actual = Actual(outcome.value, outcome.complete, deadline.elapsed(), plan_seconds, note)

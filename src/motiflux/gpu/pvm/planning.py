@@ -6,6 +6,7 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.bind import bind
+from motiflux.plan.phases.checks import absent_arcs
 from motiflux.plan.phases.data import HandOver, PhasePlan
 from motiflux.plan.phases.decompose import decompose
 from motiflux.plan.phases.statistics import phase_statistics
@@ -30,9 +31,9 @@ def phases_of(
     TimeoutError
         The deadline passed while labels were counted.
     """
-    if request.semantics is Semantics.INDUCED:
-        return HandOver(INDUCED)
     bound = bind(pattern, graph)
+    if request.semantics is Semantics.INDUCED and absent_arcs(bound):
+        return HandOver(INDUCED)
     return decompose(
         pattern,
         bound,
