@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from functools import wraps
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from motiflux.device import devices_like, open_device
 from motiflux.errors import DeviceMemoryError
 from tests.backend import test_running, test_search
 from tests.backend.cases import clique, cycle, path
+from tests.unit.cli_run import motiflux, only_json, write_edges
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="phases are for GPUs")
 
+TRIANGLE = "(a)--(b)--(c)--(a)"
 SHAPES = {
     "edge": "(a)-[:x]-(b)",
     "path": "(a)-[:x]-(b)-[:y]-(c)-[:z]-(d)",
@@ -284,7 +287,7 @@ class TestFrontiers:
 
 
 class TestHandOvers:
-    @pytest.mark.parametrize("name", ["path", "triangle", "star"])
+    @pytest.mark.parametrize("name", ["path", "square", "star"])
     def test_of_induced_matching_give_the_count_of_dfs(self, device: str, name: str) -> None:
         graph, options = labelled(20), {"semantics": "induced"}
         found = mf.count(graph, SHAPES[name], device=device, engine="pvm", **options)
@@ -299,10 +302,14 @@ class TestHandOvers:
 
     def test_are_in_a_list_of_patterns_too(self, device: str) -> None:
         graph = labelled(20)
-        patterns = [SHAPES["triangle"], SHAPES["path"]]
+        patterns = [SHAPES["square"], SHAPES["path"]]
         found = mf.count(graph, patterns, device=device, engine="pvm", semantics="induced")
         assert [count.engine for count in found] == ["dfs", "dfs"]
         assert [*found] == [mf.count(graph, one, device="cpu", semantics="induced") for one in patterns]
+
+    def test_are_not_needed_for_complete_patterns(self, device: str) -> None:
+        for name in ("edge", "triangle", "clique"):
+            check(labelled(20), SHAPES[name], device, semantics="induced")
 
 
 class TestExplain:
@@ -366,6 +373,18 @@ class TestSeveralDevices:
             "dfs",
         )
         assert len(found.device.split(", ")) == 2
+
+
+def test_the_command_line_has_the_engine(device: str, tmp_path: Path) -> None:
+    graph = write_edges(tmp_path / "clique.txt", clique(9))
+    command = (graph, TRIANGLE, "--device", device, "--engine", "pvm")
+    found = only_json(motiflux("count", *command, "--json"))
+    assert (found["count"], found["complete"], found["engine"]) == (504, True, "pvm")
+    told = only_json(motiflux("explain", *command, "--json"))
+    assert told["engine"]["name"] == "pvm"
+    assert [phase["number"] for phase in told["phases"]] == [1, 2]
+    listed = motiflux("match", *command)
+    assert (listed.exit_code, len(listed.stdout.splitlines())) == (0, 505)
 
 
 def test_rows_are_on_the_device_where_they_are_wanted(device: str) -> None:
