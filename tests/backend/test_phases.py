@@ -80,6 +80,7 @@ class TestMatches(test_search.TestMatches):
     """Rows of phases."""
 
 
+@pytest.mark.long("emulated")  # phases enumerate all sets of six of 21 leaves and more
 class TestLargeCounts(test_search.TestLargeCounts):
     """Counts of phases beyond 64 bits."""
 
