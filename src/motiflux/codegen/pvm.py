@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
@@ -95,8 +95,8 @@ class CandidateSet(ctypes.Structure):
         ("own_distinct", _u32 * MOST_MEMBERS),
         ("own_after", _u32 * MOST_MEMBERS),
         ("order_positions", _u64),
-        ("orders", _u32),
-        ("unused", _u32),
+        ("members", _u32),
+        ("orders", _u64),
     ]
 
 
@@ -129,6 +129,10 @@ class ExtendArgs(ctypes.Structure):
         ("out_sources", _u8 * MAX_PATTERN_VERTICES),
         ("tests", ArcTest * MOST_TESTS),
         ("next_sets", CandidateSet * 2),
+        ("set_count", _u32),
+        ("next_set_count", _u32),
+        ("tuples", _u32),
+        ("next_tuples", _u32),
     ]
 
 
@@ -178,6 +182,11 @@ class ExtensionShape(NamedTuple):
     tuples: bool = False
 
     @property
+    def members(self) -> int:
+        """Number of query vertices."""
+        return self.first + self.second
+
+    @property
     def text(self) -> str:
         """The shape in C++."""
         return f"motiflux::pvm::Shape<{self.first}, {self.second}, {'true' if self.tuples else 'false'}>"
@@ -190,48 +199,35 @@ class ExtensionShape(NamedTuple):
 
 @cache
 def extension_source(shape: ExtensionShape) -> Source:
-    """Return the unit of extension phases of a shape: `PhaseKernel` without ``NEXT``."""
-    goal = "motiflux::pvm::Goal::"
-    bodies = {
-        PhaseKernel.WRITE: f"extend<{shape.text}, {goal}kWrite>",
-        PhaseKernel.COUNT: f"extend<{shape.text}, {goal}kCount>",
-        PhaseKernel.SIZE: f"count_by_size<{shape.text}>",
-    }
-    return _phase_source(f"pvm-extend-{shape.name}", ("extend", "close"), "ExtendArgs", bodies)
+    """Return the unit of extension phases of a shape: ``WRITE``, ``COUNT`` and ``NEXT``."""
+    goals = {PhaseKernel.WRITE: "kWrite", PhaseKernel.COUNT: "kCount", PhaseKernel.NEXT: "kCountNext"}
+    bodies = {entry: f"extend<{shape.text}, motiflux::pvm::Goal::{goal}>" for entry, goal in goals.items()}
+    return _phase_source(f"pvm-extend-{shape.name}", "extend", "ExtendArgs", bodies)
 
 
 @cache
-def counting_source(shape: ExtensionShape, following: ExtensionShape) -> Source:
-    """Return the unit of extension phases that count the extensions by the phase `following`: ``NEXT``."""
-    body = f"extend<{shape.text}, motiflux::pvm::Goal::kCountNext, {following.text}>"
-    name = f"pvm-count-{shape.name}-{following.name}"
-    return _phase_source(name, ("extend",), "ExtendArgs", {PhaseKernel.NEXT: body})
+def closing_source() -> Source:
+    """Return the unit of last phases that are counted by the numbers of candidates: ``SIZE``."""
+    return _phase_source("pvm-close", "close", "ExtendArgs", {PhaseKernel.SIZE: "count_by_size"})
 
 
 @cache
 def elimination_source() -> Source:
     """Return the unit of elimination phases: ``WRITE`` and ``COUNT``."""
     bodies = {PhaseKernel.WRITE: "eliminate<true>", PhaseKernel.COUNT: "eliminate<false>"}
-    return _phase_source("pvm-eliminate", ("eliminate",), "EliminateArgs", bodies)
+    return _phase_source("pvm-eliminate", "eliminate", "EliminateArgs", bodies)
 
 
-_ONE, _PAIR, _TWO = ExtensionShape(1), ExtensionShape(2), ExtensionShape(1, 1)
-COMMON_SHAPES = (_ONE, _PAIR, _TWO, ExtensionShape(3), ExtensionShape(2, 1))
+COMMON_SHAPES = tuple(ExtensionShape(*sizes) for sizes in ((1,), (2,), (1, 1), (3,), (2, 1)))
 """Shapes of most extension phases."""
-COMMON_PAIRS = tuple((one, following) for one in (_ONE, _PAIR, _TWO) for following in (_ONE, _PAIR, _TWO))
-"""Shapes of most last phases of counts."""
 
 
 def phase_sources() -> list[Source]:
     """Return the units of most phases."""
-    extensions = [extension_source(shape) for shape in COMMON_SHAPES]
-    return [elimination_source(), *extensions, *(counting_source(*pair) for pair in COMMON_PAIRS)]
+    return [elimination_source(), closing_source(), *map(extension_source, COMMON_SHAPES)]
 
 
-def _phase_source(
-    name: str, headers: Sequence[str], argument: str, bodies: Mapping[PhaseKernel, str]
-) -> Source:
-    includes = "".join(f'#include "motiflux/pvm/{header}.cuh"\n' for header in headers)
+def _phase_source(name: str, header: str, argument: str, bodies: Mapping[PhaseKernel, str]) -> Source:
     entries = "\n".join(
         f"""\
 extern "C" __global__ void __launch_bounds__(motiflux::pvm::kThreads)
@@ -240,4 +236,4 @@ extern "C" __global__ void __launch_bounds__(motiflux::pvm::kThreads)
 }}"""
         for entry, body in bodies.items()
     )
-    return Source(name, f"{includes}\n{entries}\n")
+    return Source(name, f'#include "motiflux/pvm/{header}.cuh"\n\n{entries}\n')

@@ -68,14 +68,16 @@ class Constants:
         return self._address(("mask", narrowing), _packed(bits))
 
     def orders(self, orders: tuple[tuple[int, ...], ...]) -> int:
-        """Return the address of orders of combinations; 0 for the ascending one."""
-        if len(orders) == 1:
+        """Return the address of orders of combinations; 0 for the ascending one, or none."""
+        if len(orders) <= 1:
             return 0
         return self._address(("orders", orders), np.array(orders, np.uint8).ravel())
 
     def _address(self, name: object, array: NDArray[Any]) -> int:
         if name not in self._buffers:
-            buffer = self._device.allocate(max(array.nbytes, 8), "conditions of a search", budget=self._budget)
+            buffer = self._device.allocate(
+                max(array.nbytes, 8), "conditions of a search", budget=self._budget
+            )
             self._stream.hold(buffer)
             self._stream.upload(buffer, array.view(np.uint8))
             self._stream.wait()  # the array may be freed now
@@ -107,16 +109,19 @@ def _extension(program: ExtensionProgram, constants: Constants, vertex_labels: i
     if program.root is not None:
         labels, narrowing = program.root
         args.root_labels, args.root_mask = constants.labels(labels), constants.mask(narrowing)
+    args.set_count, args.tuples = len(program.sets), program.tuples
     for at, one in enumerate(program.sets):
         _fill_set(args.sets[at], one, constants)
     for at, (less, different) in enumerate(zip(program.less, program.different, strict=True)):
-        args.less[at], args.different[at] = _bits(less), _bits(different)
+        if less or different:
+            args.less[at], args.different[at] = _bits(less), _bits(different)
     args.out_count = len(program.out)
     for at, source in enumerate(program.out):
         args.out_sources[at] = source
     _fill_tests(args, program.tests)
-    if program.following is not None:
-        for at, one in enumerate(program.following.sets):
+    if (following := program.following) is not None:
+        args.next_set_count, args.next_tuples = len(following.sets), following.tuples
+        for at, one in enumerate(following.sets):
             _fill_set(args.next_sets[at], one, constants)
     return args
 
@@ -127,9 +132,10 @@ def _fill_set(packed: Any, one: SetProgram, constants: Constants) -> None:
     packed.ascends = one.ascends
     packed.labels, packed.mask = constants.labels(one.labels), constants.mask(one.narrowing)
     packed.distinct, packed.after = _bits(one.common.distinct), _bits(one.common.after)
-    for at, own in enumerate(one.own):
+    packed.members, packed.orders = one.members, one.order_count
+    for at, own in enumerate(one.own if one.orders else ()):
         packed.own_distinct[at], packed.own_after[at] = _bits(own.distinct), _bits(own.after)
-    packed.order_positions, packed.orders = constants.orders(one.orders), len(one.orders)
+    packed.order_positions = constants.orders(one.orders)
 
 
 def _elimination(program: EliminationProgram, vertex_labels: int) -> Any:

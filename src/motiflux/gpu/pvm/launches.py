@@ -16,9 +16,8 @@ from motiflux.codegen.pvm import (
     OPENED_BYTES,
     THREADS,
     ExtendArgs,
-    ExtensionShape,
     PhaseKernel,
-    counting_source,
+    closing_source,
     elimination_source,
     extension_source,
 )
@@ -120,16 +119,8 @@ class PhaseLaunches:
         self._single: Launch | None = None
 
     def _kernel(self, phase: Program, *, counts: bool, by_size: bool, deadline: Deadline) -> Kernel:
-        source, entries = unit_of(phase)
-        kernels = self._accelerator.kernels(source, entries, deadline)
-        if not counts:
-            return kernels[PhaseKernel.WRITE]
-        if PhaseKernel.NEXT in entries:
-            return kernels[PhaseKernel.NEXT]
-        sized = isinstance(phase, ExtensionProgram) and not phase.tests and phase.follows_from_sizes
-        if sized and (by_size or phase.shape == ExtensionShape(1)):
-            return kernels[PhaseKernel.SIZE]
-        return kernels[PhaseKernel.COUNT]
+        entry = entry_of(phase, counts=counts, by_size=by_size)
+        return self._accelerator.kernels(*unit_of(phase, entry), deadline)[entry]
 
     def chain(self, room: Room, rows: Sequence[Sequence[IntervalRows]], control: int) -> None:
         """Set the launches of all phases.
@@ -206,7 +197,9 @@ class PhaseLaunches:
             args.in_.capacity = self._vertices
         if at < len(room.frontiers):
             _set_columns(args.out, room.frontiers[at])
-        return Launch(kernel, self._grid(kernel, shared, units if room.positions is None else None), shared, args)
+        return Launch(
+            kernel, self._grid(kernel, shared, units if room.positions is None else None), shared, args
+        )
 
     @property
     def position_bytes(self) -> int:
@@ -228,9 +221,7 @@ class PhaseLaunches:
     def bind(self, stream: Stream) -> Sequence[Wave]:
         """Return a function that runs the launches that were set last."""
         clear, fetch = self.controls.clearing(stream), self.controls.fetching(stream)
-        bound = [
-            stream.launching(one.kernel, one.grid, THREADS, one.shared, one.args) for one in self._chain
-        ]
+        bound = [stream.launching(one.kernel, one.grid, THREADS, one.shared, one.args) for one in self._chain]
 
         def launch() -> None:
             clear()
@@ -281,13 +272,31 @@ def counted(seen: layout.Control) -> int:
     return int(seen.found[0]) | int(seen.found[1]) << 64
 
 
-def unit_of(program: Program) -> tuple[Source, list[PhaseKernel]]:
-    """Return the unit of the kernels of a phase, and the entry points that it has."""
+def entry_of(program: Program, *, counts: bool, by_size: bool) -> PhaseKernel:
+    """Return the kernel of a phase.
+
+    Parameters
+    ----------
+    by_size
+        Whether several query vertices may be counted by the numbers of candidates.
+    """
+    if not counts:
+        return PhaseKernel.WRITE
+    if isinstance(program, ExtensionProgram):
+        if program.following is not None:
+            return PhaseKernel.NEXT
+        if not program.tests and program.follows_from_sizes and (by_size or program.shape.members == 1):
+            return PhaseKernel.SIZE
+    return PhaseKernel.COUNT
+
+
+def unit_of(program: Program, entry: PhaseKernel) -> tuple[Source, list[PhaseKernel]]:
+    """Return the unit of a kernel, and all its entry points."""
     if not isinstance(program, ExtensionProgram):
         return elimination_source(), [PhaseKernel.WRITE, PhaseKernel.COUNT]
-    if program.following is not None:
-        return counting_source(program.shape, program.following.shape), [PhaseKernel.NEXT]
-    return extension_source(program.shape), [PhaseKernel.WRITE, PhaseKernel.COUNT, PhaseKernel.SIZE]
+    if entry is PhaseKernel.SIZE:
+        return closing_source(), [PhaseKernel.SIZE]
+    return extension_source(program.shape), [PhaseKernel.WRITE, PhaseKernel.COUNT, PhaseKernel.NEXT]
 
 
 def most_warps(multiprocessors: int) -> int:

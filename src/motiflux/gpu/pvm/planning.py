@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import combinations
+
+from motiflux.gpu.pvm.programs import ExtensionProgram, programs_of
+from motiflux.gpu.pvm.row_tables import RowTables
+from motiflux.gpu.pvm.set_up import layout_of
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.bind import bind
 from motiflux.plan.phases.checks import absent_arcs
-from motiflux.plan.phases.data import HandOver, PhasePlan
-from motiflux.plan.phases.decompose import decompose
+from motiflux.plan.phases.data import Extension, HandOver, PhasePlan, Relation
+from motiflux.plan.phases.decompose import MOST_MEMBERS, decompose
 from motiflux.plan.phases.statistics import phase_statistics
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
@@ -34,7 +40,8 @@ def phases_of(
     bound = bind(pattern, graph)
     if request.semantics is Semantics.INDUCED and absent_arcs(bound):
         return HandOver(INDUCED)
-    return decompose(
+    decomposed = partial(
+        decompose,
         pattern,
         bound,
         phase_statistics(bound, graph, deadline.at),
@@ -43,3 +50,23 @@ def phases_of(
         pvm="sv" if request.tuning["pvm"] == "sv" else "pv",
         last_alone=counting and request.tuning["tail"] == "off",
     )
+    if counting:
+        found = decomposed(last_bounded=False)
+        if isinstance(found, HandOver) or _is_closed(found, graph, request):
+            return found
+    return decomposed()
+
+
+def _is_closed(phases: PhasePlan, graph: Graph, request: Request) -> bool:
+    """Whether a last phase of many vertices, if there is one, is counted by the numbers of candidates."""
+    last = phases.phases[-1]
+    if not isinstance(last, Extension) or sum(len(one.members) for one in last.sets) <= MOST_MEMBERS:
+        return True
+    relations = {(pair.first, pair.second): pair.relation for pair in last.pairs}
+    for one in last.sets:
+        pairs = {relations.get(pair, Relation.ANY) for pair in combinations(one.members, 2)}
+        if len(pairs) > 1:
+            return False
+    layout = layout_of(graph, RowTables.of(graph, request.threads))
+    program = programs_of(phases, layout, lists=False).phases[-1]
+    return isinstance(program, ExtensionProgram) and program.follows_from_sizes

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from math import factorial
 from typing import TypeAlias
 
-from motiflux.codegen.pvm import MEMBER, MOST_TABLES, MOST_TESTS, ExtensionShape
+from motiflux.codegen.pvm import MEMBER, MOST_MEMBERS, MOST_TABLES, MOST_TESTS, ExtensionShape
 from motiflux.gpu.pvm.row_tables import TableKey
 from motiflux.graph import Direction, VertexFilter
 from motiflux.plan.bind import Codes
@@ -84,8 +85,10 @@ class SetProgram:
         Number of query vertices.
     common, own
         Comparisons of all members, and of each.
+    order_count
+        Number of orders in which a combination is given to the members.
     orders
-        Orders in which a combination is given to the members: for each, the position of each member.
+        These orders: for each, the position of each member; none if there are too many members to make them.
     """
 
     table: int
@@ -97,6 +100,7 @@ class SetProgram:
     members: int
     common: Compared
     own: tuple[Compared, ...]
+    order_count: int
     orders: tuple[tuple[int, ...], ...]
 
 
@@ -173,7 +177,7 @@ class ExtensionProgram:
         """Most rows of an item."""
         most = 1
         for one in self.sets:
-            most *= len(one.orders)
+            most *= one.order_count
         return most
 
 
@@ -270,7 +274,9 @@ def programs_of(
                 kept = tuple(vertex for vertex in columns if vertex in later or part.is_read_later(vertex))
                 found.append(part.program(at, columns, kept, grouped=layout.grouped))
                 columns = kept
-    return Programs(tuple(found), tuple(columns.index(vertex) for vertex in range(len(columns))) if lists else ())
+    return Programs(
+        tuple(found), tuple(columns.index(vertex) for vertex in range(len(columns))) if lists else ()
+    )
 
 
 def _needed(phase: Extension | Elimination) -> Iterator[int]:
@@ -302,21 +308,27 @@ def _extension(
         _set(one, tables.index(key), position, related, layout, tuples=tuples)
         for one, key in zip(phase.sets, keys, strict=True)
     )
-    implied = set() if tuples else {
-        pair for one, made in zip(phase.sets, sets, strict=True) for pair in _implied(one, related, made.ascends)
-    }
+    implied = (
+        set()
+        if tuples
+        else {
+            pair
+            for one, made in zip(phase.sets, sets, strict=True)
+            for pair in _implied(one, related, made.ascends)
+        }
+    )
     kept = tuple(vertex for vertex in columns if vertex in later)
     out = (*kept, *(member for member in members if member in later))
     program = ExtensionProgram(
         tables,
-        None if phase.root is None else (phase.root.labels if layout.labelled else None, phase.root.narrowing),
+        None
+        if phase.root is None
+        else (phase.root.labels if layout.labelled else None, phase.root.narrowing),
         sets,
         tuples,
         _before(members, phase.pairs, Relation.LESS, implied),
         _before(members, phase.pairs, Relation.DIFFERENT, implied),
-        tuple(
-            position[vertex] if vertex in position else MEMBER + members.index(vertex) for vertex in out
-        ),
+        tuple(position[vertex] if vertex in position else MEMBER + members.index(vertex) for vertex in out),
         (at,),
     )
     return program, out
@@ -341,11 +353,10 @@ def _set(
             label, labels = labels[0], None
 
     def compared(checks: Checks) -> Compared:
-        return Compared(
-            tuple(position[u] for u in checks.distinct), tuple(position[u] for u in checks.after)
-        )
+        return Compared(tuple(position[u] for u in checks.distinct), tuple(position[u] for u in checks.after))
 
     identity = (tuple(range(len(one.members))),)
+    orders = identity if tuples else _orders(one, related, ascends=ascends)
     return SetProgram(
         table,
         position[one.source],
@@ -356,7 +367,8 @@ def _set(
         len(one.members),
         compared(one.common),
         tuple(map(compared, one.own)),
-        identity if tuples else _orders(one, related, ascends=ascends),
+        len(orders) or factorial(len(one.members)),
+        orders,
     )
 
 
@@ -382,7 +394,10 @@ def _implied(
 def _orders(
     one: CandidateSet, related: Mapping[tuple[int, int], Relation], *, ascends: bool
 ) -> tuple[tuple[int, ...], ...]:
-    """Return the orders of combinations: those that satisfy restrictions, if the candidates ascend."""
+    """Return the orders of combinations: those that satisfy restrictions, if the candidates ascend.
+
+    None are returned if the members are many, and all of their orders are meant.
+    """
     count = len(one.members)
     less = [
         (first, second)
@@ -392,9 +407,9 @@ def _orders(
     ]
     if len(less) == count * (count - 1) // 2:
         return (tuple(range(count)),)
-    return tuple(
-        order for order in permutations(range(count)) if all(order[a] < order[b] for a, b in less)
-    )
+    if count > MOST_MEMBERS:
+        return ()
+    return tuple(order for order in permutations(range(count)) if all(order[a] < order[b] for a, b in less))
 
 
 def _before(
@@ -454,9 +469,7 @@ def _tests_of(
         yield _Tests(tuple(part), tuple(edge for later in parts[at + 1 :] for edge, _ in later))
 
 
-def _table_of(
-    edge: EdgeTest, phase: Elimination, labels: Mapping[int, Codes], layout: Layout
-) -> TableKey:
+def _table_of(edge: EdgeTest, phase: Elimination, labels: Mapping[int, Codes], layout: Layout) -> TableKey:
     either = edge.either or not layout.directed
     direction = Direction.EITHER if either else Direction.OUT
     return layout.table(direction, phase.partitions, edge.where, labels[edge.target])

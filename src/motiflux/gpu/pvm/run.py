@@ -8,7 +8,7 @@ embeddings are listed, a phase also waits after some time, so that those found s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf
@@ -20,8 +20,8 @@ from motiflux.codegen.pcsr import IntervalRows
 from motiflux.codegen.pvm import ITEMS, PhaseControl
 from motiflux.device import Buffer
 from motiflux.gpu.pvm.frontiers import Frontier
-from motiflux.gpu.pvm.programs import ExtensionProgram
 from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, counted
+from motiflux.gpu.pvm.programs import ExtensionProgram
 from motiflux.gpu.pvm.resident_tables import ResidentTables
 from motiflux.gpu.pvm.work import NOTHING, ItemArray, PhaseWork
 from motiflux.gpu.rows.found_rows import HAND_OUT_SECONDS
@@ -130,7 +130,7 @@ class PhaseRun:
                 found[program.of[0]] = made
         return tuple(found[at] for at in sorted(found))
 
-    def chunks(self, vertices: int, *, may_grow: bool = False) -> Iterator[Chunk]:
+    def chunks(self, vertices: int, *, may_grow: bool = False) -> Generator[Chunk, None, None]:
         """Run all phases; yield the embeddings of each chunk of the last frontier, if they are listed.
 
         Parameters
@@ -251,9 +251,7 @@ class PhaseRun:
             )
         work.launched(batches, min(int(seen.left_taken), len(work.left)), added)
 
-    def _launch(
-        self, at: int, work: PhaseWork, tiles: Sequence[int], filled: int
-    ) -> PhaseControl | None:
+    def _launch(self, at: int, work: PhaseWork, tiles: Sequence[int], filled: int) -> PhaseControl | None:
         """Launch a phase, and wait for it; return its control block, or None if the search is to end."""
         self._check()
         if not self.complete:

@@ -220,5 +220,3 @@ class FoundEmbeddings:
         # When Python exits, streams are gone, and the kernel ends with the process.
         if hasattr(self, "_over") and not sys.is_finalizing():
             self.close()
-
-

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from motiflux.codegen.pcsr import IntervalRows
-from motiflux.codegen.pvm import ExtensionShape
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.pvm.arguments import Constants
 from motiflux.gpu.pvm.controls import PhaseControls
 from motiflux.gpu.pvm.frontiers import FIRST_BYTES, MOST_BYTES, SHARE, allocate_frontiers, allocate_left
-from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, most_warps
 from motiflux.gpu.pvm.fusing import fused
+from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, most_warps
 from motiflux.gpu.pvm.programs import ExtensionProgram, Layout, Programs, programs_of
 from motiflux.gpu.pvm.resident_tables import TILES, ResidentTables
 from motiflux.gpu.pvm.row_tables import RowTables
@@ -26,6 +25,8 @@ from motiflux.request.request import Request
 
 MOST_ROW_BYTES = 32 << 20
 """Most bytes of the last frontier, if embeddings are listed."""
+_FEW_ROWS = 1 << 20
+"""If fewer are wanted, that frontier has room for no more."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class PhaseQuery:
         """Name of its kept jobs."""
         tuning = self.request.tuning
         switches = tuning.get("pvm_distribution"), tuning.get("pvm_fused"), tuning["tail"]
-        return "phases", id(self.phases), self.counts, self.request.gpu_memory, switches
+        listed = None if self.counts else self.request.limit
+        return "phases", id(self.phases), self.counts, listed, self.request.gpu_memory, switches
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,6 @@ class Memory:
     tables: ResidentTables | None
     rows: Sequence[Sequence[IntervalRows]]
     is_first: bool
-
 
 
 def phase_job(
@@ -136,7 +137,9 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
         job.memory.hold(buffer)
     if not tables.fits:
         return Memory(room_of, tables, (), is_first=False)
-    rows = dict(zip(programs.tables, tables.acquire(job.stream, [(key, 0) for key in programs.tables]), strict=True))
+    rows = dict(
+        zip(programs.tables, tables.acquire(job.stream, [(key, 0) for key in programs.tables]), strict=True)
+    )
     for entry in tables.entries:
         job.memory.read(entry)
     tables.close()
@@ -151,7 +154,7 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
 def _counts_last(programs: Programs, request: Request) -> bool:
     """Whether the last phase of a count may be counted by the numbers of candidates."""
     last = programs.phases[-1]
-    one = isinstance(last, ExtensionProgram) and last.shape == ExtensionShape(1)
+    one = isinstance(last, ExtensionProgram) and last.shape.members == 1
     return one or request.tuning["tail"] != "off"
 
 
@@ -166,7 +169,11 @@ def _room(job: PhaseJob, launches: PhaseLaunches, request: Request, nbytes: int)
     device, budget = job.accelerator.device, request.gpu_memory
     phases = launches.programs.phases
     written = phases[:-1] if launches.counts else phases
-    last = nbytes if launches.counts else MOST_ROW_BYTES
+    last = nbytes
+    if not launches.counts:
+        limit = request.limit
+        few = limit is not None and limit < _FEW_ROWS
+        last = 4 * written[-1].width * limit if few and limit else MOST_ROW_BYTES
     positions = None
     if request.tuning.get("pvm_distribution") == "round_robin":
         positions = device.allocate(launches.position_bytes * len(phases), "the work of warps", budget=budget)

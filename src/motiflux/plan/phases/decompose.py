@@ -31,6 +31,7 @@ def decompose(
     one_partition: bool = False,
     most_members: int = MOST_MEMBERS,
     last_alone: bool = False,
+    last_bounded: bool = True,
 ) -> PhasePlan | HandOver:
     """Return the phases that match a pattern, or the reason why there are none.
 
@@ -50,6 +51,8 @@ def decompose(
         two vertices that they match may be reached by different partitions.
     most_members
         Most vertices of one phase: each embedding is extended in up to as many orders as these have.
+    last_bounded
+        Whether this bound is also that of the last phase.
     last_alone
         Whether the last vertex has a phase of its own, if no edges are tested behind it.
     """
@@ -58,8 +61,12 @@ def decompose(
         drafts = split_phases(drafts, lambda labels: pvm == "sv" or statistics.has_several(labels))
     drafts = [
         part
-        for draft in drafts
-        for part in (draft.bounded(most_members) if isinstance(draft, Draft) else (draft,))
+        for at, draft in enumerate(drafts)
+        for part in (
+            draft.bounded(most_members)
+            if isinstance(draft, Draft) and (last_bounded or at + 1 < len(drafts))
+            else (draft,)
+        )
     ]
     if last_alone and isinstance(last := drafts[-1], Draft):
         drafts[-1:] = last.without_last()

@@ -72,7 +72,6 @@ class Draft:
         ]
         return (Draft(self.partitions, singles[0].pattern, singles[0].sets, self.root), *singles[1:])
 
-
     def without_last(self) -> tuple[Draft, ...]:
         """Return the phases that match the same vertices, the last one in a phase of its own."""
         if len(self.members) == 1:

@@ -53,16 +53,16 @@ MOTIFLUX_DEVICE std::uint64_t valid_candidates(const Tables& tables, const Candi
 }
 
 // Extensions of an embedding by a phase without comparisons between its members: combinations of valid candidates,
-// each in all of its orders.
-template <class Shape, class Read>
-MOTIFLUX_DEVICE std::uint64_t extensions(const Tables& tables, const CandidateSet* sets, Read&& read) {
+// each in all of its orders; kTooMany if there are that many, or more.
+template <class Read>
+MOTIFLUX_DEVICE std::uint64_t extensions(const Tables& tables, const CandidateSet* sets, std::uint32_t count,
+                                         bool tuples, Read&& read) {
   std::uint64_t number = 1;
-#pragma unroll
-  for (std::uint32_t at = 0; at < Shape::kSets; ++at) {
-    if (number == 0) break;
-    const std::uint64_t size = valid_candidates(tables, sets[at], read);
-    number = multiply(number, multiply(sets[at].orders, at == 0 ? items_of<Shape, Shape::kFirst>(size)
-                                                               : items_of<Shape, Shape::kSecond>(size)));
+  for (std::uint32_t at = 0; at < count && number != 0; ++at) {
+    const CandidateSet& set = sets[at];
+    const std::uint64_t size = valid_candidates(tables, set, read);
+    const std::uint64_t items = tuples ? power(size, set.members) : choose(size, set.members);
+    number = multiply(number, multiply(items, set.orders));
   }
   return number;
 }

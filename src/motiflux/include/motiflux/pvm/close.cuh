@@ -10,7 +10,6 @@
 
 namespace motiflux::pvm {
 
-template <class Shape>
 MOTIFLUX_DEVICE void count_by_size(const ExtendArgs& args) {
   MOTIFLUX_DYNAMIC_SHARED(memory);
   const Tables tables(args, reinterpret_cast<std::uint32_t*>(memory));
@@ -22,7 +21,7 @@ MOTIFLUX_DEVICE void count_by_size(const ExtendArgs& args) {
     const std::uint64_t embedding = unit.batch * kBatch + units.warp().lane();
     std::uint64_t number = 0;
     if (embedding < units.size() && is_root(args, embedding))
-      number = extensions<Shape>(tables, args.sets, InputColumns{args.in, embedding});
+      number = extensions(tables, args.sets, args.set_count, args.tuples != 0, InputColumns{args.in, embedding});
     if (number >= kMostOfLane) units.overflow();
     counted += number;
     const bool adds = counted >= kMostOfLane || args.work.limit != match::kNoLimit;

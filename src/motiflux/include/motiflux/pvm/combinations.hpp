@@ -32,6 +32,23 @@ MOTIFLUX_HOST_DEVICE std::uint64_t choose(std::uint64_t size) {
   return found < kTooMany ? found : kTooMany;
 }
 
+// The same for any number of members.
+MOTIFLUX_HOST_DEVICE inline std::uint64_t choose(std::uint64_t size, std::uint32_t members) {
+  if (size < members) return 0;
+  std::uint64_t found = 1;
+  for (std::uint32_t at = 0; at < members; ++at) {
+    if (high_product(found, size - at) != 0) return kTooMany;
+    found = found * (size - at) / (at + 1);  // no remainder
+  }
+  return found < kTooMany ? found : kTooMany;
+}
+
+MOTIFLUX_HOST_DEVICE inline std::uint64_t power(std::uint64_t size, std::uint32_t members) {
+  std::uint64_t found = 1;
+  for (std::uint32_t at = 0; at < members; ++at) found = multiply(found, size);
+  return found;
+}
+
 // size^N, or kTooMany.
 template <std::uint32_t N>
 MOTIFLUX_HOST_DEVICE std::uint64_t power(std::uint64_t size) {

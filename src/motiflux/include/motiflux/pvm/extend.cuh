@@ -33,8 +33,7 @@ struct OpenedBatch {
 
 enum class Goal { kWrite, kCount, kCountNext };
 
-// `Next` is the shape of the phase that is counted.
-template <class Shape, Goal goal, class Next = Shape>
+template <class Shape, Goal goal>
 class Extension {
  public:
   MOTIFLUX_DEVICE Extension(const ExtendArgs& args, const Tables& tables, OpenedBatch& opened, Units& units)
@@ -198,7 +197,7 @@ class Extension {
   }
 
   MOTIFLUX_DEVICE std::uint32_t orders() const {
-    return args_.sets[0].orders * (Shape::kSets == 2 ? args_.sets[1].orders : 1);
+    return static_cast<std::uint32_t>(args_.sets[0].orders * (Shape::kSets == 2 ? args_.sets[1].orders : 1));
   }
 
   // Gives candidates to the members in one of the orders.
@@ -206,8 +205,9 @@ class Extension {
                                std::uint32_t (&members)[kMembers]) const {
     std::uint32_t first = order, second = 0;
     if constexpr (Shape::kSets == 2) {
-      first = order % args_.sets[0].orders;
-      second = order / args_.sets[0].orders;
+      const std::uint32_t orders = static_cast<std::uint32_t>(args_.sets[0].orders);
+      first = order % orders;
+      second = order / orders;
     }
     arrange_of<Shape::kFirst>(args_.sets[0], found, first, members);
     if constexpr (Shape::kSets == 2)
@@ -308,7 +308,8 @@ class Extension {
       const Extended extended{*this, item.embedding, members};
       if (!pass_tests(extended)) continue;
       ++stayed_;
-      const std::uint64_t number = extensions<Next>(tables_, args_.next_sets, Output{extended});
+      const std::uint64_t number =
+          extensions(tables_, args_.next_sets, args_.next_set_count, args_.next_tuples != 0, Output{extended});
       counted_ += number;
       if (number >= kMostOfLane || counted_ >= 2 * kMostOfLane) units_.overflow();
     }
@@ -352,14 +353,14 @@ class Extension {
 };
 
 // Shared memory: interval indexes | OpenedBatch of each warp.
-template <class Shape, Goal goal, class Next = Shape>
+template <class Shape, Goal goal>
 MOTIFLUX_DEVICE void extend(const ExtendArgs& args) {
   MOTIFLUX_DYNAMIC_SHARED(memory);
   const Tables tables(args, reinterpret_cast<std::uint32_t*>(memory));
   __syncthreads();
   auto* opened = reinterpret_cast<OpenedBatch*>(memory + std::size_t{4} * args.table_count * args.index_words);
   Units units(args.work);
-  Extension<Shape, goal, Next>(args, tables, opened[threadIdx.x / 32], units).run();
+  Extension<Shape, goal>(args, tables, opened[threadIdx.x / 32], units).run();
 }
 
 }  // namespace motiflux::pvm

@@ -76,7 +76,7 @@ struct Work {
 
 inline constexpr std::uint32_t kMostParts = 1024;  // of one batch
 
-// Candidates that one row has for `members` query vertices.
+// Candidates that one row has for some query vertices, its members.
 struct CandidateSet {
   std::uint32_t table;
   std::uint32_t source;        // column
@@ -92,8 +92,10 @@ struct CandidateSet {
   // Orders in which a combination is given to the members: `orders` times the position of each member. Null: the
   // ascending order only.
   const std::uint8_t* order_positions;
-  std::uint32_t orders;
-  std::uint32_t unused;
+  // Phases that are counted by the numbers of candidates have no positions, any number of members, and as many orders
+  // as there are.
+  std::uint32_t members;
+  std::uint64_t orders;
 };
 
 // Where the vertex of a column comes from: a column of the input, or kMember and the number of a query vertex that
@@ -128,7 +130,12 @@ struct ExtendArgs {
   std::uint32_t test_count;
   std::uint8_t out_sources[view::kMaxLevels];
   ArcTest tests[kMostTests];  // of elimination phases behind this one
-  CandidateSet next_sets[2];  // of the phase that this kernel counts; its columns are those of the output
+  // Of the phase that this kernel counts; its columns are those of the output.
+  CandidateSet next_sets[2];
+  std::uint32_t set_count;
+  std::uint32_t next_set_count;
+  std::uint32_t tuples;  // whether members of one set may have equal candidates
+  std::uint32_t next_tuples;
 };
 
 struct EliminateArgs {
