@@ -1,4 +1,4 @@
-"""Phases of parallel vertex matching: structures of ``include/motiflux/pvm``, and the units of its kernels."""
+"""Phases of parallel vertex matching: structures of ``include/motiflux/pvm``, and units of kernels."""
 
 from __future__ import annotations
 

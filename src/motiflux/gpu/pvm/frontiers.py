@@ -38,7 +38,7 @@ class Frontier:
 
 @dataclass(frozen=True)
 class LeftRoom:
-    """Room for parts of batches that a launch leaves: parked ones, at most one for each warp, and those put off."""
+    """Room for parts of batches: parked ones, at most one for each warp, and those that are put off."""
 
     parked: Buffer
     long_parts: Buffer

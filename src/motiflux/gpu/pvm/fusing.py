@@ -1,8 +1,8 @@
 """Phases that one kernel runs together, so that the embeddings between them need no memory.
 
-The paper has a kernel for each phase (section 5). An elimination phase that follows an extension only reads what that
-wrote, so its query edges are tested before anything is written. Where the number of extensions of the last phase
-follows from the numbers of candidates, the phase before it counts them.
+The paper has a kernel for each phase (section 5). An elimination phase that follows an extension only
+reads what that wrote, so its query edges are tested before anything is written. Where the number of
+extensions of the last phase follows from the numbers of candidates, the phase before it counts them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from motiflux.gpu.pvm.row_tables import TableKey
 
 
 def fused(programs: Programs, *, counts_last: bool) -> Programs:
-    """Return programs with eliminations in the extensions before them, as far as the tables of a kernel suffice.
+    """Return programs with eliminations in the extensions before them, as far as kernels have tables.
 
     Parameters
     ----------
@@ -32,21 +32,20 @@ def fused(programs: Programs, *, counts_last: bool) -> Programs:
     """
     phases: list[Program] = []
     for phase in programs.phases:
-        before = phases[-1] if phases else None
-        if isinstance(phase, EliminationProgram) and isinstance(before, ExtensionProgram):
-            if (both := _with_tests(before, phase)) is not None:
-                phases[-1] = both
-                continue
-        phases.append(phase)
-    if counts_last and len(phases) > 1:
-        before, last = phases[-2:]
-        if isinstance(before, ExtensionProgram) and isinstance(last, ExtensionProgram):
-            if (both := _with_last(before, last)) is not None:
-                phases[-2:] = [both]
+        both = _with_tests(phases[-1], phase) if phases else None
+        if both is None:
+            phases.append(phase)
+        else:
+            phases[-1] = both
+    if counts_last and len(phases) > 1 and (both := _with_last(*phases[-2:])) is not None:
+        phases[-2:] = [both]
     return replace(programs, phases=tuple(phases))
 
 
-def _with_tests(extension: ExtensionProgram, elimination: EliminationProgram) -> ExtensionProgram | None:
+def _with_tests(extension: Program, elimination: Program) -> ExtensionProgram | None:
+    """Return an extension that tests the edges of an elimination behind it; None if there are no such two."""
+    if not isinstance(extension, ExtensionProgram) or not isinstance(elimination, EliminationProgram):
+        return None
     tables = _together(extension.tables, elimination.tables)
     if tables is None or len(extension.tests) + len(elimination.tests) > MOST_TESTS:
         return None
@@ -64,7 +63,10 @@ def _with_tests(extension: ExtensionProgram, elimination: EliminationProgram) ->
     return replace(extension, tables=tables, tests=(*extension.tests, *tests), out=out, of=of)
 
 
-def _with_last(extension: ExtensionProgram, last: ExtensionProgram) -> ExtensionProgram | None:
+def _with_last(extension: Program, last: Program) -> ExtensionProgram | None:
+    """Return an extension that counts those of the last phase; None if that is impossible."""
+    if not isinstance(extension, ExtensionProgram) or not isinstance(last, ExtensionProgram):
+        return None
     tables = _together(extension.tables, last.tables)
     if tables is None or last.tests or not last.follows_from_sizes:
         return None

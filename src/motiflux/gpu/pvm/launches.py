@@ -1,7 +1,7 @@
 """The kernels of the phases of a search: all of them in a chain, or one at a time.
 
-In a chain, a phase takes the number of its embeddings from the control block of the phase before, so the host waits
-once for all phases. That is enough if all frontiers have room.
+In a chain, a phase takes the number of its embeddings from the control block of the phase before, so the host
+waits once for all phases. That is enough if all frontiers have room.
 """
 
 from __future__ import annotations

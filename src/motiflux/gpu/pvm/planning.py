@@ -29,8 +29,9 @@ def phases_of(
     """Return the phases of a request whose logical plan is `plan`, or the reason why it has none.
 
     With order restrictions, the phases find one of the ``plan.automorphisms`` images of each embedding: if
-    subgraphs are wanted, or if the plan multiplies the count, or lists all images of a row. If embeddings are counted
-    without closed forms, the last query vertex is counted by the number of its candidates, as other engines do it.
+    subgraphs are wanted, or if the plan multiplies the count, or lists all images of a row. If embeddings are
+    counted without closed forms, the last query vertex is counted by the number of its candidates, as other
+    engines do it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Phases as kernels run them: columns of frontiers instead of query vertices, tables of rows instead of labels."""
+"""Phases as kernels run them: columns of frontiers for query vertices, tables of rows for labels."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class SetProgram:
 
 @dataclass(frozen=True, slots=True)
 class TestProgram:
-    """A query edge between two columns, and the table in which it has an arc: its index, whether it is grouped."""
+    """A query edge between two columns, and the table with its arcs: its index, and whether it is grouped."""
 
     table: int
     source: int
@@ -131,7 +131,8 @@ class ExtensionProgram:
     less, different
         For each member, the members before it whose candidates must be less, and different.
     out
-        Where each column of the output comes from: a column of the input, or `MEMBER` and the number of a member.
+        Where each column of the output comes from: a column of the input, or `MEMBER` plus the number of a
+        member.
     of
         Numbers of the phases of the plan: the extension, and elimination phases that follow.
     tests
@@ -154,11 +155,12 @@ class ExtensionProgram:
     @property
     def shape(self) -> ExtensionShape:
         """Numbers of members of both sets."""
-        return ExtensionShape(*(one.members for one in self.sets), tuples=self.tuples)
+        second = self.sets[1].members if len(self.sets) > 1 else 0
+        return ExtensionShape(self.sets[0].members, second, self.tuples)
 
     @property
     def follows_from_sizes(self) -> bool:
-        """Whether the number of extensions follows from the numbers of candidates that are not in the embedding."""
+        """Whether the number of extensions follows from the numbers of candidates not in the embedding."""
         return not any((*self.less, *self.different)) and all(
             one.labels is None
             and one.narrowing is None
@@ -252,8 +254,8 @@ def programs_of(
     most_tables
         Most tables of an elimination phase.
     is_tiled
-        Whether a table is read in tiles. Each query edge that needs an arc in it is tested by itself then: the
-        arc of an embedding is in one of the tiles.
+        Whether a table is read in tiles. Each query edge that needs an arc in it is tested by itself then:
+        the arc of an embedding is in one of the tiles.
     """
     needed = [frozenset(_needed(phase)) for phase in plan.phases]
     end = frozenset(plan.order) if lists else frozenset[int]()
@@ -289,7 +291,7 @@ def _needed(phase: Extension | Elimination) -> Iterator[int]:
     for one in phase.sets:
         yield one.source
         for checks in (one.common, *one.own):
-            assert not checks.not_out and not checks.not_in, "absent arcs are not checked by kernels"
+            assert not (*checks.not_out, *checks.not_in), "absent arcs are not checked by kernels"
             yield from checks.distinct
             yield from checks.after
 

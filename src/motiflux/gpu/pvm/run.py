@@ -1,8 +1,8 @@
 """A run of the phases of a search on one device, chunk by chunk of the frontiers between them.
 
-All phases are launched in a chain first. If a frontier is full before its phase is over, the phase waits while the
-chunk goes through all later phases, and goes on afterwards. So memory is bounded, for any number of embeddings. If
-embeddings are listed, a phase also waits after some time, so that those found so far do not wait for long.
+All phases are launched in a chain first. If a frontier is full before its phase is over, the phase waits
+while the chunk goes through all later phases, and goes on afterwards. So memory is bounded, for any number of
+embeddings. If embeddings are listed, a phase also waits after some time, so that those found do not wait long.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PhaseRun:
     room
         Its memory.
     tables
-        The rows that its phases read: tables that are made resident for each launch; None: the chain has them.
+        Tables that are made resident for each launch; None: all are.
     rows
         The rows of each phase, if all tables are resident.
 
@@ -138,7 +138,8 @@ class PhaseRun:
         vertices
             Number of vertices of the graph: roots of the search.
         may_grow
-            Whether `FullFrontier` is raised if a frontier but the last one is full before anything is yielded.
+            Whether `FullFrontier` is raised if a frontier but the last one is full before anything is
+            yielded.
         """
         self._job.reader.units = PhaseWork(vertices).batches
         if self._tables is not None:
@@ -275,7 +276,7 @@ class PhaseRun:
         return job.launches.controls.seen(at) if self._run(following=at + 1) else None
 
     def _run(self, following: int | None = None) -> bool:
-        """Launch, and wait for the end; return False if the search ends early, with a number that is a bound."""
+        """Launch, and wait for the end; return False if the search is ended early."""
         job, watch = self._job, self._watch
         job.watched = watch.progress is not None
         job.reader.found = self.found
@@ -296,7 +297,7 @@ class PhaseRun:
         return in_time
 
     def _wait(self) -> bool:
-        """Wait for the kernels; stop them and return False if time runs out, or the caller ends the search."""
+        """Wait for the kernels; stop them and return False if time runs out or the caller ends the search."""
         job, watch = self._job, self._watch
         hand_out = inf if self._counts else time.perf_counter() + HAND_OUT_SECONDS
         for now in moments():

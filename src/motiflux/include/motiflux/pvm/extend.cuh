@@ -44,7 +44,7 @@ class Extension {
     while (units_.next(unit)) {
       const std::uint64_t total = open(unit.batch);
       const bool later = units_.put_off(unit, total);
-      units_.opened(unit);
+      units_.opened(unit, later);
       if (later) continue;
       if (!extend(unit, unit.end < total ? unit.end : total)) break;
     }

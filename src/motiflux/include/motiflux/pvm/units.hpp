@@ -55,12 +55,16 @@ class Units {
     return next_part(work_.long_parts, long_parts_, work_.control->long_taken, unit);
   }
 
-  // Notes that a batch is opened: it is put off, or the warp extends it.
-  MOTIFLUX_DEVICE void opened(const Unit& unit) {
+  // Notes that a batch is opened: its parts were put off, or the warp extends it.
+  MOTIFLUX_DEVICE void opened(const Unit& unit, bool puts_off = false) {
     if (!unit.whole || work_.next_batches != nullptr) return;
-    warp_.sync();  // parts of the batch are written
-    if (warp_.leads())
-      device::device_wide(work_.control->batches_opened).fetch_add(std::uint64_t{1}, device::Order::kAcqRel);
+    if (puts_off) {
+      warp_.sync();  // the parts are written; they are published with the number
+      if (warp_.leads())
+        device::device_wide(work_.control->batches_opened).fetch_add(std::uint64_t{1}, device::Order::kAcqRel);
+    } else if (warp_.leads()) {
+      device::fast_add(work_.control->batches_opened, std::uint64_t{1});
+    }
   }
 
   // The reason to stop. If it is a pause, the rest of the unit is to be parked.
