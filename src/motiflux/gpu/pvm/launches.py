@@ -81,6 +81,8 @@ class PhaseLaunches:
     ----------
     vertices
         Number of vertices of the graph.
+    roots_ascend
+        Whether the search begins with the first vertex, not with the last.
     counts
         Whether the last phase counts.
     by_size
@@ -102,11 +104,12 @@ class PhaseLaunches:
         constants: Constants,
         *,
         vertices: int,
+        roots_ascend: bool,
         counts: bool,
         by_size: bool,
         deadline: Deadline,
     ) -> None:
-        self._vertices = vertices
+        self._vertices, self._roots_ascend = vertices, roots_ascend
         self.programs, self.controls, self.counts = programs, controls, counts
         self._accelerator = accelerator
         self._constants = constants
@@ -194,7 +197,7 @@ class PhaseLaunches:
         if at > 0:
             _set_columns(args.in_, room.frontiers[at - 1])
         else:
-            args.in_.capacity = self._vertices
+            args.in_.capacity = 0 if self._roots_ascend else self._vertices
         if at < len(room.frontiers):
             _set_columns(args.out, room.frontiers[at])
         return Launch(

@@ -126,6 +126,7 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
         controls,
         constants,
         vertices=graph.num_vertices,
+        roots_ascend=any(first == query.phases.order[0] for first, _ in query.phases.restrictions),
         counts=counts,
         by_size=request.tuning["tail"] != "off",
         deadline=deadline,

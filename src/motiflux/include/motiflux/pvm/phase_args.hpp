@@ -17,15 +17,15 @@ inline constexpr std::uint32_t kThreads = 256;     // of a block
 inline constexpr std::uint32_t kBatch = 32;        // embeddings
 inline constexpr std::uint32_t kAnyLabel = ~std::uint32_t{0};
 
-// A frontier. One without words has the vertices themselves in column 0, the last one first: their rows are long, so
-// work that takes long begins early.
+// A frontier. One without words has the vertices themselves in column 0. The last one is first, as its row is long and
+// takes long, unless the other vertices of an embedding must be greater: then the first one is first.
 struct Columns {
   std::uint32_t* words;
-  std::uint64_t capacity;  // without words, the number of vertices
+  std::uint64_t capacity;  // without words, the number of vertices, or 0 if these ascend
 
   MOTIFLUX_HOST_DEVICE std::uint32_t read(std::uint32_t column, std::uint64_t embedding) const {
-    return words == nullptr ? static_cast<std::uint32_t>(capacity - 1 - embedding)
-                            : words[column * capacity + embedding];
+    if (words != nullptr) return words[column * capacity + embedding];
+    return static_cast<std::uint32_t>(capacity == 0 ? embedding : capacity - 1 - embedding);
   }
 };
 
