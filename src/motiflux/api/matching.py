@@ -110,7 +110,9 @@ def match(
             tuning=tuning,
             progress=None if callback is None else FoundSoFar(callback),
         )
-        begin_first_call(graph, request)
+        # Its time begins when the device is open; nothing is planned before if that is limited.
+        planning = Deadline.after(None) if request.timeout is None else None
+        begin_first_call(graph, [pattern], request, planning, counting=False)
         chosen, why = choose_engine(request)
         deadline = Deadline.after(request.timeout)
         physical = chosen.plan(graph, pattern, request, deadline, counting=False)

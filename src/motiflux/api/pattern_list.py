@@ -65,7 +65,7 @@ def naming_pattern(position: int | None) -> Iterator[None]:
 
 def count_one(graph: Graph, pattern: Pattern, request: Request, deadline: Deadline) -> Count:
     """Return the count of a pattern, and keep how it was executed."""
-    begin_first_call(graph, request)
+    begin_first_call(graph, [pattern], request, deadline)
     engine, why = choose_engine(request)
     check_symmetry(request.semantics, request.symmetry)
     physical = engine.plan(graph, pattern, request, deadline)
@@ -104,7 +104,7 @@ def count_each(
     All are planned before the first is searched, so that a mistake in one of them costs no time. Its error
     names the pattern by its position.
     """
-    begin_first_call(graph, request)
+    begin_first_call(graph, patterns, request, deadline)
     engine, why = choose_engine(request)
     check_symmetry(request.semantics, request.symmetry)
     sharing = engine.capabilities.shares_passes and request.tuning["share"] == "on"

@@ -162,10 +162,13 @@ def open_device(name: str) -> Device:
     return device
 
 
-def begin_opening(name: str) -> None:
-    """Begin to open a device on a thread of its own; `open_device` waits for it, or raises its error."""
+def begin_opening(name: str) -> bool:
+    """Begin to open a device on a thread of its own; `open_device` waits for it, or raises its error.
+
+    Return whether the device is not open yet.
+    """
     if (_only_name(name), os.getpid()) in _registry.opened:
-        return
+        return False
 
     def opening() -> None:
         with contextlib.suppress(Exception):  # `open_device` tries again
@@ -173,6 +176,7 @@ def begin_opening(name: str) -> None:
 
     with contextlib.suppress(RuntimeError):  # no more threads
         threading.Thread(target=opening, name=f"motiflux: opening {name}").start()
+    return True
 
 
 def _only_name(name: str) -> str:

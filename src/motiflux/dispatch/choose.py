@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from motiflux.device import begin_opening
+from motiflux.device.presence import why_no_gpu
 from motiflux.dispatch.auto import AutoEngine
 from motiflux.dispatch.gpu_probe import DEVICE as GPU_DEVICE
 from motiflux.dispatch.gpu_probe import CudaGpu, Gpu
 from motiflux.errors import DeviceError
 from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.request.deadline import Deadline
 from motiflux.request.devices import asked_for, names_of
 from motiflux.request.engine import Engine
 from motiflux.request.registry import AUTO_ON_GPU, ENGINES, HOST_ENGINE
@@ -55,17 +59,50 @@ def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
         raise
 
 
-def begin_first_call(graph: Graph, request: Request) -> None:
-    """Begin what the first call with a GPU waits for, before `choose_engine` imports the engine.
+def begin_first_call(
+    graph: Graph,
+    patterns: Sequence[Pattern],
+    request: Request,
+    deadline: Deadline | None,
+    *,
+    counting: bool = True,
+) -> None:
+    """Begin what the first call with a GPU waits for, before `choose_engine` waits for it.
 
-    The driver opens a GPU in some tenths of a second, on one thread. Meanwhile modules are imported, and the
-    rows of a graph file, which planning needs, are read and checked on all threads.
+    The driver opens a GPU in some tenths of a second, on one thread, which then loads the compiler. Meanwhile
+    modules are imported, the rows of a graph file, which planning needs, are read and checked on all threads,
+    and patterns are planned until the GPU is open. Errors are raised where the engine is chosen, or plans.
+
+    Parameters
+    ----------
+    deadline
+        That of the call; None if its time has not begun: nothing is planned then.
+    counting
+        Whether embeddings are counted, or listed.
     """
     if request.device in ("auto", "cpu") and request.devices is None:
         return
-    if request.devices is None:
-        begin_opening(request.device)
+    is_opening = request.devices is None and begin_opening(request.device)
     graph.forward.begin()
+    if is_opening and (request.engine == "auto" or ENGINES[request.engine].on_gpu):
+        _plan_while_opening(graph, patterns, request, deadline, counting=counting)
+
+
+def _plan_while_opening(
+    graph: Graph, patterns: Sequence[Pattern], request: Request, deadline: Deadline | None, *, counting: bool
+) -> None:
+    """Open a GPU on a thread, and plan until it is open; plans are kept with the graph."""
+    if request.device.partition(":")[0] == GPU_DEVICE and why_no_gpu() is not None:
+        return  # opening it fails, which planning must not delay
+    plan_ahead = import_module(_module_of(request.engine)).plan_ahead
+    from motiflux.gpu.runtime.accelerator import begin_accelerator
+
+    opening = begin_accelerator(request.device)
+    for pattern in () if deadline is None else patterns:
+        if opening is None or not opening.is_alive():
+            return
+        with suppress(Exception):  # the engine plans again, and raises its error
+            plan_ahead(graph, pattern, request, deadline, counting=counting)
 
 
 def open_engine(name: str, devices: Sequence[str]) -> Engine:
@@ -76,6 +113,9 @@ def open_engine(name: str, devices: Sequence[str]) -> Engine:
     DeviceError
         One of the devices cannot be used.
     """
-    module = AUTO_ON_GPU if name == "auto" else ENGINES[name].module
-    engine: Engine = import_module(module).open_engine(devices)
+    engine: Engine = import_module(_module_of(name)).open_engine(devices)
     return engine
+
+
+def _module_of(name: str) -> str:
+    return AUTO_ON_GPU if name == "auto" else ENGINES[name].module

@@ -23,7 +23,7 @@ from motiflux.gpu.runtime.accelerator import Accelerator, known_accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.runtime.kernel_times import on_host
 from motiflux.gpu.runtime.launches import Result
-from motiflux.gpu.strategy import gather, listing, strategy
+from motiflux.gpu.strategy import clique_rows, gather, listing, strategy
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
@@ -33,6 +33,7 @@ from motiflux.plan.estimate.predict import distinct_keys, expected_count, narrow
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction
 from motiflux.plan.ir import Searched
 from motiflux.plan.local_counts.speeds import DEVICE_SPEEDS
+from motiflux.plan.neighborhood.bits import clique_key
 from motiflux.plan.neighborhood.universal_vertex import has_universal_vertex
 from motiflux.plan.physical import Family, PhysicalPlan, Stage
 from motiflux.request.deadline import Deadline, OutOfTimeError, wait_for
@@ -100,6 +101,20 @@ class DfsEngine:
             graph, pattern, request, self.capabilities, deadline, counting=counting, beside=beside
         )
         return None if plan is None else self.strategy(graph, plan, request, counting=counting)
+
+    @classmethod
+    def plan_ahead(
+        cls, graph: Graph, pattern: Pattern, request: Request, deadline: Deadline, *, counting: bool = True
+    ) -> None:
+        """Leave with the graph what `plan` takes long for, as far as it does not depend on the devices."""
+        if counting and counts_all(request) and _may_be_in_bits(graph, pattern, request):
+            plain = logical_plan(graph, pattern, request, cls.capabilities, deadline, parts=False)
+            # The time in bitmaps, by which `plan` looks for parts, depends on the device. Cliques have none.
+            if plain is None or not _is_search(plain) or clique_key(plain) is None:
+                return
+        plan = logical_plan(graph, pattern, request, cls.capabilities, deadline, counting=counting)
+        if counting and plan is not None and _is_search(plan):
+            clique_rows(graph, plan, request)
 
     def begin(self, physical: PhysicalPlan, request: Request) -> bool:
         """Have the kernels of a plan compiled in the background; return whether compilation is over.
@@ -303,8 +318,15 @@ def open_engine(names: Sequence[str]) -> DfsEngine:
     return DfsEngine(DeviceGroup.open(names))
 
 
+plan_ahead = DfsEngine.plan_ahead
+
+
 def _is_of(physical: PhysicalPlan, family: Family) -> bool:
     return physical.stages[0].family is family
+
+
+def _is_search(plan: Plan) -> bool:
+    return plan.impossible is None and plan.formula is None
 
 
 def _may_be_in_bits(graph: Graph, pattern: Pattern, request: Request) -> bool:

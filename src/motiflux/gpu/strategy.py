@@ -109,13 +109,18 @@ def gather(graph: Graph, plan: Plan, device: DeviceFacts, request: Request) -> S
             if isinstance(table, Searched)
         }
         return Statistics(graph.num_vertices, searching, schedule=schedule, searched=searched)
-    switch = request.tuning["bitmaps"]
-    clique = bits = None
-    if switch != "off" and (key := clique_key(plan)) is not None:
-        clique = _lengths(graph, key, len(plan.shape.steps), request.threads)
-    elif switch not in ("off", "cliques"):
+    clique = clique_rows(graph, plan, request)
+    bits = None
+    if clique is None and request.tuning["bitmaps"] not in ("off", "cliques"):
         bits = _best_bits(graph, plan, device, request, searching)
     return Statistics(graph.num_vertices, searching, clique, bits)
+
+
+def clique_rows(graph: Graph, plan: Plan, request: Request) -> RowLengths | None:
+    """Return the row lengths for a clique that may be counted in bitmaps; None for another plan."""
+    if request.tuning["bitmaps"] == "off" or (key := clique_key(plan)) is None:
+        return None
+    return _lengths(graph, key, len(plan.shape.steps), request.threads)
 
 
 def _lengths(graph: Graph, key: AdjacencyKey, vertices: int, threads: int) -> RowLengths:

@@ -14,6 +14,9 @@ class EngineEntry:
     module
         The module whose function ``open_engine(names)`` returns the engine on the devices of these names
         (`motiflux.request.engine.Engine`). It is imported on first use: the CPU engine needs no GPU modules.
+        That of an engine on GPUs also has a function ``plan_ahead(graph, pattern, request, deadline, *,
+        counting)``, which leaves with the graph what the engine's plan takes long for, as far as that does
+        not depend on the devices.
     on_gpu
         Whether the engine runs on GPUs; else it runs on the CPU.
     """

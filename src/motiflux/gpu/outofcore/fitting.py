@@ -165,3 +165,6 @@ class FittingEngine(DfsEngine):
 def open_engine(names: Sequence[str]) -> FittingEngine:
     """Return the engine on devices of these names; raises `DeviceError`."""
     return FittingEngine(DeviceGroup.open(names))
+
+
+plan_ahead = FittingEngine.plan_ahead

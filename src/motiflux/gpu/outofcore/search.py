@@ -57,6 +57,13 @@ class OutOfCoreSearch(DfsEngine):
         """Return the physical plan of a request; None if time was up before there was one."""
         return super().plan(graph, pattern, _mine(request), deadline, counting=counting, beside=beside)
 
+    @classmethod
+    def plan_ahead(
+        cls, graph: Graph, pattern: Pattern, request: Request, deadline: Deadline, *, counting: bool = True
+    ) -> None:
+        """Leave with the graph what `plan` takes long for, as far as it does not depend on the devices."""
+        super().plan_ahead(graph, pattern, _mine(request), deadline, counting=counting)
+
     def strategy(self, graph: Graph, plan: Plan, request: Request, *, counting: bool = True) -> PhysicalPlan:
         """Return the physical plan of a logical plan."""
         copies = _copies(request.tuning)
@@ -190,3 +197,6 @@ def _of_device(physical: PhysicalPlan) -> PhysicalPlan:
 def open_engine(names: Sequence[str]) -> OutOfCoreSearch:
     """Return the engine on devices of these names; raises `DeviceError`."""
     return OutOfCoreSearch(DeviceGroup.open(names))
+
+
+plan_ahead = OutOfCoreSearch.plan_ahead

@@ -335,6 +335,7 @@ def open_accelerator(name: str) -> Accelerator:
     process = os.getpid()
     known = _open.get(name)
     if known is not None and known[0] == process:
+        known[1].device.use()  # another thread may have opened it
         return known[1]
     name = "cuda" if name == "cuda:0" else name
     device = open_device(name)  # refuses a device that a parent process has open
@@ -345,6 +346,24 @@ def open_accelerator(name: str) -> Accelerator:
             made = maker() if maker is not None else _for_cuda(device)
             _open[name] = known = (process, made)
     return known[1]
+
+
+def begin_accelerator(name: str) -> threading.Thread | None:
+    """Begin to open an accelerator on a thread of its own.
+
+    `open_accelerator` waits for it, or raises its error. Return the thread; None if there are no more threads.
+    """
+
+    def opening() -> None:
+        with contextlib.suppress(Exception):  # `open_accelerator` tries again
+            open_accelerator(name)
+
+    begun = threading.Thread(target=opening, name=f"motiflux: opening the compiler for {name}")
+    try:
+        begun.start()
+    except RuntimeError:
+        return None
+    return begun
 
 
 def register_accelerator(name: str, make: Callable[[], Accelerator]) -> None:
