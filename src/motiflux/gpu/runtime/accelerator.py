@@ -351,7 +351,7 @@ def open_accelerator(name: str) -> Accelerator:
 def begin_accelerator(name: str) -> threading.Thread | None:
     """Begin to open an accelerator on a thread of its own.
 
-    `open_accelerator` waits for it, or raises its error. Return the thread; None if there are no more threads.
+    `open_accelerator` waits for it, or raises its error. Return the thread; None without more threads.
     """
 
     def opening() -> None:
