@@ -208,6 +208,49 @@ class PyMonitor {
     });
     lenders_ = std::move(lenders);
   }
+  // The same with labels, with rows in the order of classes. Returns what is wrong with these, or no text.
+  std::string load_in_class_order(const Labels& vertex_labels, const PyArcs& out,
+                                  const std::optional<PyArcs>& in,
+                                  const std::optional<InputArray<std::uint32_t>>& copies,
+                                  const Labels& classes, const InputArray<std::uint32_t>& forward,
+                                  const std::optional<InputArray<std::uint32_t>>& reverse, int threads,
+                                  nb::object lenders) {
+    require(graph().vertices() == 0, "the graph is not empty");
+    require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+    require(in.has_value() == graph().directed() && reverse.has_value() == graph().directed(),
+            "the arcs of a directed graph expected both ways");
+    require(classes.size() % 2 == 0, "two labels for each class expected");
+    const dynamic::Arcs arcs = arcs_of(out, vertex_labels.size());
+    const dynamic::Arcs turned = in ? arcs_of(*in, vertex_labels.size()) : dynamic::Arcs{};
+    const std::size_t size = arcs.neighbors.size();
+    require(!in || turned.neighbors.size() == size, "the same arcs expected both ways");
+    require(!copies || copies->size() == size, "one number of copies per arc expected");
+    const auto lent_of = [](std::span<const std::uint32_t> blocks) {
+      return dynamic::LentRows{blocks, whole_pages_of(blocks)};
+    };
+    const std::array<dynamic::LentRows, 2> lent{lent_of(as_span(forward)), lent_of(as_span(reverse))};
+    threads_ = threads;
+    std::string fault;
+    run_long(size, threads, [&](const Workers& workers) {
+      fault = graph().load_in_class_order(as_span(vertex_labels), arcs, turned, as_span(copies),
+                                          as_span(classes), lent, workers);
+    });
+    lenders_ = std::move(lenders);
+    return fault;
+  }
+  // The rows of a graph in that order: classes, rows forward and in reverse.
+  static nb::object class_order(const Labels& vertex_labels, const PyArcs& out,
+                                const std::optional<PyArcs>& in, int threads) {
+    require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+    const dynamic::Arcs arcs = arcs_of(out, vertex_labels.size());
+    const dynamic::Arcs turned = in ? arcs_of(*in, vertex_labels.size()) : dynamic::Arcs{};
+    dynamic::ClassOrder order;
+    run_long(arcs.neighbors.size(), threads, [&](const Workers& workers) {
+      order = dynamic::class_order(as_span(vertex_labels), arcs, turned, workers);
+    });
+    return nb::make_tuple(to_numpy(std::move(order.classes)), to_numpy(std::move(order.rows[0])),
+                          to_numpy(std::move(order.rows[1])));
+  }
   bool has_lent_rows() const { return graph().has_lent_rows(); }
   void take_over_lent_rows(int threads) {
     require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
@@ -682,11 +725,16 @@ void bind_dynamic(nb::module_& module) {
   nb::class_<dynamic::PutOffNoops>(module, "PutOffNoops")
       .def_prop_ro("known", [](const dynamic::PutOffNoops& noops) { return noops.known; })
       .def_prop_ro("count", [](const dynamic::PutOffNoops& noops) { return noops.count; });
+  module.def("class_order", &PyMonitor::class_order, "vertex_labels"_a, "out"_a, "into"_a.none(),
+             "threads"_a);
   nb::class_<PyMonitor>(module, "Monitor", nb::type_slots(monitor_slots))
       .def(nb::init<bool, bool>(), "directed"_a, "count_copies"_a)
       .def("load", &PyMonitor::load, "vertex_labels"_a, "out"_a, "into"_a.none(), "copies"_a.none(),
            "threads"_a)
       .def("load_lent", &PyMonitor::load_lent, "out"_a, "into"_a.none(), "copies"_a.none(), "threads"_a,
+           "lenders"_a)
+      .def("load_in_class_order", &PyMonitor::load_in_class_order, "vertex_labels"_a, "out"_a,
+           "into"_a.none(), "copies"_a.none(), "classes"_a, "forward"_a, "reverse"_a.none(), "threads"_a,
            "lenders"_a)
       .def_prop_ro("has_lent_rows", &PyMonitor::has_lent_rows)
       .def_prop_ro("lenders", &PyMonitor::lenders)

@@ -37,6 +37,22 @@ struct Arcs {
   Label label(std::uint64_t arc) const { return labels.empty() ? 0 : labels[arc]; }
 };
 
+// Rows sorted by class, in the form of Rows::make_lent.
+struct ClassOrder {
+  std::vector<Label> classes;  // two labels for each
+  std::array<std::vector<std::uint32_t>, 2> rows;
+};
+
+// Sorts the rows of a graph; `in` has no offsets if that is undirected.
+ClassOrder class_order(std::span<const Label> vertex_labels, const Arcs& out, const Arcs& in,
+                       const Workers& workers);
+
+// Such rows, and the memory that they are in.
+struct LentRows {
+  std::span<const std::uint32_t> blocks;
+  std::shared_ptr<const Arena> memory;
+};
+
 class Graph {
  public:
   explicit Graph(bool directed) : directed_(directed) {}
@@ -60,6 +76,12 @@ class Graph {
   // for a directed graph, are in the memory of `lent[0]` and `lent[1]`.
   void load_lent(const Arcs& out, const Arcs& in, std::span<const std::uint32_t> copies,
                  const std::array<std::shared_ptr<const Arena>, 2>& lent, const Workers& workers);
+  // The same with labels, with rows sorted by class: `classes` has two labels for each class, of the edge and
+  // of the vertex, and `lent` the rows of `out`, and of `in` for a directed graph. Returns what is wrong with
+  // them, if anything: the graph cannot be used then.
+  std::string load_in_class_order(std::span<const Label> vertex_labels, const Arcs& out, const Arcs& in,
+                                  std::span<const std::uint32_t> copies, std::span<const Label> classes,
+                                  const std::array<LentRows, 2>& lent, const Workers& workers);
   bool has_lent_rows() const { return out_.has_lent() || in_.has_lent(); }
   void take_over_lent_rows(const Workers& workers);
 
@@ -177,7 +199,8 @@ class Graph {
   void for_each_edge(Visit&& visit) const;
 
  private:
-  void load_copies(const Arcs& out, std::span<const std::uint32_t> copies, const Workers& workers);
+  void finish_loading(std::vector<Label> labels, const Arcs& out, std::span<const std::uint32_t> copies,
+                      const Workers& workers);
 
   bool directed_;
   std::uint64_t edges_ = 0;

@@ -10,6 +10,8 @@
 #include <numeric>
 #include <span>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "dynamic/graph.hpp"
@@ -223,28 +225,68 @@ class Sorter {
   std::vector<std::uint64_t> keys_;
 };
 
+std::span<const Vertex> row_of(const Arcs& arcs, std::size_t vertex) {
+  return arcs.neighbors.subspan(arcs.offsets[vertex], arcs.offsets[vertex + 1] - arcs.offsets[vertex]);
+}
+
+// Sorts rows by class: place(vertex) is where a row is written, done(vertex, classes) follows.
+template <class Place, class Done>
+void sort_rows(std::size_t begin, std::size_t end, const Arcs& arcs, const Classes& classes,
+               std::size_t classes_known, Place&& place, Done&& done) {
+  Sorter sorter(classes_known);
+  classes.with(arcs, [&](auto&& class_of) {
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::uint64_t first = arcs.offsets[at];
+      const auto of_row = [&](std::size_t arc) { return class_of(first + arc); };
+      done(at, sorter.write(row_of(arcs, at), place(at), of_row));
+    }
+  });
+}
+
+// Fills rows that were made.
 void fill(Rows& rows, const Arcs& arcs, const Classes& classes, std::size_t classes_known,
           const Workers& workers) {
-  rows.make(arcs.offsets, classes.most());
-  const auto row = [&](std::size_t vertex) {
-    return arcs.neighbors.subspan(arcs.offsets[vertex], arcs.offsets[vertex + 1] - arcs.offsets[vertex]);
-  };
   parallel_rows(workers, arcs.offsets, kGrain, [&](std::size_t begin, std::size_t end) {
     if (classes.most() == 0) {
       for (std::size_t vertex = begin; vertex < end; ++vertex)
-        std::ranges::copy(row(vertex), rows.neighbors(static_cast<Vertex>(vertex)));
+        std::ranges::copy(row_of(arcs, vertex), rows.neighbors(static_cast<Vertex>(vertex)));
       return;
     }
-    Sorter sorter(classes_known);
-    classes.with(arcs, [&](auto&& class_of) {
-      for (std::size_t at = begin; at < end; ++at) {
-        const auto vertex = static_cast<Vertex>(at);
-        const std::uint64_t first = arcs.offsets[at];
-        const auto of_row = [&](std::size_t arc) { return class_of(first + arc); };
-        rows.set_classes(vertex, sorter.write(row(at), rows.neighbors(vertex), of_row));
-      }
-    });
+    sort_rows(
+        begin, end, arcs, classes, classes_known,
+        [&](std::size_t vertex) { return rows.neighbors(static_cast<Vertex>(vertex)); },
+        [&](std::size_t vertex, std::span<const Class> sorted) {
+          rows.set_classes(static_cast<Vertex>(vertex), sorted);
+        });
   });
+}
+
+// Lends rows; returns a description of the first row that is wrong, if any.
+std::string lend(Rows& rows, const Arcs& arcs, const Classes& classes, std::size_t classes_known,
+                 const LentRows& lent, const Workers& workers) {
+  const std::size_t expected = Rows::lent_words(arcs.offsets, classes.most());
+  if (lent.blocks.size() != expected)
+    return "found " + std::to_string(lent.blocks.size()) + " words, expected " + std::to_string(expected);
+  rows.make_lent(arcs.offsets, classes.most(), lent.blocks, lent.memory);
+  std::atomic<std::size_t> wrong{SIZE_MAX};
+  parallel_rows(workers, arcs.offsets, kGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::uint32_t> scratch;
+    sort_rows(
+        begin, end, arcs, classes, classes_known,
+        [&](std::size_t vertex) {
+          const std::size_t size = row_of(arcs, vertex).size();
+          if (scratch.size() < size) scratch.resize(2 * size);
+          return scratch.data();
+        },
+        [&](std::size_t vertex, std::span<const Class> sorted) {
+          if (rows.lends(static_cast<Vertex>(vertex), scratch, sorted)) return;
+          std::size_t first = wrong.load();
+          while (vertex < first && !wrong.compare_exchange_weak(first, vertex)) {
+          }
+        });
+  });
+  if (wrong == SIZE_MAX) return {};
+  return "found another row " + std::to_string(wrong) + " than in the order of neighbours";
 }
 
 // Arcs by their last vertex.
@@ -281,26 +323,58 @@ void Graph::load(std::span<const Label> vertex_labels, const Arcs& out, const Ar
   }
   const auto fill_rows = [&](Rows& rows, const Arcs& arcs, const Arcs& turned) {
     const Classes classes(relations_, vertex_labels, turned, workers);
+    rows.make(arcs.offsets, classes.most());
     fill(rows, arcs, classes, relations_.classes().size(), workers);
   };
   fill_rows(out_, out, directed_ ? in : out);
   if (directed_) fill_rows(in_, in, out);
-  labels_.assign(vertex_labels.begin(), vertex_labels.end());
-  changed_.assign(labels_.size(), now_);
-  edges_ = out.neighbors.size() / (directed_ ? 1 : 2);
-  load_copies(out, copies, workers);
+  finish_loading({vertex_labels.begin(), vertex_labels.end()}, out, copies, workers);
 }
 
 void Graph::load_lent(const Arcs& out, const Arcs& in, std::span<const std::uint32_t> copies,
                       const std::array<std::shared_ptr<const Arena>, 2>& lent, const Workers& workers) {
   const Class of = relations_.class_of(0, 0);
   if (of != 0) throw std::logic_error("a graph without labels has class 0 only");
-  out_.make_lent(out.offsets, out.neighbors, lent[0]);
-  if (directed_) in_.make_lent(in.offsets, in.neighbors, lent[1]);
-  labels_.assign(out.offsets.size() - 1, 0);
-  changed_.assign(labels_.size(), now_);
-  edges_ = out.neighbors.size() / (directed_ ? 1 : 2);
-  load_copies(out, copies, workers);
+  out_.make_lent(out.offsets, of, out.neighbors, lent[0]);
+  if (directed_) in_.make_lent(in.offsets, of, in.neighbors, lent[1]);
+  finish_loading(std::vector<Label>(out.offsets.size() - 1), out, copies, workers);
+}
+
+std::string Graph::load_in_class_order(std::span<const Label> vertex_labels, const Arcs& out, const Arcs& in,
+                                       std::span<const std::uint32_t> copies, std::span<const Label> classes,
+                                       const std::array<LentRows, 2>& lent, const Workers& workers) {
+  for (std::size_t pair = 0; pair + 1 < classes.size(); pair += 2)
+    if (relations_.class_of(classes[pair], classes[pair + 1]) != pair / 2)
+      return "classes: found the labels of pair " + std::to_string(pair / 2) + " twice";
+  const auto lend_rows = [&](Rows& rows, const Arcs& arcs, const Arcs& turned, const LentRows& given) {
+    const Classes found(relations_, vertex_labels, turned, workers);
+    return lend(rows, arcs, found, relations_.classes().size(), given, workers);
+  };
+  if (std::string fault = lend_rows(out_, out, directed_ ? in : out, lent[0]); !fault.empty())
+    return "forward: " + fault;
+  if (std::string fault = directed_ ? lend_rows(in_, in, out, lent[1]) : ""; !fault.empty())
+    return "reverse: " + fault;
+  finish_loading({vertex_labels.begin(), vertex_labels.end()}, out, copies, workers);
+  return {};
+}
+
+ClassOrder class_order(std::span<const Label> vertex_labels, const Arcs& out, const Arcs& in,
+                       const Workers& workers) {
+  ClassOrder order;
+  Relations relations;
+  const bool directed = !in.offsets.empty();
+  const auto write = [&](const Arcs& arcs, const Arcs& turned, std::vector<std::uint32_t>& blocks) {
+    const Classes classes(relations, vertex_labels, turned, workers);
+    blocks.resize(Rows::lent_words(arcs.offsets, classes.most()));
+    Rows rows;
+    rows.make_lent(arcs.offsets, classes.most(), blocks, nullptr);
+    fill(rows, arcs, classes, relations.classes().size(), workers);
+  };
+  write(out, directed ? in : out, order.rows[0]);
+  if (directed) write(in, out, order.rows[1]);
+  for (const Relations::Ends& one : relations.classes())
+    order.classes.insert(order.classes.end(), {one.edge, one.vertex});
+  return order;
 }
 
 void Graph::take_over_lent_rows(const Workers& workers) {
@@ -308,7 +382,12 @@ void Graph::take_over_lent_rows(const Workers& workers) {
   in_.take_over_lent(workers);
 }
 
-void Graph::load_copies(const Arcs& out, std::span<const std::uint32_t> copies, const Workers& workers) {
+// Sets all but the rows.
+void Graph::finish_loading(std::vector<Label> labels, const Arcs& out, std::span<const std::uint32_t> copies,
+                           const Workers& workers) {
+  labels_ = std::move(labels);
+  changed_.assign(labels_.size(), now_);
+  edges_ = out.neighbors.size() / (directed_ ? 1 : 2);
   for (Vertex source = 0; source < vertices() && !copies.empty(); ++source) {
     if (source % kGrain == 0) workers.check();
     for (std::uint64_t arc = out.offsets[source]; arc < out.offsets[source + 1]; ++arc)

@@ -62,7 +62,7 @@ void Rows::add_vertices(std::uint32_t count) {
 void Rows::keep_vertices(std::uint32_t count) {
   for (std::size_t vertex = count; vertex < rows_.size(); ++vertex) {
     const Row& row = rows_[vertex];
-    if (row.capacity > 0) blocks_.give_back(row.data, row.capacity, words(row.capacity));
+    if (row.capacity > 0 && !is_lent(row)) blocks_.give_back(row.data, row.capacity, words(row.capacity));
   }
   rows_.resize(count);
   if (classed()) present_.resize(count);
@@ -99,12 +99,16 @@ void Rows::fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<cons
 }
 
 void Rows::set_classes(Vertex vertex, std::span<const Class> classes) {
-  if (wide()) std::copy(classes.begin(), classes.end(), this->classes(rows_[vertex]));
-  set_runs(vertex, classes);
+  present_[vertex] = write_classes(rows_[vertex], classes);
+}
+
+std::uint64_t Rows::write_classes(const Row& row, std::span<const Class> classes) const {
+  if (wide()) std::ranges::copy(classes, this->classes(row));
+  return write_runs(row, classes);
 }
 
 void Rows::make(std::span<const std::uint64_t> offsets, Class most) {
-  most_ = most == 0 ? 0 : most < kRuns ? kRuns - 1 : UINT32_MAX;
+  most_ = room_for(most);
   const std::size_t vertices = offsets.size() - 1;
   rows_.resize(vertices);
   if (classed()) present_.resize(vertices);
@@ -129,17 +133,42 @@ void Rows::make(std::span<const std::uint64_t> offsets, Class most) {
   }
 }
 
-void Rows::make_lent(std::span<const std::uint64_t> offsets, std::span<const Vertex> neighbors,
-                     std::shared_ptr<const Arena> lent) {
+std::size_t Rows::lent_words(std::span<const std::uint64_t> offsets, Class most) {
+  std::size_t sum = 0;
+  for (std::size_t vertex = 0; vertex + 1 < offsets.size(); ++vertex)
+    sum += words(static_cast<std::uint32_t>(offsets[vertex + 1] - offsets[vertex]), most);
+  return sum;
+}
+
+void Rows::make_lent(std::span<const std::uint64_t> offsets, Class most,
+                     std::span<const std::uint32_t> blocks, std::shared_ptr<const Arena> lent) {
+  most_ = room_for(most);
   rows_.resize(offsets.size() - 1);
+  if (classed()) present_.resize(rows_.size());
+  auto* next = const_cast<std::uint32_t*>(blocks.data());  // no change writes to a lent row
   for (std::size_t vertex = 0; vertex < rows_.size(); ++vertex) {
-    const std::uint64_t first = offsets[vertex];
-    const auto size = static_cast<std::uint32_t>(offsets[vertex + 1] - first);
-    // No change writes to a row without capacity.
-    if (size > 0) rows_[vertex] = {const_cast<Vertex*>(neighbors.data() + first), size, 0};
+    const auto size = static_cast<std::uint32_t>(offsets[vertex + 1] - offsets[vertex]);
+    if (size > 0) rows_[vertex] = {next, size, size};
+    next += words(size);
   }
   lent_ = std::move(lent);
-  blocks_.expect(neighbors.size_bytes());
+  lent_first_ = blocks.data();
+  lent_last_ = blocks.data() + blocks.size();
+  blocks_.expect(blocks.size_bytes());
+}
+
+bool Rows::lends(Vertex vertex, std::vector<std::uint32_t>& scratch, std::span<const Class> classes) {
+  const Row& row = rows_[vertex];
+  const std::size_t size = words(row.capacity);
+  if (scratch.size() < size) scratch.resize(size);
+  std::fill(scratch.begin() + row.size, scratch.begin() + static_cast<std::ptrdiff_t>(size), 0);
+  if (classed()) present_[vertex] = write_classes({scratch.data(), row.size, row.capacity}, classes);
+  return std::equal(row.data, row.data + size, scratch.begin());
+}
+
+void Rows::end_lending() {
+  lent_.reset();
+  lent_first_ = lent_last_ = nullptr;
 }
 
 void Rows::take_over_lent(const Workers& workers) {
@@ -149,7 +178,7 @@ void Rows::take_over_lent(const Workers& workers) {
   const auto is_large = [&](const Row& row) { return RowBlocks::is_large(words(row.capacity)); };
   const auto for_each_lent = [&](auto&& visit) {
     for (std::size_t vertex = 0; vertex < rows_.size(); ++vertex)
-      if (rows_[vertex].is_lent()) visit(rows_[vertex], moved[vertex]);
+      if (is_lent(rows_[vertex])) visit(rows_[vertex], moved[vertex]);
   };
   for_each_lent([&](const Row& row, Row& to) {
     to.data = nullptr;
@@ -174,10 +203,10 @@ void Rows::take_over_lent(const Workers& workers) {
   }
   parallel_for(workers, rows_.size(), kRowsCopied, [&](std::size_t begin, std::size_t end) {
     for (std::size_t vertex = begin; vertex < end; ++vertex)
-      if (rows_[vertex].is_lent()) std::copy(rows_[vertex].begin(), rows_[vertex].end(), moved[vertex].data);
+      if (is_lent(rows_[vertex])) copy_block(rows_[vertex], moved[vertex], static_cast<Vertex>(vertex));
   });
   rows_.swap(moved);
-  lent_.reset();
+  end_lending();
   for (RowReader* reader : readers_) reader->note_all();
 }
 
@@ -190,13 +219,12 @@ void Rows::with_starts(const Row& row, Work&& work) {
     work(row.starts());
 }
 
-// Notes the runs of a new row.
-void Rows::set_runs(Vertex vertex, std::span<const Class> classes) {
-  with_starts(rows_[vertex], [&](auto* starts) {
+std::uint64_t Rows::write_runs(const Row& row, std::span<const Class> classes) {
+  std::uint64_t present = 0;
+  with_starts(row, [&](auto* starts) {
     using Start = std::remove_reference_t<decltype(*starts)>;
     // Without a branch: where the next run begins is hard to predict.
     std::array<Start, kRuns + 1> found;
-    std::uint64_t present = 0;
     std::size_t runs = 0;
     for (std::size_t at = 0; at < classes.size(); ++at) {
       found[runs] = static_cast<Start>(at);
@@ -204,8 +232,8 @@ void Rows::set_runs(Vertex vertex, std::span<const Class> classes) {
       present |= bit(classes[at]);
     }
     std::copy_n(found.begin(), runs, starts);
-    present_[vertex] = present;
   });
+  return present;
 }
 
 // Adds to the size of the run of a class, and so to the size of the row. A run exists if it is not empty.
@@ -302,7 +330,7 @@ bool Rows::contains(Vertex vertex, Class of, Vertex neighbor) const {
 void Rows::insert(Vertex vertex, std::size_t at, Class of, Vertex neighbor) {
   before_change(vertex);
   Row& row = rows_[vertex];
-  if (row.size >= row.capacity) {
+  if (row.size == row.capacity) {  // of a lent row, too
     if (row.size == UINT32_MAX) throw std::bad_alloc();
     resize(vertex, capacity_for(row.size + 1));
   }
@@ -359,8 +387,9 @@ void Rows::change(Vertex vertex, std::span<const Change> changes) {
   for (const Change& one : changes) comes += one.comes;
   const std::size_t goes = changes.size() - comes, size = row.size + comes - goes;
   if (size > UINT32_MAX) throw std::bad_alloc();
-  const std::size_t most = row.is_lent() ? std::max<std::size_t>(size, row.size) : size;
-  if (most > row.capacity) resize(vertex, capacity_for(static_cast<std::uint32_t>(most)));
+  const bool lent = is_lent(row);
+  const std::size_t most = lent ? std::max<std::size_t>(size, row.size) : size;
+  if (lent || most > row.capacity) resize(vertex, capacity_for(static_cast<std::uint32_t>(most)));
   const auto rewrite = [&](std::uint32_t* column, auto&& value_of) {
     if (goes > 0) take_out(column, row.size, changes);
     if (comes > 0) put_in(column, row.size - goes, comes, goes, changes, value_of);
@@ -386,7 +415,8 @@ void Rows::keep_for_readers(Vertex vertex) {
   const Row& row = rows_[vertex];
   const auto keeps = [&](const RowReader* reader) { return reader->keeps(vertex); };
   // What is lent stays as it is: the change moves the row.
-  if (row.capacity > 0 && std::ranges::any_of(readers_, keeps)) resize(vertex, row.capacity, true);
+  if (row.capacity > 0 && !is_lent(row) && std::ranges::any_of(readers_, keeps))
+    resize(vertex, row.capacity, true);
   for (RowReader* reader : readers_) reader->note(vertex);
 }
 
@@ -407,13 +437,8 @@ void Rows::resize(Vertex vertex, std::uint32_t capacity, bool retires) {
   Row& row = rows_[vertex];
   Row moved{locked([&] { return blocks_.take(capacity, words(capacity)); }), row.size, capacity};
   if (row.data != nullptr) {
-    std::copy(row.begin(), row.end(), moved.data);
-    if (wide()) std::copy_n(classes(row), row.size, classes(moved));
-    if (classed())
-      with_starts(row, [&](const auto* from) {
-        with_starts(moved, [&](auto* to) { std::copy_n(from, ones(present_[vertex]), to); });
-      });
-    if (!row.is_lent())
+    copy_block(row, moved, vertex);
+    if (!is_lent(row))
       locked([&] {
         if (retires)
           retired_.push_back({row.data, row.capacity});
@@ -422,6 +447,15 @@ void Rows::resize(Vertex vertex, std::uint32_t capacity, bool retires) {
       });
   }
   row = moved;
+}
+
+void Rows::copy_block(const Row& from, const Row& to, Vertex vertex) const {
+  std::copy(from.begin(), from.end(), to.data);
+  if (wide()) std::copy_n(classes(from), from.size, classes(to));
+  if (!classed()) return;
+  with_starts(from, [&](const auto* starts) {
+    with_starts(to, [&](auto* copies) { std::copy_n(starts, ones(present_[vertex]), copies); });
+  });
 }
 
 // Makes room for a class that rows have no room for yet.
@@ -440,7 +474,7 @@ void Rows::widen(Class of) {
   rows_.swap(wider.rows_);
   present_.swap(wider.present_);
   std::swap(blocks_, wider.blocks_);  // a device that reads holds the arenas before
-  lent_.reset();
+  end_lending();
   std::swap(most_, wider.most_);
   retired_.clear();
   for (RowReader* reader : readers_) reader->note_all();

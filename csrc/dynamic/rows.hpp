@@ -12,8 +12,8 @@
 // its run. Starts have 16 bits, so that they fit into a cache line or two; those of the largest rows have 32.
 //
 // Rows are in blocks of a few sizes (dynamic/row_blocks.hpp); a full row moves to the next size, and its old
-// block is reused. Rows of class 0 may be lent: they are in memory that is only read, a graph file's, until
-// they are changed. A lent row has no capacity; its first change moves it to a block.
+// block is reused. Rows may be lent: they are in memory that is only read, a graph file's, until they are
+// changed. A lent row has the form of a block without room for more; its first change moves it to another.
 #pragma once
 
 #include <algorithm>
@@ -55,16 +55,20 @@ class Rows {
   // Makes rows for vertices [0, offsets.size() - 1), row v with offsets[v + 1] - offsets[v] neighbours, which
   // are to be written next. There were no vertices before. `most`: the greatest class.
   void make(std::span<const std::uint64_t> offsets, Class most);
-  // The same, but rows are lent: row v is neighbors[offsets[v] .. offsets[v + 1]), in the memory of `lent`.
-  // All neighbours are of class 0.
-  void make_lent(std::span<const std::uint64_t> offsets, std::span<const Vertex> neighbors,
+  // The same, but rows are lent: they are one after the other in `blocks`, lent_words() in all, in the memory
+  // of `lent`. If there are several classes, call lends() for each row next.
+  void make_lent(std::span<const std::uint64_t> offsets, Class most, std::span<const std::uint32_t> blocks,
                  std::shared_ptr<const Arena> lent);
+  static std::size_t lent_words(std::span<const std::uint64_t> offsets, Class most);
+  // Whether a lent row is what the beginning of `scratch` has, neighbours of these classes, and takes note of
+  // its runs. Threads may ask for different rows.
+  bool lends(Vertex vertex, std::vector<std::uint32_t>& scratch, std::span<const Class> classes);
   bool has_lent() const { return lent_ != nullptr; }
   // Moves all rows that are lent to blocks. All or none; no row is being changed.
   void take_over_lent(const Workers& workers);
   // Moves a row to a block if it is lent, so that a change of no more neighbours takes no memory.
   void own(Vertex vertex) {
-    if (rows_[vertex].is_lent()) resize(vertex, capacity_for(rows_[vertex].size));
+    if (is_lent(rows_[vertex])) resize(vertex, capacity_for(rows_[vertex].size));
   }
   // A row to be written: neighbours sorted by order(class), then by id. Threads may write different rows.
   Vertex* neighbors(Vertex vertex) { return rows_[vertex].data; }
@@ -152,7 +156,6 @@ class Rows {
   struct Row {
     Vertex* data = nullptr;
     std::uint32_t size = 0, capacity = 0;
-    bool is_lent() const { return capacity == 0 && size > 0; }
     const Vertex* begin() const { return data; }
     const Vertex* end() const { return data + size; }
     std::uint32_t* starts() const { return data + capacity; }
@@ -167,6 +170,8 @@ class Rows {
   };
 
   bool wide() const { return most_ >= kRuns; }
+  bool is_lent(const Row& row) const { return row.data >= lent_first_ && row.data < lent_last_; }
+  static Class room_for(Class most) { return most == 0 ? 0 : most < kRuns ? kRuns - 1 : UINT32_MAX; }
   static bool short_starts_suffice(std::uint32_t capacity) { return capacity <= UINT16_MAX; }
   static std::uint32_t capacity_for(std::uint32_t size);
   static std::uint32_t roomy_capacity(std::size_t size);
@@ -175,9 +180,10 @@ class Rows {
     const std::uint32_t runs = std::min(capacity, kRuns);
     return short_starts_suffice(capacity) ? (runs + 1) / 2 : runs;
   }
-  std::size_t words(std::uint32_t capacity) const {
-    if (!classed()) return capacity;
-    return std::size_t{capacity} * (wide() ? 2 : 1) + start_words(capacity);
+  std::size_t words(std::uint32_t capacity) const { return words(capacity, most_); }
+  static std::size_t words(std::uint32_t capacity, Class most) {
+    if (most == 0) return capacity;
+    return std::size_t{capacity} * (most >= kRuns ? 2 : 1) + start_words(capacity);
   }
   Class* classes(const Row& row) const { return row.starts() + start_words(row.capacity); }
   // The place of a class among the classes of its run, if rows are wide.
@@ -197,7 +203,13 @@ class Rows {
   void shrink(Vertex vertex);
   void grow_run(Vertex vertex, Class of, std::int64_t more);
   void grow_runs(Vertex vertex, std::span<const Change> changes, bool comes);
-  void set_runs(Vertex vertex, std::span<const Class> classes);
+  // Writes the starts of a new row; returns which runs it has.
+  static std::uint64_t write_runs(const Row& row, std::span<const Class> classes);
+  // Writes all but the neighbours of a new row; returns the same.
+  std::uint64_t write_classes(const Row& row, std::span<const Class> classes) const;
+  // Copies the contents of a block.
+  void copy_block(const Row& from, const Row& to, Vertex vertex) const;
+  void end_lending();
   void widen(Class of);
   // Fills an empty row.
   void fill(Vertex vertex, std::span<const Vertex> neighbors, std::span<const Class> classes);
@@ -207,6 +219,7 @@ class Rows {
   std::mutex taking_;                   // blocks
   RowBlocks blocks_;
   std::shared_ptr<const Arena> lent_;  // while rows may be in it
+  const std::uint32_t *lent_first_ = nullptr, *lent_last_ = nullptr;
   struct Retired {
     std::uint32_t* block;
     std::uint32_t capacity;

@@ -887,6 +887,12 @@ def rename_vertices(
 def hash_rows(
     ids: NDArray[np.uint32], offsets: NDArray[np.uint32], neighbors: NDArray[np.uint32], threads: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...
+def class_order(
+    vertex_labels: NDArray[np.uint32],
+    out: tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None],
+    into: tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None] | None,
+    threads: int,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]: ...
 
 class Monitor:
     def __init__(self, directed: bool, count_copies: bool) -> None: ...
@@ -906,6 +912,18 @@ class Monitor:
         threads: int,
         lenders: object,
     ) -> None: ...
+    def load_in_class_order(
+        self,
+        vertex_labels: NDArray[np.uint32],
+        out: tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None],
+        into: tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None] | None,
+        copies: NDArray[np.uint32] | None,
+        classes: NDArray[np.uint32],
+        forward: NDArray[np.uint32],
+        reverse: NDArray[np.uint32] | None,
+        threads: int,
+        lenders: object,
+    ) -> str: ...
     @property
     def has_lent_rows(self) -> bool: ...
     @property

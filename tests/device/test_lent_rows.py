@@ -44,18 +44,21 @@ def mapped(path: Path, *, directed: bool = False, **more: Any) -> mf.Graph:
     return mf.read_graph(path / "graph.mfg")
 
 
-def batches(graph: mf.Graph, seed: int = 1) -> Iterator[list[tuple[str, int, int]]]:
+def batches(graph: mf.Graph, seed: int = 1) -> Iterator[list[Any]]:
     """Yield batches: deletions of edges of the file, insertions, and whole rows that go."""
     rng = np.random.default_rng(seed)
     edges = graph.to_edges()
-    there = np.stack([np.asarray(edges.src), np.asarray(edges.dst)], axis=1)
+    columns = [np.asarray(edges.src), np.asarray(edges.dst)]
+    there = np.stack(columns if edges.labels is None else [*columns, np.asarray(edges.labels)], axis=1)
     for _ in range(4):
         gone = there[rng.choice(len(there), 60, replace=False)]
         new = (rng.random((60, 2)) ** 2 * VERTICES).astype(np.int64)
+        if edges.labels is not None:
+            new = np.column_stack([new, rng.choice(there[:, 2], len(new))])
         vertex = int(rng.integers(VERTICES))
-        row = there[(there == vertex).any(axis=1)]
-        told = [("-", int(u), int(v)) for u, v in (*gone, *row)]
-        yield told + [("+", int(u), int(v)) for u, v in new if u != v]
+        row = there[(there[:, :2] == vertex).any(axis=1)]
+        told = [("-", *edge.tolist()) for edge in (*gone, *row)]
+        yield told + [("+", *edge.tolist()) for edge in new if edge[0] != edge[1]]
 
 
 def pair(
@@ -82,7 +85,7 @@ def lent(monitor: mf.Monitor) -> list[bool]:
     return [arena.is_lent for arena in engine._reader.arenas() if arena.number in engine.pinned._pinned]
 
 
-def agree(here: mf.Monitor, there: mf.Monitor, updates: list[tuple[str, int, int]]) -> None:
+def agree(here: mf.Monitor, there: mf.Monitor, updates: list[Any]) -> None:
     ours, theirs = here.apply(updates)[0], there.apply(updates)[0]
     assert (ours.positive, ours.negative) == (theirs.positive, theirs.negative)
     if here._options.matches:
@@ -186,6 +189,69 @@ def test_a_new_label_moves_all_rows_out_of_the_file(device: str, tmp_path: Path)
         assert not there._native.has_lent_rows
         agree(here, there, second)
         assert {type(rows) for rows in engine_of(there)._rows.values()} <= {HostRows, OwnRows}
+
+
+LABELS = {"vertices": (5, 1), "edges": (1, 3), "both": (4, 3), "many": (12, 9)}
+
+
+@pytest.mark.parametrize("mode", ["batch", "sequence"])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("labels", LABELS)
+def test_rows_sorted_by_class_stay_in_the_file_until_they_are_changed(
+    device: str, tmp_path: Path, labels: str, directed: bool, mode: str
+) -> None:
+    graph, (of_vertices, of_edges) = in_class_order(tmp_path, labels, directed=directed), LABELS[labels]
+    edge = "-[:1]-" if of_edges > 1 else "--"
+    arrow = f"{edge}>" if directed else edge
+    ends = ("a:1", "b:2", "c:1") if of_vertices > 1 else ("a", "b", "c")
+    pattern = arrow.join(f"({end})" for end in (*ends, ends[0][:1]))
+    here, there = pair(graph, device, pattern, mode=mode)
+    with here, there:
+        assert there._native.nbytes < 0.6 * here._native.nbytes
+        for updates in batches(graph):
+            agree(here, there, updates[:30] if mode == "sequence" else updates)
+        assert {type(rows) for rows in engine_of(there)._rows.values()} == {OwnRows}
+        assert there._native.has_lent_rows
+        assert True in lent(there)
+
+
+def test_rows_sorted_by_class_that_the_driver_refuses_are_copied_with_a_warning(
+    device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = open_device(device)
+    register = type(opened).register_host
+
+    def refusing(self: Any, *args: Any, only_reads: bool = False) -> Any:
+        if only_reads:
+            raise NotPinnedError("CUDA_ERROR_NOT_SUPPORTED")
+        return register(self, *args)
+
+    monkeypatch.setattr(type(opened), "register_host", refusing)
+    graph = in_class_order(tmp_path, "both")
+    here, there = pair(graph, device, "(a:1)-[:1]-(b:2)-[:1]-(c:1)-[:1]-(a)", mode="batch")
+    with here, there:
+        first, *others = batches(graph)
+        with pytest.warns(mf.MotifluxWarning, match="file cannot be read where they are mapped"):
+            agree(here, there, first)
+        assert not there._native.has_lent_rows
+        for updates in others:
+            agree(here, there, updates)
+
+
+def in_class_order(path: Path, labels: str, *, directed: bool = False) -> mf.Graph:
+    """Return a random graph with labels, from a file that has its rows sorted by class."""
+    rng, (of_vertices, of_edges) = np.random.default_rng(3), LABELS[labels]
+    ends = (rng.random((8000, 2)) ** 2 * VERTICES).astype(np.int64)
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    graph = mf.Graph.from_edges(
+        ends,
+        num_vertices=VERTICES,
+        directed=directed,
+        vertex_labels=None if of_vertices == 1 else rng.integers(0, of_vertices, VERTICES),
+        edge_labels=None if of_edges == 1 else rng.integers(0, of_edges, len(ends)),
+    )
+    mf.write_graph(graph, path / "labelled.mfg", class_order=True)
+    return mf.read_graph(path / "labelled.mfg")
 
 
 @pytest.mark.parametrize("why", ["in memory", "labels", "the switch", "another engine", "few", "room"])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.conditions import AllOf, Comparison, IsMissing, Operator
 from motiflux.graph import Graph
-from tests.unit.mfg_cases import full_graph, identical, written
+from tests.unit.mfg_cases import full_graph, identical
 
 HEADER = 64
 
@@ -36,7 +36,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         vertex_attributes={"name": [None if v % 4 == 0 else "é" * v for v in range(graph.num_vertices)]},
         edge_attributes=graph.edge_attributes,
     )
-    return written(labelled, tmp_path_factory.mktemp("sound") / "g.mfg").read_bytes()
+    path = tmp_path_factory.mktemp("sound") / "g.mfg"
+    mf.write_graph(labelled, path, class_order=True)
+    return path.read_bytes()
 
 
 def parts(content: bytes) -> tuple[list[int], dict[str, Any]]:

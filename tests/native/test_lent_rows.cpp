@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -110,7 +111,7 @@ void changes_move_rows() {
     Lender lender(draw);
     Model model = lender.model;
     Rows rows;
-    rows.make_lent(lender.offsets, lender.neighbors(), lender.arena());
+    rows.make_lent(lender.offsets, 0, lender.neighbors(), lender.arena());
     check_same(rows, model);
     CHECK(rows.arenas().size() == 1 && rows.arenas()[0]->is_lent());
     CHECK(rows.bytes() < 4096);
@@ -157,7 +158,8 @@ void arenas_are_few() {
   for (std::size_t at = 0; at < neighbors.size(); ++at) neighbors[at] = static_cast<Vertex>(at % kSize);
   for (std::size_t row = 0; row <= kMany; ++row) offsets[row] = row * kSize;
   Rows rows;
-  rows.make_lent(offsets, neighbors, std::make_shared<const Arena>(neighbors.data(), 4 * neighbors.size()));
+  rows.make_lent(offsets, 0, neighbors,
+                 std::make_shared<const Arena>(neighbors.data(), 4 * neighbors.size()));
   for (Vertex row = 0; row < kMany; ++row) rows.erase_at(row, 0, 0);
   CHECK(rows.arenas().size() <= 80);
   CHECK(rows.all(kMany - 1).size() == kSize - 1 && *rows.all(kMany - 1).begin() == 1);
@@ -169,7 +171,7 @@ void readers_read_what_is_lent() {
   Lender lender(draw);
   Model model = lender.model;
   Rows rows;
-  rows.make_lent(lender.offsets, lender.neighbors(), lender.arena());
+  rows.make_lent(lender.offsets, 0, lender.neighbors(), lender.arena());
   RowReader reader(rows.vertices());
   rows.add_reader(reader);
   reader.forget();
@@ -194,10 +196,106 @@ void readers_read_what_is_lent() {
   rows.remove_reader(reader);
 }
 
+using Classed = std::vector<std::set<std::pair<std::uint32_t, Vertex>>>;  // (order of the class, neighbour)
+
+void check_classes(const Rows& rows, const Classed& model) {
+  for (Vertex row = 0; row < rows.vertices(); ++row) {
+    Classed::value_type found;
+    rows.for_each_class(row, [&](Class of, sets::Span run) {
+      for (const Vertex neighbor : run) CHECK(found.insert({Rows::order(of), neighbor}).second);
+      const sets::Span alone = rows.of_class(row, of);
+      CHECK(alone.begin() == run.begin() && alone.size() == run.size());
+    });
+    CHECK(found == model[row]);
+    CHECK(rows.degree(row) == model[row].size());
+  }
+}
+
+void change_class(Rows& rows, Classed& model, Vertex row, Class of, Vertex neighbor, bool alone) {
+  const std::size_t at = rows.place(row, of, neighbor);
+  const bool there = rows.is_at(row, at, of, neighbor);
+  CHECK(there == model[row].contains({Rows::order(of), neighbor}));
+  if (!alone) {
+    const Rows::Change change{of, neighbor, !there, at};
+    rows.change(row, {&change, 1});
+  } else if (there) {
+    rows.erase_at(row, at, of);
+  } else {
+    rows.insert(row, at, of, neighbor);
+  }
+  if (there)
+    model[row].erase({Rows::order(of), neighbor});
+  else
+    model[row].insert({Rows::order(of), neighbor});
+}
+
+// Rows of several classes, sorted by class, with the starts of runs and, of many classes, the classes.
+void rows_of_classes(Class most, std::mt19937& draw) {
+  Classed model(kRows);
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::vector<Class>> classes(kRows);
+  for (Vertex row = 0; row < kRows; ++row) {
+    const std::size_t size = row == kRows - 1 ? 70'000 : row < 3 ? 0 : draw() % (row < 20 ? 4 : 200);
+    while (model[row].size() < size) model[row].insert({Rows::order(draw() % (most + 1)), draw() % 100'000});
+    offsets.push_back(offsets.back() + size);
+  }
+  std::vector<std::uint32_t> blocks(Rows::lent_words(offsets, most));
+  {
+    Rows written;
+    written.make_lent(offsets, most, blocks, nullptr);
+    for (Vertex row = 0; row < kRows; ++row) {
+      Vertex* next = written.neighbors(row);
+      for (const auto& [order, neighbor] : model[row]) {
+        *next++ = neighbor;
+        classes[row].push_back(Rows::class_at(order));
+      }
+      if (!model[row].empty()) written.set_classes(row, classes[row]);
+    }
+  }
+  const std::size_t bytes = (4 * blocks.size() + 4095) / 4096 * 4096;
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(pages != MAP_FAILED);
+  const auto* lent = static_cast<const std::uint32_t*>(pages);
+  std::memcpy(pages, blocks.data(), 4 * blocks.size());
+  CHECK(mprotect(pages, bytes, PROT_READ) == 0);
+  for (const bool takes_over : {true, false}) {
+    Classed now = model;
+    Rows rows;
+    rows.make_lent(offsets, most, {lent, blocks.size()}, std::make_shared<const Arena>(lent, bytes));
+    std::vector<std::uint32_t> scratch;
+    for (Vertex row = 0; row < kRows; ++row) {
+      scratch.assign(model[row].size(), 0);
+      std::ranges::transform(model[row], scratch.begin(), [](const auto& one) { return one.second; });
+      CHECK(rows.lends(row, scratch, classes[row]));
+      if (model[row].empty()) continue;
+      ++scratch[0];
+      CHECK(!rows.lends(row, scratch, classes[row]));
+    }
+    check_classes(rows, now);
+    for (int step = 0; step < 400; ++step)
+      change_class(rows, now, draw() % kRows, draw() % (most + 1), draw() % 100'000, step % 2 == 0);
+    for (Vertex row = 3; row < kRows; ++row)
+      while (row % 3 == 0 && !now[row].empty() && row != kRows - 1) {
+        const auto [order, neighbor] = *now[row].begin();
+        change_class(rows, now, row, Rows::class_at(order), neighbor, row % 2 == 0);
+      }
+    check_classes(rows, now);
+    if (takes_over)
+      rows.take_over_lent({2, nullptr});
+    else
+      rows.admit(1000);  // moves rows if there were few classes
+    CHECK(rows.has_lent() == (!takes_over && most >= Rows::kRuns));
+    check_classes(rows, now);
+  }
+  munmap(pages, bytes);
+}
+
 }  // namespace
 
 int main() {
   changes_move_rows();
   arenas_are_few();
   readers_read_what_is_lent();
+  std::mt19937 draw(3);
+  for (const Class most : {1u, 5u, 63u, 64u, 300u}) rows_of_classes(most, draw);
 }

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.graph.class_order import ClassOrder
 from motiflux.types import LabelArray, OffsetArray, VertexArray
 
 
@@ -46,6 +47,11 @@ class Csr:
 
     def begin(self) -> None:
         """Begin to fetch rows that are fetched at their first access: these are there."""
+
+    @property
+    def class_order(self) -> ClassOrder | None:
+        """The rows of the graph sorted by class, if a file has them."""
+        return None
 
     @property
     def num_arcs(self) -> int:
@@ -92,9 +98,11 @@ class LazyCsr(Csr):
         tries again.
     begin
         Begins in the background what `fetch` takes long for.
+    class_order
+        The rows of the graph sorted by class.
     """
 
-    __slots__ = ("_begin", "_fetch", "_sizes")
+    __slots__ = ("_begin", "_class_order", "_fetch", "_sizes")
 
     def __init__(
         self,
@@ -103,10 +111,12 @@ class LazyCsr(Csr):
         nbytes: int,
         fetch: Callable[[], Csr],
         begin: Callable[[], None] | None = None,
+        class_order: ClassOrder | None = None,
     ) -> None:
         object.__setattr__(self, "_sizes", (num_vertices, num_arcs, nbytes))
         object.__setattr__(self, "_fetch", fetch)
         object.__setattr__(self, "_begin", begin)
+        object.__setattr__(self, "_class_order", class_order)
 
     def __getattr__(self, name: str) -> Any:
         # Python calls this for attributes that are not set. Two threads may both fetch, and set equal rows.
@@ -124,6 +134,12 @@ class LazyCsr(Csr):
         """Begin to fetch the rows in the background; the first access waits for it."""
         if self._begin is not None:
             self._begin()
+
+    @property
+    def class_order(self) -> ClassOrder | None:
+        """The rows of the graph sorted by class, if the file has them."""
+        found: ClassOrder | None = self._class_order
+        return found
 
     def freeze(self) -> None:
         """Do nothing: the arrays will be read-only."""

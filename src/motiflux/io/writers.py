@@ -83,7 +83,12 @@ def check_table_output(path: str | os.PathLike[str]) -> None:
     _check_output(_path("path", path), writers)
 
 
-def check_graph_output(path: str | os.PathLike[str], vertices: str | os.PathLike[str] | None = None) -> None:
+def check_graph_output(
+    path: str | os.PathLike[str],
+    vertices: str | os.PathLike[str] | None = None,
+    *,
+    class_order: bool = False,
+) -> None:
     """Refuse a name that a graph cannot be written under, as `check_output` does for matches.
 
     Parameters
@@ -92,11 +97,14 @@ def check_graph_output(path: str | os.PathLike[str], vertices: str | os.PathLike
         The output file, which need not exist.
     vertices
         The output file of a table of vertices.
+    class_order
+        Whether rows sorted by labels are to be written.
 
     Raises
     ------
     OutputError
-        As `check_output` does; or `path` is no table and `vertices` is given.
+        As `check_output` does; or `path` is no table and `vertices` is given, or no ``.mfg`` file and
+        `class_order` is.
 
     Examples
     --------
@@ -112,6 +120,8 @@ def check_graph_output(path: str | os.PathLike[str], vertices: str | os.PathLike
             "it is used from where it lies, not compressed"
         )
     _check_output(output, GRAPH_WRITERS)
+    if class_order and format_suffix(output) != mfg.SUFFIX:
+        raise OutputError(f"{output}: found suffix {output.suffix!r}, expected {mfg.SUFFIX} for class_order")
     if vertices is not None:
         if split_suffix(output)[0] not in table_graphs.WRITERS:
             raise OutputError(
@@ -124,7 +134,11 @@ def check_graph_output(path: str | os.PathLike[str], vertices: str | os.PathLike
 
 
 def write_graph(
-    graph: Graph, path: str | os.PathLike[str], *, vertices: str | os.PathLike[str] | None = None
+    graph: Graph,
+    path: str | os.PathLike[str],
+    *,
+    vertices: str | os.PathLike[str] | None = None,
+    class_order: bool = False,
 ) -> int:
     """Write a graph to a file.
 
@@ -150,6 +164,10 @@ def write_graph(
     vertices
         For a table of edges: the file of a vertex table with ids, labels and attributes. It appears before
         the file of the edges.
+    class_order
+        For an ``.mfg`` file of a graph with labels: also write its rows sorted by labels. A `Monitor` with
+        ``engine="outofcore"`` then leaves rows in the file, as it does without labels, if the host lacks
+        memory for copies.
 
     Returns
     -------
@@ -159,7 +177,8 @@ def write_graph(
     Raises
     ------
     OutputError
-        If the file cannot be written, or the format cannot represent an id, a label or a value.
+        If the file cannot be written, or the format cannot represent an id, a label or a value; or
+        `class_order` is asked for in another format than ``.mfg``.
 
     Examples
     --------
@@ -178,8 +197,10 @@ def write_graph(
     """
     if not isinstance(graph, Graph):
         raise ArgumentError("graph", "a motiflux.Graph", graph)
-    check_graph_output(path, vertices)
+    check_graph_output(path, vertices, class_order=class_order)
     output = Path(path)
+    if class_order:
+        return mfg.write(graph, output, class_order=True)
     if vertices is not None:
         return table_graphs.write(graph, output, Path(vertices))
     return _writer(output, GRAPH_WRITERS)(graph, output)

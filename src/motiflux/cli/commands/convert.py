@@ -38,6 +38,13 @@ def run(
             show_default=False,
         ),
     ] = None,
+    class_order: Annotated[
+        bool,
+        typer.Option(
+            "--class-order",
+            help="For .mfg: also write rows sorted by labels, which a Monitor may leave in the file.",
+        ),
+    ] = False,
     directed: opt.DirectedOption = None,
     threads: opt.ThreadsOption = None,
     as_json: opt.JsonOption = False,
@@ -49,11 +56,11 @@ def run(
 
     for written in (output, vertices_output):
         opt.refuse_to_overwrite(written, graph)
-    check_graph_output(output, vertices_output)
+    check_graph_output(output, vertices_output, class_order=class_order)
     start = time.perf_counter()
     data = opt.read_graph(graph, directed=directed, threads=threads, progress=progress)
     loaded = time.perf_counter()
-    size = mf.write_graph(data, output, vertices=vertices_output)
+    size = mf.write_graph(data, output, vertices=vertices_output, class_order=class_order)
     seconds = {"load_seconds": loaded - start, "write_seconds": time.perf_counter() - loaded}
     if as_json:
         print_json(

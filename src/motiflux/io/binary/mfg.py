@@ -17,11 +17,20 @@ and r rows of edges (an undirected edge has two arcs, and one row for each copy)
                                                                  int64 nanoseconds of datetimes
     ....mask                            bool          [n], [r]   True where a value is missing
     ....text, ....offsets               uint8, int64  [], [k+1]  distinct strings, ascending
+    class_order.classes                 uint32        [c, 2]     optional: codes of edge and vertex labels
+    class_order.forward, ...reverse     uint32        [w]        optional: rows sorted by class
     frequencies.vertices                int64         [k]        vertices of each label
     frequencies.triples                 int64         [4, t]     label, edge label, label, arcs
 
 The facts are the numbers n, a and r, whether the graph is directed, how many self-loops were left out when it
 was built, the kinds of its attributes, and its shape (`motiflux.ShapeStats`).
+
+Rows sorted by class are a second copy of the rows of a labelled graph, in the order and the form of the rows
+of a `Monitor` (``csrc/dynamic/rows.hpp``): for each vertex its neighbours; in a graph of several classes then
+room for as many starts of runs as it has neighbours, 64 at most, of 16 bits in rows of up to 65,535
+neighbours and of 32 bits in others, padded to words with zeros; and with a class of number 64 or more the
+class of each neighbour. A class is a pair of labels, numbered by ``class_order.classes``. Only a `Monitor`
+reads these, and compares them with the rows when it is made.
 
 Opening a file reads the header and the labels. The properties that a search relies on (offsets within
 bounds, neighbours that are vertices, codes that are labels) are checked once, at the first access to rows or
@@ -46,6 +55,7 @@ from motiflux import _native
 from motiflux.errors import FormatError, GraphError
 from motiflux.graph import AttributeTable, Column, Graph, Kind, LabelTable, ShapeStats, resolve_threads
 from motiflux.graph.assemble import SelfLoops
+from motiflux.graph.class_order import ClassOrder
 from motiflux.graph.csr import Csr, LazyCsr
 from motiflux.graph.labels import check_characters
 from motiflux.graph.stats import LabelFrequencies
@@ -58,6 +68,9 @@ from motiflux.units import counted, quantity
 SUFFIX = ".mfg"
 
 _MOST_ARCS = 2**40
+_CLASSES, _FORWARD_ORDER, _REVERSE_ORDER = (
+    f"class_order.{part}" for part in ("classes", "forward", "reverse")
+)
 _LONG_CHECK = 1 << 22
 """Arcs whose check takes some milliseconds."""
 _MOST_TRIPLES = 1 << 16
@@ -73,8 +86,13 @@ _COLUMNS = {
 }
 
 
-def write(graph: Graph, path: Path) -> int:
+def write(graph: Graph, path: Path, *, class_order: bool = False) -> int:
     """Write a graph; return the bytes of the file.
+
+    Parameters
+    ----------
+    class_order
+        Whether the rows of a labelled graph are also written sorted by class.
 
     Raises
     ------
@@ -82,7 +100,11 @@ def write(graph: Graph, path: Path) -> int:
         It cannot be written; nothing is left, and a file that was there is as it was.
     """
     ids = graph.vertex_ids
-    arrays: dict[str, NDArray[Any]] = {"vertex_ids": ids if ids.itemsize else ids.astype("<U1")}
+    ordered = _class_order_arrays(graph) if class_order and _has_labels(graph) else {}
+    # Sections of vertices are between all rows that devices map, by pages, which they may then not share.
+    arrays = {name: array for name, array in ordered.items() if name != _REVERSE_ORDER}
+    arrays["vertex_ids"] = ids if ids.itemsize else ids.astype("<U1")
+    arrays |= ordered
     if graph.vertex_labels is not None:
         arrays["vertex_labels"] = graph.vertex_labels
     arrays |= _label_arrays("vertex_label_table", graph.vertex_label_table)
@@ -164,8 +186,9 @@ def verify_graph(path: str | os.PathLike[str]) -> None:
         raise FormatError(file, f"found suffix {file.suffix!r}, expected {SUFFIX}: others hold no checksums")
     opened = _open(file, None)
     opened.file.verify()
-    opened.graph()
+    graph = opened.graph()
     opened.check()
+    check_class_order(graph)
 
 
 def _open(path: Path, threads: int | None) -> _Opened:
@@ -204,12 +227,13 @@ class _Opened:
         self._forward = self._csr("forward")
         self._reverse = self._csr("reverse") if self._directed else self._forward
         self._edge_table = self._label_table("edge_label_table")
+        self._ordered = self._class_order()
         self._vertex_columns = self._columns("vertex", self._vertices)
         self._edge_columns = self._columns("edge", self._rows)
 
     def graph(self) -> Graph:
         """Return the graph; nothing but labels has been read."""
-        forward = self._lazy(self._forward)
+        forward = self._lazy(self._forward, self._ordered)
         graph = Graph(
             directed=self._directed,
             vertex_ids=self._ids,
@@ -267,12 +291,12 @@ class _Opened:
                     self._check_codes(f"{of}.{name}.data", column.data, len(column.strings))
         self._sound = True
 
-    def _lazy(self, rows: Csr) -> LazyCsr:
+    def _lazy(self, rows: Csr, ordered: ClassOrder | None = None) -> LazyCsr:
         def fetch() -> Csr:
             self.check()
             return rows
 
-        return LazyCsr(rows.num_vertices, rows.num_arcs, rows.nbytes, fetch, self.begin)
+        return LazyCsr(rows.num_vertices, rows.num_arcs, rows.nbytes, fetch, self.begin, ordered)
 
     def _check_rows(self, name: str, rows: Csr) -> None:
         expected = self._rows if self._directed else 2 * self._rows
@@ -335,6 +359,23 @@ class _Opened:
             self._optional(f"{name}.copies", "<u4", self._arcs),
         )
 
+    def _class_order(self) -> ClassOrder | None:
+        """Return the rows sorted by class, if they are there: a monitor compares them with the rows."""
+        if _CLASSES not in self.file.sections:
+            return None
+        classes = self.file.sound_array(_CLASSES, "<u4", 2)
+        if classes.shape[1] != 2:
+            found = quantity(classes.shape[1], "column")
+            raise self.file.fault(f"section {_CLASSES}: found {found}, expected 2")
+        for column, table in zip(classes.T, (self._edge_table, self._vertex_table), strict=True):
+            self._check_codes(_CLASSES, column, len(table))
+        return ClassOrder(
+            classes,
+            self.file.array(_FORWARD_ORDER, "<u4", 1),
+            self.file.array(_REVERSE_ORDER, "<u4", 1) if self._directed else None,
+            lambda fault: self.file.fault(f"section class_order.{fault}"),
+        )
+
     def _label_table(self, name: str) -> LabelTable:
         values: Iterable[Label]
         if f"{name}.text" in self.file.sections:
@@ -385,6 +426,38 @@ class _Opened:
             raise self.file.fault(f"section frequencies.triples: found {found}, expected 4")
         source, edge, target, arcs = columns
         return LabelFrequencies(vertices, (source, edge, target), arcs, len(self._edge_table))
+
+
+def _class_order_arrays(graph: Graph) -> dict[str, NDArray[Any]]:
+    """Return the sections of rows sorted by class."""
+    classes, forward, reverse = _native.class_order(*_labelled_arcs(graph), resolve_threads(None))
+    arrays = {_CLASSES: classes.reshape(-1, 2), _FORWARD_ORDER: forward, _REVERSE_ORDER: reverse}
+    return arrays if graph.directed else {name: arrays[name] for name in (_CLASSES, _FORWARD_ORDER)}
+
+
+def check_class_order(graph: Graph) -> None:
+    """Compare rows sorted by class, if a graph has them, with its rows; raises `FormatError`."""
+    if (order := graph.forward.class_order) is None:
+        return
+    labels, out, into = _labelled_arcs(graph)
+    threads, rows = resolve_threads(None), (order.forward, order.reverse)
+    native = _native.Monitor(graph.directed, False)
+    fault = native.load_in_class_order(labels, out, into, None, order.classes.ravel(), *rows, threads, rows)
+    if fault:
+        raise order.fault(fault)
+
+
+def _labelled_arcs(graph: Graph) -> tuple[NDArray[np.uint32], Any, Any]:
+    """Return the labels of vertices, and arcs forward and in reverse, as `_native` takes them."""
+    labels = graph.vertex_labels
+    if labels is None:
+        labels = np.zeros(graph.num_vertices, dtype=np.uint32)
+    both = [(rows.offsets, rows.neighbors, rows.labels) for rows in (graph.forward, graph.reverse)]
+    return labels, both[0], both[1] if graph.directed else None
+
+
+def _has_labels(graph: Graph) -> bool:
+    return graph.vertex_labels is not None or graph.forward.labels is not None
 
 
 def _label_arrays(name: str, table: LabelTable) -> dict[str, NDArray[Any]]:

@@ -42,7 +42,7 @@ from motiflux.atomic import AtomicFile
 from motiflux.errors import FormatError, OutputError
 from motiflux.io.files.source import CHUNK_BYTES, open_source
 
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 _MAGIC = b"\x89mfg\r\n\x1a\n"
 _START = struct.Struct("<8sIIQQI")
 _CHECKSUM = struct.Struct("<I")

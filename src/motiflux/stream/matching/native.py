@@ -11,7 +11,6 @@ from motiflux import _native
 from motiflux.device.host_memory import available
 from motiflux.errors import ArgumentError
 from motiflux.graph import AdjacencyKey, Direction, Graph
-from motiflux.graph.csr import Csr
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundEdge, BoundPattern, bound_edge
 from motiflux.plan.ir import SharedLevels
@@ -63,46 +62,51 @@ def loaded(graph: Graph, *, count_copies: bool, threads: int, lends: str = "off"
     ----------
     lends
         ``on``: rows stay in a mapped graph file until they are changed, if they serve as they are there: a
-        large graph without labels. ``auto``: if there is no room for copies, too. ``off``: they are copied.
+        large graph without labels, or with rows sorted by class. ``auto``: if there is no room for copies,
+        too. ``off``: they are copied.
+
+    Raises
+    ------
+    FormatError
+        Rows sorted by class are not those of the graph.
     """
     native = _native.Monitor(graph.directed, count_copies)
-    labels = graph.vertex_labels
-    rows = graph.forward
+    labels, rows = graph.vertex_labels, graph.forward
+    codes = np.zeros(graph.num_vertices, dtype=np.uint32) if labels is None else labels
     turned = graph.reverse if graph.directed else None
-    both = [rows] if turned is None else [rows, turned]
-    if (
-        labels is None
-        and all(map(can_lend, both))
-        and (lends == "on" or (lends == "auto" and lack_room(both)))
-    ):
-        native.load_lent(
-            (rows.offsets, rows.neighbors, None),
-            None if turned is None else (turned.offsets, turned.neighbors, None),
-            rows.copies if count_copies else None,
-            threads,
-            (rows.neighbors, None if turned is None else turned.neighbors),
+    out = (rows.offsets, rows.neighbors, rows.labels)
+    into = None if turned is None else (turned.offsets, turned.neighbors, turned.labels)
+    copies = rows.copies if count_copies else None
+    if not is_lent(graph, lends):
+        native.load(codes, out, into, copies, threads)
+    elif (order := rows.class_order) is None:
+        lenders = (rows.neighbors, None if turned is None else turned.neighbors)
+        native.load_lent(out, into, copies, threads, lenders)
+    else:
+        there = (order.forward, order.reverse)
+        fault = native.load_in_class_order(
+            codes, out, into, copies, order.classes.ravel(), *there, threads, there
         )
-        return native
-    native.load(
-        np.zeros(graph.num_vertices, dtype=np.uint32) if labels is None else labels,
-        (rows.offsets, rows.neighbors, rows.labels),
-        None if turned is None else (turned.offsets, turned.neighbors, turned.labels),
-        rows.copies if count_copies else None,
-        threads,
-    )
+        if fault:
+            raise order.fault(fault)
     return native
 
 
-def can_lend(rows: Csr) -> bool:
-    """Return whether rows without labels are many and in a mapped file."""
-    return rows.labels is None and rows.num_arcs >= _LENT_ARCS and rows.is_mapped
+def is_lent(graph: Graph, lends: str) -> bool:
+    """Return whether the rows of a graph stay in its file, by the switch."""
+    rows = graph.forward
+    if lends == "off" or rows.num_arcs < _LENT_ARCS or not rows.is_mapped:
+        return False
+    labelled = graph.vertex_labels is not None or rows.labels is not None
+    return (rows.class_order is not None or not labelled) and (lends == "on" or lack_room(graph))
 
 
-def lack_room(rows: Sequence[Csr]) -> bool:
-    """Return whether the machine seems to lack memory for copies of rows."""
-    there = available()
-    plain = sum(one.offsets.nbytes + one.neighbors.nbytes for one in rows)
-    return there is not None and there < _COPIES * plain
+def lack_room(graph: Graph) -> bool:
+    """Return whether the machine seems to lack memory for copies of the rows of a graph."""
+    there, order = available(), graph.forward.class_order
+    both = [graph.forward, graph.reverse] if graph.directed else [graph.forward]
+    rows = sum(one.neighbors.nbytes for one in both) if order is None else order.nbytes
+    return there is not None and there < _COPIES * (rows + sum(one.offsets.nbytes for one in both))
 
 
 def filter_of(switches: Mapping[str, str]) -> tuple[int, int]:
