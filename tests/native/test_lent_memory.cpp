@@ -45,22 +45,32 @@ using dynamic::Vertex;
 // All vertices are neighbours; each row takes a block of its own, so that each moves by an allocation.
 constexpr Vertex kHubs = 4, kVertices = 20'000;
 
+// Vertices have one label, or several: their rows are sorted by class then.
 struct Lender {
-  Lender() {
+  explicit Lender(dynamic::Label labels) {
+    for (Vertex vertex = 0; vertex < kVertices; ++vertex) vertex_labels.push_back(vertex % labels);
     for (Vertex vertex = 0; vertex < kVertices; ++vertex) {
       const bool is_hub = vertex < kHubs;
       for (Vertex other = is_hub ? kHubs : 0; other < (is_hub ? kVertices : kHubs); ++other)
         neighbors.push_back(other);
       offsets.push_back(neighbors.size());
     }
+    ordered = dynamic::class_order(vertex_labels, {offsets, neighbors, {}}, {}, {});
   }
   void lend(Graph& graph) const {
-    const auto arena = std::make_shared<const Arena>(neighbors.data(), sizeof(Vertex) * neighbors.size());
-    graph.load_lent(Arcs{offsets, neighbors, {}}, {}, {}, {arena, nullptr}, {});
+    const Arcs arcs{offsets, neighbors, {}};
+    const auto arena_of = [](const std::vector<std::uint32_t>& words) {
+      return std::make_shared<const Arena>(words.data(), sizeof(std::uint32_t) * words.size());
+    };
+    if (ordered.classes.size() == 2) return graph.load_lent(arcs, {}, {}, {arena_of(neighbors), nullptr}, {});
+    const dynamic::LentRows lent{ordered.rows[0], arena_of(ordered.rows[0])};
+    CHECK(graph.load_in_class_order(vertex_labels, arcs, {}, {}, ordered.classes, {lent, {}}, {}).empty());
   }
 
   std::vector<std::uint64_t> offsets{0};
   std::vector<Vertex> neighbors;
+  std::vector<dynamic::Label> vertex_labels;
+  dynamic::ClassOrder ordered;
 };
 
 // One edge of each hub.
@@ -82,8 +92,7 @@ bool is_whole(const Graph& graph, bool with_deleted) {
 }
 
 // A run whose deleted edges were seen until its end.
-void a_run_is_taken_back_as_a_whole() {
-  const Lender lender;
+void a_run_is_taken_back_as_a_whole(const Lender& lender) {
   for (int count = 1, made = 0; made == 0; ++count) {
     Graph graph(false);
     lender.lend(graph);
@@ -91,8 +100,13 @@ void a_run_is_taken_back_as_a_whole() {
     Bulk bulk(graph, false);
     const std::vector<Edge> gone = deleted();
     bulk.start(1, 1, gone.size());
-    for (std::uint32_t number = 0; number < gone.size(); ++number)
-      bulk.add(0, number, gone[number], 0, 0, false, true);
+    const auto class_of = [&](Vertex vertex) {
+      return *graph.relations().known_class(0, lender.vertex_labels[vertex]);
+    };
+    for (std::uint32_t number = 0; number < gone.size(); ++number) {
+      const Edge& edge = gone[number];
+      bulk.add(0, number, edge, class_of(edge.target), class_of(edge.source), false, true);
+    }
     bulk.admit();
     const auto goes_on = [] { return true; };
     bulk.forward(0, goes_on);
@@ -115,8 +129,7 @@ void a_run_is_taken_back_as_a_whole() {
 }
 
 // A deletion alone changes the rows of both ends, or neither.
-void a_deletion_is_made_as_a_whole() {
-  const Lender lender;
+void a_deletion_is_made_as_a_whole(const Lender& lender) {
   const Edge edge = deleted()[0];
   for (int count = 1, made = 0; made == 0; ++count) {
     Graph graph(false);
@@ -134,8 +147,7 @@ void a_deletion_is_made_as_a_whole() {
 }
 
 // Rows that are taken over are moved as a whole, or stay where they are.
-void rows_are_taken_over_as_a_whole() {
-  const Lender lender;
+void rows_are_taken_over_as_a_whole(const Lender& lender) {
   for (int count = 1, made = 0; made == 0; ++count) {
     Graph graph(false);
     lender.lend(graph);
@@ -158,7 +170,10 @@ void rows_are_taken_over_as_a_whole() {
 }  // namespace
 
 int main() {
-  a_run_is_taken_back_as_a_whole();
-  a_deletion_is_made_as_a_whole();
-  rows_are_taken_over_as_a_whole();
+  for (const dynamic::Label labels : {1u, 5u, 100u}) {
+    const Lender lender(labels);
+    a_run_is_taken_back_as_a_whole(lender);
+    a_deletion_is_made_as_a_whole(lender);
+    rows_are_taken_over_as_a_whole(lender);
+  }
 }
