@@ -16,7 +16,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 from unittest import mock
 
@@ -456,6 +456,26 @@ def partitions(run: Checked) -> None:
         accelerator.recycle(session)
 
 
+def phases(run: Checked) -> None:
+    """Match in phases of one to three query vertices, with eliminations in kernels of their own, too."""
+    random = np.random.default_rng(17)
+    pairs = random.integers(0, 60, (300, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    graph = mf.Graph.from_edges(pairs, edge_labels=random.integers(0, 2, len(pairs)), num_vertices=60)
+    shapes = (
+        "(a)-[:0]-(b)-[:0]-(c)-[:1]-(a)",
+        "(a)-[:0]-(b), (a)-[:0]-(c), (b)-[:1]-(d)",
+        "(a)-[:0]-(b), (a)-[:0]-(c), (a)-[:0]-(d), (b)-[:1]-(e)",
+        "(a)-[:0]-(b)-[:1]-(c), (a)-[:1]-(d), (a)-[:1]-(e), (c)-[:0]-(f)",
+    )
+    for shape, fused in product(shapes, ("on", "off")):
+        tuning = private_tuning({"pvm_fused": fused})
+        for semantics in ("isomorphism", "homomorphism"):
+            asked = {"semantics": semantics}
+            found = mf.count(graph, shape, device=run.device, engine="pvm", tuning=tuning, **asked)
+            _compare(mf.Pattern.parse(shape), int(found), int(mf.count(graph, shape, device="cpu", **asked)))
+
+
 @dataclass(frozen=True)
 class Case:
     """Searches, and how the names of the units begin whose kernels they must have run."""
@@ -502,6 +522,7 @@ CASES = {
     ),
     "spaces": Case(spaces, ("space",)),
     "partitions": Case(partitions, ("pcsr",)),
+    "phases": Case(phases, ("pvm-eliminate", "pvm-close", "pvm-extend-1-0", "pvm-extend-2-0")),
     "estimates": Case(estimates, ("draw-alley", "draw-wanderjoin", "draw-tree", "draw-custom")),
 }
 

@@ -171,7 +171,7 @@ def test_phases_follow_directions(device: str, name: str) -> None:
 
 
 @pytest.mark.turns(2, "emulated")
-@pytest.mark.parametrize("switch", ["pvm", "pvm_distribution", "pvm_generation", "tail"])
+@pytest.mark.parametrize("switch", ["pvm", "pvm_distribution", "pvm_fused", "tail"])
 def test_switches_change_no_result(device: str, switch: str) -> None:
     graph = labelled(24)
     for value in {**TUNING, **PRIVATE}[switch].values:

@@ -184,6 +184,7 @@ def test_tables_that_fit_are_copied_once_and_stay_for_later_searches(search: Sea
         assert later.copied_bytes == 0
 
 
+@pytest.mark.devices("emulated", reason="memory of a GPU is used by others, and in large pieces")
 @pytest.mark.parametrize("bounded", [False, True])
 def test_tables_of_earlier_searches_are_part_of_the_room(
     gpu: Device, search: Search, graph: Graph, bounded: bool

@@ -49,7 +49,7 @@ NOT_DRAWN = {
     "root_batches": "is about engine=outofcore, which is not drawn for calls",
     "pvm": "is about engine=pvm, which is not drawn for calls",
     "pvm_distribution": "is about engine=pvm, which is not drawn for calls",
-    "pvm_generation": "is about engine=pvm, which is not drawn for calls",
+    "pvm_fused": "is about engine=pvm, which is not drawn for calls",
     "roots": "is about monitors",
     "measure": "is about monitors",
     "mapped_rows": "is about monitors",

@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiflux.codegen import changing, gpma, layout, local_counts_layout, pcsr, row_access, sampling, space
+from motiflux.codegen import (
+    changing,
+    gpma,
+    layout,
+    local_counts_layout,
+    pcsr,
+    pvm,
+    row_access,
+    sampling,
+    space,
+)
 from motiflux.codegen import universal_vertex as universal_vertex_layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
 from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ClosedForm
@@ -95,6 +105,13 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::device::FloodArgs": layout.FloodArgs,
     "motiflux::view::IntervalRows": pcsr.IntervalRows,
     "motiflux::view::HashRows": pcsr.HashRows,
+    "motiflux::pvm::Columns": pvm.Columns,
+    "motiflux::pvm::PhaseControl": pvm.PhaseControl,
+    "motiflux::pvm::Work": pvm.Work,
+    "motiflux::pvm::CandidateSet": pvm.CandidateSet,
+    "motiflux::pvm::ArcTest": pvm.ArcTest,
+    "motiflux::pvm::ExtendArgs": pvm.ExtendArgs,
+    "motiflux::pvm::EliminateArgs": pvm.EliminateArgs,
     "motiflux::pcsr::FindArgs<motiflux::view::IntervalRows>": pcsr.FindByInterval,
     "motiflux::pcsr::FindArgs<motiflux::view::HashRows>": pcsr.FindByHash,
     "Plan": dict(STATIC._fields_)["plan"],
@@ -116,6 +133,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "motiflux::changing::Window": gpma.WINDOW,
     "motiflux::changing::PackedChoice": gpma.CHOICE,
     "motiflux::pcsr::FoundRow": pcsr.FOUND_ROW,
+    "motiflux::pvm::Items": pvm.ITEMS,
 }
 """Structures that arrays of numpy hold."""
 CONSTANTS: dict[str, int | str] = {
@@ -145,6 +163,14 @@ CONSTANTS: dict[str, int | str] = {
         f"static_cast<int>(motiflux::changing::GroupSizes::k{sizes.name.title()})": sizes.value
         for sizes in gpma.GroupSizes
     },
+    "motiflux::pvm::kMostTables": pvm.MOST_TABLES,
+    "motiflux::pvm::kMostMembers": pvm.MOST_MEMBERS,
+    "motiflux::pvm::kMostTests": pvm.MOST_TESTS,
+    "motiflux::pvm::kThreads": pvm.THREADS,
+    "motiflux::pvm::kBatch": pvm.BATCH,
+    "motiflux::pvm::kAnyLabel": pvm.ANY_LABEL,
+    "motiflux::pvm::kMember": pvm.MEMBER,
+    "sizeof(motiflux::pvm::OpenedBatch)": pvm.OPENED_BYTES,
     "motiflux::view::HashGroup::kWords": pcsr.GROUP_WORDS,
     "motiflux::view::HashGroup::kKeys": pcsr.GROUP_KEYS,
     "motiflux::view::HashGroup::kNone": pcsr.NO_KEY,
@@ -291,6 +317,7 @@ def header() -> str:
         "changing/row_bitmaps.cuh",
         "changing/write_rows.cuh",
         "pcsr/find_args.hpp",
+        "pvm/extend.cuh",
         "match/plan_policy.hpp",
         "match/tail_task.hpp",
         "candidates/space.hpp",

@@ -28,10 +28,7 @@ _MOST_ROWS = 100_000
 
 ALL = {**TUNING, **PRIVATE}
 SWITCHES = st.fixed_dictionaries(
-    {
-        name: st.sampled_from(ALL[name].values)
-        for name in ("pvm", "pvm_distribution", "pvm_generation", "tail")
-    }
+    {name: st.sampled_from(ALL[name].values) for name in ("pvm", "pvm_distribution", "pvm_fused", "tail")}
 ).map(private_tuning)
 
 

@@ -22,6 +22,7 @@ from motiflux.codegen.kernels import (
 )
 from motiflux.codegen.local_counts_kernels import LocalCountKernel, local_counts_source
 from motiflux.codegen.pcsr import pcsr_source
+from motiflux.codegen.pvm import phase_sources
 from motiflux.codegen.row_access import access_sources
 from motiflux.codegen.sampling import ESTIMATORS, bits_source, draw_source, draw_sources
 from motiflux.codegen.space import space_source
@@ -98,6 +99,7 @@ def all_sources() -> list[Source]:
         *access_sources(),
         gpma_source(),
         pcsr_source(),
+        *phase_sources(),
     ]
     return [*searches, *cliques, *diamonds, *stealing, *others]
 

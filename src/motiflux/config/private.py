@@ -298,12 +298,12 @@ PRIVATE = by_name(
         "it is done; round_robin: every embedding whose number has the same remainder",
     ),
     TuningOption(
-        "pvm_generation",
-        ("combinations", "nested"),
-        "combinations",
-        "GPU, engine=pvm, phases that match three query vertices or more. combinations: groups of lanes "
-        "divide the combinations of candidates; nested: one lane for each candidate of the first vertex, "
-        "with loops for the others (algorithm 6 as published)",
+        "pvm_fused",
+        ("on", "off"),
+        "on",
+        "GPU, engine=pvm. on: the kernel of an extension phase also tests the query edges of elimination "
+        "phases behind it, and counts a last phase by the numbers of candidates; off: each phase has a "
+        "kernel of its own, as published",
     ),
 )
 """The private switches by name."""
@@ -357,7 +357,7 @@ REMOVED = MappingProxyType(
         "mapped_rows": "rows of a large graph file stay there if the host lacks memory for copies",
         "pipeline": "stages of different batches overlap on a GPU where they come from a file",
         "pvm_distribution": "groups of lanes always take the next embeddings when they are done",
-        "pvm_generation": "lanes always divide the combinations of candidates",
+        "pvm_fused": "an extension phase always tests the query edges behind it",
         "probe_eager": "other orders are always tried on a few updates, and kept if they take less work",
     }
 )

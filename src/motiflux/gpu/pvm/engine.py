@@ -236,6 +236,13 @@ def open_engine(names: Sequence[str]) -> PvmEngine:
     return PvmEngine(DeviceGroup.open(names))
 
 
+def plan_ahead(
+    graph: Graph, pattern: Pattern, request: Request, deadline: Deadline, *, counting: bool = True
+) -> None:
+    """Leave with the graph what `PvmEngine.plan` takes long for: the logical plan and its statistics."""
+    logical_plan(graph, pattern, request, CAPABILITIES, deadline, counting=counting)
+
+
 def _reachable(limit: int | None) -> int | None:
     """Return the limit; None if kernels, whose numbers have 64 bits, do not reach it."""
     return None if limit is None or limit >= _BEYOND_KERNELS else limit

@@ -2,7 +2,7 @@
 
 All phases are launched in a chain first. If a frontier is full before its phase is over, the phase waits
 while the chunk goes through all later phases, and goes on afterwards. So memory is bounded, for any number of
-embeddings. If embeddings are listed, a phase also waits after some time, so that those found do not wait long.
+embeddings. If embeddings are listed, a phase also waits after some time, so that those found wait little.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class PhaseQuery:
     def name(self) -> tuple[object, ...]:
         """Name of its kept jobs."""
         tuning = self.request.tuning
-        switches = tuning.get("pvm_distribution"), tuning.get("pvm_fused"), tuning["tail"]
+        switches = tuning["pvm_distribution"], tuning["pvm_fused"], tuning["tail"]
         listed = None if self.counts else self.request.limit
         return "phases", id(self.phases), self.counts, listed, self.request.gpu_memory, switches
 
@@ -115,7 +115,7 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
             most_tables=TILES - 1,
             is_tiled=lambda key: tables.tiles(key) > 1,
         )
-    elif request.tuning.get("pvm_fused", "on") == "on":
+    elif request.tuning["pvm_fused"] == "on":
         programs = fused(programs, counts_last=counts and _counts_last(programs, request))
     labels = 0 if tables.labels is None else tables.labels.address
     constants = Constants(device, job.stream, graph, labels, budget)
@@ -176,7 +176,7 @@ def _room(job: PhaseJob, launches: PhaseLaunches, request: Request, nbytes: int)
         few = limit is not None and limit < _FEW_ROWS
         last = 4 * written[-1].width * limit if few and limit else MOST_ROW_BYTES
     positions = None
-    if request.tuning.get("pvm_distribution") == "round_robin":
+    if request.tuning["pvm_distribution"] == "round_robin":
         positions = device.allocate(launches.position_bytes * len(phases), "the work of warps", budget=budget)
     return Room(
         allocate_frontiers(device, written, budget, nbytes, last),
