@@ -129,7 +129,7 @@ class TestPlans:
         assert "'absent', which does not occur in the graph" in physical.plan.impossible
 
     def test_are_not_made_if_time_is_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def late(*_: Any) -> None:
+        def late(*_: Any, **_options: Any) -> None:
             raise TimeoutError
 
         monkeypatch.setattr(pvm, "phases_of", late)

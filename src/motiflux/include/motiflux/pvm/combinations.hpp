@@ -24,7 +24,6 @@ template <std::uint32_t N>
 MOTIFLUX_HOST_DEVICE std::uint64_t choose(std::uint64_t size) {
   if (size < N) return 0;
   std::uint64_t found = 1;
-#pragma unroll
   for (std::uint32_t at = 0; at < N; ++at) {
     if (high_product(found, size - at) != 0) return kTooMany;
     found = found * (size - at) / (at + 1);  // no remainder
@@ -53,7 +52,6 @@ MOTIFLUX_HOST_DEVICE inline std::uint64_t power(std::uint64_t size, std::uint32_
 template <std::uint32_t N>
 MOTIFLUX_HOST_DEVICE std::uint64_t power(std::uint64_t size) {
   std::uint64_t found = 1;
-#pragma unroll
   for (std::uint32_t at = 0; at < N; ++at) found = multiply(found, size);
   return found;
 }
@@ -83,16 +81,19 @@ MOTIFLUX_HOST_DEVICE inline std::uint32_t last_of_pair(std::uint64_t number) {
 // `size`.
 template <std::uint32_t N>
 MOTIFLUX_HOST_DEVICE std::uint32_t last_position(std::uint64_t number, std::uint32_t size) {
-  std::uint32_t first = N - 1, beyond = size;  // C(first, N) <= number < C(beyond, N)
-  if constexpr (N == 2) return last_of_pair(number);
-  while (beyond - first > 1) {
-    const std::uint32_t middle = first + (beyond - first) / 2;
-    if (choose<N>(middle) <= number)
-      first = middle;
-    else
-      beyond = middle;
+  if constexpr (N == 2) {
+    return last_of_pair(number);
+  } else {
+    std::uint32_t first = N - 1, beyond = size;  // C(first, N) <= number < C(beyond, N)
+    while (beyond - first > 1) {
+      const std::uint32_t middle = first + (beyond - first) / 2;
+      if (choose<N>(middle) <= number)
+        first = middle;
+      else
+        beyond = middle;
+    }
+    return first;
   }
-  return first;
 }
 
 // Writes the positions of a combination of N of `size` positions.
@@ -110,7 +111,6 @@ MOTIFLUX_HOST_DEVICE void combination(std::uint64_t number, std::uint32_t size, 
 // Writes the positions of a tuple of N of `size` positions.
 template <std::uint32_t N>
 MOTIFLUX_HOST_DEVICE void tuple(std::uint64_t number, std::uint32_t size, std::uint32_t* positions) {
-#pragma unroll
   for (std::uint32_t at = 0; at < N; ++at) {
     positions[at] = static_cast<std::uint32_t>(number % size);
     number /= size;
