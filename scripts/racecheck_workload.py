@@ -16,6 +16,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations, product
 from typing import Any
 from unittest import mock
@@ -38,6 +39,7 @@ from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import AnyJob, KernelJob
 from motiflux.gpu.storage import wedge_roots as device_roots
 from motiflux.jit import Source
+from motiflux.types import Semantics
 from motiflux.words import ModeName, SemanticsName
 
 Edges = Sequence[tuple[int, int]]
@@ -470,10 +472,10 @@ def phases(run: Checked) -> None:
     )
     for shape, fused in product(shapes, ("on", "off")):
         tuning = private_tuning({"pvm_fused": fused})
-        for semantics in ("isomorphism", "homomorphism"):
-            asked = {"semantics": semantics}
-            found = mf.count(graph, shape, device=run.device, engine="pvm", tuning=tuning, **asked)
-            _compare(mf.Pattern.parse(shape), int(found), int(mf.count(graph, shape, device="cpu", **asked)))
+        asked = partial(mf.count, graph, mf.Pattern.parse(shape))
+        for semantics in (Semantics.ISOMORPHISM, Semantics.HOMOMORPHISM):
+            found = asked(semantics=semantics, device=run.device, engine="pvm", tuning=tuning)
+            _compare(mf.Pattern.parse(shape), int(found), int(asked(semantics=semantics, device="cpu")))
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ struct InputColumns {
   MOTIFLUX_DEVICE std::uint32_t operator()(std::uint32_t column) const { return in.read(column, embedding); }
 };
 
-// Candidates of a set for the embedding whose vertices `read` gives by column. Labels of a set, filters and columns of
-// a row that does not ascend are not checked yet.
+// Candidates of a set for the embedding whose vertices `read` gives by column. Labels of a set, filters and
+// columns of a row that does not ascend are not checked yet.
 template <class Read>
 MOTIFLUX_DEVICE sets::Span candidates(const Tables& tables, const CandidateSet& set, Read&& read) {
   sets::Span row = tables.open(set.table, read(set.source));
@@ -52,8 +52,8 @@ MOTIFLUX_DEVICE std::uint64_t valid_candidates(const Tables& tables, const Candi
   return size;
 }
 
-// Extensions of an embedding by a phase without comparisons between its members: combinations of valid candidates,
-// each in all of its orders; kTooMany if there are that many, or more.
+// Extensions of an embedding by a phase without comparisons between its members: combinations of valid
+// candidates, each in all of its orders; kTooMany if there are that many, or more.
 template <class Read>
 MOTIFLUX_DEVICE std::uint64_t extensions(const Tables& tables, const CandidateSet* sets, std::uint32_t count,
                                          bool tuples, Read&& read) {

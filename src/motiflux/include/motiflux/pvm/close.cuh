@@ -1,8 +1,9 @@
-// The last phase of a count, where the number of extensions follows from the numbers of candidates: no extension is
-// made. A lane counts those of one embedding.
+// The last phase of a count, where the number of extensions follows from the numbers of candidates: no
+// extension is made. A lane counts those of one embedding.
 //
-// All candidates are valid but for vertices of the embedding, which are looked up in the rows. So members of a set
-// have C(candidates, members) combinations, each in all of its orders; members of two sets do not compare.
+// All candidates are valid but for vertices of the embedding, which are looked up in the rows. So members of
+// a set have C(candidates, members) combinations, each in all of its orders; members of two sets do not
+// compare.
 #pragma once
 
 #include "motiflux/pvm/candidates.hpp"
@@ -21,7 +22,8 @@ MOTIFLUX_DEVICE void count_by_size(const ExtendArgs& args) {
     const std::uint64_t embedding = unit.batch * kBatch + units.warp().lane();
     std::uint64_t number = 0;
     if (embedding < units.size() && is_root(args, embedding))
-      number = extensions(tables, args.sets, args.set_count, args.tuples != 0, InputColumns{args.in, embedding});
+      number =
+          extensions(tables, args.sets, args.set_count, args.tuples != 0, InputColumns{args.in, embedding});
     if (number >= kMostOfLane) units.overflow();
     counted += number;
     const bool adds = counted >= kMostOfLane || args.work.limit != match::kNoLimit;

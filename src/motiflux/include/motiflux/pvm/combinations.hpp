@@ -1,8 +1,8 @@
 // Numbers of combinations, and the combination of a number: candidates are shared by all members of a set, so
 // each unordered combination is made once (section 9 of GENEVA; its algorithms 4 to 6 nest loops instead).
 //
-// Combinations of n positions p[0] < p[1] < ... have the number C(p[0], 1) + C(p[1], 2) + ... + C(p[n - 1], n),
-// so those with the last positions in common follow each other.
+// Combinations of n positions p[0] < p[1] < ... have the number C(p[0], 1) + C(p[1], 2) + ... + C(p[n - 1],
+// n), so those with the last positions in common follow each other.
 #pragma once
 
 #include "motiflux/number.hpp"
@@ -66,12 +66,14 @@ MOTIFLUX_HOST_DEVICE std::uint64_t items_of(std::uint64_t size) {
 MOTIFLUX_HOST_DEVICE inline std::uint32_t last_of_pair(std::uint64_t number) {
   if (number < std::uint64_t{1} << 30) {
     const std::uint32_t small = static_cast<std::uint32_t>(number);
-    std::uint32_t last = static_cast<std::uint32_t>(0.5f * (1.0f + sqrtf(1.0f + 8.0f * static_cast<float>(small))));
+    std::uint32_t last =
+        static_cast<std::uint32_t>(0.5f * (1.0f + sqrtf(1.0f + 8.0f * static_cast<float>(small))));
     if (last * (last - 1) / 2 > small) --last;
     if ((last + 1) * last / 2 <= small) ++last;
     return last;
   }
-  std::uint64_t last = static_cast<std::uint64_t>(0.5 * (1.0 + sqrt(1.0 + 8.0 * static_cast<double>(number))));
+  std::uint64_t last =
+      static_cast<std::uint64_t>(0.5 * (1.0 + sqrt(1.0 + 8.0 * static_cast<double>(number))));
   while (last * (last - 1) / 2 > number) --last;
   while ((last + 1) * last / 2 <= number) ++last;
   return static_cast<std::uint32_t>(last);

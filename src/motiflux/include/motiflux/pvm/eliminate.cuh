@@ -1,6 +1,7 @@
 // Elimination phases: embeddings stay if all query edges of the phase have arcs (GENEVA, algorithm 7).
 //
-// A lane tests one embedding, an item of its batch. Embeddings that stay are written behind one reservation of the warp.
+// A lane tests one embedding, an item of its batch. Embeddings that stay are written behind one reservation
+// of the warp.
 #pragma once
 
 #include "motiflux/pvm/candidates.hpp"

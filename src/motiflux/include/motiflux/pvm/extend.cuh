@@ -1,22 +1,22 @@
 // Extension phases: all matching patterns 0 to 7 by one kernel (GENEVA, sections 5.1 to 5.4).
 //
-// An embedding has one or two sets of candidates. Its *items* are the combinations of candidates of the first set,
-// as many as its members, with those of the second. So pattern 0 has an item per candidate, pattern 1 one per
-// unordered pair, patterns 2 to 4 one per pair of both sets.
+// An embedding has one or two sets of candidates. Its *items* are the combinations of candidates of the first
+// set, as many as its members, with those of the second. So pattern 0 has an item per candidate, pattern 1
+// one per unordered pair, patterns 2 to 4 one per pair of both sets.
 //
-// A warp takes a batch of 32 embeddings. Each lane opens the rows of one; then the items of all of them are numbered
-// one after another, and lanes take items, not embeddings. So all lanes work however short rows are, and any
-// range of the numbers can be left to a later launch:
+// A warp takes a batch of 32 embeddings. Each lane opens the rows of one; then the items of all of them are
+// numbered one after another, and lanes take items, not embeddings. So all lanes work however short rows are,
+// and any range of the numbers can be left to a later launch:
 //
 //   embedding     | 0: 3 items | 1: none | 2: 40 items | ...
 //   items         | 0 1 2      |         | 3 4 5 ... 42 | ...
 //   lanes         | 0 1 2 ...                    31 | 0 1 2 ...
 //
-// An item gives as many rows as orders in which its candidates pass all checks. The rows of all lanes are written
-// behind one reservation; rows that fail are not written.
+// An item gives as many rows as orders in which its candidates pass all checks. The rows of all lanes are
+// written behind one reservation; rows that fail are not written.
 //
-// The kernel can do the work of later phases, whose embeddings then need no memory: it tests query edges of elimination
-// phases, and counts the extensions of a last phase by the numbers of candidates (close.cuh).
+// The kernel can do the work of later phases, whose embeddings then need no memory: it tests query edges of
+// elimination phases, and counts the extensions of a last phase by the numbers of candidates (close.cuh).
 #pragma once
 
 #include "motiflux/pvm/candidates.hpp"
@@ -65,7 +65,9 @@ class Extension {
     units_.warp().sync();  // nobody reads the batch before any more
 #pragma unroll
     for (std::uint32_t at = 0; at < Shape::kSets; ++at) {
-      const sets::Span row = live && items != 0 ? candidates(tables_, args_.sets[at], InputColumns{args_.in, embedding}) : sets::Span{};
+      const sets::Span row = live && items != 0
+                                 ? candidates(tables_, args_.sets[at], InputColumns{args_.in, embedding})
+                                 : sets::Span{};
       opened_.rows[at][lane] = row;
       items = multiply(items, at == 0 ? items_of<Shape, Shape::kFirst>(row.size())
                                       : items_of<Shape, Shape::kSecond>(row.size()));
@@ -120,8 +122,8 @@ class Extension {
     return true;
   }
 
-  // The embedding and the candidates of an item, and the orders in which these are given to members. With three members
-  // or more, each order is an item of its own: there may be hundreds.
+  // The embedding and the candidates of an item, and the orders in which these are given to members. With
+  // three members or more, each order is an item of its own: there may be hundreds.
   struct Item {
     std::uint64_t embedding;
     std::uint32_t found[kMembers];
@@ -189,8 +191,9 @@ class Extension {
   MOTIFLUX_DEVICE bool compares(std::uint32_t vertex, std::uint64_t embedding, std::uint32_t distinct,
                                 std::uint32_t after) const {
     bool passes = true;
-    for_each_bit(distinct,
-                 [&](std::uint32_t column) { passes = passes && args_.in.read(column, embedding) != vertex; });
+    for_each_bit(distinct, [&](std::uint32_t column) {
+      passes = passes && args_.in.read(column, embedding) != vertex;
+    });
     for_each_bit(after,
                  [&](std::uint32_t column) { passes = passes && args_.in.read(column, embedding) < vertex; });
     return passes;
@@ -308,8 +311,8 @@ class Extension {
       const Extended extended{*this, item.embedding, members};
       if (!pass_tests(extended)) continue;
       ++stayed_;
-      const std::uint64_t number =
-          extensions(tables_, args_.next_sets, args_.next_set_count, args_.next_tuples != 0, Output{extended});
+      const std::uint64_t number = extensions(tables_, args_.next_sets, args_.next_set_count,
+                                              args_.next_tuples != 0, Output{extended});
       counted_ += number;
       if (number >= kMostOfLane || counted_ >= 2 * kMostOfLane) units_.overflow();
     }
@@ -358,7 +361,8 @@ MOTIFLUX_DEVICE void extend(const ExtendArgs& args) {
   MOTIFLUX_DYNAMIC_SHARED(memory);
   const Tables tables(args, reinterpret_cast<std::uint32_t*>(memory));
   __syncthreads();
-  auto* opened = reinterpret_cast<OpenedBatch*>(memory + std::size_t{4} * args.table_count * args.index_words);
+  auto* opened =
+      reinterpret_cast<OpenedBatch*>(memory + std::size_t{4} * args.table_count * args.index_words);
   Units units(args.work);
   Extension<Shape, goal>(args, tables, opened[threadIdx.x / 32], units).run();
 }

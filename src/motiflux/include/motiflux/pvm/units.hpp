@@ -61,7 +61,8 @@ class Units {
     if (puts_off) {
       warp_.sync();  // the parts are written; they are published with the number
       if (warp_.leads())
-        device::device_wide(work_.control->batches_opened).fetch_add(std::uint64_t{1}, device::Order::kAcqRel);
+        device::device_wide(work_.control->batches_opened)
+            .fetch_add(std::uint64_t{1}, device::Order::kAcqRel);
     } else if (warp_.leads()) {
       device::fast_add(work_.control->batches_opened, std::uint64_t{1});
     }
@@ -172,8 +173,8 @@ class Units {
     return true;
   }
 
-  // Waits until all batches are opened, so that all parts that are put off are known. Returns false if some will not
-  // be: the output is full, or warps are to stop.
+  // Waits until all batches are opened, so that all parts that are put off are known. Returns false if some
+  // will not be: the output is full, or warps are to stop.
   MOTIFLUX_DEVICE bool all_are_opened() const {
     const std::uint64_t all = batches_ < work_.first_batch ? 0 : batches_ - work_.first_batch;
     device::Backoff backoff(kPolls);
@@ -198,7 +199,8 @@ class Units {
     if (work_.next_batches != nullptr) {
       if (batch < batches_) next_ += std::uint64_t{gridDim.x} * (blockDim.x / 32);
     } else if (batches_ > work_.first_batch) {
-      if (warp_.leads()) batch = work_.first_batch + device::fast_add(work_.control->batches_taken, std::uint64_t{1});
+      if (warp_.leads())
+        batch = work_.first_batch + device::fast_add(work_.control->batches_taken, std::uint64_t{1});
       batch = warp_.broadcast(batch);
     }
     unit = {batch, 0, kUnknownEnd, true};
