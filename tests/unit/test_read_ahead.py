@@ -401,8 +401,8 @@ def test_ctrl_c_while_the_thread_is_waited_for_is_raised_once_it_has_ended() -> 
         signal.pthread_kill(main, signal.SIGINT)
 
     presser = threading.Thread(target=press)
-    presser.start()
     with pytest.raises(KeyboardInterrupt):
+        presser.start()
         next(reading.batches())
     presser.join()
 
@@ -411,7 +411,7 @@ def test_ctrl_c_while_the_thread_is_waited_for_is_raised_once_it_has_ended() -> 
         go.set()
 
     again = threading.Timer(0.05, press_again)
-    again.start()
     with pytest.raises(KeyboardInterrupt):
+        again.start()  # under load it may come before the next line
         reading.stop()
     again.join()
