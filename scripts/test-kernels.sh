@@ -14,7 +14,7 @@ emulated=(
   tests/backend/test_equal_candidates.py tests/unit/test_fuzz.py tests/property/test_agreement.py
   tests/property/test_device_sampling.py tests/property/test_device_space.py tests/property/test_monitor_devices.py
   tests/property/test_sizes_of_calls.py tests/property/test_monitor_out_of_core.py
-  tests/property/test_monitor_overlap.py
+  tests/property/test_monitor_overlap.py tests/property/test_pvm_search.py
 )
 
 units=(tests/unit tests/oracle)
