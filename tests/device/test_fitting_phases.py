@@ -12,7 +12,7 @@ import pytest
 import motiflux as mf
 from motiflux.device import open_device
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.pvm import search
+from motiflux.gpu.pvm import choice, search
 from tests.phases_search import Standing
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it is about GPUs")
@@ -23,6 +23,12 @@ LABELS = 10
 ROOM = 40_000
 """The rows of a label take some 16,000 bytes."""
 WHY = "do not fit into the memory of the device: it has the edges of one label at a time"
+
+
+@pytest.fixture(autouse=True)
+def larger_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have phases be preferred although their partitions do not fit together."""
+    monkeypatch.setattr(choice, "_SHARE_OF_TABLES", 1.5)
 
 
 @pytest.fixture

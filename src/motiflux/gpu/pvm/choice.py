@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _SHARE_OF_TABLES = 0.5
-"""Largest share of the memory that partitions may take: the rest is for embeddings."""
+"""Largest share of the memory that all partitions may take: the rest is for embeddings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class PhaseFacts:
     edge_labels
         Number of edge labels of the graph, each of which is a partition.
     tables
-        Bytes of the partitions that a device has at a time, and of ids and labels of vertices.
+        Bytes of all partitions that the search reads, and of ids and labels of vertices.
     room
         Bytes that the search may take on the device.
     devices
@@ -33,8 +33,8 @@ class PhaseFacts:
 def prefers_phases(facts: PhaseFacts) -> bool:
     """Return whether a query whose rows do not fit into a device is searched in phases there.
 
-    If the graph has one edge label, a phase reads all edges, which do not fit either. Phases run on one
-    device only.
+    Partitions take a part of the memory of the rows of ``dfs``. If they do not fit together either, phases
+    copy them for each chunk of embeddings. Phases run on one device only.
     """
     fits = facts.tables <= _SHARE_OF_TABLES * facts.room
     return facts.edge_labels > 1 and fits and facts.devices == 1

@@ -114,7 +114,7 @@ class PvmEngine:
         memory = phase_memory(graph, bind(pattern, graph), physical.phases)
         room = room_for(self._group.first.device, request)
         devices = len(self._group.accelerators)
-        return prefers_phases(PhaseFacts(len(graph.edge_label_table), memory.tables, room, devices))
+        return prefers_phases(PhaseFacts(len(graph.edge_label_table), memory.all_tables, room, devices))
 
     def begin(self, physical: PhysicalPlan, request: Request) -> bool:
         """Have the kernels of a plan compiled in the background; return whether compilation is over.

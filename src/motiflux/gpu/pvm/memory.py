@@ -46,6 +46,11 @@ class PhaseMemory:
         """Bytes that a device needs besides embeddings."""
         return self.largest + self.vertices
 
+    @property
+    def all_tables(self) -> int:
+        """Bytes that a device needs besides embeddings to have all partitions at a time."""
+        return self.partitions + self.vertices
+
     def device_bytes(self, room: int) -> int:
         """Return the bytes that are taken on a device with `room` bytes; a frontier waits in chunks there."""
         left = max(0, room - self.tables)
