@@ -133,7 +133,7 @@ def _fill_set(packed: Any, one: SetProgram, constants: Constants) -> None:
     packed.labels, packed.mask = constants.labels(one.labels), constants.mask(one.narrowing)
     packed.distinct, packed.after = _bits(one.common.distinct), _bits(one.common.after)
     packed.members, packed.orders = one.members, one.order_count
-    for at, own in enumerate(one.own if one.orders else ()):
+    for at, own in enumerate(one.own if one.members <= layout.MOST_MEMBERS else ()):
         packed.own_distinct[at], packed.own_after[at] = _bits(own.distinct), _bits(own.after)
     packed.order_positions = constants.orders(one.orders)
 

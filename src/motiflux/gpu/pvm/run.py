@@ -281,7 +281,8 @@ class PhaseRun:
         job.watched = watch.progress is not None
         job.reader.found = self.found
         if self._paused:
-            job.session.side.wait()  # for a late flag, which is not meant for this launch
+            job.session.side.wait()  # for a late flag, which is not meant for this launch,
+            job.control.clear()  # and may be written after the block was cleared for it
             self._paused = False
         job.launch()
         if self._tables is not None and following is not None and following <= self._last:

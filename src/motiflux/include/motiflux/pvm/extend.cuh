@@ -43,9 +43,9 @@ class Extension {
     Unit unit;
     while (units_.next(unit)) {
       const std::uint64_t total = open(unit.batch);
-      const bool later = units_.put_off(unit, total);
+      const bool later = total != kTooMany && units_.put_off(unit, total);
       units_.opened(unit, later);
-      if (later) continue;
+      if (later || total == kTooMany) continue;  // so many pass the range: the result is not used
       if (!extend(unit, unit.end < total ? unit.end : total)) break;
     }
     units_.tell(made_, goal == Goal::kCountNext ? stayed_ : 0);
