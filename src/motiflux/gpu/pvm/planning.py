@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import combinations
 
+from motiflux.codegen.pvm import MOST_MEMBERS
 from motiflux.gpu.pvm.programs import ExtensionProgram, programs_of
 from motiflux.gpu.pvm.row_tables import RowTables
 from motiflux.gpu.pvm.set_up import layout_of
@@ -14,7 +15,7 @@ from motiflux.plan import Plan
 from motiflux.plan.bind import bind
 from motiflux.plan.phases.checks import absent_arcs
 from motiflux.plan.phases.data import Extension, HandOver, PhasePlan, Relation
-from motiflux.plan.phases.decompose import MOST_MEMBERS, decompose
+from motiflux.plan.phases.decompose import decompose
 from motiflux.plan.phases.statistics import phase_statistics
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
@@ -49,6 +50,7 @@ def phases_of(
         request.semantics,
         once_each=request.symmetry is Symmetry.SUBGRAPHS or plan.multiplier > 1 or bool(plan.images),
         pvm="sv" if request.tuning["pvm"] == "sv" else "pv",
+        most_members=MOST_MEMBERS,
         last_alone=counting and request.tuning["tail"] == "off",
     )
     if counting:

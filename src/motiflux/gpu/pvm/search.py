@@ -20,9 +20,6 @@ from motiflux.result.images import Block
 from motiflux.result.rows import RowSource
 from motiflux.types import VERTEX_DTYPE, VertexArray
 
-_MOST_ROW_BYTES = 32 << 20
-"""Most bytes of the last frontier, if embeddings are listed."""
-
 
 @dataclass(frozen=True, slots=True)
 class Counted:
