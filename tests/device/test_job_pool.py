@@ -419,6 +419,22 @@ def test_more_than_there_is_room_for_is_not_kept(
     assert len(kept(graph, accelerator)) == 3
 
 
+def test_a_job_that_takes_too_much_memory_is_not_kept_under_a_known_name(
+    graph: mf.Graph, device: str, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mf.count(graph, DIAMOND, device=device, tuning=SEARCH)
+    (job,) = kept(graph, accelerator)
+    pool = job_pool(graph, accelerator)
+    assert pool.nbytes == job.nbytes > 0
+    (name,) = pool._places
+    pool._places[name].clear()
+    monkeypatch.setattr("motiflux.gpu.launch.job_pool._ROOM", job.nbytes - 1)
+    pool._put(name, job)
+    assert not kept(graph, accelerator)
+    pool._put_back(name, job)  # it was kept before, when there was room for it
+    assert kept(graph, accelerator) == [job]
+
+
 @pytest.mark.turns(8, "emulated")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

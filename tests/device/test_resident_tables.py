@@ -19,6 +19,7 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.pcsr.device_rows import DeviceRows, RowFinder
 from motiflux.gpu.pcsr.formats import IntervalPartition
 from motiflux.gpu.pvm import table_copies
+from motiflux.gpu.pvm.memory import room_for
 from motiflux.gpu.pvm.resident_tables import ResidentTables
 from motiflux.gpu.pvm.row_tables import RowTables, TableKey
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
@@ -190,19 +191,19 @@ def test_tables_of_earlier_searches_are_part_of_the_room(
     gpu: Device, search: Search, graph: Graph, bounded: bool
 ) -> None:
     budget = at_rest(gpu) + 60_000 if bounded else None
-    room = ResidentTables.room(gpu, budget)
+    room = room_for(search.accelerator, budget)
     with ResidentTables(search.accelerator, RowTables.of(graph), budget, room, expected=KEYS) as first:
         assert first.fits
         first.acquire(search.stream, [(KEYS[3], 0), (KEYS[0], 0)])
         taken = first.nbytes + ResidentTables.vertex_bytes(RowTables.of(graph))
         at_rest(gpu)
-        assert ResidentTables.room(gpu, budget) == room - taken
+        assert room_for(search.accelerator, budget) == room - taken
         del first
     used = at_rest(gpu)
-    assert ResidentTables.room(gpu, budget) == room
+    assert room_for(search.accelerator, budget) == room
     others = used - droppable(gpu)
-    assert ResidentTables.room(gpu, others + 100) == 100
-    assert ResidentTables.room(gpu, others - 1 if others else 0) == 0
+    assert room_for(search.accelerator, others + 100) == 100
+    assert room_for(search.accelerator, others - 1 if others else 0) == 0
 
 
 def test_tiles_stay_for_later_searches_with_the_same_memory(search: Search, graph: Graph) -> None:

@@ -111,6 +111,7 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::pvm::CandidateSet": pvm.CandidateSet,
     "motiflux::pvm::ArcTest": pvm.ArcTest,
     "motiflux::pvm::ExtendArgs": pvm.ExtendArgs,
+    "motiflux::pvm::BucketArgs": pvm.BucketArgs,
     "motiflux::pvm::EliminateArgs": pvm.EliminateArgs,
     "motiflux::pcsr::FindArgs<motiflux::view::IntervalRows>": pcsr.FindByInterval,
     "motiflux::pcsr::FindArgs<motiflux::view::HashRows>": pcsr.FindByHash,
@@ -325,7 +326,8 @@ def header() -> str:
         "generate/rmat.cuh",
         "rows/number.cuh",
     )
-    return "\n".join([*(f'#include "motiflux/{name}"' for name in includes), shape])
+    found = [f'#include "motiflux/{name}"' for name in includes]
+    return "\n".join(['#include "simt.hpp"', *found, shape])  # first: kernels of phases need it
 
 
 @pytest.mark.turns(8)

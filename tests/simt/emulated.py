@@ -134,6 +134,9 @@ class EmulatedDevice:
         self._retirement.drain()
         return self._account.held()
 
+    def settle(self) -> None:
+        self._retirement.drain(1.0)
+
     def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> EmulatedBuffer:
         self._retirement.drain()
         holder = object()

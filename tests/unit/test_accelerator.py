@@ -119,6 +119,8 @@ class TestUnits:
 class Rests:
     """Something that rests and holds one byte."""
 
+    nbytes = 1
+
     def reclaim(self, needed: int) -> int:
         return 1
 
@@ -128,9 +130,9 @@ class TestResting:
         accelerator, some = make(), [Rests() for _ in range(5)]
         for one in some:
             accelerator.add_job_pool(one)
-        assert (accelerator.reclaim(3), accelerator.reclaim(100)) == (3, 5)
+        assert (accelerator.reclaim(3), accelerator.reclaim(100), accelerator.kept_bytes()) == (3, 5, 5)
         del some[1:], one
-        assert accelerator.reclaim(100) == 1
+        assert (accelerator.reclaim(100), accelerator.kept_bytes()) == (1, 1)
 
     def test_nothing_is_lost_where_threads_add_at_once(self) -> None:
         accelerator, some = make(), [Rests() for _ in range(4000)]

@@ -34,8 +34,16 @@ LABELLED = "(a)-[:x]-(b)-[:y]-(c)-[:x]-(a)"
 
 def accelerator(name: str) -> Accelerator:
     """Return a device of which only its size is known."""
-    device = SimpleNamespace(name=name, multiprocessors=4, free_memory=lambda: 1 << 30, use=lambda: None)
-    return cast("Accelerator", SimpleNamespace(device=cast("Device", device)))
+    device = SimpleNamespace(
+        name=name,
+        multiprocessors=4,
+        free_memory=lambda: 1 << 30,
+        used_memory=lambda: 0,
+        settle=lambda: None,
+        use=lambda: None,
+    )
+    made = SimpleNamespace(device=cast("Device", device), kept_bytes=lambda: 0)
+    return cast("Accelerator", made)
 
 
 @pytest.fixture

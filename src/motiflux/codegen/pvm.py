@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -155,6 +155,24 @@ class EliminateArgs(ctypes.Structure):
     ]
 
 
+class BucketArgs(ctypes.Structure):
+    """``pvm::BucketArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("in_", Columns),
+        ("out", Columns),
+        ("size", _u64),
+        ("renamed", _u64),
+        ("least_ids", _u64),
+        ("places", _u64),
+        ("tiles", _u32),
+        ("column", _u32),
+        ("width", _u32),
+        ("unused", _u32),
+    ]
+
+
 class PhaseKernel(StrEnum):
     """Entry points of the units below."""
 
@@ -166,6 +184,15 @@ class PhaseKernel(StrEnum):
     """Count by the numbers of candidates; extension phases only."""
     NEXT = "motiflux_phase_next"
     """Make embeddings, and count their extensions by another phase by the numbers of candidates."""
+
+
+class BucketKernel(StrEnum):
+    """Entry points of `bucket_source`."""
+
+    COUNT = "motiflux_bucket_count"
+    """Count the embeddings of each tile."""
+    WRITE = "motiflux_bucket_write"
+    """Write the embeddings in the order of their tiles."""
 
 
 class ExtensionShape(NamedTuple):
@@ -218,16 +245,23 @@ def elimination_source() -> Source:
     return _phase_source("pvm-eliminate", "eliminate", "EliminateArgs", bodies)
 
 
+@cache
+def bucket_source() -> Source:
+    """Return the unit that sorts frontiers by the tiles of a table."""
+    bodies = {BucketKernel.COUNT: "bucket<false>", BucketKernel.WRITE: "bucket<true>"}
+    return _phase_source("pvm-bucket", "bucket", "BucketArgs", bodies)
+
+
 COMMON_SHAPES = tuple(ExtensionShape(*sizes) for sizes in ((1,), (2,), (1, 1), (3,), (2, 1)))
 """Shapes of most extension phases."""
 
 
 def phase_sources() -> list[Source]:
     """Return the units of most phases."""
-    return [elimination_source(), closing_source(), *map(extension_source, COMMON_SHAPES)]
+    return [elimination_source(), closing_source(), bucket_source(), *map(extension_source, COMMON_SHAPES)]
 
 
-def _phase_source(name: str, header: str, argument: str, bodies: Mapping[PhaseKernel, str]) -> Source:
+def _phase_source(name: str, header: str, argument: str, bodies: Mapping[Any, str]) -> Source:
     entries = "\n".join(
         f"""\
 extern "C" __global__ void __launch_bounds__(motiflux::pvm::kThreads)

@@ -182,6 +182,9 @@ class Device(Protocol):
     def used_memory(self) -> int:
         """Return the bytes that motiflux holds on the device now."""
 
+    def settle(self) -> None:
+        """Wait briefly for running work that uses closed buffers, and release their memory."""
+
     def allocate(self, nbytes: int, what: str, *, budget: int | None = None) -> Buffer:
         """Return device memory; errors contain `what`, its purpose.
 

@@ -73,7 +73,7 @@ class CudaDevice:
             self._look()
             self._pool = MemoryPool(context)
         self._retirement = Retirement()
-        self._account = MemoryAccount(self._settle)
+        self._account = MemoryAccount(self.settle)
 
     def _look(self) -> None:
         driver, context = self._driver, self._context
@@ -145,7 +145,7 @@ class CudaDevice:
         """Fill a block from the pool; if there is too little memory, first release all that can be."""
         if self._pool.take(nbytes, block):
             return True
-        self._settle()
+        self.settle()
         self._pool.trim()
         if self._pool.take(nbytes, block):
             return True
@@ -176,7 +176,7 @@ class CudaDevice:
         free, total = self._driver.ask("its memory", self._driver.cuMemGetInfo())
         return int(free), int(total)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Wait briefly for running work that uses closed buffers, and release their memory."""
         self._retirement.drain(_PATIENCE)
 

@@ -46,7 +46,7 @@ class JobPool:
             return None  # kept jobs allocate nothing, which would check the budget
         try:
             best = job.has_best_kernel(request.tuning["specialize"])
-            if best and job.begin_again(partial(self._put, name)):
+            if best and job.begin_again(partial(self._put_back, name)):
                 return job
         except BaseException:
             job.close()
@@ -76,14 +76,25 @@ class JobPool:
                 freed += sum(job.nbytes for job in list(place))  # another thread may take one
         return freed
 
-    def _put(self, name: Hashable, job: AnyJob) -> None:
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the device that kept jobs hold."""
+        return sum(job.nbytes for place in list(self._places.values()) for job in list(place))
+
+    def _put_back(self, name: Hashable, job: AnyJob) -> None:
+        """Keep a job that was kept before: it holds as much memory as then."""
         place = self._places.get(name)
-        if place is not None:
+        if place is None:
+            self._put(name, job)
+        else:
             place.append(job)
-            return
+
+    def _put(self, name: Hashable, job: AnyJob) -> None:
+        """Keep a job that was set up, in place of another one of its name, if its memory is not too large."""
         if job.nbytes > _ROOM:
             return
-        self._places[name] = deque([job], maxlen=1)
+        place = self._places.setdefault(name, deque(maxlen=1))
+        place.append(job)
         room, names = _ROOM, list(self._places)
         for old in reversed(names):
             room -= sum(one.nbytes for one in list(self._places.get(old, ())))

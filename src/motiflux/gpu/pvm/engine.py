@@ -112,7 +112,7 @@ class PvmEngine:
         if physical is None or physical.phases is None:
             return False
         memory = phase_memory(graph, bind(pattern, graph), physical.phases)
-        room = room_for(self._group.first.device, request)
+        room = room_for(self._group.first, request.gpu_memory)
         devices = len(self._group.accelerators)
         return prefers_phases(PhaseFacts(len(graph.edge_label_table), memory.all_tables, room, devices))
 
@@ -206,14 +206,15 @@ class PvmEngine:
     def predict(self, graph: Graph, physical: PhysicalPlan, request: Request) -> Prediction:
         """Return the expected result and memory of a count, without searching."""
         assert physical.phases is not None
-        plan, device = physical.plan, self._group.first.device
+        plan = physical.plan
         assert plan.asked is not None
         memory = phase_memory(graph, bind(plan.asked, graph), physical.phases)
+        room = room_for(self._group.first, request.gpu_memory)
         return Prediction(
             expected_count(plan, request.limit),
             None,
             request.threads,
-            MemoryReport(memory.partitions, 0, memory.device_bytes(room_for(device, request))),
+            MemoryReport(memory.partitions, 0, memory.device_bytes(room)),
             note="times of phases are not known",
         )
 

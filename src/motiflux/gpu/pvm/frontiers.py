@@ -14,15 +14,16 @@ FIRST_BYTES, MOST_BYTES = 64 << 20, 8 << 30
 """Bytes of all frontiers at first, and once one of them was full, if memory allows."""
 SHARE = 0.25
 """Share of the free memory that they take at most."""
-MOST_LONG, LEAST_LONG = 1 << 18, 1 << 10
+MOST_LONG, LEAST_LONG = 1 << 18, 1 << 8
 """Most parts of long batches that a launch puts off, and as many where memory is short."""
 LONG_SHARE = 1 / 16
 """Share of the bytes of frontiers that room for them takes at most."""
 
 _FEWER = 4
+_LEFT_OF_WARP = 2
 
 
-@dataclass(frozen=True)
+@dataclass
 class Frontier:
     """Room for embeddings in columns (``pvm::Columns``)."""
 
@@ -38,15 +39,36 @@ class Frontier:
 
 @dataclass(frozen=True)
 class LeftRoom:
-    """Room for parts of batches: parked ones, at most one for each warp, and those that are put off."""
+    """Room for parts of batches.
+
+    Parameters
+    ----------
+    parked
+        Those that a launch had no room for, at most one for each warp.
+    long_parts
+        Those that a launch puts off.
+    left
+        Those that earlier launches left, and a launch does.
+    """
 
     parked: Buffer
     long_parts: Buffer
+    left: Buffer
 
     @property
     def most_long(self) -> int:
         """Most parts that are put off."""
         return self.long_parts.nbytes // ITEMS.itemsize
+
+    @property
+    def most_left(self) -> int:
+        """Most parts that a launch does of those that earlier ones left."""
+        return self.left.nbytes // ITEMS.itemsize
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """All memory."""
+        return [self.parked, self.long_parts, self.left]
 
 
 def allocate_frontiers(
@@ -87,14 +109,51 @@ def allocate_frontiers(
             most_bytes //= _FEWER
 
 
+def allocate_equal(
+    device: Device, phases: Sequence[Program], nbytes: int, budget: int | None
+) -> list[Frontier]:
+    """Return a frontier behind each of some phases, all of the same bytes: they can change places.
+
+    Raises
+    ------
+    DeviceMemoryError
+        There is too little memory.
+    """
+    each = max([nbytes // max(1, len(phases)), *map(least_bytes, phases)])
+    return [
+        Frontier(
+            device.allocate(each, "the frontiers of a search", budget=budget),
+            one.width,
+            each // (4 * one.width),
+        )
+        for one in phases
+    ]
+
+
+def least_bytes(phase: Program) -> int:
+    """Return the bytes of the smallest frontier behind a phase."""
+    return 4 * phase.width * _least(phase)
+
+
 def allocate_left(device: Device, warps: int, budget: int | None, frontier_bytes: int) -> LeftRoom:
     """Return room for the work that a launch of so many warps leaves, beside frontiers of so many bytes."""
     what = "work that a launch leaves"
-    most_long = max(LEAST_LONG, min(MOST_LONG, int(LONG_SHARE * frontier_bytes) // ITEMS.itemsize))
-    return LeftRoom(
-        device.allocate(warps * ITEMS.itemsize, what, budget=budget),
-        device.allocate(most_long * ITEMS.itemsize, what, budget=budget),
-    )
+    parts = (warps, _most_long(frontier_bytes), _most_left(warps))
+    return LeftRoom(*(device.allocate(number * ITEMS.itemsize, what, budget=budget) for number in parts))
+
+
+def left_bytes(warps: int, frontier_bytes: int) -> int:
+    """Return the bytes of the same room."""
+    return (warps + _most_long(frontier_bytes) + _most_left(warps)) * ITEMS.itemsize
+
+
+def _most_long(frontier_bytes: int) -> int:
+    return max(LEAST_LONG, min(MOST_LONG, int(LONG_SHARE * frontier_bytes) // ITEMS.itemsize))
+
+
+def _most_left(warps: int) -> int:
+    """Return the parts of an earlier launch that are done at once: several for each warp."""
+    return max(LEAST_LONG, _LEFT_OF_WARP * warps)
 
 
 def _least(phase: Program) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from motiflux.codegen import layout
 from motiflux.codegen.pcsr import IntervalRows
@@ -60,8 +60,47 @@ class Room:
     @property
     def buffers(self) -> list[Buffer]:
         """All memory."""
-        found = [one.buffer for one in self.frontiers] + [self.left.parked, self.left.long_parts]
+        found = [one.buffer for one in self.frontiers] + self.left.buffers
         return found if self.positions is None else [*found, self.positions]
+
+
+class View(NamedTuple):
+    """Embeddings in columns: their first word, the distance between columns in words, and their number."""
+
+    address: int
+    capacity: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """The launch of one phase.
+
+    Parameters
+    ----------
+    work
+        What is left of it.
+    left
+        Parts of this that are in the room for parts that earlier launches left.
+    takes_batches
+        Whether batches are taken, too.
+    filled
+        Rows that are in its output.
+    limit
+        Stop once more than this many are counted.
+    source
+        The embeddings; None: those of the frontier before it, or all vertices.
+    output
+        The frontier that it writes; None: the one behind it, or none.
+    """
+
+    work: PhaseWork
+    left: int
+    takes_batches: bool
+    filled: int
+    limit: int | None
+    source: View | None = None
+    output: Frontier | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +158,7 @@ class PhaseLaunches:
             for at, phase in enumerate(programs.phases)
         ]
         self._chain: list[Launch] = []
+        self._packed: dict[int, Any] = {}  # arguments of phases that were launched one at a time
         self._single: Launch | None = None
 
     def _kernel(self, phase: Program, *, counts: bool, by_size: bool, deadline: Deadline) -> Kernel:
@@ -136,42 +176,41 @@ class PhaseLaunches:
             Address of the control block of the job.
         """
         self._chain = []
-        for at in range(len(self.programs.phases)):
-            launch = self._launch(at, room, rows[at], control, None)
+        for at, kernel in enumerate(self._kernels):
+            args = self._arguments(at, room, control)
+            shared = self._set_rows(args, rows[at])
             if at == 0:
-                launch.args.work.size = self._vertices
+                args.work.size = self._vertices
             else:
-                launch.args.work.before = self.controls.address(at - 1)
-            self._chain.append(launch)
+                args.work.before = self.controls.address(at - 1)
+            self._chain.append(Launch(kernel, self._grid(kernel, shared, None), shared, args))
 
-    def single(
-        self,
-        at: int,
-        room: Room,
-        rows: Sequence[IntervalRows],
-        control: int,
-        work: PhaseWork,
-        left: int,
-        filled: int,
-        limit: int | None,
-    ) -> None:
+    def single(self, at: int, room: Room, rows: Sequence[IntervalRows], control: int, step: Step) -> None:
         """Have the next launch run one phase.
 
         Parameters
         ----------
-        left
-            Address of the parts that are left.
-        filled
-            Rows that are in its output.
-        limit
-            Stop once more than this many are counted.
+        rows
+            The rows of its tables.
+        control
+            Address of the control block of the job.
         """
-        launch = self._launch(at, room, rows, control, work.units)
-        packed = launch.args.work
-        packed.size, packed.first_batch = work.size, work.first_batch
-        packed.left, packed.left_count = left, len(work.left)
-        packed.filled, packed.limit = filled, _limit(limit)
-        self._single = launch
+        packed = self._packed.get(at)
+        if packed is None:
+            packed = self._packed[at] = self._arguments(at, room, control)
+        shared = self._set_rows(packed, rows)
+        work = packed.work
+        work.size = step.work.size
+        work.first_batch = step.work.first_batch if step.takes_batches else step.work.batches
+        work.left, work.left_count = room.left.left.address, step.left
+        work.filled, work.limit = step.filled, _limit(step.limit)
+        if step.source is not None:
+            packed.in_.words, packed.in_.capacity = step.source.address, step.source.capacity
+        if step.output is not None:
+            _set_columns(packed.out, step.output)
+        kernel, units = self._kernels[at], step.work.units
+        grid = self._grid(kernel, shared, units if room.positions is None else None)
+        self._single = Launch(kernel, grid, shared, packed)
 
     def all_phases(self, limit: int | None) -> None:
         """Have the next launch run all phases."""
@@ -179,14 +218,9 @@ class PhaseLaunches:
         for launch in self._chain:
             launch.args.work.limit = _limit(limit)
 
-    def _launch(
-        self, at: int, room: Room, rows: Sequence[IntervalRows], control: int, units: int | None
-    ) -> Launch:
-        phase, kernel = self.programs.phases[at], self._kernels[at]
-        args = arguments_of(phase, self._constants)
-        shared = set_rows(args, rows)
-        if isinstance(args, ExtendArgs):
-            shared += WARPS_OF_BLOCK * OPENED_BYTES
+    def _arguments(self, at: int, room: Room, control: int) -> Any:
+        """Return the arguments of a phase, all but the rows and the size of its work."""
+        args = arguments_of(self.programs.phases[at], self._constants)
         work = args.work
         work.control, work.search = self.controls.address(at), control
         work.parked, work.long_parts = room.left.parked.address, room.left.long_parts.address
@@ -200,9 +234,13 @@ class PhaseLaunches:
             args.in_.capacity = 0 if self._roots_ascend else self._vertices
         if at < len(room.frontiers):
             _set_columns(args.out, room.frontiers[at])
-        return Launch(
-            kernel, self._grid(kernel, shared, units if room.positions is None else None), shared, args
-        )
+        return args
+
+    @staticmethod
+    def _set_rows(args: Any, rows: Sequence[IntervalRows]) -> int:
+        """Set the rows of a phase; return the bytes of shared memory of its kernel."""
+        shared = set_rows(args, rows)
+        return shared + WARPS_OF_BLOCK * OPENED_BYTES if isinstance(args, ExtendArgs) else shared
 
     @property
     def position_bytes(self) -> int:
@@ -243,8 +281,8 @@ class PhaseLaunches:
         raise AssertionError("phases are not resumed by their control block")
 
     def release(self) -> None:
-        """Drop all launches."""
-        self._chain, self._single = [], None
+        """Drop all launches, and the memory that they use."""
+        self._chain, self._packed, self._single, self.memory = [], {}, None, None
 
 
 class PhaseReader:
@@ -252,18 +290,23 @@ class PhaseReader:
 
     Attributes
     ----------
-    units, done, found
-        Batches of roots, those done before the launch, and the number counted before it.
+    units
+        Parts of a search of which progress tells how many are over.
+    share
+        Share of the search that is over: from 0 to 1.
+    found
+        The number counted before the launch.
     """
+
+    units = 1000
 
     def __init__(self, control: ControlBlock) -> None:
         self._control = control
-        self.units = 1
-        self.done = self.found = 0
+        self.share, self.found = 0.0, 0
 
     def progress(self, seen: layout.Control) -> tuple[int, int, int]:
-        """Return batches of roots done, all of them, and the number found."""
-        return min(self.done, self.units), self.units, self.found + counted(seen)
+        """Return the parts of the search that are over, all of them, and the number found."""
+        return min(self.units, int(self.units * self.share)), self.units, self.found + counted(seen)
 
     def result(self) -> layout.Control:
         """Return the control block of the job; raises `InternalError` if another job stopped the kernels."""

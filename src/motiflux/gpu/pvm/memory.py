@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from math import isfinite
 
-from motiflux.device import Device
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.device_cache import droppable
 from motiflux.graph import Direction, Graph
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.phases.data import Elimination, Extension, Phase, PhasePlan
 from motiflux.plan.phases.estimates import phase_estimates
 from motiflux.plan.phases.statistics import PhaseStatistics, phase_statistics
-from motiflux.request.request import Request
 
 _ID_BYTES = 4
 _WIDE_OFFSET, _OFFSET = 8, 4
@@ -81,9 +81,23 @@ def phase_memory(graph: Graph, bound: BoundPattern, phases: PhasePlan) -> PhaseM
     )
 
 
-def room_for(device: Device, request: Request) -> int:
-    """Return the bytes that a search may take on a device."""
-    return device.free_memory() if request.gpu_memory is None else request.gpu_memory
+def room_for(accelerator: Accelerator, budget: int | None) -> int:
+    """Return the bytes that a search may take on a device.
+
+    Copies and jobs that earlier searches left are part of it: they are used again, or dropped for other
+    memory.
+
+    Parameters
+    ----------
+    budget
+        Most bytes that motiflux holds there; None: all.
+    """
+    device = accelerator.device
+    if budget is not None:
+        device.settle()  # for memory of a search that was given up
+    idle = droppable(device) + accelerator.kept_bytes()
+    room = device.free_memory() + idle
+    return max(0, room if budget is None else min(room, budget - device.used_memory() + idle))
 
 
 def _partitions(

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from motiflux.codegen.pvm import MEMBER, MOST_MEMBERS, MOST_TABLES, MOST_TESTS, ExtensionShape
 from motiflux.gpu.pvm.row_tables import TableKey
+from motiflux.gpu.pvm.single_rows import with_single_rows
 from motiflux.graph import Direction, VertexFilter
 from motiflux.plan.bind import Codes
 from motiflux.plan.phases.data import (
@@ -254,16 +255,23 @@ def programs_of(
     most_tables
         Most tables of an elimination phase.
     is_tiled
-        Whether a table is read in tiles. Each query edge that needs an arc in it is tested by itself then:
-        the arc of an embedding is in one of the tiles.
+        Whether a table is read in tiles. Phases that read it then read one row of each embedding: a set of
+        candidates each, or a query edge that is tested.
     """
-    needed = [frozenset(_needed(phase)) for phase in plan.phases]
+
+    def has_rows_in_tiles(phase: Extension) -> bool:
+        keys = [layout.table(one.direction, phase.partitions, one.where, one.labels) for one in phase.sets]
+        rows = {(one.source, key) for one, key in zip(phase.sets, keys, strict=True)}
+        return len(rows) > 1 and any(map(is_tiled, keys))
+
+    phases = with_single_rows(plan.phases, has_rows_in_tiles)
+    needed = [frozenset(_needed(phase)) for _, phase in phases]
     end = frozenset(plan.order) if lists else frozenset[int]()
     columns: tuple[int, ...] = ()
     labels: dict[int, Codes] = {}
     found: list[Program] = []
-    for at, phase in enumerate(plan.phases):
-        later = end.union(*needed[at + 1 :])
+    for place, (at, phase) in enumerate(phases):
+        later = end.union(*needed[place + 1 :])
         if isinstance(phase, Extension):
             if phase.root is not None:
                 columns = (phase.root.vertex,)

@@ -15,9 +15,13 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
+from weakref import WeakMethod
+
+import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.codegen import pcsr as layout
-from motiflux.device import Buffer, Device, Mark, Stream
+from motiflux.device import Buffer, Mark, Stream
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.pcsr.formats import IntervalPartition
 from motiflux.gpu.pcsr.images import arrays_of, rows_at
@@ -26,7 +30,7 @@ from motiflux.gpu.pvm.row_tables import RowTables, TableKey
 from motiflux.gpu.pvm.table_copies import TableCopies
 from motiflux.gpu.pvm.tile_memory import Taking, TileMemory
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.device_cache import CacheEntry, droppable, ticks
+from motiflux.gpu.runtime.device_cache import CacheEntry, ticks
 from motiflux.gpu.storage.device_csr import CopiedArray, resident
 from motiflux.gpu.storage.upload import UploadContext, wait_for_mark
 from motiflux.request.deadline import Deadline
@@ -40,6 +44,13 @@ class TileName(NamedTuple):
 
     key: TableKey
     number: int
+
+
+class Traffic(NamedTuple):
+    """Bytes of a table, and of it that a search copied to the device."""
+
+    nbytes: int
+    copied: int
 
 
 @dataclass(eq=False)
@@ -124,8 +135,14 @@ class ResidentTables:
         self._device = accelerator.device
         self._deadline = Deadline.after(None) if deadline is None else deadline
         self._cache = resident(tables.graph, self._device)
+        held = WeakMethod(self._held)  # without a circle, memory is freed with the last reference
         self._memory = TileMemory(
-            self._device, budget, most_bytes, self._deadline, self._held, self.vertex_bytes(tables)
+            self._device,
+            budget,
+            most_bytes,
+            self._deadline,
+            lambda: 0 if (known := held()) is None else known(),
+            self.vertex_bytes(tables),
         )
         self._copier = TableCopies(self._device, self._cache, self._deadline, tables.threads)
         self._ranges: dict[TableKey, RowRanges] = {}
@@ -137,30 +154,25 @@ class ResidentTables:
         self._times: Counter[TileName] = Counter()
         self.copied_bytes = 0
         self.copies: Counter[TableKey] = Counter()
+        self._copied: Counter[TableKey] = Counter()
         whole = {key: tables.table(key).nbytes for key in {tables.normal(key) for key in expected}}
         self._expected = frozenset(whole)
         self._fits = sum(whole.values()) <= most_bytes
         if self._fits:
             self._claim_shared()  # before the search allocates memory, for which they might be dropped
         self._arrays: list[CopiedArray] = []
-        self.renamed: Buffer = self._copied_ids()
-        self.labels: Buffer | None = self._copied_labels()
+        try:
+            self.renamed: Buffer = self._copied_ids()
+            self.labels: Buffer | None = self._copied_labels()
+        except BaseException:
+            self.close()  # entries that an object uses are not dropped, and it may wait for the collector
+            raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @staticmethod
-    def room(device: Device, budget: int | None) -> int:
-        """Return the bytes that a search may take on a device.
-
-        Tables that earlier searches left are part of it: they are read again, or dropped for other memory.
-        """
-        idle = droppable(device)
-        room = device.free_memory() + idle
-        return max(0, room if budget is None else min(room, budget - device.used_memory() + idle))
 
     @staticmethod
     def vertex_bytes(tables: RowTables) -> int:
@@ -186,6 +198,22 @@ class ResidentTables:
     def tiles(self, key: TableKey) -> int:
         """Return the number of tiles of a table."""
         return len(self._ranges_of(self._tables.normal(key)))
+
+    def least_ids(self, key: TableKey) -> NDArray[np.uint32]:
+        """Return the least id of each tile of a table, uint32 [tiles]; 0 for the first."""
+        return self._ranges_of(self._tables.normal(key)).least_ids()
+
+    def has(self, key: TableKey, number: int) -> bool:
+        """Whether a tile is on the device."""
+        name = TileName(self._tables.normal(key), number)
+        return name in self._own or name.key in self._shared
+
+    def traffic(self) -> dict[TableKey, Traffic]:
+        """Return the bytes of each table that was read, and those copied."""
+        return {
+            key: Traffic(self._tables.table(key).nbytes, self._copied[key])
+            for key in self._expected | set(self._ranges)
+        }
 
     def acquire(self, stream: Stream, wanted: Sequence[tuple[TableKey, int]]) -> list[layout.IntervalRows]:
         """Have tiles on the device, and return their rows.
@@ -348,6 +376,7 @@ class ResidentTables:
         copied = self._copier.copy(memory, arrays_of(part), marks, image)
         self._times[name] += 1
         self.copies[name.key] += 1
+        self._copied[name.key] += part.nbytes
         self.copied_bytes += part.nbytes
         return ResidentTile(rows_at(part, memory.address, 0), memory, copied)
 

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.gpu.pcsr.formats import IntervalPartition
 
@@ -44,6 +45,20 @@ class RowRanges:
 
     def __iter__(self) -> Iterator[IntervalPartition]:
         return (self[number] for number in range(len(self)))
+
+    def least_ids(self) -> NDArray[np.uint32]:
+        """Return the least id of each range, uint32 [ranges]; 0 for the first.
+
+        The ids of a range end before the least one of the next, whether or not they have rows.
+        """
+        found = np.zeros(len(self), np.uint32)
+        for number in range(1, len(self)):
+            first = self._ends[number]
+            interval = _interval_of(self._rows, first)
+            found[number] = self._rows.firsts[interval] + np.uint32(
+                first - int(self._rows.rows_before[interval])
+            )
+        return found
 
     def nbytes(self, number: int) -> int:
         """Return the most bytes that a range takes, without making it."""

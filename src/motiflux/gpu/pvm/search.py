@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 import threading
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from motiflux.gpu.pvm.run import Chunk, FullFrontier, PhaseJob, PhaseRun, Watch
+from motiflux.gpu.pvm.host_frontiers import host_room
+from motiflux.gpu.pvm.phase_steps import Chunk, PhaseJob, Watch
+from motiflux.gpu.pvm.resident_tables import Traffic
+from motiflux.gpu.pvm.row_tables import TableKey
+from motiflux.gpu.pvm.run import FullFrontier, PhaseRun
 from motiflux.gpu.pvm.set_up import Memory, PhaseQuery, phase_job
+from motiflux.gpu.pvm.tiled_run import TiledRun
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.graph import Graph
 from motiflux.plan.phases.data import PhasePlan
@@ -35,12 +41,15 @@ class Counted:
         Embeddings that each phase found, before it was cut short.
     overflow
         Whether a number passed the range of the kernels; `found` is then meaningless.
+    traffic
+        Bytes of each table that was read, and those of them that the search copied to the device.
     """
 
     found: int
     complete: bool
     sizes: tuple[int, ...]
     overflow: bool = False
+    traffic: Mapping[TableKey, Traffic] = field(default_factory=dict)
 
 
 def count_phases(
@@ -60,37 +69,28 @@ def count_phases(
     query = PhaseQuery(graph, phases, request, counts=True)
     watch = Watch(deadline, request.progress, request.limit)
     try:
-        try:
+        with suppress(FullFrontier):  # once it is handled, nothing refers to the memory of the first search
             return _counted(accelerator, query, watch, grows=False)
-        except FullFrontier:
-            return _counted(accelerator, query, watch, grows=True)
+        return _counted(accelerator, query, watch, grows=True)
     except OutOfTimeError:
         return Counted(0, False, ())
 
 
 def _counted(accelerator: Accelerator, query: PhaseQuery, watch: Watch, *, grows: bool) -> Counted:
     job, memory = phase_job(accelerator, query, watch.deadline, grows=grows)
-    with job, closing(_Tables(memory)):
+    with job, closing(memory):
         run = _run(job, memory, query, watch)
         for _ in run.chunks(query.graph.num_vertices, may_grow=memory.is_first):
             pass
-        return Counted(run.found, run.complete, run.sizes(), run.overflow)
+        traffic = memory.traffic if memory.tiled is None else memory.tiled.tables.traffic()
+        return Counted(run.found, run.complete, run.sizes(), run.overflow, traffic)
 
 
-def _run(job: PhaseJob, memory: Memory, query: PhaseQuery, watch: Watch) -> PhaseRun:
-    return PhaseRun(job, memory.room, memory.tables, memory.rows, watch, query.request.gpu_memory)
-
-
-@dataclass(frozen=True)
-class _Tables:
-    """Leaves tables that are not resident to later searches."""
-
-    memory: Memory
-
-    def close(self) -> None:
-        """Leave them."""
-        if self.memory.tables is not None:
-            self.memory.tables.close()
+def _run(job: PhaseJob, memory: Memory, query: PhaseQuery, watch: Watch) -> PhaseRun | TiledRun:
+    tiled = memory.tiled
+    if tiled is None:
+        return PhaseRun(job, memory.room, memory.rows, watch)
+    return TiledRun(job, memory.room, tiled, watch, host_room(), hurries=query.request.limit is not None)
 
 
 def list_phases(
@@ -125,14 +125,17 @@ class FoundEmbeddings:
         batch_rows: int,
         deadline: Deadline,
     ) -> None:
-        self._over = self._closing = False
+        self._over, self._closing = False, threading.Event()
         self._lock = threading.RLock()
         self._accelerator, self._batch_rows = accelerator, batch_rows
         self._query = PhaseQuery(graph, phases, request, counts=False)
-        self._watch = Watch(deadline, request.progress, is_closing=lambda: self._closing)
+        self._watch = Watch(deadline, request.progress, is_closing=self._closing.is_set)
         self._rows: VertexArray = np.empty((0, len(phases.order)), VERTEX_DTYPE)
         self._delivered = 0
         self._job: PhaseJob | None = None
+        self._memory: Memory | None = None
+        self._run: PhaseRun | TiledRun | None = None
+        self._chunks: Iterator[Chunk] = iter(())
         try:
             self._begin(grows=False)
         except OutOfTimeError:
@@ -141,9 +144,10 @@ class FoundEmbeddings:
     def _begin(self, *, grows: bool) -> None:
         """Begin the search; it runs while rows are taken."""
         query = self._query
-        self._job, self._memory = phase_job(self._accelerator, query, self._watch.deadline, grows=grows)
-        self._run = _run(self._job, self._memory, query, self._watch)
-        self._chunks = self._run.chunks(query.graph.num_vertices, may_grow=self._memory.is_first)
+        self._job, memory = phase_job(self._accelerator, query, self._watch.deadline, grows=grows)
+        self._memory = memory
+        self._run = _run(self._job, memory, query, self._watch)
+        self._chunks = self._run.chunks(query.graph.num_vertices, may_grow=memory.is_first)
 
     def next(self) -> Block | None:
         """Return the next block of internal ids, or None at the end."""
@@ -162,14 +166,9 @@ class FoundEmbeddings:
 
     def _next(self) -> Block | None:
         while not len(self._rows):
-            try:
-                chunk = next(self._chunks, None)
-            except FullFrontier:
-                self._release()
-                self._begin(grows=True)
-                continue
+            chunk = self._next_chunk()
             if chunk is None:
-                self._end(complete=self._run.complete)
+                self._end(complete=self._run is not None and self._run.complete)
                 return None
             self._rows = self._fetched(chunk)
         block, self._rows = self._rows[: self._batch_rows], self._rows[self._batch_rows :]
@@ -179,6 +178,14 @@ class FoundEmbeddings:
             self._end(complete=False)
         self._delivered += len(block)
         return block if len(block) else None
+
+    def _next_chunk(self) -> Chunk | None:
+        """Return the next embeddings; begin again with larger frontiers if one was full at first."""
+        with suppress(FullFrontier):  # once it is handled, nothing refers to the memory of the first search
+            return next(self._chunks, None)
+        self._release()
+        self._begin(grows=True)
+        return next(self._chunks, None)
 
     def _fetched(self, chunk: Chunk) -> VertexArray:
         """Return the embeddings of a chunk by the pattern's vertices."""
@@ -198,14 +205,19 @@ class FoundEmbeddings:
     def _release(self) -> None:
         """Stop the search, and release its memory."""
         job, self._job = self._job, None
-        if job is not None:
-            self._chunks.close()
+        if job is None:
+            return
+        try:
+            if self._memory is not None:
+                self._memory.close()
             job.close()
-            _Tables(self._memory).close()
+        finally:  # frontiers would outlive the job
+            self._memory = self._run = None
+            self._chunks = iter(())
 
     def close(self) -> None:
         """Stop the search; rows not taken are dropped."""
-        self._closing = True
+        self._closing.set()
         if self._job is not None and self._job.inherited:
             return
         with self._lock:

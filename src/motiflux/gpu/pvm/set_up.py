@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from motiflux.codegen.pcsr import IntervalRows
+from motiflux.device import Buffer
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.pvm.arguments import Constants
+from motiflux.gpu.pvm.buckets import Buckets, bucket_bytes
 from motiflux.gpu.pvm.controls import PhaseControls
-from motiflux.gpu.pvm.frontiers import FIRST_BYTES, MOST_BYTES, SHARE, allocate_frontiers, allocate_left
+from motiflux.gpu.pvm.frontiers import (
+    FIRST_BYTES,
+    MOST_BYTES,
+    SHARE,
+    Frontier,
+    allocate_equal,
+    allocate_frontiers,
+    allocate_left,
+    least_bytes,
+    left_bytes,
+)
 from motiflux.gpu.pvm.fusing import fused
 from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, most_warps
-from motiflux.gpu.pvm.programs import ExtensionProgram, Layout, Programs, programs_of
-from motiflux.gpu.pvm.resident_tables import TILES, ResidentTables
-from motiflux.gpu.pvm.row_tables import RowTables
-from motiflux.gpu.pvm.run import PhaseJob
+from motiflux.gpu.pvm.memory import room_for
+from motiflux.gpu.pvm.phase_steps import PhaseJob
+from motiflux.gpu.pvm.programs import ExtensionProgram, Layout, Program, Programs, programs_of
+from motiflux.gpu.pvm.resident_tables import TILES, ResidentTables, Traffic
+from motiflux.gpu.pvm.row_tables import RowTables, TableKey
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import setting_up
 from motiflux.graph import Graph
@@ -25,6 +38,8 @@ from motiflux.request.request import Request
 
 MOST_ROW_BYTES = 32 << 20
 """Most bytes of the last frontier, if embeddings are listed."""
+_SMALL = 256
+"""Bytes for each small array, in addition to its contents, and for each phase."""
 _FEW_ROWS = 1 << 20
 """If fewer are wanted, that frontier has room for no more."""
 
@@ -54,6 +69,25 @@ class PhaseQuery:
 
 
 @dataclass(frozen=True)
+class TiledMemory:
+    """Memory of a search whose tables do not fit together.
+
+    Parameters
+    ----------
+    tables
+        The tables.
+    scratch
+        A frontier of as many bytes as those between phases; None: there is one phase.
+    buckets
+        Sorts frontiers by tiles.
+    """
+
+    tables: ResidentTables
+    scratch: Frontier | None
+    buckets: Buckets
+
+
+@dataclass(frozen=True)
 class Memory:
     """Device memory and rows of a job that is set up.
 
@@ -61,18 +95,26 @@ class Memory:
     ----------
     room
         Its own memory.
-    tables
-        Tables that are made resident for each launch; None: all are, and the job holds them.
     rows
-        The rows of each phase, if all tables are resident.
+        The rows of each phase, if all tables are on the device, where the job holds them.
     is_first
         Whether frontiers may be made larger.
+    tiled
+        The rest, if they are not; None: they are.
+    traffic
+        Bytes of the tables and of their copies, if they were copied to set up the job.
     """
 
     room: Room
-    tables: ResidentTables | None
     rows: Sequence[Sequence[IntervalRows]]
     is_first: bool
+    tiled: TiledMemory | None = None
+    traffic: Mapping[TableKey, Traffic] = field(default_factory=dict)
+
+    def close(self) -> None:
+        """Leave tables to later searches."""
+        if self.tiled is not None:
+            self.tiled.tables.close()
 
 
 def phase_job(
@@ -92,7 +134,7 @@ def phase_job(
     job = PhaseJob(accelerator, budget=query.request.gpu_memory)
     with setting_up(job):
         memory = _set_up(job, query, deadline, grows=grows)
-    if memory.tables is None:
+    if memory.tiled is None:
         pool.keep(query.name, job, query.phases, query.request)
     return job, memory
 
@@ -102,21 +144,122 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
     device, budget = job.accelerator.device, request.gpu_memory
     host = RowTables.of(graph, request.threads)
     programs = programs_of(query.phases, layout_of(graph, host), lists=not counts)
-    room = ResidentTables.room(device, budget) - ResidentTables.vertex_bytes(host)
-    share = min(MOST_BYTES, int(SHARE * room))
+    room = room_for(job.accelerator, budget) - ResidentTables.vertex_bytes(host)
+    share = max(min(MOST_BYTES, int(SHARE * room)), _least_share(programs))
+    other = _other_bytes(programs, graph, left_bytes(most_warps(device.multiprocessors), share))
+    left = room - share - other
+    largest = max(host.table(key).nbytes for key in programs.tables)
     tables = ResidentTables(
-        job.accelerator, host, budget, room - share, expected=programs.tables, deadline=deadline
+        job.accelerator,
+        host,
+        budget,
+        max(0, left - bucket_bytes(2 + TILES * largest // max(1, left // 2))),
+        expected=programs.tables,
+        deadline=deadline,
     )
-    if not tables.fits:
-        programs = programs_of(
-            query.phases,
-            layout_of(graph, host),
-            lists=not counts,
-            most_tables=TILES - 1,
-            is_tiled=lambda key: tables.tiles(key) > 1,
-        )
-    elif request.tuning["pvm_fused"] == "on":
+    try:
+        if tables.fits:
+            return _whole(job, query, programs, tables, share, deadline, grows=grows)
+        return _tiled(job, query, tables, share, deadline)
+    except BaseException:
+        tables.close()
+        raise
+
+
+def _least_share(programs: Programs) -> int:
+    """Return the bytes of the smallest frontiers, and of one to sort them."""
+    least = [least_bytes(phase) for phase in programs.phases]
+    return (len(least) + 1) * max(least)
+
+
+def _other_bytes(programs: Programs, graph: Graph, left: int) -> int:
+    """Bound the bytes of a search beside tables and frontiers: work that is left, and small arrays."""
+    extensions = [phase for phase in programs.phases if isinstance(phase, ExtensionProgram)]
+    roots = [phase.root[1] for phase in extensions if phase.root is not None]
+    sets = [one for phase in extensions for one in phase.sets]
+    filters = [one for one in (*roots, *(one.narrowing for one in sets)) if one is not None]
+    orders = sum(one.members * len(one.orders) for one in sets)
+    labels = (len(sets) + len(roots)) * (len(graph.vertex_label_table) // 8 + _SMALL)
+    masks = len(filters) * (graph.num_vertices // 8 + _SMALL)
+    return left + orders + labels + masks + _SMALL * len(programs.phases)
+
+
+def _whole(
+    job: PhaseJob,
+    query: PhaseQuery,
+    programs: Programs,
+    tables: ResidentTables,
+    share: int,
+    deadline: Deadline,
+    *,
+    grows: bool,
+) -> Memory:
+    """Set up a search whose tables are all on the device: all phases are launched in a chain."""
+    request, counts = query.request, query.counts
+    if request.tuning["pvm_fused"] == "on":
         programs = fused(programs, counts_last=counts and _counts_last(programs, request))
+    launches, constants = _launches(job, query, programs, tables, deadline)
+    room = _room(job, launches, request, share if grows else min(share, FIRST_BYTES))
+    for buffer in room.buffers:
+        job.memory.hold(buffer)
+    rows = dict(
+        zip(programs.tables, tables.acquire(job.stream, [(key, 0) for key in programs.tables]), strict=True)
+    )
+    for entry in tables.entries:
+        job.memory.read(entry)
+    traffic = tables.traffic()
+    tables.close()
+    of_phases = [[rows[key] for key in phase.tables] for phase in programs.phases]
+    launches.chain(room, of_phases, job.control.address)
+    memory = launches.memory = Memory(room, of_phases, is_first=not grows)
+    for buffer in constants.buffers:
+        job.memory.hold(buffer)
+    return replace(memory, traffic=traffic)
+
+
+def _tiled(
+    job: PhaseJob, query: PhaseQuery, tables: ResidentTables, share: int, deadline: Deadline
+) -> Memory:
+    """Set up a search whose tables are on the device tile by tile."""
+    request, accelerator = query.request, job.accelerator
+    device, budget = accelerator.device, request.gpu_memory
+    host = RowTables.of(query.graph, request.threads)
+    programs = programs_of(
+        query.phases,
+        layout_of(query.graph, host),
+        lists=not query.counts,
+        most_tables=TILES - 1,
+        is_tiled=lambda key: tables.tiles(key) > 1,
+    )
+    launches, constants = _launches(job, query, programs, tables, deadline)
+    last = programs.phases[-1:] if not query.counts else ()
+    between = programs.phases[:-1]
+    of_last = [] if query.counts else [min(share // 2, _last_bytes(programs.phases[-1], request))]
+    sorted_ones = allocate_equal(
+        device, [*between, between[-1]] if between else [], share - sum(of_last), budget
+    )
+    frontiers = sorted_ones[:-1] + allocate_equal(device, last, sum(of_last), budget)
+    room = Room(
+        frontiers,
+        allocate_left(device, most_warps(device.multiprocessors), budget, share),
+        _positions(job, launches, request),
+    )
+    most_tiles = max(tables.tiles(key) for key in programs.tables)
+    buckets = Buckets(accelerator, job.stream, tables.renamed.address, most_tiles, budget, deadline)
+    for buffer in (*room.buffers, *(one.buffer for one in sorted_ones[-1:]), *buckets.buffers):
+        job.memory.hold(buffer)
+    for buffer in constants.buffers:
+        job.memory.hold(buffer)
+    tiled = TiledMemory(tables, sorted_ones[-1] if sorted_ones else None, buckets)
+    return Memory(room, (), is_first=False, tiled=tiled)
+
+
+def _launches(
+    job: PhaseJob, query: PhaseQuery, programs: Programs, tables: ResidentTables, deadline: Deadline
+) -> tuple[PhaseLaunches, Constants]:
+    """Set the launches of a job."""
+    graph, request = query.graph, query.request
+    device, budget = job.accelerator.device, request.gpu_memory
     labels = 0 if tables.labels is None else tables.labels.address
     constants = Constants(device, job.stream, graph, labels, budget)
     controls = PhaseControls(device, len(programs.phases), budget)
@@ -127,29 +270,13 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
         constants,
         vertices=graph.num_vertices,
         roots_ascend=any(first == query.phases.order[0] for first, _ in query.phases.restrictions),
-        counts=counts,
+        counts=query.counts,
         by_size=request.tuning["tail"] != "off",
         deadline=deadline,
     )
     job.set_up(launches, PhaseReader(job.control))
-    is_first = tables.fits and not grows
-    room_of = _room(job, launches, request, min(share, FIRST_BYTES) if is_first else share)
-    for buffer in (*room_of.buffers, controls.buffer):
-        job.memory.hold(buffer)
-    if not tables.fits:
-        return Memory(room_of, tables, (), is_first=False)
-    rows = dict(
-        zip(programs.tables, tables.acquire(job.stream, [(key, 0) for key in programs.tables]), strict=True)
-    )
-    for entry in tables.entries:
-        job.memory.read(entry)
-    tables.close()
-    of_phases = [[rows[key] for key in phase.tables] for phase in programs.phases]
-    launches.chain(room_of, of_phases, job.control.address)
-    memory = launches.memory = Memory(room_of, None, of_phases, is_first)
-    for buffer in constants.buffers:
-        job.memory.hold(buffer)
-    return memory
+    job.memory.hold(controls.buffer)
+    return launches, constants
 
 
 def _counts_last(programs: Programs, request: Request) -> bool:
@@ -170,16 +297,24 @@ def _room(job: PhaseJob, launches: PhaseLaunches, request: Request, nbytes: int)
     device, budget = job.accelerator.device, request.gpu_memory
     phases = launches.programs.phases
     written = phases[:-1] if launches.counts else phases
-    last = nbytes
-    if not launches.counts:
-        limit = request.limit
-        few = limit is not None and limit < _FEW_ROWS
-        last = 4 * written[-1].width * limit if few and limit else MOST_ROW_BYTES
-    positions = None
-    if request.tuning["pvm_distribution"] == "round_robin":
-        positions = device.allocate(launches.position_bytes * len(phases), "the work of warps", budget=budget)
+    last = nbytes if launches.counts else _last_bytes(written[-1], request)
     return Room(
         allocate_frontiers(device, written, budget, nbytes, last),
         allocate_left(device, most_warps(device.multiprocessors), budget, nbytes),
-        positions,
+        _positions(job, launches, request),
     )
+
+
+def _last_bytes(phase: Program, request: Request) -> int:
+    """Return the most bytes of the frontier of rows that are listed."""
+    limit = request.limit
+    few = limit is not None and limit < _FEW_ROWS
+    return 4 * phase.width * limit if few and limit else MOST_ROW_BYTES
+
+
+def _positions(job: PhaseJob, launches: PhaseLaunches, request: Request) -> Buffer | None:
+    """Return memory of the next batch of each warp in each phase, if embeddings are given out round robin."""
+    if request.tuning["pvm_distribution"] != "round_robin":
+        return None
+    nbytes = launches.position_bytes * len(launches.programs.phases)
+    return job.accelerator.device.allocate(nbytes, "the work of warps", budget=request.gpu_memory)

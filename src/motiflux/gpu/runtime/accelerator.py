@@ -26,6 +26,9 @@ Specialize = str
 
 
 class _Reclaimer(Protocol):
+    @property
+    def nbytes(self) -> int: ...
+
     def reclaim(self, needed: int) -> int: ...
 
 
@@ -106,6 +109,11 @@ class Accelerator:
     def add_job_pool(self, pool: _Reclaimer) -> None:
         """Drop jobs of a pool when memory is short, for as long as the pool exists."""
         self._job_pools[next(_turns)] = pool  # a single operation: threads share this without a lock
+
+    def kept_bytes(self) -> int:
+        """Return the bytes of the device that kept jobs hold: they are dropped when memory is short."""
+        pools = [pool for ref in self._job_pools.valuerefs() if (pool := ref()) is not None]
+        return sum(pool.nbytes for pool in pools)
 
     def reclaim(self, needed: int) -> int:
         """Drop kept jobs; return the bytes of the device that they held."""

@@ -155,4 +155,18 @@ struct EliminateArgs {
   std::uint8_t kept[view::kMaxLevels];  // columns of the input that become columns 0, 1, ... of the output
 };
 
+// A frontier to sort by the tiles of a table (bucket.cuh).
+struct BucketArgs {
+  Columns in;
+  Columns out;
+  std::uint64_t size;              // embeddings
+  const std::uint32_t* renamed;    // ids of all vertices in tables
+  const std::uint32_t* least_ids;  // of each tile
+  std::uint64_t* places;           // of each tile
+  std::uint32_t tiles;
+  std::uint32_t column;  // of the vertices whose rows are in the table
+  std::uint32_t width;
+  std::uint32_t unused;
+};
+
 }  // namespace motiflux::pvm

@@ -1,0 +1,290 @@
+"""``engine="pvm"`` with tables or embeddings beyond the memory of a search: exact, and few copies."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.config import private_tuning
+from motiflux.device import open_device
+from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.pvm import phase_steps, search, set_up
+from motiflux.gpu.pvm.resident_tables import ResidentTables
+from motiflux.gpu.pvm.row_tables import TableKey
+from motiflux.gpu.pvm.tiled_run import TiledRun
+from tests.property.test_pvm_search import CELLS, SWITCHES, found
+from tests.rotating import rotating
+from tests.strategies import Case, Combination, cases
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="phases are for GPUs")
+
+ENUMERATE = private_tuning({"tail": "off", "parts": "off", "tables": "off"})
+SHAPES = {
+    "path": "(a:0)-[:x]-(b:1)-[:y]-(c:2)-[:z]-(d:3)",
+    "path of one label": "(a:0)-[:x]-(b:1)-[:x]-(c:2)-[:x]-(d:3)",
+    "triangle": "(a)-[:x]-(b)-[:y]-(c)-[:z]-(a)",
+    "triangle of one label": "(a)-[:x]-(b)-[:x]-(c)-[:x]-(a)",
+    "two sources of one label": "(a:0)-[:x]-(b:1)-[:x]-(c:2)-[:y]-(d:3)-[:x]-(a), (c)-[:z]-(a)",
+    "cycle of five": "(a:0)-[:x]-(b:1)-[:y]-(c:2)-[:y]-(d:3)-[:x]-(e:1)-[:z]-(a)",
+    "forks": "(a:0)-[:x]-(b:1), (a)-[:y]-(c:2), (b)-[:z]-(d:3), (c)-[:z]-(e:3)",
+    "star": "(a:0)-[:x]-(b:1), (a)-[:x]-(c:2), (a)-[:y]-(d:3), (a)-[:y]-(e:3)",
+    "any label": "(a:0)--(b:1)-[:x]-(c:2)-[:y|z]-(a)",
+}
+
+
+@pytest.fixture(scope="module")
+def graph() -> mf.Graph:
+    """Draw a graph whose rows take most of the memory of a search: many arcs for each vertex."""
+    rng = np.random.default_rng(1)
+    vertices = 160
+    pairs = np.argwhere(np.triu(rng.random((vertices, vertices)) < 0.6, 1))
+    return mf.Graph.from_edges(
+        pairs,
+        num_vertices=vertices,
+        edge_labels=rng.choice(["x", "y", "z"], len(pairs)).tolist(),
+        vertex_labels=rng.integers(0, 4, vertices).tolist(),
+    )
+
+
+@contextmanager
+def room(device: str, nbytes: int) -> Iterator[dict[str, Any]]:
+    """Yield options of a search that may take so many bytes beside what others hold."""
+    gc.collect()
+    gpu = open_device(device)
+    gpu._account.reclaim(1 << 40)  # type: ignore[attr-defined]
+    gpu.settle()
+    yield {"device": device, "engine": "pvm", "gpu_memory": gpu.used_memory() + nbytes}
+
+
+class Seen:
+    """What searches did."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.counted: list[search.Counted] = []
+        self.phases: list[list[tuple[TableKey, ...]]] = []  # the tables of each phase, if some are in tiles
+        count, begin = search._counted, search._run
+
+        def counted(*args: Any, **options: Any) -> search.Counted:
+            self.counted.append(count(*args, **options))
+            return self.counted[-1]
+
+        def run(*args: Any) -> Any:
+            made = begin(*args)
+            if isinstance(made, TiledRun):
+                self.phases.append([phase.tables for phase in made._programs.phases])
+            return made
+
+        monkeypatch.setattr(search, "_counted", counted)
+        monkeypatch.setattr(search, "_run", run)
+
+    @property
+    def copies(self) -> dict[str, float]:
+        """Return how often each table was copied in the last count, by labels."""
+        traffic = self.counted[-1].traffic
+        return {str(key.labels): one.copied / one.nbytes for key, one in traffic.items()}
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    return Seen(monkeypatch)
+
+
+def table_bytes(seen: Seen, graph: mf.Graph, pattern: str, device: str) -> int:
+    """Return the bytes of the tables of a pattern."""
+    mf.count(graph, pattern, device=device, engine="pvm", tuning=ENUMERATE)
+    return sum(one.nbytes for one in seen.counted[-1].traffic.values())
+
+
+def readings(seen: Seen) -> dict[str, int]:
+    """Return the number of phases that read each table."""
+    traffic = seen.counted[-1].traffic
+    return {str(key.labels): sum(key in tables for tables in seen.phases[-1]) for key in traffic}
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("share", [2, 8])
+def test_tables_beyond_memory_are_copied_at_most_twice_for_each_phase_that_reads_them(
+    device: str, graph: mf.Graph, seen: Seen, name: str, share: int
+) -> None:
+    pattern = SHAPES[name]
+    expected = mf.count(graph, pattern, device="cpu")
+    assert expected > 0
+    whole = table_bytes(seen, graph, pattern, device)
+    others = 24_000  # of a search on any graph: ids, labels, and work that launches leave
+    graph.forget()
+    with room(device, whole // share + others) as options:
+        counted = mf.count(graph, pattern, tuning=ENUMERATE, **options)
+    assert (counted, counted.complete, counted.engine) == (expected, True, "pvm")
+    assert seen.phases, "all tables fit"
+    for table, times in seen.copies.items():
+        assert times <= 2 * readings(seen)[table], table
+    assert max(seen.copies.values()) > 0
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("name", ["path", "two sources of one label", "star", "any label"])
+@pytest.mark.parametrize("host", [0, 3000, 1 << 30], ids=["no host", "little host", "host"])
+def test_rows_are_those_of_the_cpu_however_many_embeddings_there_is_room_for(
+    device: str, graph: mf.Graph, seen: Seen, monkeypatch: pytest.MonkeyPatch, name: str, host: int
+) -> None:
+    monkeypatch.setattr(search, "host_room", lambda: host)
+    pattern = SHAPES[name]
+    expected = mf.match(graph, pattern, device="cpu").to_numpy()
+    graph.forget()
+    with room(device, 34_000) as options:
+        matches = mf.match(graph, pattern, **options)
+        listed = matches.to_numpy()
+        assert (matches.complete, matches.engine) == (True, "pvm")
+        counted = mf.count(graph, pattern, tuning=ENUMERATE, **options)
+    assert sorted(map(tuple, listed.tolist())) == sorted(map(tuple, expected.tolist()))
+    assert (counted, counted.complete) == (len(expected), True)
+    assert len(seen.phases) == 2
+
+
+class TinyTables(ResidentTables):
+    """Tables in many tiles, however much memory there is."""
+
+    most = 600
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        accelerator, tables, budget, _ = args
+        super().__init__(accelerator, tables, budget, self.most, **options)
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("combination", rotating(CELLS, 4), ids=str)
+def test_random_graphs_in_tiles_have_the_embeddings_of_the_reference(
+    combination: Combination, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(set_up, "ResidentTables", TinyTables)
+
+    @settings(deadline=None)
+    @given(
+        cases(combination.directed, combination.labels),
+        SWITCHES,
+        st.sampled_from((600, 1500)),
+        st.sampled_from((0, 300, 1 << 20)),
+        st.sampled_from((1 << 11, 1 << 20)),
+    )
+    def holds(case: Case, tuning: Any, tables: int, host: int, between: int) -> None:
+        monkeypatch.setattr(TinyTables, "most", tables)
+        monkeypatch.setattr(search, "host_room", lambda: host)
+        monkeypatch.setattr(set_up, "MOST_BYTES", between)
+        monkeypatch.setattr(set_up, "FIRST_BYTES", between)
+        options = {"tuning": tuning, **combination.options(device)}
+        if combination.symmetry == "subgraphs":
+            assert len(found(case.graph(), case.pattern(), **options)) == len(
+                case.occurrences(combination.semantics)
+            )
+        else:
+            rows = found(case.graph(), case.pattern(), **options)
+            expected = case.embeddings(combination.semantics)
+            assert len(rows) == len(expected)
+            assert set(rows) == expected
+
+    holds()
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("limit", [1, 7, 1000])
+def test_limits_hold_in_tiles_and_end_before_all_is_read(
+    device: str, graph: mf.Graph, seen: Seen, limit: int
+) -> None:
+    graph.forget()
+    with room(device, 34_000) as options:
+        counted = mf.count(graph, SHAPES["path"], limit=limit, tuning=ENUMERATE, **options)
+        matches = mf.match(graph, SHAPES["path"], limit=limit, **options)
+        rows = matches.to_numpy()
+    assert (counted, counted.complete) == (limit, False)
+    assert (len(np.unique(rows, axis=0)), matches.complete) == (limit, False)
+    assert len(seen.phases) == 2
+
+
+@pytest.mark.turns(4, "emulated")
+def test_progress_in_tiles_ascends(device: str, graph: mf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phase_steps, "_LOOK_SECONDS", 0.0)
+    told: list[mf.ProgressReport] = []
+    graph.forget()
+    with room(device, 34_000) as options:
+        mf.count(graph, SHAPES["triangle"], tuning=ENUMERATE, progress=told.append, **options)
+    shares = [report.done / report.total for report in told]
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 3
+
+
+class TestExplodingFrontiers:
+    """Partial embeddings of which there are too many for any memory."""
+
+    PATTERN = "(a)--(b), (a)--(c), (b)--(d), (c)--(e), (d)--(f), (e)--(g), (f)--(h)"
+
+    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.parametrize("host", [0, 1 << 20])
+    @pytest.mark.parametrize("nbytes", [40_000, 4 << 20], ids=["in tiles", "whole"])
+    def test_end_with_what_was_found_when_time_is_up(
+        self, device: str, graph: mf.Graph, monkeypatch: pytest.MonkeyPatch, nbytes: int, host: int
+    ) -> None:
+        monkeypatch.setattr(search, "host_room", lambda: host)
+        graph.forget()
+        with room(device, nbytes) as options:
+            counted = mf.count(graph, self.PATTERN, timeout=1.0, tuning=ENUMERATE, **options)
+            matches = mf.match(graph, self.PATTERN, timeout=1.0, **options)
+            rows = sum(map(len, matches))
+        assert (counted.complete, counted.engine) == (False, "pvm")
+        assert (matches.complete, matches.rows) == (False, rows)
+        if nbytes > 1 << 20:
+            assert counted > 0
+            assert rows > 0
+
+    @pytest.mark.turns(4, "emulated")
+    def test_leave_their_memory_to_the_next_search(self, device: str, graph: mf.Graph) -> None:
+        graph.forget()
+        with room(device, 40_000) as options:
+            for _ in range(3):
+                late = mf.count(graph, self.PATTERN, timeout=0.2, tuning=ENUMERATE, **options)
+                assert not late.complete
+                found = mf.count(graph, SHAPES["path"], tuning=ENUMERATE, **options)
+                assert found.complete
+            graph.forget()
+            assert open_device(device).used_memory() <= options["gpu_memory"]
+
+
+class TestRefusals:
+    @pytest.mark.turns(4, "emulated")
+    def test_leave_their_memory_to_the_next_search(self, device: str, graph: mf.Graph) -> None:
+        """Ids of vertices fit, their labels do not: what was copied is released at once."""
+        expected = mf.count(graph, SHAPES["path"], device="cpu")
+        graph.forget()
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(3):
+                with room(device, 4 * graph.num_vertices + 300) as options, pytest.raises(DeviceMemoryError):
+                    mf.count(graph, SHAPES["path"], tuning=ENUMERATE, **options)
+            with room(device, 34_000) as options:
+                assert options["gpu_memory"] == 34_000 + open_device(device).used_memory()
+                found = mf.count(graph, SHAPES["path"], tuning=ENUMERATE, **options)
+        finally:
+            gc.enable()
+        assert (found, found.complete) == (expected, True)
+
+    @pytest.mark.turns(4, "emulated")
+    def test_of_rows_that_were_listed_hold_nothing(self, device: str, graph: mf.Graph) -> None:
+        graph.forget()
+        with room(device, 34_000) as options:
+            before = open_device(device).used_memory()
+            matches = mf.match(graph, SHAPES["path"], **options)
+            matches.to_numpy()
+            graph.forget()
+            open_device(device)._account.reclaim(1 << 40)  # type: ignore[attr-defined]
+            open_device(device).settle()
+            assert open_device(device).used_memory() <= before
+        assert matches.complete
