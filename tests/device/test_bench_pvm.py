@@ -136,7 +136,7 @@ def test_a_search_within_little_memory_is_compared_with_one_that_copies_its_tabl
     memory.graph.cache_clear()
     for one, over in zip(results, ("over_larger", "over_copied"), strict=True):
         assert one.engine == "pvm"
-        assert one.checked_against == "each other"
+        assert one.checked_against == "engine dfs"
         assert one.ratio == pytest.approx(1 / one.figures[over], rel=0.5)
         assert one.figures["copied_over_tables"] == 1.0
         assert one.figures["gpu_memory"] > one.figures["table_bytes"] > 0

@@ -35,6 +35,10 @@ PATTERNS = {
 """Query edges, one of each label, so that the search reads all tables. Vertices have different labels."""
 BOUNDED, COPIED, RESIDENT = "bounded", "resident, tables copied", "resident"
 OVER_LARGER, OVER_COPIED, COPIES = "over_larger", "over_copied", "copied_over_tables"
+OVERLAP = "copies_and_searches_over_whole"
+OTHER = "dfs"
+"""The engine whose count is compared."""
+CHECK_SECONDS = 20.0
 BASELINES = {OVER_LARGER: "the larger of copy and computation", OVER_COPIED: COPIED}
 
 
@@ -82,8 +86,16 @@ class Bounded:
         bounded = trials.Way("pvm", experiments.ENUMERATE, gpu_memory=most)
         ways = {BOUNDED: bounded, COPIED: resident}
         found = trials.outcomes(data, query, ways, clock, lambda: trials.forget_tables(data))
-        parts = trials.breakdown(data, query, bounded) if found[BOUNDED].times else {}
-        yield self._result({**found, **computed}, whole, parts, most)
+        parts = {}
+        if found[BOUNDED].times:
+            parts = trials.breakdown(data, query, bounded)
+            parts |= {
+                f"tables_{name}": float(copied)
+                for name, way in (("copied", bounded), ("copied_whole", resident))
+                if (copied := trials.tables_copied(data, query, way)) is not None
+            }
+        known = trials.ask(data, query, trials.Way(OTHER, experiments.ENUMERATE), CHECK_SECONDS).count
+        yield self._result({**found, **computed}, whole, parts, most, known)
 
     def _result(
         self,
@@ -91,6 +103,7 @@ class Bounded:
         whole: Mapping[str, float],
         parts: Mapping[str, float],
         most: int,
+        known: int | None,
     ) -> CaseResult:
         """Compare with the larger of copy and computation, or with a count that copies its tables."""
         times = {name: outcome.times for name, outcome in found.items()}
@@ -104,10 +117,15 @@ class Bounded:
         ours = times[BOUNDED]
         if ours:
             figures |= {name: ours.median / seconds for name, seconds in baselines.items()}
-            figures[COPIES] = parts["copied_bytes"] / max(whole["copied_bytes"], 1.0)
+            copied, once = (
+                parts.get(f"tables_{name}", other["copied_bytes"])
+                for name, other in (("copied", parts), ("copied_whole", whole))
+            )
+            figures[COPIES] = copied / max(once, 1.0)
+            figures[OVERLAP] = (parts["copies_ms"] + parts.get("searches_ms", 0.0)) / parts["whole_ms"]
         held = OVER_LARGER if self.share == max(SHARES) else OVER_COPIED
         base = baselines.get(held)
-        checked, disagrees = experiments.compared(found, None, "")
+        checked, disagrees = experiments.compared(found, known, f"engine {OTHER}")
         return CaseResult(
             self.name,
             experiments.engine_text("pvm", found),

@@ -16,7 +16,6 @@ from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import Mark
 from motiflux.errors import MotifluxError
 from motiflux.gpu.runtime.accelerator import open_accelerator
-from motiflux.gpu.runtime.device_cache import CacheEntry
 from motiflux.gpu.runtime.kernel_times import taking_times
 from motiflux.gpu.storage.device_csr import resident
 from motiflux.request.registry import ENGINES
@@ -38,6 +37,7 @@ _BATCH_ROWS = 1 << 20
 _COMPILE_SECONDS = 60.0
 _FIRST_SECONDS = 10.0
 _MOST_WARM = 4
+_ALL = 1 << 60
 CPU, FAILED = "cpu", "failed"
 
 
@@ -206,7 +206,7 @@ def _outcome(first: Answer, later: Iterable[Answer], times: runs.Times | None) -
 def forget_tables(graph: mf.Graph) -> None:
     """Have the next call copy to the device what it reads there; plans and arrays of the host stay."""
     if DEVICE != CPU:
-        resident(graph, open_accelerator(DEVICE).device).forget(CacheEntry)
+        resident(graph, open_accelerator(DEVICE).device).reclaim(_ALL)
 
 
 @dataclass
@@ -246,6 +246,22 @@ def copies() -> Iterator[Copies]:
         yield found
     finally:
         kind.upload = upload
+
+
+def tables_copied(graph: mf.Graph, pattern: mf.Pattern, way: Way) -> int | None:
+    """Return the bytes of tables that a call copies to the device; None if its engine does not count them."""
+    forget_tables(graph)
+    options: dict[str, Any] = {"device": DEVICE, "engine": STAND_INS.get(way.engine, way.engine)}
+    told = mf.explain(
+        graph,
+        pattern,
+        analyze=True,
+        timeout=LIMIT,
+        tuning=private_tuning(way.tuning),
+        gpu_memory=way.gpu_memory,
+        **options,
+    )
+    return None if told.report.actual is None else told.report.actual.copied
 
 
 def breakdown(graph: mf.Graph, pattern: mf.Pattern, way: Way) -> dict[str, float]:

@@ -206,7 +206,8 @@ def _run(
         note = f"there are no sizes of phases: {outcome.ran.why}"
     if note is None and report.free_order is not None:
         note = "sizes of steps are those met in the order of the levels"
-    actual = Actual(outcome.value, outcome.complete, deadline.elapsed(), plan_seconds, note)
+    seconds = deadline.elapsed()
+    actual = Actual(outcome.value, outcome.complete, seconds, plan_seconds, note, outcome.copied)
     sizes = _sizes(len(report.phases) or len(plan.order), plan.multiplier, outcome, request.limit)
     steps = tuple(replace(step, actual=sizes.get(step.level)) for step in report.steps)
     phases = tuple(replace(phase, actual=sizes.get(phase.number - 1)) for phase in report.phases)

@@ -44,12 +44,15 @@ class Outcome:
         Partial embeddings up to each level that was enumerated; empty if the engine does not report them.
     ran
         The engine that counted, if another one was called; None otherwise.
+    copied
+        Bytes of rows that were copied to a device; None if the engine does not count them.
     """
 
     value: int
     complete: bool
     sizes: tuple[int, ...] = ()
     ran: Ran | None = None
+    copied: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

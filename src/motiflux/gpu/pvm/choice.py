@@ -33,8 +33,8 @@ class PhaseFacts:
 def prefers_phases(facts: PhaseFacts) -> bool:
     """Return whether a query whose rows do not fit into a device is searched in phases there.
 
-    Partitions take a part of the memory of the rows of ``dfs``. If they do not fit together either, phases
-    copy them for each chunk of embeddings. Phases run on one device only.
+    Partitions take a part of the memory of the rows of ``dfs``. If they do not fit together either, each
+    phase copies those that it reads. Phases run on one device only.
     """
     fits = facts.tables <= _SHARE_OF_TABLES * facts.room
     return facts.edge_labels > 1 and fits and facts.devices == 1

@@ -10,6 +10,7 @@ from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.group import DeviceGroup
 from motiflux.gpu.pvm import search
 from motiflux.gpu.pvm.choice import PhaseFacts, prefers_phases
+from motiflux.gpu.pvm.host_frontiers import host_room
 from motiflux.gpu.pvm.memory import phase_memory, room_for
 from motiflux.gpu.pvm.planning import phases_of
 from motiflux.gpu.pvm.rows import PhaseRows, found_limit
@@ -154,10 +155,10 @@ class PvmEngine:
             return Outcome(0, False, ran=self._alone())
         if counted.overflow:
             return None
-        total = counted.found * times
+        total, copied = counted.found * times, sum(one.copied for one in counted.traffic.values())
         if limit is not None and total > limit:
-            return Outcome(limit, False, counted.sizes, self._alone())
-        return Outcome(total, counted.complete, counted.sizes, self._alone())
+            return Outcome(limit, False, counted.sizes, self._alone(), copied)
+        return Outcome(total, counted.complete, counted.sizes, self._alone(), copied)
 
     def count_together(
         self, graph: Graph, plans: Sequence[PhysicalPlan], request: Request, deadline: Deadline
@@ -214,7 +215,12 @@ class PvmEngine:
             expected_count(plan, request.limit),
             None,
             request.threads,
-            MemoryReport(memory.partitions, 0, memory.device_bytes(room)),
+            MemoryReport(
+                memory.partitions,
+                0,
+                memory.device_bytes(room),
+                copied=memory.copied_bytes(room, host_room()),
+            ),
             note="times of phases are not known",
         )
 

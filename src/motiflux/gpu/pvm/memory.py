@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from math import isfinite
 
+from motiflux.gpu.pvm.frontiers import SHARE
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.device_cache import droppable
 from motiflux.graph import Direction, Graph
@@ -34,12 +35,15 @@ class PhaseMemory:
         New ids and labels of vertices, which stay on the device.
     frontier
         The expected embeddings of all phases.
+    reads
+        The partitions that each phase reads, summed over phases.
     """
 
     partitions: int
     largest: int
     vertices: int
     frontier: float
+    reads: int = 0
 
     @property
     def tables(self) -> int:
@@ -50,6 +54,17 @@ class PhaseMemory:
     def all_tables(self) -> int:
         """Bytes that a device needs besides embeddings to have all partitions at a time."""
         return self.partitions + self.vertices
+
+    def copied_bytes(self, room: int, of_host: int) -> int:
+        """Return the bytes that are copied to a device with `room` bytes, if none of them are there.
+
+        If all partitions fit, each is copied once; if not, each phase copies those that it reads, once for
+        each group of embeddings that the host holds between phases in `of_host` bytes.
+        """
+        if self.all_tables <= (1 - SHARE) * room:
+            return self.all_tables
+        groups = self.frontier // max(1, of_host) + 1 if isfinite(self.frontier) else 1
+        return self.vertices + int(groups) * self.reads
 
     def device_bytes(self, room: int) -> int:
         """Return the bytes that are taken on a device with `room` bytes; a frontier waits in chunks there."""
@@ -78,6 +93,7 @@ def phase_memory(graph: Graph, bound: BoundPattern, phases: PhasePlan) -> PhaseM
         largest=max((_largest(one, nbytes) for one in read), default=0),
         vertices=_ID_BYTES * graph.num_vertices * (1 + labelled),
         frontier=frontier,
+        reads=sum(nbytes[key] for one in read for key in one),
     )
 
 

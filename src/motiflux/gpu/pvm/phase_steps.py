@@ -98,6 +98,7 @@ class PhaseSteps:
         self._last = len(self._programs.phases) - 1
         self._next_report = watch.deadline.started + _LOOK_SECONDS
         self._paused = False
+        job.reader.share = 0.0
         self.found = 0
         self.rows = [0] * (self._last + 1)
         self.made = [0] * (self._last + 1)
@@ -159,6 +160,13 @@ class PhaseSteps:
 
     def _after_launch(self, at: int, work: PhaseWork) -> None:
         """Note how far the search is."""
+
+    def _look(self) -> None:
+        """Note how far the kernels are that run now."""
+
+    def _tell(self, share: float) -> None:
+        """Have reports tell the share of the search that is over; it does not go back."""
+        self._job.reader.share = max(self._job.reader.share, share)
 
     def _note(self, work: PhaseWork, seen: PhaseControl, *, took_batches: bool = True) -> None:
         """Note the work that the last launch of a phase took, and what it left."""
@@ -256,7 +264,10 @@ class PhaseSteps:
 
     def _report(self, now: float) -> None:
         progress = self._watch.progress
-        if progress is None or now < self._next_report or (seen := self._job.look()) is None:
+        if progress is None or now < self._next_report:
+            return
+        self._look()
+        if (seen := self._job.look()) is None:
             return
         self._next_report = now + _LOOK_SECONDS
         done, total, found = seen

@@ -39,6 +39,12 @@ TILES = 3
 """Tiles that fit at once: those of two tables of a phase, and one that is copied meanwhile."""
 
 
+_MOST_NAMES = 1 << 16
+"""Most names of tiles that were copied before."""
+_STEPS = 16
+"""Sizes of memory for tiles between a power of two and the next one."""
+
+
 class TileName(NamedTuple):
     """Names a tile: a table, and the number of the tile in it."""
 
@@ -135,6 +141,24 @@ class ResidentTables:
         self._device = accelerator.device
         self._deadline = Deadline.after(None) if deadline is None else deadline
         self._cache = resident(tables.graph, self._device)
+        self._copier = TableCopies(self._device, self._cache, self._deadline, tables.threads)
+        self._ranges: dict[TableKey, RowRanges] = {}
+        self._shared: dict[TableKey, ResidentTile] = {}
+        self._own: dict[TileName, ResidentTile] = {}  # the one that was used last is the last
+        self._reading: list[ResidentTile] = []
+        self._stream: Stream | None = None
+        self._before: Mark | None = None
+        self._copied_before: set[tuple[object, ...]] = tables.graph.memo.keep(
+            ("copied tiles", id(self._device)), set
+        )
+        self.copied_bytes = 0
+        self.copies: Counter[TableKey] = Counter()
+        self._copied: Counter[TableKey] = Counter()
+        whole = {key: tables.table(key).nbytes for key in {tables.normal(key) for key in expected}}
+        self._expected = frozenset(whole)
+        self._fits = sum(whole.values()) <= most_bytes
+        if not self._fits:
+            self._most_bytes = most_bytes = _rounded(most_bytes)
         held = WeakMethod(self._held)  # without a circle, memory is freed with the last reference
         self._memory = TileMemory(
             self._device,
@@ -144,20 +168,6 @@ class ResidentTables:
             lambda: 0 if (known := held()) is None else known(),
             self.vertex_bytes(tables),
         )
-        self._copier = TableCopies(self._device, self._cache, self._deadline, tables.threads)
-        self._ranges: dict[TableKey, RowRanges] = {}
-        self._shared: dict[TableKey, ResidentTile] = {}
-        self._own: dict[TileName, ResidentTile] = {}  # the one that was used last is the last
-        self._reading: list[ResidentTile] = []
-        self._stream: Stream | None = None
-        self._before: Mark | None = None
-        self._times: Counter[TileName] = Counter()
-        self.copied_bytes = 0
-        self.copies: Counter[TableKey] = Counter()
-        self._copied: Counter[TableKey] = Counter()
-        whole = {key: tables.table(key).nbytes for key in {tables.normal(key) for key in expected}}
-        self._expected = frozenset(whole)
-        self._fits = sum(whole.values()) <= most_bytes
         if self._fits:
             self._claim_shared()  # before the search allocates memory, for which they might be dropped
         self._arrays: list[CopiedArray] = []
@@ -327,7 +337,7 @@ class ResidentTables:
         tile = self._own.pop(name, None)
         if tile is None:
             part = ranges[name.number]
-            image = self._name_of_own(name) if self._times[name] > 0 else None
+            image = self._name_of_own(name) if self._is_copied_again(name) else None
             taking = Taking(
                 waits=waits,
                 follows=waits or self._copier.has_image(image),
@@ -338,6 +348,15 @@ class ResidentTables:
             tile = self._copy(name, part, memory, marks, image)
         self._own[name] = tile
         return tile
+
+    def _is_copied_again(self, name: TileName) -> bool:
+        """Whether a tile was copied before, by this search or an earlier one; note that it is."""
+        key = self._name_of_own(name)
+        known = key in self._copied_before
+        if len(self._copied_before) >= _MOST_NAMES:
+            self._copied_before.clear()
+        self._copied_before.add(key)
+        return known
 
     def _claim_shared(self) -> None:
         """Have tables stay that earlier searches left."""
@@ -374,7 +393,6 @@ class ResidentTables:
     ) -> ResidentTile:
         """Copy a tile into memory after these marks, from its image if that has a name."""
         copied = self._copier.copy(memory, arrays_of(part), marks, image)
-        self._times[name] += 1
         self.copies[name.key] += 1
         self._copied[name.key] += part.nbytes
         self.copied_bytes += part.nbytes
@@ -409,3 +427,9 @@ class ResidentTables:
         entry.users.add(self)
         self._arrays.append(entry)
         return entry.buffer
+
+
+def _rounded(nbytes: int) -> int:
+    """Return nearly as many bytes, so that searches with about the same memory have the same tiles."""
+    step = max(1, (1 << nbytes.bit_length()) // (2 * _STEPS))
+    return nbytes // step * step

@@ -33,6 +33,8 @@ class PhaseRun(PhaseSteps):
     ) -> None:
         super().__init__(job, room, watch)
         self._rows = rows
+        self._size: int | None = None  # roots of a chain that runs
+        self._begins = True
 
     def chunks(self, vertices: int, *, may_grow: bool = False) -> Generator[Chunk, None, None]:
         """Run all phases; yield the embeddings of each chunk of the last frontier, if they are listed.
@@ -58,9 +60,10 @@ class PhaseRun(PhaseSteps):
         launches.all_phases(self._watch.limit)
         self._clear_positions()
         self._check()
+        self._size, self._begins = vertices, True
         if not self.complete or not self._run():
             return None
-        size = vertices
+        self._size, size = None, vertices
         for at in range(self._last + 1):
             seen = launches.controls.seen(at)
             if seen.overflow:
@@ -111,4 +114,22 @@ class PhaseRun(PhaseSteps):
     def _after_launch(self, at: int, work: PhaseWork) -> None:
         """Note the share of roots that are done: later phases follow them."""
         if at == 0 and work.batches:
-            self._job.reader.share = work.first_batch / work.batches
+            self._tell(work.first_batch / work.batches)
+
+    def _look(self) -> None:
+        """Note the share of the chain that is over: all phases count as much."""
+        if self._size is None:
+            return
+        seen = self._job.launches.controls.look(self._job.session.side, begins=self._begins)
+        self._begins = False
+        if seen is None:
+            return
+        share, size = 0.0, self._size
+        for block in seen:
+            batches = PhaseWork(size).batches
+            done = min(int(block.batches_taken), batches)
+            share += (done / batches if batches else 1.0) / len(seen)
+            if done < batches or block.refused:
+                break
+            size = rows_of(block, 0)
+        self._tell(share)

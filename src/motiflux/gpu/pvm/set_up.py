@@ -145,8 +145,9 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
     host = RowTables.of(graph, request.threads)
     programs = programs_of(query.phases, layout_of(graph, host), lists=not counts)
     room = room_for(job.accelerator, budget) - ResidentTables.vertex_bytes(host)
-    share = max(min(MOST_BYTES, int(SHARE * room)), _least_share(programs))
-    other = _other_bytes(programs, graph, left_bytes(most_warps(device.multiprocessors), share))
+    warps = most_warps(device.multiprocessors)
+    other = _other_bytes(programs, graph, left_bytes(warps, min(MOST_BYTES, int(SHARE * room))))
+    share = max(min(MOST_BYTES, int(SHARE * (room - other))), _least_share(programs))
     left = room - share - other
     largest = max(host.table(key).nbytes for key in programs.tables)
     tables = ResidentTables(

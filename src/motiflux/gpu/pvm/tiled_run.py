@@ -301,4 +301,4 @@ class TiledRun(PhaseSteps):
     def _tell_share(self) -> None:
         """Tell the share of the first phase that is not over; embeddings go through phases together."""
         at = next((at for at, share in enumerate(self._shares) if share < 1), self._last)
-        self._job.reader.share = (at + self._shares[at]) / len(self._shares)
+        self._tell((at + self._shares[at]) / len(self._shares))

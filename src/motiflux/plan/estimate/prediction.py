@@ -20,12 +20,15 @@ class MemoryReport:
     tables
         Tables of local counts on the CPU, approximately: the most that exist at one time, with buffers of the
         threads. None if the count does not use tables.
+    copied
+        Bytes of rows that are copied to a GPU, if none are there; None if they are not predicted.
     """
 
     rows: int
     search: int
     device: int | None = None
     tables: int | None = None
+    copied: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,6 +223,8 @@ class Actual:
         Seconds of the search, and of planning (almost none for a cached plan).
     note
         The reason if there are no actual sizes of steps, else None.
+    copied
+        Bytes of rows that the run copied to a device; None if the engine does not count them.
     """
 
     count: int
@@ -230,6 +232,7 @@ class Actual:
     seconds: float
     plan_seconds: float
     note: str | None = None
+    copied: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

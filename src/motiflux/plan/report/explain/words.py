@@ -163,6 +163,8 @@ def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, st
         parts.append(f"search at most {bytes_text(memory.search)}")
     if memory.device is not None:
         parts.append(f"device at most {bytes_text(memory.device)}")
+    if memory.copied is not None:
+        parts.append(f"about {bytes_text(memory.copied)} to copy to it")
     return [*lines, ("memory", ", ".join(parts))]
 
 
@@ -174,4 +176,5 @@ def _number(number: float, noun: str) -> str:
 def _actual(report: PlanReport, actual: Actual) -> str:
     text = quantity(actual.count, report.symmetry.removesuffix("s"))
     text = text if actual.complete else f"at least {text}, stopped early"
-    return f"{text}; {seconds_text(actual.seconds)}, planning {seconds_text(actual.plan_seconds)}"
+    copied = f"; {bytes_text(actual.copied)} copied to the device" if actual.copied is not None else ""
+    return f"{text}; {seconds_text(actual.seconds)}, planning {seconds_text(actual.plan_seconds)}{copied}"
