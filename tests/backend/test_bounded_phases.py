@@ -157,7 +157,7 @@ class TinyTables(ResidentTables):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         accelerator, tables, budget, _ = args
-        super().__init__(accelerator, tables, budget, self.most, **options)
+        super().__init__(accelerator, tables, budget, self.most, **{**options, "most_in_tiles": self.most})
 
 
 @pytest.mark.turns(4, "emulated")

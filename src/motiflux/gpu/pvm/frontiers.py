@@ -12,8 +12,8 @@ from motiflux.gpu.pvm.programs import Program
 
 FIRST_BYTES, MOST_BYTES = 64 << 20, 8 << 30
 """Bytes of all frontiers at first, and once one of them was full, if memory allows."""
-SHARE = 0.25
-"""Share of the free memory that they take at most."""
+SHARE, TILED_SHARE = 0.25, 0.4
+"""Share of the free memory that they take at most, and that beside tables in tiles."""
 MOST_LONG, LEAST_LONG = 1 << 18, 1 << 8
 """Most parts of long batches that a launch puts off, and as many where memory is short."""
 LONG_SHARE = 1 / 16

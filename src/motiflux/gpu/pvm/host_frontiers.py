@@ -27,6 +27,7 @@ MOST_BYTES = 8 << 30
 _SHARE = 0.25
 """Share of the memory that is available that it takes at most."""
 _PIECE_BYTES = 4 << 20
+_SPINS = 200
 
 
 def host_room() -> int:
@@ -146,5 +147,9 @@ class FrontierCopies:
 
     def _wait(self, at: int) -> None:
         self._deadline.check()
-        if (mark := self._marks[at]) is not None:
-            wait_for_mark(mark, self._deadline)
+        if (mark := self._marks[at]) is None:
+            return
+        for _ in range(_SPINS):  # most copies are over within a sleep
+            if mark.done():
+                return
+        wait_for_mark(mark, self._deadline)

@@ -107,6 +107,8 @@ class ResidentTables:
         The tables that the search reads: all of them, or none if they are not known.
     deadline
         Deadline of the call.
+    most_in_tiles
+        Most bytes if the tables do not fit together; None: `most_bytes`.
 
     Attributes
     ----------
@@ -136,6 +138,7 @@ class ResidentTables:
         *,
         expected: Collection[TableKey] = (),
         deadline: Deadline | None = None,
+        most_in_tiles: int | None = None,
     ) -> None:
         self._tables, self._budget, self._most_bytes = tables, budget, most_bytes
         self._device = accelerator.device
@@ -158,7 +161,8 @@ class ResidentTables:
         self._expected = frozenset(whole)
         self._fits = sum(whole.values()) <= most_bytes
         if not self._fits:
-            self._most_bytes = most_bytes = _rounded(most_bytes)
+            most_bytes = _rounded(most_bytes if most_in_tiles is None else most_in_tiles)
+            self._most_bytes = most_bytes
         held = WeakMethod(self._held)  # without a circle, memory is freed with the last reference
         self._memory = TileMemory(
             self._device,

@@ -80,8 +80,12 @@ def _counted(accelerator: Accelerator, query: PhaseQuery, watch: Watch, *, grows
     job, memory = phase_job(accelerator, query, watch.deadline, grows=grows)
     with job, closing(memory):
         run = _run(job, memory, query, watch)
-        for _ in run.chunks(query.graph.num_vertices, may_grow=memory.is_first):
-            pass
+        try:
+            for _ in run.chunks(query.graph.num_vertices, may_grow=memory.is_first):
+                pass
+        except FullFrontier:
+            job.keep_when_over(None)  # the next search begins with larger ones
+            raise
         traffic = memory.traffic if memory.tiled is None else memory.tiled.tables.traffic()
         return Counted(run.found, run.complete, run.sizes(), run.overflow, traffic)
 
@@ -183,6 +187,8 @@ class FoundEmbeddings:
         """Return the next embeddings; begin again with larger frontiers if one was full at first."""
         with suppress(FullFrontier):  # once it is handled, nothing refers to the memory of the first search
             return next(self._chunks, None)
+        if self._job is not None:
+            self._job.keep_when_over(None)  # the next search begins with larger ones
         self._release()
         self._begin(grows=True)
         return next(self._chunks, None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from motiflux.codegen.pcsr import IntervalRows
 from motiflux.device import Buffer
@@ -15,6 +17,7 @@ from motiflux.gpu.pvm.frontiers import (
     FIRST_BYTES,
     MOST_BYTES,
     SHARE,
+    TILED_SHARE,
     Frontier,
     allocate_equal,
     allocate_frontiers,
@@ -40,6 +43,8 @@ MOST_ROW_BYTES = 32 << 20
 """Most bytes of the last frontier, if embeddings are listed."""
 _SMALL = 256
 """Bytes for each small array, in addition to its contents, and for each phase."""
+_GROWN, _MOST_GROWN = "phases with large frontiers", 64
+"""Searches whose frontiers of the first size were full begin with larger ones; how many are remembered."""
 _FEW_ROWS = 1 << 20
 """If fewer are wanted, that frontier has room for no more."""
 
@@ -128,43 +133,75 @@ def phase_job(
         Whether frontiers of the first size were full: the job is set up anew, with larger ones.
     """
     pool = job_pool(query.graph, accelerator)
+    known: OrderedDict[object, None] = query.graph.memo.keep(_GROWN, OrderedDict)
+    if grows:
+        known[query.name] = None
+        if len(known) > _MOST_GROWN:
+            known.popitem(last=False)
     if not grows and (kept := pool.begin(query.name, query.request)) is not None:
         memory: Memory = kept.launches.memory
         return kept, memory
     job = PhaseJob(accelerator, budget=query.request.gpu_memory)
     with setting_up(job):
-        memory = _set_up(job, query, deadline, grows=grows)
+        memory = _set_up(job, query, deadline, grows=grows or query.name in known)
     if memory.tiled is None:
         pool.keep(query.name, job, query.phases, query.request)
     return job, memory
 
 
 def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool) -> Memory:
-    graph, request, counts = query.graph, query.request, query.counts
+    graph, request = query.graph, query.request
     device, budget = job.accelerator.device, request.gpu_memory
     host = RowTables.of(graph, request.threads)
-    programs = programs_of(query.phases, layout_of(graph, host), lists=not counts)
-    room = room_for(job.accelerator, budget) - ResidentTables.vertex_bytes(host)
-    warps = most_warps(device.multiprocessors)
-    other = _other_bytes(programs, graph, left_bytes(warps, min(MOST_BYTES, int(SHARE * room))))
-    share = max(min(MOST_BYTES, int(SHARE * (room - other))), _least_share(programs))
-    left = room - share - other
+    programs = programs_of(query.phases, layout_of(graph, host), lists=not query.counts)
     largest = max(host.table(key).nbytes for key in programs.tables)
+    room = room_for(job.accelerator, budget) - ResidentTables.vertex_bytes(host)
+    whole, tiled = _divided(room, programs, graph, most_warps(device.multiprocessors), largest)
     tables = ResidentTables(
         job.accelerator,
         host,
         budget,
-        max(0, left - bucket_bytes(2 + TILES * largest // max(1, left // 2))),
+        whole.tables,
         expected=programs.tables,
         deadline=deadline,
+        most_in_tiles=tiled.tables,
     )
     try:
         if tables.fits:
-            return _whole(job, query, programs, tables, share, deadline, grows=grows)
-        return _tiled(job, query, tables, share, deadline)
+            return _whole(job, query, programs, tables, whole.frontiers, deadline, grows=grows)
+        return _tiled(job, query, tables, tiled.frontiers, deadline)
     except BaseException:
         tables.close()
         raise
+
+
+class _Division(NamedTuple):
+    """Bytes of all frontiers, and of tables."""
+
+    frontiers: int
+    tables: int
+
+
+def _divided(
+    room: int, programs: Programs, graph: Graph, warps: int, largest: int
+) -> tuple[_Division, _Division]:
+    """Return how memory is divided if all tables fit, and if they do not.
+
+    Parameters
+    ----------
+    warps
+        Warps of the largest grid.
+    largest
+        Bytes of the largest table.
+    """
+    room -= _other_bytes(programs, graph, left_bytes(warps, min(MOST_BYTES, max(0, int(SHARE * room)))))
+    found = []
+    for share in (SHARE, TILED_SHARE):
+        frontiers = max(min(MOST_BYTES, int(share * room)), _least_share(programs))
+        found.append(_Division(frontiers, max(0, room - frontiers)))
+    whole, tiled = found
+    tiles = 2 + TILES * largest // max(1, tiled.tables // 2)
+    return whole, tiled._replace(tables=max(0, tiled.tables - bucket_bytes(tiles)))
 
 
 def _least_share(programs: Programs) -> int:

@@ -119,6 +119,7 @@ class TiledRun(PhaseSteps):
             Output(None if self._counts and at == self._last else room.frontiers[at])
             for at in range(self._last + 1)
         ]
+        self._least_ids = {key: tiled.tables.least_ids(key) for key in self._tiled if key is not None}
         self._acquired: tuple[object, Sequence[IntervalRows]] | None = None
         self._shares = [0.0] * len(phases)
 
@@ -219,7 +220,7 @@ class TiledRun(PhaseSteps):
         into = self._scratch
         assert into is not None
         into.width, into.capacity = frontier.width, frontier.capacity
-        firsts = self._buckets.sort(frontier, output.rows, column, self._tables.least_ids(key), into)
+        firsts = self._buckets.sort(frontier, output.rows, column, self._least_ids[key], into)
         frontier.buffer, into.buffer = into.buffer, frontier.buffer
         return firsts
 

@@ -167,8 +167,8 @@ class KernelJob(Generic[L, R]):
         """Bytes of the job's device memory, without cache entries."""
         return self.memory.nbytes
 
-    def keep_when_over(self, keep: Callable[[AnyJob], None]) -> None:
-        """Pass the job with its memory to `keep` when it is closed after its end."""
+    def keep_when_over(self, keep: Callable[[AnyJob], None] | None) -> None:
+        """Pass the job with its memory to `keep` when it is closed after its end; None: release it."""
         self._keep = keep
 
     def begin_again(self, keep: Callable[[AnyJob], None] | None = None) -> bool:
