@@ -1,7 +1,13 @@
 #include "bind_accesses.hpp"
 
+#include <nanobind/ndarray.h>
+
+#include <span>
+
 #include "bind_checks.hpp"
 #include "common/arrays.hpp"
+#include "common/free_gil.hpp"
+#include "dynamic/opened_rows.hpp"
 
 namespace motiflux {
 
@@ -41,7 +47,22 @@ PyAccesses estimate_accesses(const dynamic::Monitor& monitor, dynamic::AccessEst
   return given;
 }
 
+namespace {
+
+using OpenedRows = nb::ndarray<std::uint64_t, nb::numpy, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+
+void sort_rows(OpenedRows rows, int threads) {
+  require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
+  static_assert(sizeof(dynamic::OpenedRowSum) == 2 * sizeof(std::uint64_t));
+  const std::span all(reinterpret_cast<dynamic::OpenedRowSum*>(rows.data()), rows.shape(0));
+  const FreeGil free_gil;
+  dynamic::sort_opened_rows(all, threads);
+}
+
+}  // namespace
+
 void bind_accesses(nb::module_& module) {
+  using namespace nb::literals;
   const auto fact = [](auto member) {
     return [member](const PyAccesses& given) { return given.facts.*member; };
   };
@@ -58,6 +79,7 @@ void bind_accesses(nb::module_& module) {
       .def_prop_ro("is_exact", fact(&Facts::is_exact))
       .def_prop_ro("late", fact(&Facts::late));
   nb::class_<dynamic::AccessEstimator>(module, "AccessEstimator").def(nb::init<>());
+  module.def("sort_opened_rows", &sort_rows, "rows"_a, "threads"_a);
 }
 
 }  // namespace motiflux

@@ -142,15 +142,21 @@ class Checked:
         container: str = "slack",
         bitmaps: str = "auto",
         given: Sequence[Sequence[tuple[str, int, int]]] = (),
+        on_host: dict[str, str] | None = None,
     ) -> None:
-        """Apply insertions and deletions to a monitor on the device, and to one on the CPU."""
+        """Apply insertions and deletions to a monitor on the device, and to one on the CPU.
+
+        `on_host`: switches of a monitor on the device whose rows stay on the host; None: they do not.
+        """
         options: dict[str, Any] = {"matches": listed, "tuning": {"container": container, "bitmaps": bitmaps}}
+        there = options if on_host is None else {**options, "engine": "outofcore", "tuning": on_host}
         random = np.random.default_rng(12)
         pairs = random.integers(0, graph.num_vertices, (80, 2))
         rows = [("+" if random.random() < 0.6 else "-", int(u), int(v)) for u, v in pairs if u != v]
 
         def changed(device: str) -> list[tuple[int, int]]:
-            with mf.Monitor(graph, one, mode=mode, device=device, **options) as monitor:
+            switches = options if device == "cpu" else there
+            with mf.Monitor(graph, one, mode=mode, device=device, **switches) as monitor:
                 deltas = [monitor.apply(part)[0] for part in given or (rows[:40], rows[40:])]
             return [(delta.positive, delta.negative) for delta in deltas]
 
@@ -433,6 +439,14 @@ def changes(run: Checked) -> None:
     )
 
 
+def walks(run: Checked) -> None:
+    """Walk from updates to the rows that a search will open, which stay on the host."""
+    graph = skewed(60, 300, seed=10)
+    switches = private_tuning({"access_walks": "device", "cache_time": "free"})
+    run.updates(graph, pattern(cycle(4)), mode="batch", listed=False, on_host=switches)
+    run.updates(graph, pattern(path(4)), mode="sequence", listed=True, on_host=switches)
+
+
 def partitions(run: Checked) -> None:
     """Find rows of partitions by intervals, whose index is in shared memory, and by hash tables."""
     random = np.random.default_rng(13)
@@ -512,6 +526,7 @@ CASES = {
     "changes": Case(
         changes, ("changing-count", "changing-store", "changing-rows", "changing-bitmaps", "gpma")
     ),
+    "walks": Case(walks, ("changing-walks",)),
     "rows": Case(rows, ("search-store-any", "number")),
     "cliques": Case(clique_bits, ("cliques",)),
     "cones": Case(cone_bits, ("universal-vertex",)),

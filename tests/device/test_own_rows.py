@@ -67,8 +67,8 @@ def test_other_classes_of_a_row_that_changes_stay_as_they_are(
     """The host writes all its rows before the search, which reads them where they were."""
     bring = OutOfCoreEngine._bring_rows
 
-    def and_write(engine: OutOfCoreEngine, stream: Any, run: Any) -> None:
-        bring(engine, stream, run)
+    def and_write(engine: OutOfCoreEngine, stream: Any, run: Any, roots: Any) -> None:
+        bring(engine, stream, run, roots)
         if waits:
             engine._before_writing(run)
         run.write_rows()

@@ -49,8 +49,8 @@ def test_searches_read_the_copies_that_they_look_up(
 ) -> None:
     bring, saved = OutOfCoreEngine._bring_rows, []
 
-    def and_spoil(engine: OutOfCoreEngine, stream: Any, run: Any) -> None:
-        bring(engine, stream, run)
+    def and_spoil(engine: OutOfCoreEngine, stream: Any, run: Any, roots: Any) -> None:
+        bring(engine, stream, run, roots)
         stream.wait()
         for kind in engine.cache._kinds:
             for row in rows_of_host(kind.rows, kind.held):

@@ -19,12 +19,11 @@ from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.searches import RunSearch
-from motiflux.gpu.outofcore import OutOfCoreEngine
+from motiflux.gpu.outofcore import OutOfCoreEngine, device_walks
 from motiflux.gpu.outofcore import cache as cache_module
 from motiflux.gpu.outofcore.cache import NOTHING, RowCache, Wanted
 from motiflux.gpu.outofcore.engine import SHARE
 from motiflux.gpu.outofcore.own_rows import HostOrOwnRows
-from motiflux.gpu.outofcore.policies import Coming, OftenOpened
 from motiflux.gpu.outofcore.spending import Spending
 from tests.fault.test_changing_faults import failing_once
 
@@ -127,8 +126,8 @@ def test_rows_of_the_host_are_read_where_there_are_no_copies(
     """The test above would pass if searches read no rows at all."""
     bring = OutOfCoreEngine._bring_rows
 
-    def and_spoil(engine: OutOfCoreEngine, stream: Any, run: Any) -> None:
-        bring(engine, stream, run)
+    def and_spoil(engine: OutOfCoreEngine, stream: Any, *more: Any) -> None:
+        bring(engine, stream, *more)
         stream.wait()
         for rows in engine._kinds():
             others = np.setdiff1d(np.arange(rows.num_rows, dtype=np.uint32), engine._touched)
@@ -307,16 +306,19 @@ def test_the_rows_opened_most_often_are_copied(
     """Beside the true numbers: a small search is visited whole by weighted walks."""
     monkeypatch.setattr(RowCache, "_most", lambda cache: 1500)
     exact = []
-    wanted = OftenOpened.wanted
+    choose = OutOfCoreEngine._choose_rows
 
-    def beside(policy: OftenOpened, coming: Coming) -> Any:
-        found = coming.native.estimate_accesses(
-            _native.AccessEstimator(), coming.run, coming.table.names, EXACT, seconds=None
+    def beside(engine: OutOfCoreEngine, stream: Any, run: _native.Run) -> None:
+        assert engine._native is not None
+        assert engine._table is not None
+        found = engine._native.estimate_accesses(
+            _native.AccessEstimator(), run, engine._table.names, EXACT, seconds=None
         )
         exact.append(dict(zip(found.vertices.tolist(), found.times.tolist(), strict=True)))
-        return wanted(policy, coming)
+        choose(engine, stream, run)
 
-    monkeypatch.setattr(OftenOpened, "wanted", beside)
+    monkeypatch.setattr(OutOfCoreEngine, "_choose_rows", beside)
+    monkeypatch.setattr(device_walks, "WALKS_OF_MULTIPROCESSOR", 1 << 10)
     with monitors(device, PATH, cache="frequency", access_walks=walks) as (here, there):
         same(here, there, drawn(0, 3))
         engine = engine_of(there)
@@ -327,7 +329,7 @@ def test_the_rows_opened_most_often_are_copied(
         copied = sum(apart.get(vertex, 0) for vertex in kind.held.tolist())
         others = sorted(apart.values(), reverse=True)[: len(kind.held)]
         assert 0 < copied <= sum(others)
-        if walks == "weighted":
+        if walks != "paper":
             assert copied == sum(others)
         assert copied > sum(apart.values()) * len(kind.held) / len(apart)
 

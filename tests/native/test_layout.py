@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from motiflux.codegen import (
+    access_walks,
     changing,
     gpma,
     layout,
@@ -89,6 +90,7 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::changing::CacheArgs": changing.CacheArgs,
     "motiflux::changing::WriteArgs": changing.WriteArgs,
     "motiflux::changing::WritesArgs": changing.WritesArgs,
+    "motiflux::changing::WalkArgs": access_walks.WalkArgs,
     "motiflux::view::RowBitmaps": changing.RowBitmaps,
     "motiflux::changing::RowBitmapsArgs": changing.RowBitmapsArgs,
     "motiflux::changing::PackedArray": gpma.PackedArray,
@@ -130,6 +132,8 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "motiflux::changing::MovedRow": changing.MOVED_ROW,
     "motiflux::changing::EncodeItem": changing.ENCODE_ITEM,
     "motiflux::changing::EncodeColumn": changing.ENCODE_COLUMN,
+    "motiflux::changing::WalkLevel": access_walks.WALK_LEVEL,
+    "motiflux::changing::OpenedRow": access_walks.OPENED_ROW,
     "motiflux::changing::PackedUpdate": gpma.UPDATE,
     "motiflux::changing::Window": gpma.WINDOW,
     "motiflux::changing::PackedChoice": gpma.CHOICE,
@@ -142,6 +146,7 @@ CONSTANTS: dict[str, int | str] = {
     "sizeof(motiflux::view::Life)": changing.LIFE_BYTES,
     "motiflux::match::kSpansOfTimed": changing.SPANS_OF_TIMED,
     "motiflux::changing::kSizeClasses": changing.SIZE_CLASSES,
+    "motiflux::changing::kWalkThreads": access_walks.WALK_THREADS,
     "4 * motiflux::view::RowBitmaps::kWordsOfBlock": changing.BLOCK_BYTES,
     "motiflux::view::RowBitmaps::kIdsOfBlock": changing.IDS_OF_BLOCK,
     "motiflux::changing::kPackedThreads": gpma.THREADS,
@@ -314,6 +319,7 @@ def header() -> str:
         "changing/gpma.hpp",
         "changing/encode_candidates.cuh",
         "changing/write_candidates.cuh",
+        "changing/access_walks.hpp",
         "changing/cache_rows.cuh",
         "changing/row_bitmaps.cuh",
         "changing/write_rows.cuh",

@@ -46,8 +46,8 @@ def bringing_and_writing(*, waits: bool) -> Callable[[OutOfCoreEngine, Any, Any]
     """
     bring = OutOfCoreEngine._bring_rows
 
-    def and_write(engine: OutOfCoreEngine, stream: Any, run: Any) -> None:
-        bring(engine, stream, run)
+    def and_write(engine: OutOfCoreEngine, stream: Any, run: Any, roots: Any) -> None:
+        bring(engine, stream, run, roots)
         if waits:
             engine._before_writing(run)
         run.write_rows()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from motiflux.codegen.access_walks import walks_source
 from motiflux.codegen.changing import changing_sources, changing_sources_of_switches, filtered_sources
 from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import (
@@ -23,7 +24,7 @@ from motiflux.codegen.kernels import (
 from motiflux.codegen.local_counts_kernels import LocalCountKernel, local_counts_source
 from motiflux.codegen.pcsr import pcsr_source
 from motiflux.codegen.pvm import phase_sources
-from motiflux.codegen.row_access import access_sources
+from motiflux.codegen.row_access import RowAccess, access_sources
 from motiflux.codegen.sampling import ESTIMATORS, bits_source, draw_source, draw_sources
 from motiflux.codegen.space import space_source
 from motiflux.codegen.universal_vertex import universal_vertex_source
@@ -97,11 +98,17 @@ def all_sources() -> list[Source]:
         *changing_sources_of_switches(),
         *filtered_sources(),
         *access_sources(),
+        *walk_sources(),
         gpma_source(),
         pcsr_source(),
         *phase_sources(),
     ]
     return [*searches, *cliques, *diamonds, *stealing, *others]
+
+
+def walk_sources() -> list[Source]:
+    """Return the walks over rows that are opened by headers, and over those in two parts, looked up."""
+    return [walks_source(), RowAccess("hash", "always", two_parts=True).unit(walks_source())]
 
 
 def placed_sources() -> list[Source]:

@@ -168,10 +168,11 @@ PRIVATE = by_name(
     ),
     TuningOption(
         "access_walks",
-        ("weighted", "paper"),
+        ("weighted", "paper", "device"),
         "weighted",
         "GPU, Monitor, cache=frequency: random walks that estimate how often rows are opened. weighted: all "
-        "that are found stand for equally many; paper: those of GCSM, as many as it sets",
+        "that are found stand for equally many; paper: those of GCSM, as many as it sets; device: weighted "
+        "ones on the device, over the rows that the search is going to read",
     ),
     TuningOption(
         "carry",

@@ -26,7 +26,7 @@ from motiflux.gpu.changing.monitor_copy import MonitorCopy
 from motiflux.gpu.changing.plans import PlanTable
 from motiflux.gpu.changing.rows import RunOfRows
 from motiflux.gpu.changing.searches import RunSearch
-from motiflux.gpu.changing.searches.searched import Searched
+from motiflux.gpu.changing.searches.searched import RootsThere, Searched
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.jit import Source
@@ -332,16 +332,20 @@ class ChangingEngine(MonitorCopy):
             type(changed[0]).merge(stream, changed, starts)
         if write_candidates is not None:
             write_candidates(arrays.address, changed, starts)
-        self._bring_rows(stream, run)
         first = arrays.address + at_roots
+        own = RootsThere(first, roots.num_counted, len(roots.listed)) if together is None else None
+        self._bring_rows(stream, run, own)
         more = [arrays.address + at for at in at_arrays]
         return [first, first + sizes[0], *more], changed, starts
 
     def _choose_rows(self, stream: Stream, run: _native.Run) -> None:
         """Do what has to be done before places of rows change."""
 
-    def _bring_rows(self, stream: Stream, run: _native.Run) -> None:
-        """Do what has to be done once the touched rows are written, before the search."""
+    def _bring_rows(self, stream: Stream, run: _native.Run, roots: RootsThere | None) -> None:
+        """Do what has to be done once the touched rows are written, before the search.
+
+        `roots`: those of the run; None if they name plans of shared levels instead of their own.
+        """
 
     def _before_writing(self, run: _native.Run) -> None:
         """Do what has to be done before the host writes its rows, once the search is launched."""

@@ -49,6 +49,11 @@ class UploadedPlans:
         """Bytes held on the device."""
         return self._memory.nbytes
 
+    @property
+    def places(self) -> tuple[int, int]:
+        """Addresses of the plans and of the table of rows."""
+        return self._places
+
     def upload(
         self,
         stream: Stream,

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.changing import cache_source
+from motiflux.codegen.access_walks import walks_source
+from motiflux.codegen.changing import ChangingPlans, cache_source
 from motiflux.codegen.row_access import MARK, ROWS_WITH_COPIES, hash_source
 from motiflux.device import Mark, Stream
 from motiflux.device.base import NotPinnedError
@@ -23,7 +24,9 @@ from motiflux.gpu.changing.engine import ChangingEngine
 from motiflux.gpu.changing.manner import Preset
 from motiflux.gpu.changing.plans import RowsName
 from motiflux.gpu.changing.rows import EITHER, IN, Rows
+from motiflux.gpu.changing.searches.searched import RootsThere
 from motiflux.gpu.outofcore.cache import NOTHING, Brought, RowCache, Wanted
+from motiflux.gpu.outofcore.device_walks import DeviceWalks
 from motiflux.gpu.outofcore.headers import HeaderWriter
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.own_rows import HostOrOwnRows, OwnRows
@@ -82,9 +85,9 @@ class OutOfCoreEngine(ChangingEngine):
         tuning: Mapping[str, str],
         preset: Preset = OUT_OF_CORE,
     ) -> None:
+        self._switches, self._policy_name = dict(tuning), tuning["cache"]
         super().__init__(accelerator, gpu_memory, {**tuning, **_NO_EFFECT}, preset)
         access = self.manner.access
-        self._switches, self._policy_name = dict(tuning), tuning["cache"]
         self._policy = policy_of(tuning)
         self.headers = HeaderWriter(accelerator, gpu_memory)
         self.pinned = PinnedArenas(accelerator.device)
@@ -104,6 +107,10 @@ class OutOfCoreEngine(ChangingEngine):
             names_copies=not access.looks_up,
         )
         self.index = RowIndex(accelerator, gpu_memory, access) if access.knows_copies else None
+        self._walks = None
+        if self._walks_there:
+            self._walks = DeviceWalks(accelerator, gpu_memory, access.unit(walks_source()))
+        self._walking: float | None = None  # seconds for walks on the device, if there are to be some
         self._wanted: Wanted = NOTHING
         self._touched: NDArray[np.uint32] = NOTHING.vertices
         self._threads = 1
@@ -137,7 +144,11 @@ class OutOfCoreEngine(ChangingEngine):
 
     def copied(self) -> Mapping[str, float]:
         """Return how many rows the last run wanted, kept, copied and left out, and the bytes copied."""
-        return {f"cache_{name}": float(number) for name, number in asdict(self.cache.brought).items()}
+        found = {f"cache_{name}": float(number) for name, number in asdict(self.cache.brought).items()}
+        if self._walks is not None:
+            last = self._walks.last
+            found |= {"walks": float(last.walks), "walks_left_out": float(last.left_out)}
+        return found
 
     def describe(self, positions: Mapping[int, int]) -> str:
         """Return how updates are searched, where rows are, and what the last run copied."""
@@ -148,11 +159,19 @@ class OutOfCoreEngine(ChangingEngine):
             f" ({bytes_text(last.nbytes)})"
         )
         access = self.manner.access.describe()
-        return "\n".join([super().describe(positions), rows, *([access] if access else [])])
+        walks = [] if self._walks is None else [self._walks.last.describe()]
+        return "\n".join([super().describe(positions), rows, *walks, *([access] if access else [])])
+
+    @property
+    def _walks_there(self) -> bool:
+        """Whether walks on the device choose rows."""
+        return self._policy_name == "frequency" and self._switches["access_walks"] == "device"
 
     def _writers(self) -> list[Source]:
-        hashes = [hash_source()] if self.manner.access.lookup == "hash" else []
-        return [*super()._writers(), cache_source(), *hashes]
+        access = self.manner.access
+        hashes = [hash_source()] if access.lookup == "hash" else []
+        walks = [access.unit(walks_source())] if self._walks_there else []
+        return [*super()._writers(), cache_source(), *hashes, *walks]
 
     def _new_rows(self, native: _native.Monitor, target: int, way: int) -> Rows:
         directed = native.directed
@@ -272,7 +291,7 @@ class OutOfCoreEngine(ChangingEngine):
 
     def foresee(self, run: _native.Run) -> Wanted:
         """Return the rows that a whole run is expected to open; none if rows are to be copied before."""
-        if self._outgrown():
+        if self._walks is not None or self._outgrown():
             return NOTHING
         return self._wanted_of(run, self._kinds(), np.unique(run.ends[:, 0]))
 
@@ -287,9 +306,7 @@ class OutOfCoreEngine(ChangingEngine):
         assert self._native is not None, "begin() comes first"
         assert self._table is not None
         room = self.cache.room if self.cache.is_open else sys.maxsize
-        seconds, begun = FIRST_CHOOSING, time.perf_counter()
-        if self._spends is not None:
-            seconds = self._spends.choosing()
+        seconds, begun = self._seconds_for_choosing(), time.perf_counter()
         coming = Coming(
             self._native, run, self._table, kinds, touched, room, self._threads, seconds, self.cache.left
         )
@@ -298,12 +315,15 @@ class OutOfCoreEngine(ChangingEngine):
             self._spends.chose(time.perf_counter() - begun)
         return found
 
+    def _seconds_for_choosing(self) -> float:
+        return FIRST_CHOOSING if self._spends is None else self._spends.choosing()
+
     def _choose_rows(self, stream: Stream, run: _native.Run) -> None:
         """Choose the rows to copy, and drop the copies of rows that the run touches."""
         begun = time.perf_counter()
         kinds, self._touched = self._kinds(), np.unique(run.ends[:, 0])
         self.cache.brought = Brought()
-        self._spent["choose_seconds"] = 0.0
+        self._spent["choose_seconds"], self._walking = 0.0, None
         if self._policy_name == "none":
             return
         if self._spends is not None and not self._spends.is_of_use(run.num_roots, held=self.cache.holds_rows):
@@ -315,7 +335,9 @@ class OutOfCoreEngine(ChangingEngine):
             self._spends.expect(run.num_roots)
         self.cache.open(stream, kinds)
         foreseen = self._foreseen
-        if isinstance(foreseen, Wanted):
+        if self._walks is not None:
+            self._walking = self._seconds_for_choosing()  # once touched rows are merged
+        elif isinstance(foreseen, Wanted):
             self._wanted = foreseen
         else:
             self._wanted = self._wanted_of(run, kinds, self._touched)
@@ -337,15 +359,50 @@ class OutOfCoreEngine(ChangingEngine):
         rows["copies"] = self.index.addresses(stream, number)
         return rows
 
-    def _bring_rows(self, stream: Stream, run: _native.Run) -> None:
+    def _bring_rows(self, stream: Stream, run: _native.Run, roots: RootsThere | None) -> None:
         """Copy the rows that were chosen, and tell kernels of all copies."""
+        self._merged = stream.mark()
+        if self._walks is not None and self._walking:
+            self._walk(stream, run, roots, self._walking)
         self._copy_rows(stream, run)
         if self.index is not None:
             self.index.write(stream, self._kinds(), self.cache)
 
+    def _walk(self, stream: Stream, run: _native.Run, roots: RootsThere | None, seconds: float) -> None:
+        """Choose the rows to copy by walks on the device, from the roots that it is going to search."""
+        assert self._walks is not None
+        assert self._native is not None, "begin() comes first"
+        assert self._table is not None
+        if not self.cache.room:
+            return
+        begun = time.perf_counter()
+        if self.index is not None:  # copies of touched rows were dropped
+            self.index.write(stream, self._kinds(), self.cache)
+        if roots is None:
+            roots = self._walks.upload_roots(stream, run, self._table)
+        candidates = self._candidates
+        places = self._plans.places
+        plans = ChangingPlans(plans=places[0], rows=places[1], most_levels=self._table.most_levels)
+        if candidates is not None:
+            plans.candidates, plans.candidate_bytes = candidates.address, candidates.row_bytes
+        found = self._walks.estimate(
+            stream,
+            plans,
+            self._table,
+            roots,
+            self._native.num_vertices,
+            seconds=seconds,
+            threads=self._threads,
+            goes_on=run.keep_going,
+        )
+        self._wanted = found.rows
+        took = time.perf_counter() - begun
+        self._spent["choose_seconds"] += took
+        if self._spends is not None:
+            self._spends.chose(took)
+
     def _copy_rows(self, stream: Stream, run: _native.Run) -> None:
         begun = time.perf_counter()
-        self._merged = stream.mark()
         wanted, spends = self._wanted, self._spends
         self._wanted, self._spent["copy_seconds"] = NOTHING, 0.0
         most_rows = None if spends is None else spends.most_rows()
@@ -385,6 +442,8 @@ class OutOfCoreEngine(ChangingEngine):
         self.cache.release()
         if self.index is not None:
             self.index.release()
+        if self._walks is not None:
+            self._walks.release()
         if self._reader is not None:
             self._reader.release()
         self._policy, self._wanted = policy_of(self._switches), NOTHING  # they may hold rows and the monitor

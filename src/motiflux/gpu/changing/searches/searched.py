@@ -68,6 +68,26 @@ class Searched:
     candidate_bytes: int = 0
 
 
+@dataclass(frozen=True)
+class RootsThere:
+    """Roots of a run in device memory, `ROOT` entries.
+
+    Attributes
+    ----------
+    address
+        Of the first one.
+    counted, listed
+        How many begin searches that count, and how many, behind them, searches that list.
+    """
+
+    address: int
+    counted: int
+    listed: int
+
+    def __len__(self) -> int:
+        return self.counted + self.listed
+
+
 def lanes_for(typical: float) -> int:
     """Return the lanes of a group, by the size of the row that an entry is in on average."""
     return 8 if typical < _SHORT_ROWS else 32
