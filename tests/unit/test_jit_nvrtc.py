@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import subprocess
 import sys
 import threading
@@ -9,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from motiflux.errors import CompileError, InternalError
-from motiflux.jit import BuildError, Compiler, KernelCache, NvrtcToolchain, Source
+from motiflux.errors import CompileError, DeviceError, InternalError
+from motiflux.jit import BuildError, Compiler, KernelCache, NvrtcToolchain, Source, nvrtc
 from tests.interrupts import FOR_GOOD
 from tests.nvrtc.resources import parse_resources
 from tests.rotating import in_turn
@@ -47,6 +48,39 @@ def test_the_identity_names_version_target_and_options() -> None:
     assert identity["version"].split(".")[0].isdigit()
     assert identity != NvrtcToolchain("sm_80").identity()
     assert identity == NvrtcToolchain("sm_90").identity()
+
+
+@needs_nvrtc
+def test_the_identity_does_not_import_what_only_compiling_needs() -> None:
+    script = """
+import sys
+from motiflux.jit import NvrtcToolchain
+named = NvrtcToolchain("sm_90").identity()["cuda.core"]
+assert "cuda.core" not in sys.modules
+import cuda.core
+print(named == cuda.core.__version__)
+"""
+    status, out, err = run_python(script)
+    assert (status, out.strip()) == (0, "True"), err
+
+
+@needs_nvrtc
+def test_an_installation_of_cuda_core_that_does_not_say_its_version_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    version = importlib.metadata.version
+
+    def nothing(name: str) -> str:
+        if name == "cuda-core":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version(name)
+
+    expected = nvrtc._versions.__wrapped__()
+    monkeypatch.setattr(importlib.metadata, "version", nothing)
+    assert nvrtc._versions.__wrapped__() == expected
+    monkeypatch.setitem(sys.modules, "cuda.core", None)
+    with pytest.raises(DeviceError, match=r"compiling for a GPU needs the package cuda: .*pip install"):
+        nvrtc._versions.__wrapped__()
 
 
 @needs_nvrtc

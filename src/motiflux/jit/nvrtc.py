@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import ctypes
 import importlib
+import importlib.metadata
 import io
 import os
 import re
@@ -135,8 +136,12 @@ def _readable(log: str) -> str:
 
 @cache
 def _versions() -> Mapping[str, str]:
-    """Return the versions of NVRTC and of the package that calls it."""
-    core: Any = _gpu_package("cuda.core")
+    """Return the versions of NVRTC and of the package that calls it.
+
+    That package is not imported, which takes several times as long as everything else here: a kernel that was
+    compiled before does not need it.
+    """
+    core = _core_version()
     nvrtc: Any = _gpu_package("cuda.bindings.nvrtc")
     pathfinder: Any = _gpu_package("cuda.pathfinder")
     try:
@@ -149,7 +154,16 @@ def _versions() -> Mapping[str, str]:
         raise DeviceError(f"NVRTC cannot be loaded: {why}. {_INSTALL}") from error
     if int(result) != 0:
         raise DeviceError(f"NVRTC does not tell its version: {result}")
-    return {"version": f"{major}.{minor}", "library bytes": str(size), "cuda.core": str(core.__version__)}
+    return {"version": f"{major}.{minor}", "library bytes": str(size), "cuda.core": core}
+
+
+def _core_version() -> str:
+    """Return the version of cuda.core as it is installed; imported only if its installation does not say."""
+    try:
+        return importlib.metadata.version("cuda-core")
+    except importlib.metadata.PackageNotFoundError:
+        core: Any = _gpu_package("cuda.core")
+        return str(core.__version__)
 
 
 _INSTALL = "Install what a GPU needs with: pip install 'motiflux[gpu]'"
