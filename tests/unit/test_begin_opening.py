@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 import motiflux as mf
 from motiflux.device import begin_opening, open_device, register, registry
 from motiflux.dispatch import choose
+from motiflux.gpu.runtime.accelerator import _open, begin_accelerator, open_accelerator
+from motiflux.jit import Compiler, Source
 from motiflux.plan.planner import plan_with
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
@@ -219,3 +222,39 @@ def test_a_call_begins_to_open_its_device_before_it_imports_the_engine(
     monkeypatch.setattr(choose, "open_engine", imported)
     with pytest.raises(mf.DeviceError, match="the engine was asked for"):
         call(mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)]), TRIANGLE, device="slow")
+
+
+class Compiling(Opened):
+    """A device that kernels are compiled for."""
+
+    name, arch = "compiling", "sm_90"
+
+    def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
+        """Do nothing."""
+
+
+def test_common_kernels_are_compiled_once_a_call_has_planned(
+    registered: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    begun: list[str] = []
+
+    def known(_: Compiler, source: Source) -> bool:
+        looked.append(source.name)
+        return False
+
+    monkeypatch.setattr(Compiler, "known", known)
+    monkeypatch.setattr(Compiler, "submit", lambda _, source: begun.append(source.name) or Future())
+    registered("compiling", Compiling)
+    try:
+        thread = begin_accelerator("compiling")
+        assert thread is not None
+        thread.join(60)
+        assert len(looked) == 2
+        assert not begun
+        accelerator = open_accelerator("compiling")
+        assert begun == looked[:2]
+        assert open_accelerator("compiling") is accelerator
+        assert len(begun) == 2
+    finally:
+        _open.pop("compiling", None)

@@ -90,12 +90,15 @@ class Accelerator:
     compiles_quickly
         Whether a kernel that a call waits for is first compiled to slower code, in less time, and to full
         speed in the background.
+    common
+        Units that most calls need, which `begin_common` has compiled.
     """
 
     device: Device
     compiler: Compiler
     compiles_eagerly: bool = True
     compiles_quickly: bool = False
+    common: tuple[Source, ...] = ()
     _units: OrderedDict[str, _Unit] = field(default_factory=OrderedDict, init=False)
     _sessions: deque[Session] = field(default_factory=deque, init=False)
     _job_pools: weakref.WeakValueDictionary[int, _Reclaimer] = field(
@@ -178,6 +181,19 @@ class Accelerator:
             unit.begun = self.compiler.start(source) if at_once else self.compiler.submit(source)
             unit.is_awaited = at_once
         return unit.begun.done()
+
+    def begin_common(self) -> None:
+        """Have the units that most calls need compiled in the background, once."""
+        common, self.common = self.common, ()
+        with contextlib.suppress(DeviceError):  # without NVRTC: the first kernel that needs it raises
+            for source in common:
+                self.begin(source)
+
+    def look_for_common(self) -> None:
+        """Read those of these units that are compiled already."""
+        with contextlib.suppress(DeviceError):
+            for source in self.common:
+                self.compiler.known(source)
 
     def is_compiled(self, source: Source) -> bool:
         """Whether a unit is compiled; raises the errors of `begin`."""
@@ -340,6 +356,12 @@ def open_accelerator(name: str) -> Accelerator:
     DeviceError
         There is no such device, or it cannot be used; the message says why.
     """
+    accelerator = _opened(name)
+    accelerator.begin_common()
+    return accelerator
+
+
+def _opened(name: str) -> Accelerator:
     process = os.getpid()
     known = _open.get(name)
     if known is not None and known[0] == process:
@@ -359,12 +381,14 @@ def open_accelerator(name: str) -> Accelerator:
 def begin_accelerator(name: str) -> threading.Thread | None:
     """Begin to open an accelerator on a thread of its own.
 
-    `open_accelerator` waits for it, or raises its error. Return the thread; None without more threads.
+    `open_accelerator` waits for it, or raises its error. It also begins to compile what is not compiled yet:
+    that imports packages, which would delay a thread that plans meanwhile. Return the thread; None without
+    more threads.
     """
 
     def opening() -> None:
         with contextlib.suppress(Exception):  # `open_accelerator` tries again
-            open_accelerator(name)
+            _opened(name).look_for_common()
 
     begun = threading.Thread(target=opening, name=f"motiflux: opening the compiler for {name}")
     try:
@@ -390,8 +414,5 @@ def _for_cuda(device: Device) -> Accelerator:
         _compilers[key] = compiler
     # No quick compilation: on an H200, it saves .4 to 1.9 s of first calls of 1.7 to 5.1 s, but kernels are
     # 1.5 to 5 times slower meanwhile (benchmarks/NOTES.md).
-    accelerator = Accelerator(device, compiler)
-    with contextlib.suppress(DeviceError):  # without NVRTC: the first kernel that needs it raises
-        for goal in (Goal.COUNT, Goal.TAIL):  # needed by most calls
-            accelerator.begin(search_source(goal, LANES[-1]))
-    return accelerator
+    common = tuple(search_source(goal, LANES[-1]) for goal in (Goal.COUNT, Goal.TAIL))
+    return Accelerator(device, compiler, common=common)
