@@ -11,6 +11,7 @@ copies (zero-copy) to that of the policy. The cache has at most a twentieth of t
 ``near QUERY``           batches of 64, and of 128, which k-hop copies need (figure 13)
 ``road QUERY``           the lattice (figure 11)
 ``carry QUERY``          copies that stay, against those of each batch alone
+``walks QUERY``          walks that choose rows: on the host, weighted or as published, and on the device
 ``copies QUERY``         rows put together by the host, against a kernel that reads them
 ``lookup QUERY``         copies named by headers, bisected in the ids of copied rows, or hashed (section V-C)
 ``staging QUERY``        rows without copies bisected on the host, or first brought in whole lines (V-C)
@@ -21,7 +22,8 @@ copies (zero-copy) to that of the policy. The cache has at most a twentieth of t
 ``first PATTERN``        the first count of a graph file in a process of its own, and of the same file again,
                          against the second count of the process; a figure is its memory over the file's size
 
-Figures: seconds for choosing and copying rows, and of the search; rows and bytes that were copied.
+Figures: seconds for choosing and copying rows, and of the search; rows and bytes that were copied; walks on
+the device, and the opened rows that these left out.
 """
 
 from __future__ import annotations
@@ -363,6 +365,8 @@ def build(shared: Path) -> Suite:
     probes.append(Compared("road", ROAD, BATCH, ways(*POLICIES), road=True))
     for query, text in QUERIES.items():
         probes.append(Compared(f"carry {query}", text, BATCH, by_switch("carry", "off", "on")))
+        walks = by_switch("access_walks", *PRIVATE["access_walks"].values)
+        probes.append(Compared(f"walks {query}", text, BATCH, walks, quick=query == "Q1"))
         probes.append(Compared(f"copies {query}", text, BATCH, by_switch("cache_copies", "host", "device")))
         probes.append(Compared(f"processor {query}", text, BATCH, ELSEWHERE))
     for query in (query for query in ("Q1", "Q3", "Q4") if query in QUERIES):
