@@ -6,7 +6,6 @@ They read the rows that the search is going to read, once touched rows are merge
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from motiflux.gpu.changing.memory import Room, SpareRoom
 from motiflux.gpu.changing.plans import COUNTED, LISTED, PlanTable
 from motiflux.gpu.changing.searches.searched import RootsThere
 from motiflux.gpu.outofcore.cache import NOTHING, Wanted
+from motiflux.gpu.outofcore.walk_sums import Sums
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
 from motiflux.types import MAX_PATTERN_VERTICES
@@ -45,11 +45,7 @@ MOST_SLOTS = 1 << 20
 
 _GROWTH, _OF_TIME = 4, 0.8
 """Most walks of a round, in those of the last one, and the part of the time that is left to end in."""
-_LEAST_SLOTS = 1 << 10
-_UNITS = 50
-"""Bits of the sum of all rows after the first round."""
-_MOST_SUM = 1 << 63
-_HIGHEST = 1e280
+_LEAST_SLOTS, _LEAST_WALKS = 1 << 10, 1 << 10
 _ALIGNMENT = 16
 
 
@@ -124,52 +120,6 @@ class _Places:
         return cls(slots, table, **places, nbytes=end)
 
 
-class _Sums:
-    """What a node adds to the sum of a row that it opens, so that no sum exceeds 64 bits.
-
-    Parameters
-    ----------
-    opens
-        Rows that a node opens at most.
-    """
-
-    def __init__(self, opens: int) -> None:
-        self._opens, self._shift, self._held = opens, 0, 0
-        self.walks = 0
-
-    def restart(self) -> None:
-        """Forget all rounds: the table is empty."""
-        self._held = self.walks = 0
-
-    def amounts(self, weights: list[float], nodes: list[int], walks: int) -> list[int]:
-        """Return the amounts of a round, by level.
-
-        Parameters
-        ----------
-        weights
-            How many nodes each one of a level stands for.
-        nodes
-            How many nodes there are of each level at most.
-        """
-        weights = [min(weight, _HIGHEST) * walks for weight in weights]
-        if self.walks == 0:
-            total = sum(weight * count for weight, count in zip(weights, nodes, strict=True))
-            self._shift = _UNITS - math.frexp(max(total, 1.0) * self._opens)[1]
-        found = [max(1, round(math.ldexp(weight, self._shift))) for weight in weights]
-        most = self._opens * sum(amount * count for amount, count in zip(found, nodes, strict=True))
-        if self._held + most > _MOST_SUM:
-            each = (_MOST_SUM - self._held) // max(1, self._opens * sum(nodes))
-            found = [min(amount, each) for amount in found]
-            most = self._opens * sum(amount * count for amount, count in zip(found, nodes, strict=True))
-        self._held += most
-        self.walks += walks
-        return found
-
-    def times(self, sums: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """Return the estimates that sums stand for."""
-        return np.ldexp(sums.astype(np.float64), -self._shift) / max(1, self.walks)
-
-
 class DeviceWalks:
     """Estimates from walks on one device, in memory that is kept between runs, unless it is short.
 
@@ -191,6 +141,7 @@ class DeviceWalks:
         device = accelerator.device
         self._memory = SpareRoom(device, "walks that estimate which rows are opened", budget)
         self._roots = Room(device, "roots of walks", budget)
+        self._of_walk: float | None = None
         self.last = Estimated()
 
     def upload_roots(self, stream: Stream, run: _native.Run, table: PlanTable) -> RootsThere:
@@ -250,15 +201,16 @@ class DeviceWalks:
             args = _arguments(memory.address, places, plans, roots, seed)
             walking = _Walking(self._accelerator, self.source, stream, memory, places, args, deepest)
             opens = max(sum(len(step[0]) for step in steps[2:]) for steps in table.steps)
-            self.last = walking.estimate(_Sums(max(1, opens)), seconds, goes_on, threads)
+            first = min(places.slots, first_walks(self._most_at_first, seconds, self._of_walk))
+            self.last = walking.estimate(first, Sums(max(1, opens)), seconds, goes_on, threads)
+            self._of_walk = walking.of_walk
             return self.last
         finally:
             self._memory.give_back()
 
     def _take(self, stream: Stream, deepest: int, rows: int) -> tuple[Buffer | None, _Places]:
         """Return memory for walks: the less, the fewer there is."""
-        first = WALKS_OF_MULTIPROCESSOR * self._accelerator.device.multiprocessors
-        first = -(-first // WALK_THREADS) * WALK_THREADS
+        first = self._most_at_first
         slots = max(MOST_WALKS_OF_ROUND // WALK_THREADS * WALK_THREADS, WALK_THREADS)
         table = max(32, min(MOST_SLOTS, max(_LEAST_SLOTS, 1 << (2 * rows - 1).bit_length())))
         while True:
@@ -269,10 +221,35 @@ class DeviceWalks:
             slots = min(slots, max(first, slots // 4 // WALK_THREADS * WALK_THREADS))
             table = min(table, max(_LEAST_SLOTS, table // 4))
 
+    @property
+    def _most_at_first(self) -> int:
+        return WALKS_OF_MULTIPROCESSOR * self._accelerator.device.multiprocessors
+
+    def forget(self) -> None:
+        """Forget the last estimate: the next run has none, or another one."""
+        self.last = Estimated()
+
     def release(self) -> None:
         """Free the memory."""
         self._memory.release()
         self._roots.release()
+
+
+def first_walks(most: int, seconds: float | None, of_walk: float | None) -> int:
+    """Return the walks of the first round.
+
+    Parameters
+    ----------
+    most
+        How many there are at most: fewer take as long where rows are on the device.
+    seconds
+        For all rounds; None: any.
+    of_walk
+        Seconds of a walk in the last estimate, which are more where rows are on the host; None: not known.
+    """
+    if seconds is not None and of_walk is not None:
+        most = min(most, max(_LEAST_WALKS, int(min(_OF_TIME * seconds / max(of_walk, 1e-12), 2.0**40))))
+    return -(-most // WALK_THREADS) * WALK_THREADS
 
 
 def deepest_level(table: PlanTable) -> int:
@@ -324,18 +301,17 @@ class _Walking:
         deepest: int,
     ) -> None:
         self._kernels = accelerator.kernels(source, (WALK_ENTRY, OPEN_ENTRY, GATHER_ENTRY))
-        first = WALKS_OF_MULTIPROCESSOR * accelerator.device.multiprocessors
-        self._first = min(places.slots, -(-first // WALK_THREADS) * WALK_THREADS)
+        self.of_walk: float | None = None
         self._stream, self._memory, self._places = stream, memory, places
         self._args, self._deepest = args, deepest
         self._levels = np.zeros(deepest + 1, WALK_LEVEL)
 
     def estimate(
-        self, sums: _Sums, seconds: float | None, goes_on: Callable[[], bool], threads: int
+        self, walks: int, sums: Sums, seconds: float | None, goes_on: Callable[[], bool], threads: int
     ) -> Estimated:
-        """Walk in rounds; return what they found."""
+        """Walk in rounds, the first one with so many walks; return what they found."""
         deadline = None if seconds is None else time.perf_counter() + seconds
-        walks, rounds, is_exact = self._first, 0, False
+        rounds, is_exact = 0, False
         self._clear_rows()
         while walks and not is_exact:
             begun = time.perf_counter()
@@ -345,21 +321,21 @@ class _Walking:
                 sums.restart()
             self._open(sums, walks)
             rounds += 1
+            self.of_walk = (time.perf_counter() - begun) / walks
             if is_exact or not goes_on():
                 break
-            walks = self._next(walks, MOST_WALKS - sums.walks, begun, deadline)
+            walks = self._next(walks, MOST_WALKS - sums.walks, deadline)
         rows, left_out = self._gather(threads)
         keys = rows["key"] - np.uint64(1)
         wanted = Wanted((keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32))
         return Estimated(wanted, sums.times(rows["times"]), sums.walks, rounds, is_exact, left_out)
 
-    def _next(self, walks: int, left: int, begun: float, deadline: float | None) -> int:
+    def _next(self, walks: int, left: int, deadline: float | None) -> int:
         """Return the walks of the next round; 0: there is none."""
         more = min(_GROWTH * walks, self._places.slots, left)
-        if deadline is not None:
-            now = time.perf_counter()
-            each = max((now - begun) / walks, 1e-12)
-            more = min(more, int(max(0.0, _OF_TIME * (deadline - now)) / each))
+        if deadline is not None and self.of_walk is not None:
+            in_time = max(0.0, _OF_TIME * (deadline - time.perf_counter()))
+            more = min(more, int(in_time / max(self.of_walk, 1e-12)))
         more = more // WALK_THREADS * WALK_THREADS
         return more if more >= walks // 2 else 0
 
@@ -383,7 +359,7 @@ class _Walking:
         self._stream.wait()
         return int(args.roots) <= walks and int(levels["places"].max()) <= walks
 
-    def _open(self, sums: _Sums, walks: int) -> None:
+    def _open(self, sums: Sums, walks: int) -> None:
         """Count the rows that all nodes open."""
         found = [
             int(self._args.roots),

@@ -324,6 +324,8 @@ class OutOfCoreEngine(ChangingEngine):
         kinds, self._touched = self._kinds(), np.unique(run.ends[:, 0])
         self.cache.brought = Brought()
         self._spent["choose_seconds"], self._walking = 0.0, None
+        if self._walks is not None:
+            self._walks.forget()
         if self._policy_name == "none":
             return
         if self._spends is not None and not self._spends.is_of_use(run.num_roots, held=self.cache.holds_rows):
