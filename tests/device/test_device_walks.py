@@ -12,11 +12,12 @@ import motiflux as mf
 from motiflux import _native
 from motiflux.config import private_tuning
 from motiflux.device import devices_like
-from motiflux.gpu.changing.memory import SpareRoom
+from motiflux.gpu.changing.memory import Room, SpareRoom
 from motiflux.gpu.outofcore import OutOfCoreEngine, device_walks
 from motiflux.gpu.outofcore.device_walks import DeviceWalks, Estimated
 from motiflux.gpu.outofcore.spending import Spending
 from tests.access_counts import EXACT
+from tests.fault.test_changing_faults import FULL
 from tests.unit.test_accesses import BROOM, FLAG, HOUSE, KITE, SQUARE, TRIANGLE, VERTICES, skewed
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the walks run on a device")
@@ -213,13 +214,15 @@ def test_a_seed_gives_the_same_rows_in_the_same_order(device: str, monkeypatch: 
     assert seen
 
 
-def apply_once(device: str, pattern: str, devices: int | None = None, **switches: str) -> mf.Monitor:
+def apply_once(
+    device: str, pattern: str, devices: int | None = None, *, matches: bool = False, **switches: str
+) -> mf.Monitor:
     """Apply updates to a small graph, with what the CPU finds; return the monitor, which is closed."""
     rng = np.random.default_rng(1)
     ends = skewed(rng, 160)
-    graph = mf.Graph.from_edges((ends[0], ends[1]), num_vertices=VERTICES)
+    graph = mf.Graph.from_edges((ends[0], ends[1]), num_vertices=VERTICES, directed="->" in pattern)
     tuning = private_tuning({"access_walks": "device", "cache_time": "free", **switches})
-    options: dict[str, Any] = {"mode": "batch", "duplicates": "ignore"}
+    options: dict[str, Any] = {"mode": "batch", "duplicates": "ignore", "matches": matches}
     updates = [("+-"[at % 2], int(u), int(v)) for at, (u, v) in enumerate(skewed(rng, 40).T)]
     with (
         mf.Monitor(graph, pattern, device="cpu", **options) as here,
@@ -320,3 +323,21 @@ def test_each_of_several_devices_walks_from_its_own_roots(
     assert len(roots) == 3
     assert roots[0] == roots[1] + roots[2]
     assert min(roots) > 0
+
+
+def test_without_memory_for_roots_of_their_own_there_are_no_walks(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Roots that name plans of shared levels are uploaded once more."""
+    of, refused = Room.of, []
+
+    def full(room: Room, nbytes: int, stream: Any) -> Any:
+        if room._what == "roots of walks":
+            refused.append(nbytes)
+            raise FULL
+        return of(room, nbytes, stream)
+
+    monkeypatch.setattr(Room, "of", full)
+    monitor = apply_once(device, FLAG, matches=True, coalesce="on")
+    assert refused
+    assert walks_of(monitor).last.rounds == 0

@@ -11,12 +11,14 @@ import pytest
 
 import motiflux as mf
 from motiflux import _native
+from motiflux.config import private_tuning
 from motiflux.device import devices_like, open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing.rows import RunOfSlackRows
 from motiflux.gpu.changing.searches import RunSearch
 from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore.cache import RowCache
+from motiflux.gpu.outofcore.device_walks import _Walking
 from motiflux.gpu.outofcore.headers import HeaderWriter
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.own_rows import OwnRows
@@ -43,6 +45,15 @@ STAGES: dict[str, tuple[Any, str]] = {
 }
 
 
+WALKS: dict[str, tuple[Any, str]] = {
+    "nodes are drawn": (_Walking, "_walk"),
+    "rows are opened": (_Walking, "_open"),
+    "rows are gathered": (_Walking, "_gather"),
+    "rows are sorted": (_native, "sort_opened_rows"),
+}
+"""Stages of walks on the device."""
+
+
 def monitors(device: str, **options: Any) -> tuple[mf.Monitor, mf.Monitor]:
     graph = mf.Graph.from_edges([(u, u + 1) for u in range(50)])  # no update touches most of them
     there = mf.Monitor(graph, PATTERNS, device=device, engine="outofcore", **options)
@@ -67,6 +78,26 @@ def test_a_call_that_fails_leaves_the_graph_and_the_next_call_is_right(
     assert there.num_edges == before
     assert same(here.apply(updates(3)), there.apply(updates(3)))
     assert here.num_edges == there.num_edges
+
+
+@pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full", "Ctrl-C"])
+@pytest.mark.parametrize("stage", WALKS)
+def test_a_call_whose_walks_fail_leaves_the_graph_and_the_next_call_is_right(
+    device: str, stage: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuning = private_tuning({"access_walks": "device", "cache_time": "free"})
+    here, there = monitors(device, mode="batch", tuning=tuning)
+    assert same(here.apply(updates(1)), there.apply(updates(1)))
+    before = there.num_edges
+    place, name = WALKS[stage]
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, failing_once(getattr(place, name), error))
+        with pytest.raises(type(error)):
+            there.apply(updates(2))
+    assert there.num_edges == before
+    assert same(here.apply(updates(3)), there.apply(updates(3)))
+    engine: Any = there._engine
+    assert engine._walks.last.rounds > 0
 
 
 @pytest.mark.parametrize("call", range(3))

@@ -25,6 +25,7 @@ from motiflux.codegen.access_walks import (
 )
 from motiflux.codegen.changing import ROOT, ChangingPlans
 from motiflux.device import Buffer, Stream
+from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.memory import Room, SpareRoom
 from motiflux.gpu.changing.plans import COUNTED, LISTED, PlanTable
 from motiflux.gpu.changing.searches.searched import RootsThere
@@ -144,15 +145,21 @@ class DeviceWalks:
         self._of_walk: float | None = None
         self.last = Estimated()
 
-    def upload_roots(self, stream: Stream, run: _native.Run, table: PlanTable) -> RootsThere:
-        """Bring the roots of a run to the device, each with its own plan: those there have shared levels."""
+    def upload_roots(self, stream: Stream, run: _native.Run, table: PlanTable) -> RootsThere | None:
+        """Bring the roots of a run to the device, each with its own plan: those there have shared levels.
+
+        None if there is no memory for them.
+        """
         manners = table.manners[run.roots[:, 0]]
         counted, listed = (np.flatnonzero(manners == manner) for manner in (COUNTED, LISTED))
         given = run.roots[np.concatenate([counted, listed])]
         roots = np.zeros(len(given), ROOT)
         roots["plan"], roots["vertices"] = given[:, 0], given[:, 1:3]
         roots["moment"] = given[:, 3] + 1  # as kernels count them
-        buffer = self._roots.of(max(1, roots.nbytes), stream)
+        try:
+            buffer = self._roots.of(max(1, roots.nbytes), stream)
+        except DeviceMemoryError:
+            return None
         if len(roots):
             stream.upload(buffer, roots.view(np.uint8))
             stream.wait()  # the array is not kept

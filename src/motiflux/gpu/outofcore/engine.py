@@ -382,6 +382,8 @@ class OutOfCoreEngine(ChangingEngine):
             self.index.write(stream, self._kinds(), self.cache)
         if roots is None:
             roots = self._walks.upload_roots(stream, run, self._table)
+        if roots is None:
+            return
         candidates = self._candidates
         places = self._plans.places
         plans = ChangingPlans(plans=places[0], rows=places[1], most_levels=self._table.most_levels)
