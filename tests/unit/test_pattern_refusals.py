@@ -16,7 +16,11 @@ CLAUSE = "is not supported: the text is a pattern and its conditions, no query"
 VARIABLE = "paths of variable length are not supported: write each edge"
 QUANTIFIED = "quantified paths are not supported: write each edge"
 CONJUNCTION = "a vertex or edge has one label: conjunctions are not supported, ':A|B' means A or B"
-ONE_PATTERN = "patterns and arithmetic in conditions are not supported"
+PATTERNS = "patterns in conditions are not supported"
+ONE_SIDE = "only AND joins comparisons of two attributes: expected a value on one side"
+LINEAR = "expected two attributes in a comparison with arithmetic, as in x.amount >= 0.9 * y.amount, found "
+DIFFERENCE = "expected a duration in a difference of two times, as in y.time - x.time < 1h"
+PRODUCTS = "expected a number times an attribute: products of attributes are not supported"
 ALONE = "expected id(a) = 5 or id(a) IN [5, 6] by itself, joined by AND"
 REGULAR = "regular expressions are not supported: use STARTS WITH, ENDS WITH or CONTAINS"
 LABELS = "labels in conditions are not supported: write them at the vertex, as in (a:Person)"
@@ -28,7 +32,7 @@ MADE_EQUAL = (
 PAIR = "expected a <> b by itself, joined by AND: there is no other condition on two vertices"
 WILDCARDS = "wildcards in strings are not supported: use STARTS WITH, ENDS WITH or CONTAINS"
 PARENTHESES = "paths in parentheses are not supported: write each edge"
-EDGE = "expected an edge such as '-->' or '--', ',', WHERE or the end"
+EDGE = "expected an edge such as '-->' or '--', ',', WHERE, WITHIN or the end"
 
 REFUSED = [
     # What it ends too soon for, or goes on too long.
@@ -119,9 +123,30 @@ REFUSED = [
     ("(a)--(b) WHERE a.x ¦== 1", "expected '=', found '=='"),
     ("(a)--(b) WHERE a.x = 1 ¦XOR a.y = 2", "XOR is not supported: use AND, OR and NOT"),
     ("(a)--(b) WHERE a.x ¦NOT IN [1]", "expected NOT before the condition, as in NOT a.kind IN [1, 2]"),
-    ("(a)--(b) WHERE a.x ¦+ 3 > 4", ONE_PATTERN),
-    ("(a)--(b) WHERE (a)¦-->(b)", ONE_PATTERN),
-    ("(a)--(b) WHERE NOT (a)¦-->(b)", ONE_PATTERN),
+    ("(a)--(b) WHERE ¦a.x + 3 > 4", f"{LINEAR}1; write a value as one number"),
+    ("(a)--(b) WHERE ¦a.x + b.x > a.y", f"{LINEAR}3; write a value as one number"),
+    ("(a)--(b) WHERE ¦2 * 3 > 4 + 1", f"{LINEAR}none"),
+    ("(a)--(b) WHERE ¦a.x - a.x < b.x", f"{LINEAR}1; write a value as one number"),
+    ("(a)--(b) WHERE a.x * ¦b.x > 4", PRODUCTS),
+    ("(a)--(b) WHERE 2 / ¦a.x > b.x", PRODUCTS),
+    ("(a)--(b) WHERE a.x > b.x / ¦0", "expected a divisor that is not 0"),
+    ("(a)--(b) WHERE a.x > b.x * ¦'2'", "expected a number, found '2'"),
+    ("(a)--(b) WHERE a.x > b.x + ¦1e300", "expected a number of ordinary size"),
+    ("(a)--(b) WHERE a.x ¦% 2 > b.x", "powers and remainders in conditions are not supported"),
+    ("(a)--(b) WHERE a.x > 2 * ¦(b.x + 1)", "parentheses in arithmetic are not supported"),
+    ("(a)--(b) WHERE ¦a.x > 2 * b.x + 1h", DIFFERENCE),
+    ("(a)--(b) WHERE ¦a.x + b.x < 1h", DIFFERENCE),
+    ("(a)--(b) WHERE ¦a.x - b.x < 1h + 2", DIFFERENCE),
+    (
+        "(a)--(b) WHERE a.x - b.x < ¦1m1h",
+        "expected a duration such as 90s or 1h30m, the largest unit first, found '1m1h'",
+    ),
+    ("(a)--(b) WHERE a.x < ¦b.y OR a.x < b.x", ONE_SIDE),
+    ("(a)--(b) WITHIN ¦-3d", "expected a span that is not negative, found -3d"),
+    ("(a)--(b) WITHIN ¦'x'", "expected a number or a duration such as 3d, found 'x'"),
+    ("(a)--(b) WITHIN ¦x", "text needs quotes: write 'x'"),
+    ("(a)--(b) WHERE (a)¦-->(b)", PATTERNS),
+    ("(a)--(b) WHERE NOT (a)¦-->(b)", PATTERNS),
     (
         "(a)--(b) WHERE a¦:Person",
         LABELS,
@@ -129,7 +154,8 @@ REFUSED = [
     ("(a)--(b) WHERE EXISTS ¦{ (a)--(b) }", "maps and subqueries in conditions are not supported"),
     ("(a)--(b) WHERE CASE ¦WHEN a.x = 1 THEN 1 END", "CASE is not supported"),
     # Conditions that mean nothing here.
-    ("(a)--(b) WHERE a.x > ¦b.x", "two attributes cannot be compared: expected a value on one side"),
+    ("(a)--(b) WHERE a.x = 1 OR a.x > ¦b.x", ONE_SIDE),
+    ("(a)--(b) WHERE NOT (a.x = 1 AND a.x > ¦b.x)", ONE_SIDE),
     ("(a)--(b) WHERE ¦a <> b OR a.x = 1", PAIR),
     ("(a)--(b) WHERE a.x = 1 OR NOT ¦a = b", PAIR),
     ("(a)--(b) WHERE a.x ¦BETWEEN 1 AND 5", "BETWEEN is not supported: write 1 <= a.age <= 5"),
@@ -144,7 +170,7 @@ REFUSED = [
     ("(a)--(¦(b)-->(c))", PARENTHESES),
     (
         "(a WHERE x = ¦y)--(b)",
-        "two attributes cannot be compared, and text needs quotes: write x = 'y'",
+        "text needs quotes: write x = 'y'",
     ),
     # Text without quotes.
     ("(a)--(b) WHERE id(a) = ¦ann", "text needs quotes: write id(a) = 'ann'"),
@@ -170,7 +196,7 @@ REFUSED = [
     ("(a)-[e]-(b) WHERE e.when > ¦2024-03-01 12:00", "text needs quotes: write e.when > '2024-03-01 12:00'"),
     ("(a)-[e]-(b) WHERE e.when IN [¦2024-03-01]", "text needs quotes: write '2024-03-01'"),
     ("(a)-[{when: ¦2024-03-01}]-(b)", "text needs quotes: write when: '2024-03-01'"),
-    ("(a)--(b) WHERE a.x = 2024 ¦- 03", ONE_PATTERN),
+    ("(a)--(b) WHERE ¦a.x = 2024 - 03", f"{LINEAR}1; write a value as one number"),
     ("(a)--(b) WHERE a.x = b ¦RETURN a", f"RETURN {CLAUSE}"),
     ("(a)--(b) WHERE a.x = b ¦XOR a.y = 2", "XOR is not supported: use AND, OR and NOT"),
     ("(a)--(b) WHERE a.x = ¦f(b)", "the function 'f' is not supported: there are id(a) and may_equal(a, b)"),

@@ -7,8 +7,10 @@ plain sequences and imports nothing of motiflux but the words for options, so th
 planning or search can affect both sides of a comparison.
 
 A data graph consists of ``num_vertices`` (the vertices are ``0..num_vertices - 1``), ``edges`` as pairs, and
-optionally one label per vertex and one per edge. A pattern consists of one label choice per query vertex and
-a sequence of `PatternEdge`. A label choice is ``None`` (any label), one label, or a set of labels.
+optionally one label per vertex and one per edge, and attributes. A pattern consists of one label choice per
+query vertex, a sequence of `PatternEdge`, and comparisons between attributes. A label choice is ``None`` (any
+label), one label, or a set of labels. Where a pattern has comparisons, each entry of ``edges`` is a copy of
+its own.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
+from fractions import Fraction
 from itertools import combinations, permutations, product
-from typing import TypeAlias
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any, TypeAlias
 
 from motiflux.types import DEFAULT_LABEL, Label, Semantics
 
@@ -43,6 +47,16 @@ Embedding: TypeAlias = tuple[int, ...]
 """The data vertex of query vertex 0, of query vertex 1, and so on."""
 Arcs: TypeAlias = Mapping[tuple[int, int], AbstractSet[Label]]
 """Labels of all data edges from the first vertex to the second; an undirected edge has both directions."""
+Operand: TypeAlias = tuple[str, int, str]
+"""``"edge"`` or ``"vertex"``, its position in the pattern, and the name of the attribute."""
+Comparison: TypeAlias = tuple[Any, ...]
+"""``(left, operator, right, factor, offset)`` for ``left operator factor * right + offset``, or ``(attribute,
+span)``: the largest value of the attribute on all query edges is at most the smallest plus the span.
+"""
+Attributes: TypeAlias = Mapping[str, Sequence[Any]]
+"""By name, a value for each vertex or for each entry of ``edges``; None or NaN where it is missing."""
+
+_OPERATORS = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 def embeddings(
@@ -56,6 +70,9 @@ def embeddings(
     edge_labels: Sequence[Label] | None = None,
     semantics: Semantics | str = Semantics.ISOMORPHISM,
     may_coincide: Collection[tuple[int, int]] = (),
+    comparisons: Sequence[Comparison] = (),
+    vertex_attributes: Attributes | None = None,
+    edge_attributes: Attributes | None = None,
 ) -> set[Embedding]:
     """All embeddings of the pattern.
 
@@ -73,6 +90,8 @@ def embeddings(
         The kind of embeddings.
     may_coincide
         Pairs of query vertices that may share a data vertex under any semantics.
+    comparisons, vertex_attributes, edge_attributes
+        An embedding counts if some choice of copies satisfies all comparisons; see `choices`.
 
     Raises
     ------
@@ -99,7 +118,54 @@ def embeddings(
         for choice in pattern_vertex_labels
     ]
     free = {frozenset(pair) for pair in may_coincide}
-    return {image for image in product(*candidates) if _is_embedding(image, query, arcs, semantics, free)}
+    found = {image for image in product(*candidates) if _is_embedding(image, query, arcs, semantics, free)}
+    if not comparisons:
+        return found
+    copies = _Copies(edges, edge_labels, query)
+    judge = _Judge(comparisons, vertex_attributes or {}, edge_attributes or {})
+    return {image for image in found if any(judge.holds(image, choice) for choice in copies.choices(image))}
+
+
+def choices(
+    num_vertices: int,
+    edges: Sequence[tuple[int, int]],
+    pattern_vertex_labels: Sequence[LabelChoice],
+    pattern_edges: Sequence[PatternEdge],
+    *,
+    comparisons: Sequence[Comparison] = (),
+    vertex_attributes: Attributes | None = None,
+    edge_attributes: Attributes | None = None,
+    **options: Any,
+) -> dict[Embedding, set[tuple[int, ...]]]:
+    """All choices of copies of each embedding.
+
+    A choice has a copy for each query edge, given by its position in ``edges``: between the images of the
+    ends of the query edge, with a label and a direction that it accepts. All comparisons hold for the
+    attributes of the chosen copies and of the images. Two query edges may have the same copy. A comparison
+    with a missing value is false. Numbers are compared exactly, unless one of the two is a float: then the
+    other side is computed in floats.
+
+    Parameters as in `embeddings`.
+
+    Examples
+    --------
+    >>> ring = [(0, 1, None, "follow"), (1, 2, None, "follow"), (2, 0, None, "follow")]
+    >>> x, y, z = (("edge", position, "time") for position in range(3))
+    >>> choices(
+    ...     3, [(0, 1), (1, 2), (1, 2), (2, 0)], [None] * 3, ring, directed=True,
+    ...     comparisons=[(x, "<", y, 1, 0), (y, "<", z, 1, 0)], edge_attributes={"time": [5, 1, 6, 7]},
+    ... )
+    {(0, 1, 2): {(0, 2, 3)}}
+    """
+    found = embeddings(num_vertices, edges, pattern_vertex_labels, pattern_edges, **options)
+    directed = bool(options.get("directed", False))
+    query = [(u, v, labels, _resolved(kind, directed=directed)) for u, v, labels, kind in pattern_edges]
+    copies = _Copies(edges, options.get("edge_labels"), query)
+    judge = _Judge(comparisons, vertex_attributes or {}, edge_attributes or {})
+    chosen = {
+        image: {choice for choice in copies.choices(image) if judge.holds(image, choice)} for image in found
+    }
+    return {image: choices for image, choices in chosen.items() if choices}
 
 
 def occurrences(
@@ -112,6 +178,9 @@ def occurrences(
     vertex_labels: Sequence[Label] | None = None,
     edge_labels: Sequence[Label] | None = None,
     semantics: Semantics | str = Semantics.ISOMORPHISM,
+    comparisons: Sequence[Comparison] = (),
+    vertex_attributes: Attributes | None = None,
+    edge_attributes: Attributes | None = None,
 ) -> set[frozenset[Embedding]]:
     """All occurrences: the embeddings, grouped by the automorphisms of the pattern.
 
@@ -140,8 +209,11 @@ def occurrences(
         vertex_labels=vertex_labels,
         edge_labels=edge_labels,
         semantics=semantics,
+        comparisons=comparisons,
+        vertex_attributes=vertex_attributes,
+        edge_attributes=edge_attributes,
     )
-    group = automorphisms(pattern_vertex_labels, pattern_edges, directed=directed)
+    group = automorphisms(pattern_vertex_labels, pattern_edges, directed=directed, comparisons=comparisons)
     return {frozenset(tuple(image[u] for u in permutation) for permutation in group) for image in found}
 
 
@@ -151,6 +223,7 @@ def automorphisms(
     *,
     directed: bool = False,
     may_coincide: Collection[tuple[int, int]] = (),
+    comparisons: Sequence[Comparison] = (),
 ) -> set[tuple[int, ...]]:
     """All permutations of the query vertices that map the pattern to itself.
 
@@ -158,7 +231,8 @@ def automorphisms(
     every vertex, the set of query edges with their label choices and directions, and the set of pairs
     of vertices that may coincide. Label choices are compared as written: ``{1}`` and ``1`` are the
     same, ``{1, 2}`` and ``1`` are not, even on a graph without label 2. A query edge written twice is
-    one query edge.
+    one query edge. With comparisons, some permutation of the query edges that goes with that of the vertices
+    must turn the comparisons into themselves.
 
     Examples
     --------
@@ -171,13 +245,142 @@ def automorphisms(
     }
     whole = {_canonical(*edge) for edge in query}
     free = {frozenset(pair) for pair in may_coincide}
+    listed = [
+        (u, v, _label_set(choice), _resolved(kind, directed=directed)) for u, v, choice, kind in pattern_edges
+    ]
     return {
         to
         for to in permutations(range(len(vertices)))
         if all(vertices[to[u]] == vertices[u] for u in range(len(vertices)))
         and {_canonical(to[u], to[v], labels, kind) for u, v, labels, kind in query} == whole
         and {frozenset((to[u], to[v])) for u, v in may_coincide} == free
+        and _keeps_comparisons(to, listed, comparisons)
     }
+
+
+def _keeps_comparisons(
+    to: tuple[int, ...],
+    query: Sequence[tuple[int, int, frozenset[Label] | None, EdgeKind]],
+    comparisons: Sequence[Comparison],
+) -> bool:
+    if not comparisons:
+        return True
+    places = [
+        [
+            other
+            for other, edge in enumerate(query)
+            if _canonical(*edge) == _canonical(to[u], to[v], labels, kind)
+        ]
+        for u, v, labels, kind in query
+    ]
+    whole = {_same_comparison(one) for one in comparisons}
+    return any(
+        {_same_comparison(_renamed(one, to, edges)) for one in comparisons} == whole
+        for edges in product(*places)
+        if len(set(edges)) == len(edges)
+    )
+
+
+def _renamed(one: Comparison, vertices: Sequence[int], edges: Sequence[int]) -> Comparison:
+    if len(one) == 2:
+        return one
+
+    def of(operand: Operand) -> Operand:
+        element, position, attribute = operand
+        return element, (edges if element == "edge" else vertices)[position], attribute
+
+    left, operator, right, factor, offset = one
+    return of(left), operator, of(right), factor, offset
+
+
+def _same_comparison(one: Comparison) -> Comparison:
+    """Return a comparison in one of the two ways in which it can be written, if its factor is 1 or -1."""
+    if len(one) == 2 or abs(one[3]) != 1:
+        return one
+    left, operator, right, factor, offset = one
+    mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
+    other = (
+        (right, mirrored, left, factor, -offset) if factor == 1 else (right, operator, left, factor, offset)
+    )
+    return min(one, other)
+
+
+class _Copies:
+    """The copies that query edges may fall on."""
+
+    def __init__(
+        self,
+        edges: Sequence[tuple[int, int]],
+        labels: Sequence[Label] | None,
+        query: Sequence[tuple[int, int, LabelChoice, EdgeKind]],
+    ) -> None:
+        # An undirected edge was resolved to either direction.
+        self._edges = [tuple(ends) for ends in edges]
+        self._labels = [DEFAULT_LABEL] * len(edges) if labels is None else labels
+        self._query = query
+
+    def choices(self, image: Embedding) -> product[tuple[int, ...]]:
+        """Return all choices of a copy for each query edge."""
+        return product(
+            *(
+                [
+                    copy
+                    for copy, ends in enumerate(self._edges)
+                    if _accepts(labels, self._labels[copy])
+                    and (
+                        ends == (image[u], image[v])
+                        or (kind is EdgeKind.EITHER and ends == (image[v], image[u]))
+                    )
+                ]
+                for u, v, labels, kind in self._query
+            )
+        )
+
+
+class _Judge:
+    """The comparisons of a pattern with the attributes of a graph."""
+
+    def __init__(self, comparisons: Sequence[Comparison], vertices: Attributes, edges: Attributes) -> None:
+        self._comparisons = comparisons
+        self._vertices = vertices
+        self._edges = edges
+
+    def holds(self, image: Embedding, choice: Sequence[int]) -> bool:
+        """Whether all comparisons hold for a choice of copies."""
+        return all(self._one_holds(one, image, choice) for one in self._comparisons)
+
+    def _one_holds(self, one: Comparison, image: Embedding, choice: Sequence[int]) -> bool:
+        if len(one) == 2:
+            attribute, span = one
+            values = [self._edges[attribute][copy] for copy in choice]
+            if any(map(_is_missing, values)):
+                return False
+            return all(_compared(b, "<=", a, 1, span) for a in values for b in values)
+        left, operator, right, factor, offset = one
+        a, b = self._value(left, image, choice), self._value(right, image, choice)
+        return not (_is_missing(a) or _is_missing(b)) and _compared(a, operator, b, factor, offset)
+
+    def _value(self, operand: Operand, image: Embedding, choice: Sequence[int]) -> Any:
+        element, position, attribute = operand
+        if element == "edge":
+            return self._edges[attribute][choice[position]]
+        return self._vertices[attribute][image[position]]
+
+
+def _compared(left: Any, operator: str, right: Any, factor: Any, offset: Any) -> bool:
+    if not isinstance(left, (int, float)):
+        return bool(_OPERATORS[operator](left, right))
+    if isinstance(left, float) or isinstance(right, float):
+        return bool(
+            _OPERATORS[operator](
+                float(left), float(Fraction(factor)) * float(right) + float(Fraction(offset))
+            )
+        )
+    return bool(_OPERATORS[operator](left, Fraction(factor) * right + Fraction(offset)))
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value
 
 
 def _is_embedding(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from motiflux.pattern.comparison_points import ComparisonPoints, comparison_points
 from motiflux.pattern.pattern import Pattern
 
 Permutation = tuple[int, ...]
@@ -60,7 +61,8 @@ def automorphisms(
     """Return the permutations of the query vertices that leave the pattern the same.
 
     They preserve the labels, ids and conditions of vertices, the set of query edges with their conditions and
-    directions, and the pairs of vertices that may coincide.
+    directions, the pairs of vertices that may coincide, and the comparisons: some permutation of the query
+    edges that goes with that of the vertices turns the comparisons into themselves.
 
     Parameters
     ----------
@@ -83,14 +85,16 @@ def automorphisms(
     if structure.is_rigid:
         return Automorphisms(1, (), chosen, tuple(frozenset((point,)) for point in chosen))
     fixed = [structure.domains]
-    for point in chosen[:-1]:
+    for point in chosen[:-1]:  # points that are no vertices stay free: they follow the vertices
         fixed.append(structure.assign(fixed[-1], point, point) or fixed[-1])
     generators: list[Permutation] = []
     orbits: list[frozenset[int]] = []
     for depth in reversed(range(len(chosen))):
         orbits.append(_stabilizer_orbit(structure, fixed[depth], chosen[depth], generators))
     orbits.reverse()
-    return Automorphisms(prod(map(len, orbits)), tuple(generators), chosen, tuple(orbits))
+    size = len(chosen)
+    onto_vertices = dict.fromkeys(generator[:size] for generator in generators)
+    return Automorphisms(prod(map(len, orbits)), tuple(onto_vertices), chosen, tuple(orbits))
 
 
 @lru_cache(_MOST_STRUCTURES)
@@ -140,14 +144,16 @@ def _orbit(point: int, generators: Iterable[Permutation]) -> set[int]:
 
 
 class _Structure:
-    """The structure that automorphisms preserve, as bit masks over the vertices.
+    """The structure that automorphisms preserve, as bit masks over its points.
 
-    ``domains[v]`` holds the vertices that v may go to.
+    The points are the vertices; where there are comparisons, also the edges that these name, and the
+    comparisons (`motiflux.pattern.comparison_points`). ``domains[v]`` holds the points that v may go to.
     """
 
     def __init__(self, pattern: Pattern, directed: bool) -> None:
-        self.size = pattern.num_vertices
-        self._relation = _relations(pattern, directed)
+        extra = comparison_points(pattern, directed)
+        self.size = pattern.num_vertices + len(extra.colors)
+        self._relation = _relations(pattern, directed, extra)
         # alike[v][r]: the vertices w with relation r to v.
         self._alike: list[dict[int, int]] = []
         for row in self._relation:
@@ -155,19 +161,20 @@ class _Structure:
             for w, number in enumerate(row):
                 alike[number] = alike.get(number, 0) | 1 << w
             self._alike.append(alike)
-        self.domains = self._refined_domains(pattern)
-        self.is_rigid = all(domain.bit_count() == 1 for domain in self.domains)
+        self.domains = self._refined_domains(pattern, extra)
+        self.is_rigid = all(domain.bit_count() == 1 for domain in self.domains[: pattern.num_vertices])
         """Whether there is no automorphism but the identity, as each vertex has one image."""
 
-    def _refined_domains(self, pattern: Pattern) -> list[int]:
-        """Return the possible images of each vertex, by colour refinement from labels and conditions.
+    def _refined_domains(self, pattern: Pattern, extra: ComparisonPoints) -> list[int]:
+        """Return the possible images of each point, by colour refinement from labels and conditions.
 
         For most labelled patterns each vertex gets a colour of its own, and no search is needed.
         """
         around = [
             [(number, w) for w, number in enumerate(row) if number != _NO_RELATION] for row in self._relation
         ]
-        colors = _numbered([(vertex.labels, vertex.ids, vertex.where) for vertex in pattern.vertices])
+        plain = [(vertex.labels, vertex.ids, vertex.where) for vertex in pattern.vertices]
+        colors = _numbered([*plain, *extra.colors])
         while True:
             finer = _numbered(
                 [
@@ -231,10 +238,11 @@ def _numbered(kinds: Sequence[Hashable]) -> list[int]:
     return [numbers.setdefault(kind, len(numbers)) for kind in kinds]
 
 
-def _relations(pattern: Pattern, directed: bool) -> list[list[int]]:
-    """Return a number per ordered pair of vertices; equal where the same kinds of edges join them.
+def _relations(pattern: Pattern, directed: bool, extra: ComparisonPoints) -> list[list[int]]:
+    """Return a number per ordered pair of points; equal where the same kinds of edges join them.
 
-    That two vertices may coincide counts as one more kind.
+    That two vertices may coincide counts as one more kind, and so do the ways in which comparisons name
+    points.
     """
     between: dict[tuple[int, int], set[Hashable]] = {}
     for edge in pattern.edges:
@@ -245,8 +253,12 @@ def _relations(pattern: Pattern, directed: bool) -> list[list[int]]:
     for pair in pattern.may_coincide:
         for ends in (pair, pair[::-1]):
             between.setdefault(ends, set()).add("may coincide")
+    for first, second, kind in extra.links:
+        between.setdefault((first, second), set()).add((kind, "from"))
+        between.setdefault((second, first), set()).add((kind, "to"))
     numbers: dict[frozenset[Hashable], int] = {}
-    relation = [[_NO_RELATION] * pattern.num_vertices for _ in pattern.vertices]
+    size = pattern.num_vertices + len(extra.colors)
+    relation = [[_NO_RELATION] * size for _ in range(size)]
     for (source, target), kinds in between.items():
         relation[source][target] = numbers.setdefault(frozenset(kinds), _NO_RELATION + 1 + len(numbers))
     return relation

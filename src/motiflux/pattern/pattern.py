@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from motiflux.arguments import check_integer
+from motiflux.comparisons import PatternComparison
 from motiflux.conditions import Condition
 from motiflux.errors import PatternError
 from motiflux.pattern.checks import check_numbering, check_size, pairs_of
@@ -37,13 +38,17 @@ class Pattern(QueryGraph):
         Shown by `motiflux.explain`.
     may_coincide
         Pairs of positions of vertices that may have the same image. Sorted, with the smaller position first.
+    comparisons
+        Comparisons between attributes of several vertices and edges (`motiflux.comparisons`), all of which
+        must hold. Each once, in one form and order. A query edge that one names and that has no name gets
+        one.
 
     Raises
     ------
     PatternError
         Too few or too many vertices or edges, a self-loop, an edge to a vertex that is not there, a pattern
         that is not connected, two vertices or edges of one name, two vertices that may coincide and are
-        joined by an edge.
+        joined by an edge, a comparison of vertices or edges that are not there.
     """
 
     @classmethod
@@ -58,6 +63,7 @@ class Pattern(QueryGraph):
         vertex_where: Sequence[Condition | None] | None = None,
         edge_where: Sequence[Condition | None] | None = None,
         may_coincide: Iterable[tuple[int, int]] = (),
+        comparisons: Iterable[PatternComparison] = (),
         directed: bool | None = None,
         name: str = "",
     ) -> Pattern:
@@ -78,6 +84,9 @@ class Pattern(QueryGraph):
             A condition on attributes or None per vertex and per edge.
         may_coincide
             Pairs of vertices that may have the same image.
+        comparisons
+            Comparisons between attributes (`motiflux.comparisons`), whose positions of edges are those in
+            `edges`.
         directed
             For all edges, as in `QueryEdge`.
         name
@@ -121,6 +130,7 @@ class Pattern(QueryGraph):
             ),
             name,
             tuple(may_coincide),
+            tuple(comparisons),
         )
 
     @classmethod

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from motiflux.comparisons import PatternComparison
 from motiflux.pattern.checks import check_structure, coinciding
+from motiflux.pattern.compared import checked, moved, normal_order, with_names
 from motiflux.pattern.elements import QueryEdge, QueryVertex
 
 
@@ -17,13 +19,20 @@ class QueryGraph:
     edges: tuple[QueryEdge, ...]
     name: str = ""
     may_coincide: tuple[tuple[int, int], ...] = ()
+    comparisons: tuple[PatternComparison, ...] = ()
 
     def __post_init__(self) -> None:
-        vertices, edges = tuple(self.vertices), _each_once(self.edges)
+        vertices, edges = tuple(self.vertices), tuple(self.edges)
+        compared = checked(self.comparisons)
+        if compared:
+            edges = with_names(edges, vertices, compared)
+        edges, positions = _each_once(edges)
+        compared = moved(compared, positions)
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "edges", edges)
         check_structure(vertices, edges)
         object.__setattr__(self, "may_coincide", coinciding(self.may_coincide, vertices, edges))
+        object.__setattr__(self, "comparisons", normal_order(compared, len(vertices), len(edges)))
 
     @property
     def num_vertices(self) -> int:
@@ -36,8 +45,15 @@ class QueryGraph:
         return len(self.edges)
 
 
-def _each_once(edges: Iterable[QueryEdge]) -> tuple[QueryEdge, ...]:
-    """Return the edges without repetitions; an edge without a name repeats an equal edge with a name."""
+def _each_once(edges: Sequence[QueryEdge]) -> tuple[tuple[QueryEdge, ...], list[int]]:
+    """Return the edges without repetitions, and the position of each given edge among them.
+
+    An edge without a name repeats an equal edge with a name.
+    """
     distinct = dict.fromkeys(edges)
-    named = {replace(edge, name="") for edge in distinct if edge.name}
-    return tuple(edge for edge in distinct if edge.name or edge not in named)
+    named = {replace(edge, name=""): edge for edge in reversed(distinct) if edge.name}
+    kept = tuple(edge for edge in distinct if edge.name or edge not in named)
+    if len(kept) == len(edges):
+        return kept, list(range(len(kept)))
+    at = {edge: position for position, edge in enumerate(kept)}
+    return kept, [at[edge if edge.name else named.get(edge, edge)] for edge in edges]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from fractions import Fraction
 
+from motiflux.comparisons import MIRRORED, Duration, Offset, Operand, Relation, Within
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Value
 from motiflux.pattern.elements import QueryEdge, QueryVertex
 from motiflux.pattern.query_graph import QueryGraph
+from motiflux.times import format_duration
 from motiflux.types import Label, VertexId
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")  # the grammar's NAME
@@ -19,6 +22,9 @@ _KEYWORDS = frozenset(
 _ESCAPES = {"\\": r"\\", "'": r"\'", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _OVERFLOW = "1e999"
 """A number that reads as infinity, which has no name of its own."""
+
+_MOST_PLACES = 64
+"""Decimals of a number that is written with a point; factors and offsets with more do not exist."""
 
 _LOOSEST, _ALL_OF, _TIGHTEST = range(3)
 """How tightly the place of a condition binds: OR needs no parentheses in the first only."""
@@ -48,8 +54,91 @@ def pattern_text(pattern: QueryGraph) -> str:
             ends.append(_vertex(first[end], labelled=end not in seen))
             seen.add(end)
         parts.append(ends[0] + _edge(edge) + ends[1])
-    conditions = list(_conditions(pattern))
-    return ", ".join(parts) + (" WHERE " + " AND ".join(conditions) if conditions else "")
+    conditions = [*_conditions(pattern), *comparison_texts(pattern)]
+    text = ", ".join(parts) + (" WHERE " + " AND ".join(conditions) if conditions else "")
+    return " ".join([text, *(span_text(one) for one in pattern.comparisons if isinstance(one, Within))])
+
+
+def comparison_texts(pattern: QueryGraph) -> list[str]:
+    """Return the relations of a pattern as text, one by one.
+
+    Examples
+    --------
+    >>> from motiflux import Pattern
+    >>> text = "(a)-[x]->(b)-[y]->(c) WHERE x.t < y.t AND 0.9 * x.amount <= y.amount"
+    >>> comparison_texts(Pattern.parse(text))
+    ['x.t < y.t', 'y.amount >= 0.9 * x.amount']
+    """
+    return [_relation(one, pattern) for one in pattern.comparisons if isinstance(one, Relation)]
+
+
+def span_text(one: Within) -> str:
+    """Return a span over all edges as text.
+
+    Examples
+    --------
+    >>> from motiflux.comparisons import Duration, Within
+    >>> span_text(Within(Duration(3600 * 10**9)))
+    'WITHIN 1h'
+    """
+    return f"WITHIN {_offset(one.span)}" + ("" if one.attribute == "time" else f" OF {quoted(one.attribute)}")
+
+
+def _relation(one: Relation, pattern: QueryGraph) -> str:
+    left, right = _operand(one.left, pattern), _operand(one.right, pattern)
+    operator, offset = one.operator, one.offset
+    length = offset.nanoseconds if isinstance(offset, Duration) else offset
+    if one.factor == -1:
+        return f"{left} + {right} {operator} {_offset(offset)}"
+    if one.factor == 1 and length == 0:
+        return f"{left} {operator} {right}"
+    if one.factor == 1 and length > 0:
+        return f"{left} - {right} {operator} {_offset(offset)}"
+    if one.factor == 1:
+        return f"{right} - {left} {MIRRORED[operator]} {_offset(_negative(offset))}"
+    decimal = _decimal(one.factor)
+    if decimal is not None:
+        scaled = f"{decimal} * {right}"
+    else:
+        multiple = right if one.factor.numerator == 1 else f"{one.factor.numerator} * {right}"
+        scaled = f"{multiple} / {one.factor.denominator}"
+    added = "" if length == 0 else f" {'+' if length > 0 else '-'} {_offset(abs(Fraction(length)))}"
+    return f"{left} {operator} {scaled}{added}"
+
+
+def _operand(operand: Operand, pattern: QueryGraph) -> str:
+    if operand.is_edge:
+        name = quoted(pattern.edges[operand.position].name)
+    else:
+        name = pattern.vertices[operand.position].name
+        name = name if _INTEGER.fullmatch(name) else quoted(name)
+    return f"id({name})" if operand.attribute is None else f"{name}.{quoted(operand.attribute)}"
+
+
+def _offset(offset: Offset) -> str:
+    if isinstance(offset, Duration):
+        sign = "-" if offset.nanoseconds < 0 else ""
+        return sign + format_duration(abs(offset.nanoseconds))
+    decimal = _decimal(offset)
+    return f"{offset.numerator} / {offset.denominator}" if decimal is None else decimal
+
+
+def _negative(offset: Offset) -> Offset:
+    return Duration(-offset.nanoseconds) if isinstance(offset, Duration) else -offset
+
+
+def _decimal(number: Fraction) -> str | None:
+    """Return a number with finitely many decimals; None for others."""
+    if number.denominator == 1:
+        return str(number.numerator)
+    places = 0
+    scaled = number
+    while scaled.denominator != 1 and places < _MOST_PLACES:
+        scaled, places = scaled * 10, places + 1
+    if scaled.denominator != 1:
+        return None
+    digits = str(abs(scaled.numerator)).rjust(places + 1, "0")
+    return f"{'-' if number < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
 
 def quoted(name: str) -> str:

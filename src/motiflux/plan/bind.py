@@ -157,6 +157,8 @@ def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
     ArgumentError
         Ids that are integers where the graph's are strings, or the other way round.
     """
+    if pattern.comparisons:
+        raise PatternError(f"comparisons between attributes are not searched yet: {pattern}")
     missing: list[str] = []
 
     def codes(labels: frozenset[Label] | None, table: LabelTable, part: str) -> Codes:

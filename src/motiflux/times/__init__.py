@@ -4,7 +4,7 @@ A datetime is an integer of 64 bits. Without a time zone it counts the nanosecon
 the clock that it was read from; with one it counts them in UTC. `docs/design/datetimes.md` says why.
 """
 
-from motiflux.times.durations import DURATION_UNITS, duration_of, parse_duration
+from motiflux.times.durations import DURATION_UNITS, duration_of, format_duration, parse_duration
 from motiflux.times.iso import Moments, format_moment, format_moments, parse_moment, parse_moments
 from motiflux.times.values import (
     LARGEST,
@@ -25,6 +25,7 @@ __all__ = [
     "MomentError",
     "Moments",
     "duration_of",
+    "format_duration",
     "format_moment",
     "format_moments",
     "in_nanoseconds",

@@ -20,6 +20,7 @@ DURATION_UNITS = {
 }
 """Nanoseconds of each unit."""
 
+_SHOWN_UNITS = ("d", "h", "m", "s", "ms", "us", "ns")
 _NUMPY_UNITS = {
     **{name.upper() if name in "dw" else name: (length, 1) for name, length in DURATION_UNITS.items()},
     "ps": (1, 10**3),
@@ -56,6 +57,22 @@ def parse_duration(text: str) -> int | None:
             return None
         total, place, smallest = total + amount, part.end(), unit
     return total if smallest is not None else None
+
+
+def format_duration(nanoseconds: int) -> str:
+    """Return a duration that is not negative as text that `parse_duration` takes, with the largest units.
+
+    Examples
+    --------
+    >>> format_duration(5400 * 10**9), format_duration(3 * 86_400 * 10**9), format_duration(0)
+    ('1h30m', '3d', '0s')
+    """
+    parts = []
+    for unit in _SHOWN_UNITS:
+        amount, nanoseconds = divmod(nanoseconds, DURATION_UNITS[unit])
+        if amount:
+            parts.append(f"{amount}{unit}")
+    return "".join(parts) or "0s"
 
 
 def duration_of(value: dt.timedelta | np.timedelta64) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from motiflux.comparisons import MIRRORED
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator, Value
 from motiflux.pattern.parser.drafts import Draft, Drafts
 from motiflux.pattern.parser.syntax import (
@@ -12,26 +13,23 @@ from motiflux.pattern.parser.syntax import (
     Call,
     Compared,
     Joined,
+    Length,
     Literal,
     Negated,
     NullTest,
     Operand,
+    Product,
     Symbol,
     Test,
     TextError,
+    Total,
 )
 from motiflux.pattern.parser.unquoted import needs_quotes
 from motiflux.pattern.text import quoted
 from motiflux.pattern.where import TEXT_OPERATORS
 
-_MIRRORED = {
-    Operator.EQUAL: Operator.EQUAL,
-    Operator.UNEQUAL: Operator.UNEQUAL,
-    Operator.LESS: Operator.GREATER,
-    Operator.AT_MOST: Operator.AT_LEAST,
-    Operator.GREATER: Operator.LESS,
-    Operator.AT_LEAST: Operator.AT_MOST,
-}
+ALONE = "only AND joins comparisons of two attributes"
+"""Said of one within OR or NOT."""
 
 
 def conjuncts(test: Test) -> tuple[Test, ...]:
@@ -110,7 +108,7 @@ class _Reading:
         if isinstance(left, Literal) and isinstance(right, Literal):
             raise TextError("expected an attribute such as a.age on one side", left.start)
         if isinstance(left, Literal):
-            left, operator, right = right, _MIRRORED[operator], left
+            left, operator, right = right, MIRRORED[operator], left
         if not isinstance(right, Literal):
             if self._inside is None and isinstance(left, Symbol) and isinstance(right, Symbol):
                 raise TextError(
@@ -137,10 +135,12 @@ class _Reading:
             case Symbol():
                 self._drafts.named(operand)
                 raise TextError(f"expected an attribute such as {operand.name}.age", operand.start)
-            case Literal():
+            case Literal() | Length():
                 raise TextError(f"expected an attribute such as a.age, found {operand.source}", operand.start)
             case Call():
-                raise _misplaced(operand)
+                raise misplaced(operand)
+            case Product() | Total():
+                raise TextError(f"{_ARITHMETIC}, found another condition", operand.start)
 
     def _be_about(self, draft: Draft, name: str, start: int) -> None:
         if self.subject is None:
@@ -155,15 +155,20 @@ class _Reading:
     def _no_comparison(self, operand: Operand) -> TextError:
         match operand:
             case Call():
-                return _misplaced(operand)
-            case Literal():
+                return misplaced(operand)
+            case Literal() | Length():
                 return TextError(
                     f"expected a condition such as a.age > 30, found {operand.source}", operand.start
                 )
+            case Product() | Total():
+                return TextError("expected a condition such as a.age > 30, found arithmetic", operand.start)
             case Attribute(variable, name):
                 return TextError(f"expected a comparison, as in {variable.name}.{name} = TRUE", operand.start)
             case Symbol(name):
                 return TextError(f"expected a comparison such as {name}.age > 30", operand.start)
+
+
+_ARITHMETIC = "expected arithmetic in a comparison of two attributes, as in x.amount >= 0.9 * y.amount"
 
 
 def _no_value(left: Operand, operator: Operator, right: Operand) -> TextError:
@@ -174,25 +179,32 @@ def _no_value(left: Operand, operator: Operator, right: Operand) -> TextError:
                 return TextError(needs_quotes(written, text.name), text.start)
     for operand in (left, right):
         if isinstance(operand, Call):
-            return _misplaced(operand)
+            return misplaced(operand)
+        if isinstance(operand, Length):
+            return TextError(
+                f"expected a value, found the duration {operand.source}: text needs quotes, and durations"
+                " are for differences, as in y.time - x.time < 1h",
+                operand.start,
+            )
+        if isinstance(operand, (Product, Total)):
+            return TextError(f"{ALONE}: {_ARITHMETIC}", operand.start)
     if isinstance(right, Attribute) and isinstance(left, Symbol):
-        left, operator, right = right, _MIRRORED[operator], left
-    problem = "two attributes cannot be compared"
+        left, operator, right = right, MIRRORED[operator], left
     match left, right:
         case Attribute(variable, name), Symbol():
             of = variable.name if isinstance(variable.label, int) else quoted(variable.name)
             return TextError(needs_quotes(f"{of}.{quoted(name)} {operator} ", right.name), right.start)
         case Symbol(), Symbol():
-            correction = needs_quotes(f"{quoted(left.name)} {operator} ", right.name)
-            return TextError(f"{problem}, and {correction}", right.start)
-    return TextError(f"{problem}: expected a value on one side", right.start)
+            return TextError(needs_quotes(f"{quoted(left.name)} {operator} ", right.name), right.start)
+    return TextError(f"{ALONE}: expected a value on one side", right.start)
 
 
 def _is_id_of_one(call: Call) -> bool:
     return call.function.lower() == "id" and len(call.arguments) == 1
 
 
-def _misplaced(call: Call) -> TextError:
+def misplaced(call: Call) -> TextError:
+    """Return the error of a function where none can be."""
     name = call.function.lower()
     if name == "id":
         return TextError("expected id(a) = 5 or id(a) IN [5, 6] by itself, joined by AND", call.start)

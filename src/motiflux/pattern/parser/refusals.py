@@ -49,14 +49,17 @@ _IN_CONDITION = (
     ),
     (re.compile(r":"), "labels in conditions are not supported: write them at the vertex, as in (a:Person)"),
     (re.compile(r"\{"), "maps and subqueries in conditions are not supported"),
-    (re.compile(r"[-+*/%^]"), "patterns and arithmetic in conditions are not supported"),
+    (re.compile(r"-->|--|->|<-"), "patterns in conditions are not supported"),
+    (re.compile(r"[%^]"), "powers and remainders in conditions are not supported"),
+    (re.compile(r"\("), "parentheses in arithmetic are not supported"),
 )
 _VARIABLE_LENGTH = "paths of variable length are not supported: write each edge"
 _QUANTIFIED = "quantified paths are not supported: write each edge"
 
 _NAMES = frozenset({"WORD", "BACKTICKED", "STRING", "INTEGER"})
-_VALUES = frozenset({"STRING", "INTEGER", "FLOAT", "TRUE", "FALSE", "NULL"})
+_VALUES = frozenset({"STRING", "INTEGER", "FLOAT", "DURATION", "TRUE", "FALSE", "NULL"})
 _COMPARISONS = frozenset({"COMPARISON", "_IN", "TEXT_OPERATOR", "IS_NULL", "IS_NOT_NULL"})
+_ARITHMETIC = frozenset({"PLUS", "LINE", "STAR", "SLASH"})
 _GROUPS = (
     # Where all of the first may stand, the phrase is said for all of the second.
     ({"_MATCH", "LEFT_PARENTHESIS"}, {"_MATCH", "LEFT_PARENTHESIS"}, "a pattern such as (a)-->(b)"),
@@ -66,7 +69,8 @@ _GROUPS = (
     ({"STAR"}, {"STAR"} | _NAMES, "a label"),
     ({"WORD"}, _NAMES, "a name"),
     ({"LINE", "LESS"}, {"LINE", "LESS", "WAVE"}, "an edge such as '-->' or '--'"),
-    ({"COMPARISON"}, _COMPARISONS, "a comparison such as '='"),
+    ({"COMPARISON"}, _COMPARISONS | _ARITHMETIC, "a comparison such as '='"),
+    ({"SLASH"}, _ARITHMETIC, "arithmetic such as '*'"),
 )
 _ONE_BY_ONE = {
     "LEFT_PARENTHESIS": "'('",
@@ -85,6 +89,7 @@ _ONE_BY_ONE = {
     "RSQB": "']'",
     "RBRACE": "'}'",
     "WHERE": "WHERE",
+    "WITHIN": "WITHIN",
     "$END": "the end",
 }
 _RUN = re.compile(r"[-<>=~!*+|&^%/.]{1,12}")

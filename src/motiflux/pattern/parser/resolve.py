@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
+from motiflux.comparisons import NEGATED, PatternComparison
 from motiflux.conditions import Operator
 from motiflux.pattern.checks import unreached
 from motiflux.pattern.parser.drafts import Draft, Drafts, VertexDraft, blamed_on
+from motiflux.pattern.parser.linear import is_relation, relation_of, within_of
 from motiflux.pattern.parser.meaning import as_symbol, condition_of, conjuncts
 from motiflux.pattern.parser.syntax import (
     Among,
@@ -17,11 +19,14 @@ from motiflux.pattern.parser.syntax import (
     Details,
     EdgeText,
     Literal,
+    Negated,
+    Operand,
     PatternText,
     Symbol,
     Test,
     TextError,
     VertexText,
+    WithinText,
 )
 from motiflux.pattern.query_graph import QueryGraph
 from motiflux.types import VertexId
@@ -45,6 +50,7 @@ def resolve(tree: PatternText, name: str, pattern_class: Callable[..., Q]) -> Q:
     for path in tree.paths:
         resolver.add_path(path)
     resolver.add_conditions(tree.where)
+    resolver.add_spans(tree.spans)
     return resolver.pattern(name, pattern_class)
 
 
@@ -54,6 +60,7 @@ class _Resolver:
         self._inside: list[tuple[Draft, Test]] = []
         self._may_equal: dict[_Pair, None] = {}
         self._unequal: set[_Pair] = set()
+        self._comparisons: list[PatternComparison] = []
 
     def add_path(self, path: tuple[VertexText | EdgeText, ...]) -> None:
         """Take in the vertices of a path and the edges between them."""
@@ -74,6 +81,10 @@ class _Resolver:
         for part in conjuncts(where) if where else ():
             self._add_condition(part, None)
 
+    def add_spans(self, spans: Sequence[WithinText]) -> None:
+        """Take in the spans over all edges."""
+        self._comparisons += map(within_of, spans)
+
     def pattern(self, name: str, pattern_class: Callable[..., Q]) -> Q:
         """Return the pattern."""
         vertices, edges = self._drafts.built_vertices(), self._drafts.built_edges()
@@ -83,7 +94,7 @@ class _Resolver:
         else:
             place = self._drafts.edges[-1].text.start
         with blamed_on(place):
-            return pattern_class(vertices, edges, name, tuple(self._may_equal))
+            return pattern_class(vertices, edges, name, tuple(self._may_equal), tuple(self._comparisons))
 
     def _keep_conditions(self, draft: Draft, details: Details) -> None:
         for key, literal in details.properties:
@@ -105,9 +116,29 @@ class _Resolver:
                 self._add_anchor(call, values)
             case Compared(operands=(Symbol(), Symbol(), *_)) if inside is None:
                 self._compare_vertices(test)
+            case Compared(operands, operators) if self._relates(test, inside):
+                for operator, (left, right) in zip(operators, pairwise(operands), strict=True):
+                    self._add_comparison(left, operator, right, inside)
+            case Negated(inner=Compared(operands=(left, right), operators=(operator,)) as inner) if (
+                operator in NEGATED and self._relates(inner, inside)
+            ):
+                self._add_comparison(left, NEGATED[operator], right, inside)
             case _:
                 draft, condition = condition_of(test, self._drafts, inside)
                 draft.conditions.append(condition)
+
+    def _relates(self, test: Compared, inside: Draft | None) -> bool:
+        """Whether one of the comparisons of a chain is about two attributes."""
+        return any(is_relation(left, right, inside) for left, right in pairwise(test.operands))
+
+    def _add_comparison(
+        self, left: Operand, operator: Operator, right: Operand, inside: Draft | None
+    ) -> None:
+        """Assign one comparison of a chain, of two attributes or of one with a value."""
+        if is_relation(left, right, inside):
+            self._comparisons.append(relation_of(left, operator, right, self._drafts, inside))
+        else:
+            self._add_condition(Compared((left, right), (operator,), left.start), inside)
 
     def _add_anchor(self, call: Call, values: tuple[Literal, ...]) -> None:
         if _function(call) != _ID:

@@ -64,7 +64,32 @@ class Call:
     start: int
 
 
-Operand: TypeAlias = Symbol | Attribute | Call | Literal
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A duration, in nanoseconds. `source` is how it is written."""
+
+    nanoseconds: int
+    source: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Operands that are multiplied, and the ones by which the result is divided (``True``)."""
+
+    factors: tuple[tuple[bool, Operand], ...]
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Terms that are added, and the ones that are subtracted (``True``)."""
+
+    terms: tuple[tuple[bool, Operand], ...]
+    start: int
+
+
+Operand: TypeAlias = Symbol | Attribute | Call | Literal | Length | Product | Total
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +173,18 @@ class EdgeText:
 
 
 @dataclass(frozen=True, slots=True)
+class WithinText:
+    """A span over all edges, and the attribute if it is named."""
+
+    span: Literal | Length
+    attribute: str | None
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
 class PatternText:
-    """The paths, and the condition after WHERE."""
+    """The paths, the condition after WHERE, and spans over all edges."""
 
     paths: tuple[tuple[VertexText | EdgeText, ...], ...]
     where: Test | None
+    spans: tuple[WithinText, ...] = ()

@@ -20,17 +20,22 @@ from motiflux.pattern.parser.syntax import (
     EdgeText,
     Joined,
     Labels,
+    Length,
     Literal,
     Negated,
     NullTest,
     Operand,
     PatternText,
+    Product,
     Symbol,
     Test,
     TextError,
+    Total,
     VertexText,
+    WithinText,
 )
 from motiflux.pattern.where import MAX_CONDITION_DEPTH
+from motiflux.times import parse_duration
 
 T = TypeVar("T")
 
@@ -46,9 +51,11 @@ class TreeBuilder(Transformer[Token, PatternText]):
     """Builds the syntax tree: a method for each rule of the grammar."""
 
     def start(self, *parts: Any) -> PatternText:
-        """Return the whole tree; the paths come first."""
-        where = None if isinstance(parts[-1], tuple) else parts[-1]
-        return PatternText(tuple(part for part in parts if isinstance(part, tuple)), where)
+        """Return the whole tree; the paths come first, and spans last."""
+        paths = tuple(part for part in parts if isinstance(part, tuple))
+        spans = tuple(part for part in parts if isinstance(part, WithinText))
+        where = parts[len(paths)] if len(parts) > len(paths) + len(spans) else None
+        return PatternText(paths, where, spans)
 
     def path(self, *parts: VertexText | EdgeText) -> tuple[VertexText | EdgeText, ...]:
         """Make a path: vertices and the edges between them."""
@@ -114,6 +121,29 @@ class TreeBuilder(Transformer[Token, PatternText]):
         """Make a comparison, or a chain of them."""
         operators = (Operator(_operator_name(token)) for token in parts[1::2])
         return Compared(parts[::2], tuple(operators), parts[0].start)
+
+    def total(self, *parts: Any) -> Total:
+        """Make a sum; signs are between its terms."""
+        return Total(_alternating(parts, "-"), parts[0].start)
+
+    def product(self, *parts: Any) -> Product:
+        """Make a product; the first factor is never a divisor."""
+        return Product(_alternating(parts, "/"), parts[0].start)
+
+    def within(self, word: Token, span: Literal | Length, attribute: Symbol | None) -> WithinText:
+        """Make a span over all edges."""
+        return WithinText(span, attribute.name if attribute else None, _start(word))
+
+    def duration(self, token: Token) -> Length:
+        """Make a duration."""
+        text = str(token)
+        nanoseconds = parse_duration(text.removeprefix("-"))
+        if nanoseconds is None:
+            raise TextError(
+                f"expected a duration such as 90s or 1h30m, the largest unit first, found {text!r}",
+                _start(token),
+            )
+        return Length(-nanoseconds if text.startswith("-") else nanoseconds, text, _start(token))
 
     def one_of(self, operand: Operand, *values: Literal | None) -> Among:
         """Make a test for a list of values."""
@@ -184,6 +214,12 @@ class TreeBuilder(Transformer[Token, PatternText]):
     def null_value(self, token: Token) -> Literal:
         """Make NULL."""
         return Literal(None, str(token), _start(token))
+
+
+def _alternating(parts: tuple[Any, ...], inverse: str) -> tuple[tuple[bool, Operand], ...]:
+    """Return the operands among operands and signs, and whether the sign before each is the inverse one."""
+    signs = (False, *(str(sign) == inverse for sign in parts[1::2]))
+    return tuple(zip(signs, parts[::2], strict=True))
 
 
 def _details(

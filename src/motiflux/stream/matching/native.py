@@ -46,6 +46,8 @@ def bind_growing(
     for condition in conditions:
         if condition is not None:
             raise ArgumentError("patterns", "no conditions on attributes: updates carry none", str(pattern))
+    if pattern.comparisons:
+        raise ArgumentError("patterns", "no comparisons between attributes on streams", str(pattern))
     vertices = tuple(label_codes(vertex.labels, vertex_labels) for vertex in pattern.vertices)
     edges: dict[BoundEdge, None] = {}
     for edge in pattern.edges:
