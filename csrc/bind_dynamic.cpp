@@ -294,8 +294,20 @@ class PyMonitor {
     monitor_.keep_vertices(count);
   }
 
-  std::uint32_t relation(const Codes& labels, bool either) {
-    return graph().relations().relation({{labels}, either});
+  std::uint32_t relation(const Codes& labels, bool either, std::uint32_t growing) {
+    require(growing == 0 || labels.has_value(), "a growing relation has labels");
+    return graph().relations().relation({{labels}, either, growing});
+  }
+  // Has growing relations accept a label that no edge has.
+  void accept(Label label, const std::vector<std::uint32_t>& relations) {
+    require(label < dynamic::kStandIn, "a label is too large");
+    const auto& all = graph().relations().all();
+    for (const std::uint32_t number : relations) {
+      require(number < all.size() && all[number].growing != 0, "no such relation that grows");
+      require(!all[number].labels.has(label), "a relation accepts a label already");
+    }
+    for (const auto& ends : graph().relations().classes()) require(ends.edge != label, "a label is in use");
+    monitor_.accept(label, relations);
   }
   std::uint32_t target(std::uint32_t relation, const Codes& labels) {
     require(relation < graph().relations().all().size(), "no such relation");
@@ -741,7 +753,8 @@ void bind_dynamic(nb::module_& module) {
       .def("take_over_lent_rows", &PyMonitor::take_over_lent_rows, "threads"_a)
       .def("add_vertices", &PyMonitor::add_vertices, "labels"_a)
       .def("keep_vertices", &PyMonitor::keep_vertices, "count"_a)
-      .def("relation", &PyMonitor::relation, "labels"_a.none(), "either"_a)
+      .def("relation", &PyMonitor::relation, "labels"_a.none(), "either"_a, "growing"_a = 0)
+      .def("accept", &PyMonitor::accept, "label"_a, "relations"_a)
       .def("target", &PyMonitor::target, "relation"_a, "labels"_a.none())
       .def("add_list", &PyMonitor::add_list, "ascending"_a)
       .def("extend_list", &PyMonitor::extend_list, "number"_a, "vertex"_a)

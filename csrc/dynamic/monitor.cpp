@@ -39,6 +39,14 @@ void Monitor::filter_by(Filter filter, std::uint32_t bits) {
   classes_seen_ = 0;
 }
 
+void Monitor::accept(Label label, std::span<const std::uint32_t> relations) {
+  finish_writing();
+  graph_.relations().accept(label, relations);
+  ++plans_version_;
+  classes_seen_ = 0;
+  forget_gates();
+}
+
 std::uint32_t Monitor::add_list(std::vector<Vertex> ascending) {
   ++lists_version_;
   if (free_lists_.empty()) {

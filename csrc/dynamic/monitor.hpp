@@ -130,6 +130,8 @@ class Monitor {
   // By what vertices are filtered; `bits`: of the candidate table, for the neighbours of a kind.
   void filter_by(Filter filter, std::uint32_t bits);
 
+  // Has growing relations accept a label that no edge ever had.
+  void accept(Label label, std::span<const std::uint32_t> relations);
   std::uint32_t add_list(std::vector<Vertex> ascending);
   void extend_list(std::uint32_t number, Vertex vertex);
   // Frees a list that no plan refers to any more; its number is reused.

@@ -17,6 +17,18 @@ std::uint32_t Relations::target(std::uint32_t relation, const LabelSet& vertices
   return static_cast<std::uint32_t>(targets_.size() - 1);
 }
 
+// All memory is there before anything changes. A label is new, so that no class has it.
+void Relations::accept(Label label, std::span<const std::uint32_t> relations) {
+  for (const std::uint32_t number : relations) {
+    std::vector<Label>& codes = *relations_[number].labels.codes;
+    if (codes.size() == codes.capacity()) codes.reserve(2 * codes.size() + 1);
+  }
+  for (const std::uint32_t number : relations) {
+    std::vector<Label>& codes = *relations_[number].labels.codes;
+    codes.insert(std::ranges::upper_bound(codes, label), label);
+  }
+}
+
 // All memory is there before anything changes: a class that only some targets know would hide matches.
 Class Relations::make_class(Label edge, Label vertex) {
   const auto made = static_cast<Class>(classes_.size());
@@ -61,6 +73,7 @@ bool Relations::accepts(std::uint32_t relation, Label edge) const {
 bool Relations::one_witness(std::uint32_t relation) const {
   const Relation& asked = relations_[relation];
   if (asked.either || stand_ins_) return false;
+  if (asked.growing != 0) return false;
   return !several_edge_labels_ || (asked.labels.codes && asked.labels.codes->size() <= 1);
 }
 

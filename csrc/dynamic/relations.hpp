@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "dynamic/flat_map.hpp"
@@ -35,6 +36,9 @@ enum class Way : std::uint8_t { kOut, kIn, kEither };
 struct Relation {
   LabelSet labels;
   bool either = false;
+  // Relations that other labels may join (Relations::accept) are numbered: those that accept the same labels
+  // now need not do so later. 0: no other labels.
+  std::uint32_t growing = 0;
   bool operator==(const Relation&) const = default;
 };
 
@@ -54,6 +58,8 @@ class Relations {
 
   std::uint32_t relation(const Relation& relation);
   std::uint32_t target(std::uint32_t relation, const LabelSet& vertices);
+  // Has growing relations accept a label that no edge ever had.
+  void accept(Label label, std::span<const std::uint32_t> relations);
 
   // The class of two labels, created if new.
   Class class_of(Label edge, Label vertex) {

@@ -123,8 +123,19 @@ def test_the_row_that_vanishes_is_the_row_that_appeared(last: tuple[int, int]) -
         ({"mode": "stream"}, "mode: expected 'sequence', 'batch'"),
         ({"semantics": "homomorphism", "symmetry": "subgraphs"}, "symmetry"),
         ({"duplicates": "drop"}, "duplicates"),
-        ({"patterns": "(a {age: 3})--(b)"}, "patterns: expected no conditions on attributes"),
-        ({"patterns": "(a)-[x]-(b) WHERE x.amount > 3"}, "patterns: expected no conditions on attributes"),
+        ({"patterns": "(a {age: 3})--(b)"}, "patterns: expected no conditions on attributes of vertices"),
+        (
+            {"patterns": "(a)-[x]-(b) WHERE x.amount > 3", "duplicates": "ignore"},
+            "duplicates: expected 'count' beside conditions on attributes of edges",
+        ),
+        (
+            {"patterns": "(a)-[x]-(b) WHERE x.amount > 3", "attributes": False},
+            "attributes: expected True or names",
+        ),
+        (
+            {"attributes": "amount"},
+            "attributes: expected whether attributes of edges are kept",
+        ),
         ({"window": 0}, "window: expected a time such as"),
         ({"window": "1 fortnight"}, "window: expected a time such as"),
         ({"window": True}, "window: expected a time such as"),

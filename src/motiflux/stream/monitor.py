@@ -18,6 +18,7 @@ from motiflux.pattern import Pattern, PatternLike, as_pattern, is_one_pattern
 from motiflux.plan.report.searches import describe_searches
 from motiflux.result.count import Count
 from motiflux.stream.checkpoint import read_checkpoint
+from motiflux.stream.copies.facets import edge_conditions
 from motiflux.stream.matching.changing import PLAIN, Changing, Terms
 from motiflux.stream.matching.delta import Delta, chosen_pattern
 from motiflux.stream.matching.engine import Placement, UnmatchedPatternError
@@ -74,6 +75,11 @@ class Monitor(Changing, Kept):
         start, as if they had been inserted in the order of their times; edges that would have expired are
         absent. Edges without a time stay until they are deleted. With ``duplicates="ignore"`` an edge has the
         time of its first copy in the graph, if this copy has one.
+    attributes
+        Whether copies of edges keep the attributes that updates bring, beside those of the graph's edges; or
+        the names of those that are kept. Conditions on attributes of edges need them, so the default is True
+        if a pattern has such conditions, else False. The times of updates are the attribute ``"time"``, or
+        that of `edge_times`. Updates take longer then, and are matched on the CPU.
     threads
         Threads that read the graph and match the updates of one call; default: as many as this process may
         run on.
@@ -95,8 +101,8 @@ class Monitor(Changing, Kept):
     Raises
     ------
     ArgumentError
-        An unknown mode, semantics or symmetry, or a pattern with conditions on attributes, or one that the
-        engine cannot match.
+        An unknown mode, semantics or symmetry, a pattern with conditions on attributes of vertices, one with
+        conditions on attributes of edges and ``duplicates="ignore"``, or one that the engine cannot match.
     PatternError
         A pattern does not fit this graph.
     DeviceError
@@ -136,6 +142,7 @@ class Monitor(Changing, Kept):
         time_unit: str = "s",
         disorder: str | None = None,
         edge_times: str | None = None,
+        attributes: bool | Iterable[str] | None = None,
         threads: int | None = None,
         device: DeviceName = "auto",
         devices: str | int | Sequence[int] | None = None,
@@ -144,6 +151,8 @@ class Monitor(Changing, Kept):
         tuning: Mapping[str, str] | None = None,
     ) -> None:
         graph = data_graph(graph)
+        watched = _listed_patterns(patterns)
+        conditions = list(dict.fromkeys(one for pattern in watched for one in edge_conditions(pattern)))
         options = Options.of(
             mode=mode,
             matches=matches,
@@ -155,20 +164,20 @@ class Monitor(Changing, Kept):
             time_unit=time_unit,
             disorder=disorder,
             tuning=tuning,
+            attributes=bool(conditions) if attributes is None else attributes,
         )
+        if conditions and not options.keeps_attributes:
+            expected = "True or names, for patterns with conditions on attributes of edges"
+            raise ArgumentError("attributes", expected, attributes)
         super().__init__(
             graph,
             options,
             edge_times=edge_times,
             threads=resolve_threads(threads),
             placement=Placement.of(device=device, devices=devices, engine=engine, gpu_memory=gpu_memory),
+            conditions=conditions,
         )
-        many: Any = [patterns] if is_one_pattern(patterns) else patterns
-        if isinstance(many, Mapping):
-            raise ArgumentError("patterns", "a pattern, or a list of patterns", type(many).__name__)
-        if not isinstance(many, Iterable):
-            raise ArgumentError("patterns", "patterns or their texts", patterns)
-        for pattern in many:
+        for pattern in watched:
             self.add(pattern)
         self._native.prepare()
 
@@ -188,7 +197,8 @@ class Monitor(Changing, Kept):
         Raises
         ------
         ArgumentError
-            The pattern is already watched, or has conditions on attributes.
+            The pattern is already watched, or has conditions on attributes of vertices, or of edges while the
+            monitor keeps no attributes and has applied updates.
         """
         return self._alone(lambda: self._add(as_pattern(pattern), matches))
 
@@ -254,6 +264,7 @@ class Monitor(Changing, Kept):
         deletes: object = None,
         vertex_labels: Mapping[VertexId, Label] | None = None,
         times: ArrayLike | None = None,
+        attributes: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Delta:
         """Apply updates and return the changes of matches.
@@ -270,6 +281,9 @@ class Monitor(Changing, Kept):
         times
             One time for all updates, or one for each (for unordered edges, deletions first). `Updates` have
             their own.
+        attributes
+            Attributes of edges by name, one value for each update, in the order of `times`; see `Updates`,
+            which have their own.
         timeout
             Seconds after which the call stops: no update is applied then, and `Delta.complete` is False.
 
@@ -290,14 +304,15 @@ class Monitor(Changing, Kept):
         seconds = None if timeout is None else check_seconds("timeout", timeout)
         if updates is not None and (inserts is not None or deletes is not None):
             raise ArgumentError("updates", "updates, or inserts and deletes, not both", "both")
-        for argument, value in (("vertex_labels", vertex_labels), ("times", times)):
+        own = (("vertex_labels", vertex_labels), ("times", times), ("attributes", attributes))
+        for argument, value in own:
             if value is not None and isinstance(updates, Updates):
                 raise ArgumentError(argument, "none beside Updates, which have their own", value)
         terms = PLAIN if seconds is None else Terms(timeout=seconds)
         if isinstance(updates, Updates):
             return self._apply(updates, terms)
         given = Updates.edges(inserts, deletes) if updates is None else Updates.of(updates)
-        return self._apply(given.with_more(vertex_labels, times), terms)
+        return self._apply(given.with_more(vertex_labels, times, attributes), terms)
 
     def advance(self, time: object) -> Delta:
         """Delete the edges of a window of time that expire until a given time, without an update.
@@ -534,3 +549,12 @@ class Monitor(Changing, Kept):
         except (KeyError, TypeError, ArgumentError, GraphError) as error:
             raise FormatError(Path(path), f"the facts are damaged: {type(error).__name__}: {error}") from None
         return monitor
+
+
+def _listed_patterns(patterns: Any) -> list[Pattern]:
+    many: Any = [patterns] if is_one_pattern(patterns) else patterns
+    if isinstance(many, Mapping):
+        raise ArgumentError("patterns", "a pattern, or a list of patterns", type(many).__name__)
+    if not isinstance(many, Iterable):
+        raise ArgumentError("patterns", "patterns or their texts", patterns)
+    return [as_pattern(pattern) for pattern in many]

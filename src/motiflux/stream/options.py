@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ class Options:
     time_unit: str
     disorder: str | None
     switches: Mapping[str, str]
+    attributes: bool | tuple[str, ...] = False
 
     @classmethod
     def of(
@@ -45,6 +46,7 @@ class Options:
         time_unit: str,
         disorder: str | None,
         tuning: Mapping[str, str] | None,
+        attributes: bool | Iterable[str] | None = None,
     ) -> Options:
         """Return them.
 
@@ -64,7 +66,10 @@ class Options:
             time_unit=_one_of("time_unit", time_unit, tuple(TIME_UNITS)),
             disorder=None if disorder is None else _one_of("disorder", disorder, DISORDERS),
             switches=resolve_tuning(tuning),
+            attributes=_names(attributes),
         )
+        if checked.attributes is not False:
+            checked.check_copies()
         check_symmetry(checked.semantics, checked.symmetry)
         return checked
 
@@ -72,6 +77,28 @@ class Options:
     def count_copies(self) -> bool:
         """Whether an edge that is inserted twice is there twice."""
         return self.duplicates == "count"
+
+    @property
+    def keeps_attributes(self) -> bool:
+        """Whether copies of edges keep their attributes."""
+        return self.attributes is not False
+
+    @property
+    def attributes_are_all(self) -> bool:
+        """Whether all attributes are kept, if any are."""
+        return isinstance(self.attributes, bool)
+
+    def check_copies(self) -> None:
+        """Refuse attributes of copies where copies are ignored.
+
+        Raises
+        ------
+        ArgumentError
+            ``duplicates="ignore"``.
+        """
+        if not self.count_copies:
+            expected = "'count' beside conditions on attributes of edges: each copy of an edge has its own"
+            raise ArgumentError("duplicates", expected, self.duplicates)
 
     def clock(self) -> Clock:
         """Return what reads the moments of updates."""
@@ -91,7 +118,21 @@ class Options:
             "time_unit": self.time_unit,
             "disorder": self.disorder,
             "tuning": dict(self.switches),
+            "attributes": self.attributes if isinstance(self.attributes, bool) else list(self.attributes),
         }
+
+
+def _names(attributes: object) -> bool | tuple[str, ...]:
+    """Return whether attributes are kept, or the names of those that are."""
+    if attributes is None or isinstance(attributes, bool):
+        return bool(attributes)
+    if isinstance(attributes, str) or not isinstance(attributes, Iterable):
+        raise ArgumentError("attributes", "whether attributes of edges are kept, or their names", attributes)
+    names = tuple(attributes)
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ArgumentError("attributes", "names that are not empty", name)
+    return names
 
 
 def _one_of(argument: str, value: str, allowed: Sequence[str]) -> str:

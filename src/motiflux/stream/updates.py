@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from motiflux import _native
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, GraphError, StreamError
+from motiflux.graph import Column
+from motiflux.graph.attributes.columns import make_column
 from motiflux.graph.labels import as_column
 from motiflux.stream.time_kinds import Zoned, has_zone
 from motiflux.stream.window import as_moments
@@ -96,11 +98,16 @@ class Updates:
     zoned
         Whether the datetimes of `times` have a time zone, all or each [k]; None: those of Python say so
         themselves, and those of NumPy have none.
+    attributes
+        Attributes of the edges by name, columns [k] of all types that `Graph.from_edges` takes, in which None
+        is a missing value. An insertion brings a copy of its edge with them; a deletion takes the oldest copy
+        of which they are true, as far as they are given. Only monitors with conditions on attributes of edges
+        read them (``Monitor(attributes=...)``).
 
     Raises
     ------
     StreamError
-        Columns of different lengths, or of types that are not ids, labels or times.
+        Columns of different lengths, or of types that are not ids, labels, times or attributes.
 
     Examples
     --------
@@ -117,6 +124,7 @@ class Updates:
     times: NDArray[Any] | None = None
     vertex_labels: VertexLabels | None = None
     zoned: Zoned | None = None
+    attributes: Mapping[str, Column] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inserts", _flags(self.inserts))
@@ -139,6 +147,9 @@ class Updates:
                     f"updates, {name}: expected {counted(len(self.inserts), 'value')}, found {len(values)}"
                 )
 
+        if self.attributes is not None:
+            object.__setattr__(self, "attributes", attribute_columns(self.attributes, len(self.inserts)))
+
     def __len__(self) -> int:
         return len(self.inserts)
 
@@ -152,6 +163,7 @@ class Updates:
         times: NDArray[Any] | None = None,
         vertex_labels: VertexLabels | None = None,
         zoned: Zoned | None = None,
+        attributes: Mapping[str, Column] | None = None,
     ) -> Updates:
         """Return updates in columns that are known to be as `Updates` has them."""
         made = object.__new__(cls)
@@ -163,6 +175,7 @@ class Updates:
             times=times,
             vertex_labels=vertex_labels,
             zoned=zoned,
+            attributes=attributes,
         )
         return made
 
@@ -217,15 +230,20 @@ class Updates:
             labels,
         )
 
-    def with_more(self, vertex_labels: Mapping[VertexId, Label] | None, times: ArrayLike | None) -> Updates:
-        """Return the updates with vertex labels, and with one time for all updates or one for each.
+    def with_more(
+        self,
+        vertex_labels: Mapping[VertexId, Label] | None,
+        times: ArrayLike | None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Updates:
+        """Return the updates with vertex labels, one time for all updates or one for each, and attributes.
 
         Raises
         ------
         ArgumentError, StreamError
-            The labels or the times are invalid.
+            The labels, times or attributes are invalid.
         """
-        if vertex_labels is None and times is None:
+        if vertex_labels is None and times is None and attributes is None:
             return self
         named = self.vertex_labels if vertex_labels is None else VertexLabels.of(vertex_labels)
         column, zoned = self.times, self.zoned
@@ -234,14 +252,16 @@ class Updates:
             column, zoned = as_moments(given), has_zone(given)
             if np.ndim(times) == 0:
                 column = np.repeat(column, len(self))
-        return replace(self, times=column, vertex_labels=named, zoned=zoned)
+        columns = self.attributes if attributes is None else attributes
+        return replace(self, times=column, vertex_labels=named, zoned=zoned, attributes=columns)
 
     def rows(self, rows: NDArray[np.int64]) -> Updates:
         """Return some of the updates, without labels of vertices."""
         labels = None if self.labels is None else self.labels[rows]
         times = None if self.times is None else self.times[rows]
         zoned = zones_at(self.zoned, rows)
-        return Updates(self.inserts[rows], self.sources[rows], self.targets[rows], labels, times, None, zoned)
+        ends = self.sources[rows], self.targets[rows]
+        return Updates(self.inserts[rows], *ends, labels, times, None, zoned, attributes_at(self, rows))
 
     def slices(self, size: int) -> Iterator[Updates]:
         """Return the updates in pieces of at most `size`."""
@@ -264,7 +284,41 @@ class Updates:
             None if self.times is None else self.times[part],
             named,
             zones_at(self.zoned, part),
+            attributes_at(self, np.arange(first, end)[: max(0, len(self) - first)]),
         )
+
+
+def attributes_at(updates: Updates, rows: NDArray[Any]) -> dict[str, Column] | None:
+    """Return the attributes of some updates."""
+    if updates.attributes is None:
+        return None
+    return {name: column.take(rows) for name, column in updates.attributes.items()}
+
+
+def attribute_columns(given: object, length: int) -> dict[str, Column]:
+    """Return attributes by name as columns of a length.
+
+    Raises
+    ------
+    StreamError
+        They are none, or of another length.
+    """
+    if not isinstance(given, Mapping):
+        raise StreamError(f"updates, attributes: expected columns by name, found {given!r}")
+    columns = {}
+    for name, values in given.items():
+        if not isinstance(name, str) or not name:
+            raise StreamError(f"updates, attributes: expected names that are not empty, found {name!r}")
+        try:
+            columns[name] = make_column(values, f"updates, attribute {name!r}")
+        except GraphError as error:
+            raise StreamError(str(error)) from None
+        if len(columns[name]) != length:
+            found = len(columns[name])
+            raise StreamError(
+                f"updates, attribute {name!r}: expected {counted(length, 'value')}, found {found}"
+            )
+    return columns
 
 
 def zones_at(zoned: Zoned | None, rows: Any) -> Zoned | None:

@@ -315,30 +315,18 @@ def fill_window(
     StreamError
         A moment is out of range.
     """
-    column = graph.edge_attributes.get(edge_times) if isinstance(edge_times, str) else None
-    if column is None or (column.times is None and column.kind not in (Kind.INTEGER, Kind.FLOAT)):
-        expected = "an attribute of the graph's edges that holds numbers or datetimes"
-        found = edge_times if column is None else f"{edge_times}, {column.kind.value}"
-        raise ArgumentError("edge_times", expected, found)
+    timed, moments = edge_moments(graph, edge_times, unit)
     rows = graph.forward
     sources = rows.sources()
     kept = np.ones(len(sources), dtype=bool) if graph.directed else sources < rows.neighbors
     counts = np.ones(len(sources), dtype=np.int64) if rows.copies is None else rows.copies.astype(np.int64)
     of_rows = np.repeat(np.flatnonzero(kept), counts[kept])
-    timed = ~column.missing()
     if not copies:
-        timed &= np.concatenate([[True], of_rows[1:] != of_rows[:-1]]) if len(of_rows) else timed
-    known = column.data[timed]
-    if column.times is None:
-        moments = nanoseconds(known, unit)
-    else:
-        moments = nanoseconds(_near(known, known.view("datetime64[ns]")), unit)
+        first = np.concatenate([[True], of_rows[1:] != of_rows[:-1]]) if len(of_rows) else timed
+        timed, moments = timed & first, moments[first[timed]]
     order = np.argsort(moments, kind="stable")
     arcs, moments = of_rows[timed][order], moments[order]
-    if len(moments):
-        clock.latest = int(moments[-1])
-        of_times = {None: TimeKind.NUMBERS, Kind.DATETIME_UTC: TimeKind.ZONED}
-        clock.kind = of_times.get(column.times, TimeKind.NAIVE)
+    start_clock(clock, graph, edge_times, moments)
     labels = np.zeros(len(arcs), dtype=np.uint32) if rows.labels is None else rows.labels[arcs]
     native.fill_window(
         sources[arcs].astype(np.uint32),
@@ -347,3 +335,33 @@ def fill_window(
         moments if span.timed else np.arange(1, len(arcs) + 1),
         len(arcs),
     )
+
+
+def start_clock(clock: Clock, graph: Graph, edge_times: str, moments: NDArray[np.int64]) -> None:
+    """Have a clock be at the last of the moments of edges, which ascend."""
+    if len(moments):
+        clock.latest = int(moments[-1])
+        of_times = {None: TimeKind.NUMBERS, Kind.DATETIME_UTC: TimeKind.ZONED}
+        clock.kind = of_times.get(graph.edge_attributes[edge_times].times, TimeKind.NAIVE)
+
+
+def edge_moments(graph: Graph, edge_times: str, unit: str) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return which copies of the edges of a graph have a moment, bool [copies], and these moments.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such attribute, or it holds neither numbers nor datetimes.
+    StreamError
+        A moment is out of range.
+    """
+    column = graph.edge_attributes.get(edge_times) if isinstance(edge_times, str) else None
+    if column is None or (column.times is None and column.kind not in (Kind.INTEGER, Kind.FLOAT)):
+        expected = "an attribute of the graph's edges that holds numbers or datetimes"
+        found = edge_times if column is None else f"{edge_times}, {column.kind.value}"
+        raise ArgumentError("edge_times", expected, found)
+    timed = ~column.missing()
+    known = column.data[timed]
+    if column.times is None:
+        return timed, nanoseconds(known, unit)
+    return timed, nanoseconds(_near(known, known.view("datetime64[ns]")), unit)

@@ -13,8 +13,10 @@ from motiflux import _native
 from motiflux.errors import CountOverflowError, DeviceMemoryError, MotifluxError, StreamError
 from motiflux.pattern import Pattern
 from motiflux.request.engine import CANNOT
+from motiflux.stream.copies.store import Expanded, Numbered
 from motiflux.stream.matching.core import Call
 from motiflux.stream.matching.delta import Changes, Delta
+from motiflux.stream.matching.interrupts import in_spite_of_interrupts
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.matching.noops import Noops
 from motiflux.stream.matching.numbering import Mark, NativeUpdates
@@ -152,10 +154,14 @@ class Changing(Watching):
     def _tried(self, updates: Updates) -> StreamError | None:
         native = self._open()
         number = native.begin()
+        if self._copies is not None:
+            self._copies.begin()
         marked = self._mark()
         try:
             columns = self._numbering.columns(updates, native)
-            if self._options.strict:
+            if self._copies is not None:
+                self._of_copies(updates, columns)
+            elif self._options.strict:
                 self._checked(updates, columns)
         except StreamError as error:
             return error
@@ -212,6 +218,8 @@ class Changing(Watching):
             self._meanwhile = terms.meanwhile
             if terms.prepared is None:
                 number = native.begin(terms.after)
+                if self._copies is not None:
+                    self._copies.begin()
                 self._follow_graph()
                 marked = self._mark()
             else:
@@ -304,6 +312,9 @@ class Changing(Watching):
             "self_loops": columns.self_loops,
             "late": columns.late,
         }
+        if self._copies is not None:
+            expanded = self._of_copies(updates, columns)
+            return self._matched_copies(expanded, counts, give, end)
         if not self._options.strict:
             return self._matched(columns, counts, give, end)
         applied, counts["expired"] = self._checked(updates, columns)
@@ -375,10 +386,41 @@ class Changing(Watching):
     def _left(self, moment: object, end: float | None) -> _Outcome:
         """Apply and match the deletions of the edges that leave the window until a moment."""
         until, late = self._numbering.clock.reach(moment)
+        if self._copies is not None:
+            return self._matched_copies(self._copies.advance(until), {"updates": 0, "late": late}, None, end)
         inserts, sources, targets, labels, origin, expired = self._open().advance(until)
         leaving = NativeUpdates(inserts, sources, targets, labels, origin)
         counts = {"updates": 0, "late": late, "expired": expired}
         return self._matched(leaving, counts, None, end, expanded=True)
+
+    def _of_copies(self, updates: Updates, columns: NativeUpdates) -> Expanded:
+        """Apply updates to the copies of edges; return those of the native graph.
+
+        Raises
+        ------
+        StreamError
+            An update does not fit, or has no effect where that is an error.
+        """
+        assert self._copies is not None
+        assert self._facets is not None
+        numbered = Numbered(
+            columns.inserts, columns.sources, columns.targets, columns.labels, columns.origin, columns.moments
+        )
+        expanded = self._copies.apply(updates, numbered, self._facets)
+        if self._options.strict and expanded.first_noop is not None:
+            self._refuse_noop(updates, expanded.first_noop)
+        return expanded
+
+    def _matched_copies(
+        self, expanded: Expanded, counts: dict[str, int], give: Give | None, end: float | None
+    ) -> _Outcome:
+        """Match updates of the native graph, in which edges stand for copies."""
+        applied = NativeUpdates(
+            expanded.inserts, expanded.sources, expanded.targets, expanded.facets, expanded.origins
+        )
+        counts = {**counts, "expired": expanded.expired}
+        changes, known = self._matched(applied, counts, give, end, expanded=True)
+        return changes, {**known, "found_noops": Noops(expanded.noops), "deleted": expanded.deleted}
 
     def _matched(
         self,
@@ -460,38 +502,15 @@ class Changing(Watching):
         at = self._open().first_noop(columns.inserts, columns.sources, columns.targets, columns.labels)
         if at == len(columns.sources):
             return
-        row = at if columns.origin is None else int(columns.origin[at])
+        self._refuse_noop(updates, at if columns.origin is None else int(columns.origin[at]))
+
+    def _refuse_noop(self, updates: Updates, row: int) -> NoReturn:
         edge = f"{updates.sources[row].item()!r} - {updates.targets[row].item()!r}"
         if updates.inserts[row]:
             raise StreamError(
                 f"updates, row {row}: expected an edge that is not there to insert, found {edge}", row
             )
         raise StreamError(f"updates, row {row}: expected an edge that is there to delete, found {edge}", row)
-
-
-def in_spite_of_interrupts(work: Callable[[], None]) -> None:
-    """Call `work`, again from its beginning if Ctrl-C interrupts it, which is raised afterwards."""
-    interrupted_by: KeyboardInterrupt | None = None
-    while True:
-        try:
-            work()
-            break
-        except KeyboardInterrupt as interrupt:
-            interrupted_by = interrupt
-    if interrupted_by is not None:
-        raise interrupted_by
-
-
-def raise_after(error: BaseException, work: Callable[[], None]) -> NoReturn:
-    """Call `work` because of an error, and raise that: Ctrl-C meanwhile is only its context.
-
-    `work` is called again from its beginning if it is interrupted.
-    """
-    try:
-        in_spite_of_interrupts(work)
-    except KeyboardInterrupt:
-        raise error  # noqa: B904 - its context is the interrupt
-    raise error
 
 
 def _left(end: float | None) -> float | None:

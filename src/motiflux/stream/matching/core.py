@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
+from motiflux.conditions import Condition
 from motiflux.errors import ArgumentError, DeviceMemoryError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
@@ -21,7 +22,10 @@ from motiflux.plan.passes.numbers import Numbers
 from motiflux.plan.passes.places import Place
 from motiflux.plan.passes.symmetry import Transversal
 from motiflux.request.engine import Ran
+from motiflux.stream.copies.facets import Facets
+from motiflux.stream.copies.store import STAYS, TIME, CopyStore, copies_of
 from motiflux.stream.matching.auto import AutoMatching, auto_matching
+from motiflux.stream.matching.copied import native_of_copies
 from motiflux.stream.matching.engine import HOST, OUT_OF_CORE, Placement
 from motiflux.stream.matching.native import PlanWriter, filter_of, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
@@ -31,10 +35,13 @@ from motiflux.stream.matching.replanning import Replanning
 from motiflux.stream.matching.run_limit import RunLimit
 from motiflux.stream.options import Options
 from motiflux.stream.updates import Updates
-from motiflux.stream.window import fill_window, open_window
+from motiflux.stream.window import edge_moments, fill_window, open_window, start_clock
 from motiflux.units import grouped, quantity
 
 T = TypeVar("T")
+
+ATTRIBUTES_ON_CPU = "copies of edges with attributes are matched on the CPU"
+"""Why a GPU is not used."""
 
 AFTER_A_RUN = "a call after the run, or in its progress function"
 """What is expected while batches of a run overlap."""
@@ -79,6 +86,11 @@ class Watched:
     def bound(self) -> BoundPattern:
         """The pattern in codes."""
         return self.writer.bound
+
+    @property
+    def counted(self) -> BoundPattern:
+        """The pattern in the labels by which the native monitor counts edges now."""
+        return self.writer.counted()
 
     def use(self, plans: tuple[DeltaPlan, ...]) -> None:
         """Note the plans that were planned, and are used from now on."""
@@ -126,7 +138,14 @@ class Core:
         Threads that match at once.
     placement
         Where updates are matched.
+    conditions
+        On attributes of edges, of the first patterns.
     """
+
+    _copies: CopyStore | None = None
+    """The copies of edges, if they keep their attributes."""
+    _facets: Facets | None = None
+    """The labels of the native monitor then."""
 
     def __init__(
         self,
@@ -136,13 +155,16 @@ class Core:
         edge_times: str | None,
         threads: int,
         placement: Placement,
+        conditions: Sequence[Condition] = (),
     ) -> None:
         self._options = options
         self._threads = threads
-        self._engine = placement.open(options.switches)
+        self._engine = None if options.keeps_attributes else placement.open(options.switches)
         self._auto: AutoMatching | None = None
         why = placement.reason
-        if not why:
+        if options.keeps_attributes:
+            why = ATTRIBUTES_ON_CPU
+        elif not why:
             auto = auto_matching(placement.gpu_memory, options.switches, threads)
             self._auto = None if isinstance(auto, str) else auto
             why = auto if isinstance(auto, str) else "no updates were applied yet"
@@ -156,28 +178,33 @@ class Core:
         self._unmatched = 0  # updates of the run for which a device lacked memory
         self._base = graph
         self._numbering = Numbering(graph, options.clock(), threads)
-        lends = options.switches["mapped_rows"] if placement.engine == OUT_OF_CORE else "off"
-        self._native = loaded(graph, count_copies=options.count_copies, threads=threads, lends=lends)
-        self._native.filter_by(*filter_of(options.switches))
+        self._edge_times = edge_times
+        if options.keeps_attributes:
+            self._check_times_of_edges()
+            self._keep_copies(conditions)
+        else:
+            lends = options.switches["mapped_rows"] if placement.engine == OUT_OF_CORE else "off"
+            self._native = loaded(graph, count_copies=options.count_copies, threads=threads, lends=lends)
+            self._native.filter_by(*filter_of(options.switches))
         is_on = options.switches["replan"] == "on" and self._engine is None
         self._replanning = Replanning(graph, is_on=is_on)
         self._pool_orders = PoolOrders(graph, options.switches["pooling"])
-        self._probing = Probing(
-            self._native,
-            is_on=options.switches["probe"] == "on",
-            eager=options.switches["probe_eager"] == "on",
-        )
+        self._probing = self._new_probing()
         self._native_terms: _native.Terms | None = None
         # Updates need nothing but numbers: no times, no deletions before them, no look at the graph.
-        self.takes_plain_updates = options.span is None and not options.strict
+        self.takes_plain_updates = options.span is None and not options.strict and self._copies is None
         # They may need deletions by a window whose clock counts insertions.
-        self._takes_columns = (options.span is None or not options.span.timed) and not options.strict
+        has_moments = options.span is not None and options.span.timed
+        self._takes_columns = not has_moments and not options.strict and self._copies is None
         self._watched: dict[Pattern, Watched] = {}
         self._slots: list[tuple[Pattern, int, bool]] | None = None  # None after a change of the patterns
         # Copies of edges that are ignored are not in the monitor's graph.
         has_copies = graph.num_edge_copies != graph.num_edges
         self._snapshot: Graph | None = None if has_copies and options.duplicates == "ignore" else graph
-        self._fill_window(edge_times)
+        if self._copies is None:
+            self._fill_window(edge_times)
+        elif self._copies.num_copies != graph.num_edge_copies or not options.attributes_are_all:
+            self._snapshot = None
         self._connect()
         self.updates_applied = 0
         """Updates that were given to `apply` so far."""
@@ -189,6 +216,50 @@ class Core:
         """Updates that the last `run` took from its source and did not apply: because of the time limit,
         Ctrl-C, an error of the sink, or because they were refused. Files return them again from
         `source_position`; queues do not."""
+
+    def _new_probing(self) -> Probing:
+        switches = self._options.switches
+        return Probing(self._native, is_on=switches["probe"] == "on", eager=switches["probe_eager"] == "on")
+
+    def _keep_copies(self, conditions: Sequence[Condition]) -> CopyStore:
+        """Keep the copies of the first graph from now on, with their attributes; return them."""
+        options, graph, clock = self._options, self._base, self._numbering.clock
+        names = None if isinstance(options.attributes, bool) else options.attributes
+        time = self._edge_times if isinstance(self._edge_times, str) else TIME
+        store = CopyStore(directed=graph.directed, span=options.span, names=names, time=time)
+        since, came = None, 0
+        if options.span is not None and self._edge_times is not None:
+            timed, moments = edge_moments(graph, self._edge_times, options.time_unit)
+            order = np.argsort(moments, kind="stable")
+            start_clock(clock, graph, self._edge_times, moments[order])
+            since, came = np.full(len(timed), STAYS, dtype=np.int64), len(moments)
+            places = np.empty(came, dtype=np.int64)
+            places[order] = np.arange(1, came + 1)
+            since[timed] = moments if options.span.timed else places
+        store.load(copies_of(graph, since, came))
+        store.advance(clock.latest)
+        store.begin()
+        self._use_copies(store, conditions, self._first_labels())
+        self._copies = store
+        return store
+
+    def _first_labels(self) -> NDArray[np.uint32]:
+        labels = self._base.vertex_labels
+        return np.zeros(self._base.num_vertices, dtype=np.uint32) if labels is None else labels
+
+    def _use_copies(
+        self, store: CopyStore, conditions: Sequence[Condition], vertex_labels: NDArray[np.uint32]
+    ) -> None:
+        """Have a native monitor, without patterns, of the edges that stand for the copies of a store."""
+        native, self._facets = native_of_copies(
+            store, conditions, vertex_labels, directed=self._base.directed, threads=self._threads
+        )
+        native.filter_by(*filter_of(self._options.switches))
+        self._native = native
+
+    def _check_times_of_edges(self) -> None:
+        if self._options.span is None and self._edge_times is not None:
+            raise ArgumentError("edge_times", "none without a window", self._edge_times)
 
     def _connect(self) -> None:
         """Have the engine match the updates of the native monitor, if there is an engine."""
@@ -209,9 +280,8 @@ class Core:
 
     def _fill_window(self, edge_times: str | None) -> None:
         options = self._options
+        self._check_times_of_edges()
         if options.span is None:
-            if edge_times is not None:
-                raise ArgumentError("edge_times", "none without a window", edge_times)
             return
         open_window(self._native, options.span)
         if edge_times is not None:
@@ -325,6 +395,8 @@ class Core:
     def num_edges(self) -> int:
         """Number of distinct edges now; while batches of a run overlap, after the last one that is final."""
         native = self._open()
+        if self._copies is not None:
+            return self._copies.num_edges
         return native.num_edges if self._vertices_before() is None else native.final_edges
 
     def _vertices_before(self) -> int | None:
@@ -338,8 +410,13 @@ class Core:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the changing adjacency and the vertex labels."""
-        return self._open().nbytes
+        """Bytes held by the changing adjacency, the vertex labels, and copies with attributes."""
+        return self._open().nbytes + (0 if self._copies is None else self._copies.nbytes)
+
+    @property
+    def keeps_attributes(self) -> bool:
+        """Whether copies of edges keep the attributes that updates bring."""
+        return self._copies is not None
 
     @property
     def lists_matches(self) -> bool:
@@ -423,6 +500,8 @@ class Core:
         self._call = call
 
     def _take_snapshot(self) -> Graph:
+        if self._snapshot is None and self._copies is not None:
+            self._snapshot = self._graph_of_copies(self._copies)
         if self._snapshot is None:
             sources, targets, labels, copies = self._open().edges()
             names, vertex_names = self._numbering.edge_labels.array(), self._numbering.vertex_labels.array()
@@ -440,11 +519,28 @@ class Core:
             )
         return self._snapshot
 
+    def _graph_of_copies(self, store: CopyStore) -> Graph:
+        kept, numbering = store.kept(), self._numbering
+        return Graph.from_columns(
+            GraphColumns(
+                kept.sources,
+                kept.targets,
+                vertex_ids=numbering.ids.all(),
+                vertex_labels=numbering.vertex_labels.array()[_native.vertex_codes(self._open())],
+                edge_labels=numbering.edge_labels.array()[kept.labels],
+                edge_attributes=kept.attributes,
+                directed=self._base.directed,
+                positions=True,
+            )
+        )
+
     def _mark(self) -> tuple[Mark, int, int]:
         return self._numbering.mark(), self.updates_applied, self.batches_applied
 
     def _back_to(self, marked: tuple[Mark, int, int]) -> None:
         mark, self.updates_applied, self.batches_applied = marked
+        if self._copies is not None:
+            self._copies.undo()
         self._numbering.back_to(mark)
         if self._native is not None and self._native.num_vertices > mark.vertices:
             self._native.keep_vertices(mark.vertices)

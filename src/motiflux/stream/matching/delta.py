@@ -13,6 +13,7 @@ from motiflux import _native
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, PatternLike, as_pattern
+from motiflux.stream.copies.store import DeletedCopies
 from motiflux.stream.matching.match_rows import NO_RUNS, MatchRows, Runs
 from motiflux.stream.matching.names import GrowingIds
 from motiflux.stream.matching.noops import Noops
@@ -198,6 +199,8 @@ class Delta:
         Number of updates out of time order, which were dropped (``disorder="drop"``) or moved (``"clamp"``).
     expired
         Number of copies of edges that expired.
+    deleted
+        The copies that deletions took, with their attributes; None of a monitor that keeps no attributes.
     seconds
         Wall-clock seconds.
     complete
@@ -226,6 +229,7 @@ class Delta:
     device: str = "cpu"
     reason: str = ""
     measured: Mapping[str, float] = field(default_factory=dict)
+    deleted: DeletedCopies | None = field(default=None, repr=False)
 
     @property
     def noops(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from motiflux import _native
+from motiflux.conditions import Condition
 from motiflux.device.host_memory import available
 from motiflux.errors import ArgumentError
 from motiflux.graph import AdjacencyKey, Direction, Graph
@@ -17,6 +18,7 @@ from motiflux.plan.ir import SharedLevels
 from motiflux.plan.passes.drafts import DeltaPlan
 from motiflux.plan.passes.symmetry import Transversal
 from motiflux.plan.shape import Tail
+from motiflux.stream.copies.facets import Facets
 from motiflux.stream.matching.names import GrowingLabels, label_codes
 from motiflux.types import VertexId
 
@@ -31,21 +33,25 @@ _FILTERS = {"mask": 0, "nlf": 1, "none": 2}
 
 
 def bind_growing(
-    pattern: Pattern, *, directed: bool, vertex_labels: GrowingLabels, edge_labels: GrowingLabels
+    pattern: Pattern,
+    *,
+    directed: bool,
+    vertex_labels: GrowingLabels,
+    edge_labels: GrowingLabels,
 ) -> BoundPattern:
     """Return `pattern` in codes; labels that do not occur yet get one, since they still may.
 
     Raises
     ------
     ArgumentError
-        Conditions on attributes: a changing graph has none.
+        Conditions on attributes of vertices: updates bring none.
     PatternError
         A directed query edge on an undirected graph.
     """
-    conditions = [part.where for part in pattern.vertices] + [part.where for part in pattern.edges]
-    for condition in conditions:
-        if condition is not None:
-            raise ArgumentError("patterns", "no conditions on attributes: updates carry none", str(pattern))
+    for vertex in pattern.vertices:
+        if vertex.where is not None:
+            expected = "no conditions on attributes of vertices: updates carry attributes of edges"
+            raise ArgumentError("patterns", expected, str(pattern))
     if pattern.comparisons:
         raise ArgumentError("patterns", "no comparisons between attributes on streams", str(pattern))
     vertices = tuple(label_codes(vertex.labels, vertex_labels) for vertex in pattern.vertices)
@@ -129,6 +135,8 @@ class PlanWriter:
         Whether plans that can be are counted as sums even if few plans share these.
     injective
         Whether all vertices of a match differ.
+    facets
+        The labels of edges in the monitor, if these stand for copies with attributes.
     """
 
     def __init__(
@@ -139,9 +147,11 @@ class PlanWriter:
         *,
         injective: bool,
         always_sums: bool = False,
+        facets: Facets | None = None,
     ) -> None:
         self._always_sums, self._injective = always_sums, injective
         self._monitor = monitor
+        self._facets = facets
         self.pattern = pattern
         self.bound = bound
         self.awaited: dict[VertexId, list[int]] = {}
@@ -195,8 +205,14 @@ class PlanWriter:
             _shared(plan.shared),
         )
 
-    def _relation(self, labels: tuple[int, ...] | None, way: int) -> int:
+    def counted(self) -> BoundPattern:
+        """Return the pattern in the labels by which the monitor counts edges now."""
+        return self.bound if self._facets is None else self._facets.counted(self.bound)
+
+    def _relation(self, labels: tuple[int, ...] | None, where: Condition | None, way: int) -> int:
         either = way == _WAYS[Direction.EITHER] and self.bound.directed
+        if self._facets is not None:
+            return self._facets.relation(labels, where, either=either)
         return self._monitor.relation(labels, either)
 
     def _pair_edge(self, edge: BoundEdge, first: int) -> tuple[int, int]:
@@ -204,7 +220,7 @@ class PlanWriter:
             way = _WAYS[Direction.EITHER]
         else:
             way = _WAYS[Direction.OUT if edge.source == first else Direction.IN]
-        return way, self._relation(edge.labels, way)
+        return way, self._relation(edge.labels, edge.where, way)
 
     def _step(self, plan: DeltaPlan, level: int) -> tuple[Any, ...]:
         shape = plan.shape.steps[level]
@@ -230,7 +246,7 @@ class PlanWriter:
 
     def _target(self, key: AdjacencyKey) -> tuple[int, int, int]:
         way = _WAYS[key.direction]
-        relation = self._relation(key.edge_labels, way)
+        relation = self._relation(key.edge_labels, key.edge_where, way)
         return way, self._monitor.target(relation, key.target_labels), relation
 
 

@@ -27,8 +27,8 @@ class Planned(Protocol):
     numbers: Numbers | None
 
     @property
-    def bound(self) -> BoundPattern:
-        """The pattern in codes."""
+    def counted(self) -> BoundPattern:
+        """The pattern in the labels by which the native monitor counts edges now."""
 
 
 One = TypeVar("One", bound=Planned)
@@ -57,6 +57,8 @@ class Replanning:
     ) -> Numbers:
         """Return the numbers for a pattern that is added to a graph that has changed.
 
+        `bound` has the labels by which the native monitor counts edges.
+
         `planned`: the patterns that are watched; those of the first graph are told its numbers.
         """
         if self._is_on:
@@ -83,7 +85,7 @@ class Replanning:
         counts.follow(native)
         self._is_on = len(counts) <= MOST_TRIPLES
         for one in planned:
-            before, now = one.numbers, numbers_of(one.bound, counts)
+            before, now = one.numbers, numbers_of(one.counted, counts)
             if before is None or not have_moved(before, now):
                 continue
             one.numbers = now
@@ -103,5 +105,5 @@ class Replanning:
             self._counts = LabelCounts.of_frequencies(labels, directed=self._base.directed)
         for one in planned:
             if one.numbers is None:
-                one.numbers = numbers_of(one.bound, self._counts)
+                one.numbers = numbers_of(one.counted, self._counts)
         return self._counts

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from queue import SimpleQueue
 
-from motiflux.stream.matching.changing import in_spite_of_interrupts
+from motiflux.stream.matching.interrupts import in_spite_of_interrupts
 from motiflux.stream.sources.source import Batch, Request, Source
 from motiflux.stream.updates import Updates
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.pattern import Pattern
-from motiflux.stream.matching.changing import raise_after
 from motiflux.stream.matching.core import Core
+from motiflux.stream.matching.interrupts import raise_after
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.run.held import Held
 from motiflux.stream.run.totals import PatternNumbers

@@ -11,8 +11,9 @@ from typing import Protocol
 from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxError, MotifluxWarning, StreamError
 from motiflux.io.files.progress import Update, is_shown, meter, shares_terminal
-from motiflux.stream.matching.changing import Changing, Terms, in_spite_of_interrupts, raise_after
+from motiflux.stream.matching.changing import Changing, Terms
 from motiflux.stream.matching.delta import Delta, counts_of
+from motiflux.stream.matching.interrupts import in_spite_of_interrupts, raise_after
 from motiflux.stream.run import ahead
 from motiflux.stream.run.delivery import Delivery, Shield
 from motiflux.stream.run.limit import first_matches

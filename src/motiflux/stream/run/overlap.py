@@ -18,9 +18,9 @@ from motiflux.stream.matching.changing import (
     Prepared,
     Terms,
     Undoable,
-    raise_after,
 )
 from motiflux.stream.matching.delta import Delta, counts_of
+from motiflux.stream.matching.interrupts import raise_after
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.run.ahead import ReadAhead
 from motiflux.stream.run.delivery import Delivery, Shield

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from motiflux import _native
-from motiflux.stream.matching.changing import Changing, raise_after
+from motiflux.stream.matching.changing import Changing
+from motiflux.stream.matching.interrupts import raise_after
 from motiflux.stream.run.delivery import Delivery, Shield
 from motiflux.stream.run.totals import Sums
 from motiflux.stream.sinks.native_lines import native_lines

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from motiflux.errors import StreamError
 from motiflux.stream.sources.source import Batch
-from motiflux.stream.updates import Updates, VertexLabels, zones_at
+from motiflux.stream.updates import Updates, VertexLabels, attributes_at, zones_at
 
 _TOLD = 8
 
@@ -100,6 +100,7 @@ class _Lines:
             None if given.times is None else given.times[rows],
             named if named is not None and len(named.ids) else None,
             zones_at(given.zoned, rows),
+            attributes_at(given, rows),
         )
         return chosen, rows, labels
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.interop.missing import WORDS
-from motiflux.stream.updates import Updates, VertexLabels, zones_at
+from motiflux.stream.updates import Updates, VertexLabels, attributes_at, zones_at
 
 MISSING = ("error", "keep")
 """The treatments of a word for a missing id in a source: an error of its line, or a name like others."""
@@ -82,6 +82,7 @@ class Lines:
             None if given.times is None else given.times[rows],
             named,
             zones_at(given.zoned, rows),
+            attributes_at(given, rows),
         )
         return replace(self, updates=updates, lines=self.lines[rows], label_lines=label_lines)
 

@@ -1,0 +1,1 @@
+"""Copies of edges that have attributes: which ones there are, and which conditions each satisfies."""

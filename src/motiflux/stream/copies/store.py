@@ -1,0 +1,430 @@
+"""The copies of the edges of a graph that changes, each with its attributes.
+
+`motiflux._native.Copies` knows which copies there are, in which order they came, and which of them a window
+ends; the columns have their attributes. Both go by row: the updates of a call have the next rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.errors import PatternError, StreamError
+from motiflux.graph import AttributeTable, Column, Graph
+from motiflux.notes import note
+from motiflux.pattern import Pattern
+from motiflux.stream.copies.columns import GrowingColumn, State
+from motiflux.stream.copies.facets import Facets, edge_conditions, names_in
+from motiflux.stream.updates import Updates
+from motiflux.stream.window import Span
+
+TIME = "time"
+"""The attribute with the times of updates, unless the times of the graph's edges have another name."""
+_LEAST_GONE = 1 << 16
+"""Rows of copies that are gone are dropped once there are more than these, and more than of others."""
+
+
+class Numbered(NamedTuple):
+    """Updates in numbers.
+
+    Parameters
+    ----------
+    inserts, sources, targets, labels
+        Columns [k].
+    origin
+        int64 [k], the position of each among those given; None if all are there.
+    moments
+        int64 [k], in nanoseconds; None where no window needs them.
+    """
+
+    inserts: NDArray[np.uint8]
+    sources: NDArray[np.uint32]
+    targets: NDArray[np.uint32]
+    labels: NDArray[np.uint32] | None
+    origin: NDArray[np.int64] | None
+    moments: NDArray[np.int64] | None
+
+
+class Expanded(NamedTuple):
+    """Updates of the native graph, in which labels are facets, with the deletions by the window.
+
+    Parameters
+    ----------
+    inserts, sources, targets, facets, origins
+        Columns; `origins` are positions among the given updates.
+    deleted
+        The copies that deletions took.
+    expired, noops
+        Numbers: copies that the window ended, and updates without effect.
+    first_noop
+        The position of the first update without effect; None where there is none.
+    """
+
+    inserts: NDArray[np.uint8]
+    sources: NDArray[np.uint32]
+    targets: NDArray[np.uint32]
+    facets: NDArray[np.uint32]
+    origins: NDArray[np.int64]
+    deleted: DeletedCopies
+    expired: int
+    noops: int
+    first_noop: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class DeletedCopies:
+    """The copies of edges that the deletions of a call took.
+
+    Parameters
+    ----------
+    updates
+        int64 [k]: the positions of the deletions.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> empty = mf.Graph.from_edges([], num_vertices=2, directed=True)
+    >>> with mf.Monitor(empty, "(a)-[x WHERE x.amount > 5]->(b)") as monitor:
+    ...     _ = monitor.apply([("+", 0, 1), ("+", 0, 1)], attributes={"amount": [3, 9]})
+    ...     delta = monitor.apply([("-", 0, 1)], attributes={"amount": [9]})
+    ...     print(delta[0].negative, delta.deleted.updates, delta.deleted.attributes["amount"].to_list())
+    1 [0] [9]
+    """
+
+    updates: NDArray[np.int64]
+    _rows: NDArray[np.int64]
+    _columns: Mapping[str, GrowingColumn]
+
+    def __len__(self) -> int:
+        return len(self.updates)
+
+    @property
+    def attributes(self) -> AttributeTable:
+        """Their attributes, one value for each of `updates`."""
+        return AttributeTable("edge", {name: one.column(self._rows) for name, one in self._columns.items()})
+
+
+@dataclass(frozen=True)
+class _Held:
+    """The copies and their columns, replaced together."""
+
+    copies: _native.Copies
+    columns: dict[str, GrowingColumn]
+
+
+class Kept(NamedTuple):
+    """All copies at one time, in their order, for `CopyStore.of` and `CopyStore.load`.
+
+    Parameters
+    ----------
+    sources, targets, labels
+        uint32 [n].
+    since
+        int64 [n]: when each came into the window; `STAYS` of copies that no window ends.
+    came
+        The number of all copies that came into a window of copies.
+    attributes
+        Columns [n] by name.
+    """
+
+    sources: NDArray[np.uint32]
+    targets: NDArray[np.uint32]
+    labels: NDArray[np.uint32]
+    since: NDArray[np.int64]
+    came: int
+    attributes: Mapping[str, Column]
+
+
+STAYS: int = _native.Copies.STAYS
+
+
+class CopyStore:
+    """The copies of one monitor.
+
+    Parameters
+    ----------
+    directed
+        Whether edges are directed.
+    span
+        The window.
+    names
+        The attributes that are kept; None: all.
+    time
+        The name of the attribute with the times of updates.
+    """
+
+    def __init__(
+        self, *, directed: bool, span: Span | None, names: Iterable[str] | None = None, time: str = TIME
+    ) -> None:
+        self._directed, self._span = directed, span
+        self._names = None if names is None else frozenset(names)
+        self._time = time
+        self._held = _Held(self._new(), {})
+        self._states: dict[str, State] = {}
+        self._warned: set[str] = set()
+        self.calls = 0
+        """Calls that were begun: what is said of the last one is not of the others."""
+
+    def _new(self) -> _native.Copies:
+        span = self._span
+        return _native.Copies(
+            self._directed, None if span is None else span.length, bool(span and span.timed)
+        )
+
+    def load(self, kept: Kept) -> None:
+        """Have these copies, and no others; they get their facets by `place`."""
+        copies = self._new()
+        none = np.zeros(len(kept.sources), dtype=np.uint32)
+        copies.fill(kept.sources, kept.targets, kept.labels, none, kept.since, kept.came)
+        columns = {}
+        for name, values in kept.attributes.items():
+            if self._wants(name):
+                columns[name] = GrowingColumn(name)
+                columns[name].put(0, values)
+        for column in columns.values():
+            column.reach(len(none))
+        self._held = _Held(copies, columns)
+
+    def kept(self) -> Kept:
+        """Return all copies."""
+        held = self._held
+        rows = held.copies.alive()
+        sources, targets, labels, _, since = held.copies.columns(rows)
+        attributes = {name: column.column(rows) for name, column in held.columns.items()}
+        return Kept(sources, targets, labels, since, held.copies.came, attributes)
+
+    def place(self, facets: Facets) -> None:
+        """Give all copies the facets of a native graph that has none of them yet."""
+        held = self._held
+        rows = held.copies.alive()
+        _, _, labels, *_ = held.copies.columns(rows)
+        bits = facets.bits(self._table(rows), len(rows))
+        held.copies.set_facets(rows, facets.numbers(labels, bits))
+
+    def edges(self) -> tuple[NDArray[np.uint32], ...]:
+        """Return the edges of the native graph: sources, targets, facets, and copies of each."""
+        rows = self._held.copies.alive()
+        sources, targets, _, facets, _ = self._held.copies.columns(rows)
+        order = np.lexsort((facets, targets, sources))
+        ends = [one[order] for one in (sources, targets, facets)]
+        differs = np.zeros(max(0, len(order) - 1), dtype=bool)
+        for one in ends:
+            differs |= one[1:] != one[:-1]
+        first = np.flatnonzero(np.concatenate([np.ones(min(1, len(order)), dtype=bool), differs]))
+        copies = np.diff(np.append(first, len(order))).astype(np.uint32)
+        return (*(one[first] for one in ends), copies)
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges, each once however many copies it has."""
+        return self._held.copies.edges
+
+    @property
+    def num_copies(self) -> int:
+        """Number of copies."""
+        return self._held.copies.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of copies and attributes."""
+        return self._held.copies.nbytes + sum(column.nbytes for column in self._held.columns.values())
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the attributes."""
+        return list(self._held.columns)
+
+    def kinds(self) -> dict[str, str]:
+        """Return the kinds of the attributes so far, in words."""
+        return {name: column.kind.value for name, column in self._held.columns.items()}
+
+    def check(self, pattern: Pattern) -> None:
+        """Refuse conditions on values of another kind than those so far; unknown attributes may come later.
+
+        Raises
+        ------
+        PatternError
+            Names the attribute.
+        """
+        conditions = edge_conditions(pattern)
+        if conditions:
+            table = self._table(np.zeros(0, dtype=np.int64), {n for one in conditions for n in names_in(one)})
+            for condition in conditions:
+                table.check(condition)
+
+    def begin(self) -> None:
+        """Begin a call: those before are final."""
+        self.calls += 1
+        held = self._held
+        if held.copies.rows > 2 * held.copies.size + _LEAST_GONE:
+            rows = held.copies.alive()
+            columns = {name: column.compacted(rows) for name, column in held.columns.items()}
+            self._held = held = _Held(held.copies.compacted(), columns)
+        held.copies.begin()
+        self._states = {name: column.state() for name, column in held.columns.items()}
+
+    def undo(self) -> None:
+        """Take back what was done since `begin`; it may be repeated."""
+        held = self._held
+        held.copies.undo()
+        for name in list(held.columns):
+            if name in self._states:
+                held.columns[name].back_to(self._states[name])
+            else:
+                del held.columns[name]
+
+    def apply(self, updates: Updates, numbered: Numbered, facets: Facets) -> Expanded:
+        """Apply updates to the copies; return the updates of the native graph.
+
+        Raises
+        ------
+        StreamError
+            Attributes are of another kind than those before, or than a condition asks for.
+        """
+        copies, size = self._held.copies, len(numbered.sources)
+        given = self._given(updates, numbered)
+        self._put(given, copies.rows, size)
+        labels = np.zeros(size, dtype=np.uint32) if numbered.labels is None else numbered.labels
+        numbers = np.zeros(size, dtype=np.uint32)
+        inserted = np.flatnonzero(numbered.inserts)
+        if len(inserted):
+            table = {name: values.take(inserted) for name, values in given.items()}
+            bits = self._bits(table, len(inserted), facets)
+            numbers[inserted] = facets.numbers(labels[inserted], bits)
+        inserts, sources, targets, found, origins, at, rows, expired, noops, first = copies.apply(
+            numbered.inserts,
+            numbered.sources,
+            numbered.targets,
+            labels,
+            numbers,
+            numbered.moments,
+            [(column.words, column.missing) for column in self._held.columns.values()],
+        )
+        origin = numbered.origin
+        if origin is not None:
+            origins, at = origin[origins], origin[at]
+            first = None if first is None else int(origin[first])
+        deleted = DeletedCopies(at, rows, self._held.columns)
+        return Expanded(inserts, sources, targets, found, origins, deleted, expired, noops, first)
+
+    def advance(self, until: int) -> Expanded:
+        """Delete the copies that the window ends until a moment."""
+        inserts, sources, targets, found, origins, at, rows, expired, noops, _ = self._held.copies.advance(
+            until
+        )
+        deleted = DeletedCopies(at, rows, self._held.columns)
+        return Expanded(inserts, sources, targets, found, origins, deleted, expired, noops, None)
+
+    def _wants(self, name: str) -> bool:
+        return self._names is None or name in self._names
+
+    def _given(self, updates: Updates, numbered: Numbered) -> dict[str, Column]:
+        """Return the attributes of numbered updates [k]; deletions have no time."""
+        origin = numbered.origin
+        given = {
+            name: values if origin is None else values.take(origin)
+            for name, values in (updates.attributes or {}).items()
+            if self._wants(name)
+        }
+        if updates.times is not None and self._time not in given and self._wants(self._time):
+            times = updates.times if origin is None else updates.times[origin]
+            utc = updates.zoned if isinstance(updates.zoned, bool) else bool(np.any(updates.zoned))
+            given[self._time] = _of_insertions(times, numbered.inserts, utc=utc)
+        return given
+
+    def _put(self, given: Mapping[str, Column], first: int, size: int) -> None:
+        columns = self._held.columns
+        for name in given:
+            if name not in columns:
+                columns[name] = GrowingColumn(name)
+        for name, column in columns.items():
+            values = given.get(name)
+            if values is None:
+                column.clear(first, first + size)
+            else:
+                column.put(first, values)
+
+    def _bits(self, given: dict[str, Column], size: int, facets: Facets) -> NDArray[np.int64]:
+        """Return the conditions that insertions satisfy."""
+        nothing = Column(np.zeros(size, dtype="V1"))
+        asked = {name for condition in facets.conditions for name in names_in(condition)}
+        self._warn(asked)
+        table = AttributeTable("edge", {name: given.get(name, nothing) for name in asked})
+        for condition in facets.conditions:
+            try:
+                table.check(condition)
+            except PatternError as error:
+                raise StreamError(f"updates: {error}") from None
+        return facets.bits(table, size)
+
+    def _warn(self, asked: set[str]) -> None:
+        """Say once that there is no attribute that a condition asks for."""
+        for name in sorted(asked - self._held.columns.keys() - self._warned):
+            self._warned.add(name)
+            known = ", ".join(map(repr, self._held.columns)) or "none"
+            note(f"edges have no attribute {name!r} so far, which a condition asks for; they have {known}")
+
+    def _table(self, rows: NDArray[Any], more: Iterable[str] | None = None) -> AttributeTable:
+        """Return the attributes of rows; None or the names of others, which have no values, are added."""
+        columns = {name: column.column(rows) for name, column in self._held.columns.items()}
+        nothing = Column(np.zeros(len(rows), dtype="V1"))
+        if more is None:
+            return _Lenient(columns, nothing)
+        return AttributeTable("edge", {**dict.fromkeys(more, nothing), **columns})
+
+
+class _Lenient(AttributeTable):
+    """Attributes of edges, in which those that are not there have no values."""
+
+    def __init__(self, columns: Mapping[str, Column], nothing: Column) -> None:
+        super().__init__("edge", columns)
+        self._nothing = nothing
+
+    def __getitem__(self, name: str) -> Column:
+        return super().__getitem__(name) if name in self._columns else self._nothing
+
+
+def _of_insertions(times: NDArray[Any], inserts: NDArray[np.uint8], *, utc: bool) -> Column:
+    """Return the times of updates as an attribute; that of a deletion names no copy."""
+    from motiflux.graph import Kind
+
+    mask = inserts == 0
+    missing = mask if mask.any() else None
+    if times.dtype.kind == "M":
+        moments = times.astype("datetime64[ns]").view(np.int64)
+        return Column(moments, missing, None, Kind.DATETIME_UTC if utc else Kind.DATETIME)
+    return Column(times, missing)
+
+
+def copies_of(graph: Graph, since: NDArray[np.int64] | None, came: int) -> Kept:
+    """Return the copies of a graph.
+
+    Parameters
+    ----------
+    since
+        When each row of `Graph.edge_attributes` came into the window; None: all stay.
+    came
+        Copies that came into a window of copies.
+    """
+    rows = graph.forward
+    sources = rows.sources()
+    kept = np.ones(len(sources), dtype=bool) if graph.directed else sources < rows.neighbors
+    counts = np.ones(len(sources), dtype=np.int64) if rows.copies is None else rows.copies.astype(np.int64)
+    arcs = np.repeat(np.flatnonzero(kept), counts[kept])
+    labels = np.zeros(len(arcs), dtype=np.uint32) if rows.labels is None else rows.labels[arcs]
+    when = np.full(len(arcs), STAYS, dtype=np.int64) if since is None else since
+    order = np.argsort(when, kind="stable") if since is not None else np.arange(len(arcs))
+    attributes = {name: column.take(order) for name, column in graph.edge_attributes.items()}
+    return Kept(
+        np.ascontiguousarray(sources[arcs][order], dtype=np.uint32),
+        np.ascontiguousarray(rows.neighbors[arcs][order], dtype=np.uint32),
+        np.ascontiguousarray(labels[order], dtype=np.uint32),
+        when[order],
+        came,
+        attributes,
+    )
