@@ -221,29 +221,25 @@ void Copies::index_removed() {
 Copies::Row Copies::witness(Vertex source, Vertex target, const Query& query, std::int64_t position,
                             bool positive, bool whole) {
   index_removed();
-  const auto first_of = [&](const Edge& edge) {
-    Row found = kNone;
-    const auto serves = [&](Row row) {
-      const Label facet = copies_[row].facet;
-      return facet < query.facets.size() && query.facets[facet] != 0 && lived(row, position, positive, whole);
-    };
+  Row found = kNone;
+  const auto look = [&](Row row) {
+    if (row >= found) return;
+    const Label facet = copies_[row].facet;
+    if (facet < query.facets.size() && query.facets[facet] != 0 && lived(row, position, positive, whole))
+      found = row;
+  };
+  const auto look_at = [&](const Edge& edge) {
     if (const Chain* const chain = chains_.find(edge))
       for (const Ends& ends : {chain->ending, chain->staying})
-        for (Row row = ends.first; row != kNone; row = copies_[row].after)
-          if (row < found && serves(row)) found = row;
+        for (Row row = ends.first; row != kNone; row = copies_[row].after) look(row);
     if (const auto* const removed = removed_of_.find(edge))
-      for (const std::size_t at : *removed)
-        if (const Row row = removed_[at].row; row < found && serves(row)) found = row;
-    return found;
+      for (const std::size_t at : *removed) look(removed_[at].row);
   };
-  for (const bool turned : {false, true}) {
-    if (turned && (!directed_ || !query.either)) break;
-    for (const Label label : query.labels) {
-      const Edge edge = turned ? named(target, source, label) : named(source, target, label);
-      if (const Row found = first_of(edge); found != kNone) return found;
-    }
+  for (const Label label : query.labels) {
+    look_at(named(source, target, label));
+    if (directed_ && query.either) look_at(named(target, source, label));
   }
-  return static_cast<Row>(copies_.size());
+  return found == kNone ? static_cast<Row>(copies_.size()) : found;
 }
 
 }  // namespace motiflux::dynamic

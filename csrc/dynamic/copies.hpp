@@ -57,7 +57,7 @@ class Copies {
   // The copies that a query edge accepts.
   struct Query {
     std::span<const std::uint8_t> facets;  // by facet: whether it is accepted
-    std::span<const Label> labels;         // the labels that these have, ascending
+    std::span<const Label> labels;         // the labels that these have
     bool either = false;                   // on a directed graph: an arc the other way serves, too
   };
 
@@ -93,8 +93,7 @@ class Copies {
   // The same copies in rows without gaps, in the same order; nothing of it can be undone.
   Copies compacted() const;
 
-  // The first copy between two vertices that serves a query edge, seen from its source: of the least label,
-  // then the oldest; none: rows(). As the graph was after (`positive`) or before the update of the last call
+  // The oldest copy between two vertices that serves a query edge, seen from its source; none: rows(). As the graph was after (`positive`) or before the update of the last call
   // with this position; `whole`: after or before the whole call.
   Row witness(Vertex source, Vertex target, const Query& query, std::int64_t position, bool positive,
               bool whole);

@@ -262,7 +262,7 @@ def test_matches_come_and_go_with_copies_that_satisfy_conditions(data: Any) -> N
         one.now = one.matches(world, semantics)
     time = 0.0
     for _ in range(data.draw(st.integers(1, 4))):
-        action = data.draw(st.sampled_from(("apply", "apply", "apply", "add")))
+        action = data.draw(st.sampled_from(("apply", "apply", "apply", "refuse", "save", "add")))
         if action == "add" and len(watched) < 3:
             one = data.draw(patterns(directed))
             if one.pattern not in monitors[0].patterns:
@@ -299,6 +299,7 @@ def _compare(
     semantics: str,
 ) -> None:
     sequence = mode == "sequence"
+    states = [list(world.copies)]
     expected: list[Counter[Any]] = [Counter() for _ in watched]
     deleted, noops, expired = [], 0, 0
     for number, (inserts, ends, values, time) in enumerate(updates):
@@ -324,6 +325,7 @@ def _compare(
                 _add(expected, world, watched, number, semantics)
         if not inserts and len(world.copies) == before:
             noops += 1
+        states.append(list(world.copies))
     if not sequence:
         _add(expected, world, watched, 0, semantics)
     listed, counted = deltas
@@ -336,6 +338,7 @@ def _compare(
             )
         )
         assert found == expected[at]
+        _compare_edges(world, one, listed[one.pattern], states, sequence=sequence)
         positive = sum(count for (_, sign, _), count in expected[at].items() if sign > 0)
         for delta in (listed[one.pattern], counted[one.pattern]):
             assert (delta.positive, delta.negative) == (positive, expected[at].total() - positive)
@@ -345,6 +348,38 @@ def _compare(
         taken = delta.deleted.attributes
         columns = [taken[name].to_list() if name in taken else [None] * len(deleted) for name in ("x", "y")]
         assert list(zip(delta.deleted.updates.tolist(), *columns, strict=True)) == deleted
+
+
+def _compare_edges(
+    world: World, watched: Watched, found: mf.PatternDelta, states: list[list[Copy]], *, sequence: bool
+) -> None:
+    """The attributes of the edges are those of the oldest copies that serve them."""
+    assert found.rows is not None
+    size = len(found.rows)
+    edges = []
+    for table in found.edges().values():
+        columns = [table[name].to_list() if name in table else [None] * size for name in "xy"]
+        edges.append(list(zip(*columns, strict=True)))
+    rows = [
+        row
+        for names, piece in found.batches()
+        for row in zip(names.tolist(), piece.updates.tolist(), piece.positive.tolist(), strict=True)
+    ]
+    for number, (image, update, positive) in enumerate(rows):
+        state = states[update + positive] if sequence else states[-1 if positive else 0]
+        for at, ((u, v, choice, kind), where) in enumerate(zip(watched.edges, watched.where, strict=True)):
+            ways = [(image[u], image[v])]
+            if kind == "either" and world.directed:
+                ways.append((image[v], image[u]))
+            served = [
+                copy
+                for copy in state
+                if copy.key in [world.key(*ends, copy.key[2]) for ends in ways]
+                for label in [copy.key[2]]
+                if (choice is None or label in (choice if isinstance(choice, frozenset) else {choice}))
+                and truth(where, dict(zip("xy", copy.values, strict=True)))
+            ]
+            assert edges[at][number] == served[0].values
 
 
 def _add(

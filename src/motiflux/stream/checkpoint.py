@@ -12,6 +12,13 @@ checksum. With n vertices, e edges and c copies in the window, it holds:
     window.sources, .targets, .labels   uint32          [c]
     window.since                        int64           [c]
 
+A monitor that keeps attributes has nothing in these sections of edges and windows. With k copies in their
+order, it has:
+
+    copies.sources, .targets, .labels   uint32          [k]
+    copies.since                        int64           [k], the largest number for copies that no window ends
+    attributes.NUMBER                   words of 64 bits, or text of strings; see `_packed`
+
 The facts are the options, the patterns, the labels behind the codes, the clock and the position in the
 source. Vertices keep their numbers, so that matches have the same rows as before.
 """
@@ -28,14 +35,18 @@ from numpy.typing import NDArray
 
 from motiflux.config import resolve_tuning
 from motiflux.errors import FormatError, MotifluxError, OutputError
-from motiflux.graph import Graph
+from motiflux.graph import Column, Graph, Kind
 from motiflux.interop import GraphColumns
+from motiflux.interop.strings import StringTable
 from motiflux.io.binary.sections import SectionFile, write_sections
 from motiflux.pattern import Pattern, QueryEdge, QueryVertex
+from motiflux.stream.copies.kept import Kept, condition_facts, condition_of
 from motiflux.types import Label
 from motiflux.units import counted
 
 VERSION = 1
+WITH_COPIES = 2
+"""The version of monitors that keep attributes, which earlier versions of motiflux cannot read."""
 
 _COLUMNS = ("sources", "targets", "labels")
 _MOST_COPIES = 2**32 - 1
@@ -60,6 +71,8 @@ class Checkpoint:
         The labels behind the codes.
     arrays
         The sections.
+    copies
+        Of a monitor that keeps attributes, instead of edges and windows.
     """
 
     directed: bool
@@ -70,9 +83,13 @@ class Checkpoint:
     vertex_label_values: list[Label]
     edge_label_values: list[Label]
     arrays: Mapping[str, NDArray[Any]]
+    copies: Kept | None = None
 
     def graph(self) -> Graph:
-        """Return the graph; its vertices have other numbers."""
+        """Return the graph; its vertices have other numbers.
+
+        That of a monitor that keeps attributes has no edges: they are in `copies`.
+        """
         copies = self.arrays["edges.copies"].astype(np.int64)
         labels = np.repeat(self.arrays["edges.labels"], copies)
         return Graph.from_columns(
@@ -124,8 +141,11 @@ class Checkpoint:
             "vertex_ids": ids if ids.itemsize else ids.astype("<U1"),
             "edges.copies": copies.astype(np.uint32),
         }
+        names, packed = _packed(self.copies)
+        arrays |= packed
         facts = {
-            "monitor": VERSION,
+            "monitor": VERSION if self.copies is None else WITH_COPIES,
+            "attributes": names,
             "directed": self.directed,
             "options": dict(self.options),
             "patterns": [(_pattern_facts(pattern), listed) for pattern, listed in self.patterns],
@@ -152,9 +172,10 @@ def read_checkpoint(path: Path) -> Checkpoint:
     version = file.facts.get("monitor")
     if type(version) is not int:
         raise file.fault("found another .mfg file, expected a saved monitor")
-    if version != VERSION:
-        age = "a newer motiflux" if version > VERSION else "no motiflux"
-        raise file.fault(f"found checkpoint version {version}, written by {age}; expected version {VERSION}")
+    if version not in (VERSION, WITH_COPIES):
+        age = "a newer motiflux" if version > WITH_COPIES else "no motiflux"
+        expected = f"version {VERSION} or {WITH_COPIES}"
+        raise file.fault(f"found checkpoint version {version}, written by {age}; expected {expected}")
     file.verify()
     arrays = _arrays(file)
     try:
@@ -168,6 +189,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             vertex_label_values=list(facts["vertex_labels"]),
             edge_label_values=list(facts["edge_labels"]),
             arrays=_checked(file, arrays, len(facts["vertex_labels"]), len(facts["edge_labels"])),
+            copies=None if version == VERSION else _copies(file, facts, len(arrays["vertex_ids"])),
         )
     except FormatError:
         raise
@@ -217,12 +239,93 @@ def _checked(
     return arrays
 
 
+def _packed(copies: Kept | None) -> tuple[list[list[str]], dict[str, NDArray[Any]]]:
+    """Return the names and kinds of attributes, and the sections of copies."""
+    if copies is None:
+        return [], {}
+    arrays: dict[str, NDArray[Any]] = {
+        "copies.sources": copies.sources,
+        "copies.targets": copies.targets,
+        "copies.labels": copies.labels,
+        "copies.since": copies.since,
+    }
+    names = []
+    for number, (name, column) in enumerate(copies.attributes.items()):
+        names.append([name, column.kind.value])
+        at = f"attributes.{number}"
+        if column.kind is Kind.NOTHING:
+            continue
+        arrays[f"{at}.missing"] = column.missing().view(np.uint8)
+        if column.strings is not None:
+            arrays[f"{at}.codes"] = column.data.astype(np.uint32)
+            arrays[f"{at}.text"] = np.ascontiguousarray(column.strings.text)
+            arrays[f"{at}.offsets"] = column.strings.offsets
+        elif column.kind is Kind.FLOAT:
+            arrays[f"{at}.values"] = column.data.astype(np.float64)
+        else:
+            arrays[f"{at}.values"] = column.data.astype(np.int64)
+    return names, arrays
+
+
+def _copies(file: SectionFile, facts: Mapping[str, Any], vertices: int) -> Kept:
+    """Return the copies of a file, and refuse numbers of vertices and labels that are not there."""
+    since = np.array(file.array("copies.since", "<i8", 1))
+    ending = since[since != np.iinfo(np.int64).max]
+    if (np.diff(ending) < 0).any():
+        raise file.fault("section copies.since: expected numbers in ascending order")
+
+    def column(name: str, bound: int) -> NDArray[np.uint32]:
+        values = np.array(file.array(f"copies.{name}", "<u4", 1))
+        if len(values) != len(since):
+            raise file.fault(f"section copies.{name}: expected {counted(len(since), 'value')}")
+        if len(values) and int(values.max()) >= bound:
+            found = int(values.max())
+            raise file.fault(f"section copies.{name}: expected numbers below {bound}, found {found}")
+        return values
+
+    ends = column("sources", vertices), column("targets", vertices)
+    labels = column("labels", len(facts["edge_labels"]))
+    attributes = {}
+    for number, (name, kind) in enumerate(facts["attributes"]):
+        attributes[str(name)] = _column(file, f"attributes.{number}", Kind(kind), len(since))
+        if len(attributes[name]) != len(since):
+            raise file.fault(f"attribute {name!r}: expected {counted(len(since), 'value')}")
+    return Kept(*ends, labels, since, int(facts["facts"]["came"]), attributes)
+
+
+def _column(file: SectionFile, at: str, kind: Kind, rows: int) -> Column:
+    if kind is Kind.NOTHING:
+        return Column(np.zeros(rows, dtype="V1"))
+    missing = np.array(file.array(f"{at}.missing", "|u1", 1)).astype(bool)
+    mask = missing if missing.any() else None
+    if kind is Kind.STRING:
+        codes = np.array(file.array(f"{at}.codes", "<u4", 1))
+        text = np.array(file.array(f"{at}.text", "|u1", 1))
+        offsets = np.array(file.array(f"{at}.offsets", "<i8", 1))
+        is_table = len(offsets) > 0 and offsets[0] == 0 and int(offsets[-1]) == len(text)
+        if not is_table or (np.diff(offsets) < 0).any():
+            raise file.fault(f"section {at}.offsets: expected the ends of strings in ascending order")
+        if len(codes) and int(codes.max()) >= len(offsets) - 1:
+            raise file.fault(f"section {at}.codes: expected numbers below {len(offsets) - 1}")
+        return Column(codes, mask, StringTable(text, offsets))
+    if kind is Kind.FLOAT:
+        return Column(np.array(file.array(f"{at}.values", "<f8", 1)), mask)
+    values = np.array(file.array(f"{at}.values", "<i8", 1))
+    if kind is Kind.BOOLEAN:
+        return Column(values.astype(bool), mask)
+    return Column(values, mask, None, None if kind is Kind.INTEGER else kind)
+
+
 def _pattern_facts(pattern: Pattern) -> dict[str, Any]:
     return {
         "name": pattern.name,
         "vertices": [[one.name, _listed(one.labels), _listed(one.ids)] for one in pattern.vertices],
         "edges": [
-            [one.source, one.target, _listed(one.labels), one.directed, one.name] for one in pattern.edges
+            [
+                *(one.source, one.target, _listed(one.labels), one.directed, one.name),
+                *([] if one.where is None else [condition_facts(one.where)]),
+            ]
+            for one in pattern.edges
         ],
         "may_coincide": pattern.may_coincide,
     }
@@ -232,8 +335,8 @@ def _pattern(facts: Mapping[str, Any]) -> Pattern:
     return Pattern(
         tuple(QueryVertex(name, _set(labels), _set(ids)) for name, labels, ids in facts["vertices"]),
         tuple(
-            QueryEdge(source, target, _set(labels), directed, name)
-            for source, target, labels, directed, name in facts["edges"]
+            QueryEdge(source, target, _set(labels), directed, name, *map(condition_of, where))
+            for source, target, labels, directed, name, *where in facts["edges"]
         ),
         facts["name"],
         tuple((first, second) for first, second in facts["may_coincide"]),

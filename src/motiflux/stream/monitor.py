@@ -25,7 +25,7 @@ from motiflux.stream.matching.engine import Placement, UnmatchedPatternError
 from motiflux.stream.options import Options
 from motiflux.stream.run.loop import Progress, Run
 from motiflux.stream.run.totals import Totals
-from motiflux.stream.saving import Kept, checked_path
+from motiflux.stream.saving import Keeping, checked_path
 from motiflux.stream.sinks.file_sink import as_sink
 from motiflux.stream.sources.convert import as_source
 from motiflux.stream.updates import Row, Updates
@@ -34,7 +34,7 @@ from motiflux.types import Label, VertexId
 from motiflux.words import DeviceName, ModeName, SemanticsName, SymmetryName
 
 
-class Monitor(Changing, Kept):
+class Monitor(Changing, Keeping):
     """Matches patterns on a graph while edges are inserted and deleted.
 
     Parameters

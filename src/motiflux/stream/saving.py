@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.errors import ArgumentError
 from motiflux.stream.checkpoint import Checkpoint
+from motiflux.stream.copies.facets import edge_conditions
+from motiflux.stream.copies.kept import Kept
 from motiflux.stream.matching.names import GrowingIds
 from motiflux.stream.matching.watching import Watching
 from motiflux.stream.time_kinds import TimeKind
@@ -34,7 +36,7 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-class Kept(Watching):
+class Keeping(Watching):
     """A monitor's inside that can be kept in a file."""
 
     def _save(self, path: str | os.PathLike[str], position: object) -> int:
@@ -45,10 +47,14 @@ class Kept(Watching):
 
     def _checkpoint(self, position: object) -> Checkpoint:
         native = self._open()
-        arrays: dict[str, NDArray[Any]] = dict(zip(_EDGE_ARRAYS, native.edges(), strict=True))
         nothing, came = np.empty(0, dtype=np.uint32), 0
+        copies = None if self._copies is None else self._copies.kept()
+        edges = native.edges() if copies is None else (nothing,) * len(_EDGE_ARRAYS)
+        arrays: dict[str, NDArray[Any]] = dict(zip(_EDGE_ARRAYS, edges, strict=True))
         in_window: tuple[NDArray[Any], ...] = (nothing, nothing, nothing, nothing.astype(np.int64))
-        if self._options.span is not None:
+        if copies is not None:
+            came = copies.came
+        elif self._options.span is not None:
             sources, targets, labels, since, came = native.window_copies()
             in_window = (sources, targets, labels, since)
         arrays |= dict(zip(_WINDOW_ARRAYS, in_window, strict=True))
@@ -68,6 +74,7 @@ class Kept(Watching):
             vertex_label_values=self._numbering.vertex_labels.array().tolist(),
             edge_label_values=self._numbering.edge_labels.array().tolist(),
             arrays=arrays,
+            copies=copies,
         )
 
     def _restore(self, saved: Checkpoint) -> None:
@@ -76,14 +83,10 @@ class Kept(Watching):
         edge_codes = self._numbering.edge_labels.codes_of(np.array(saved.edge_label_values))
         codes = vertex_codes[saved.arrays["vertex_labels"]]
         self._numbering.ids = GrowingIds(saved.arrays["vertex_ids"])
-        native = _native.Monitor(saved.directed, self._options.count_copies)
-        offsets, neighbors, labels, copies = saved.rows(edge_codes)
-        native.load(codes, (offsets, neighbors, labels), None, copies, self._threads)
-        if self._options.span is not None:
-            open_window(native, self._options.span)
-            sources, targets, labels, since = (saved.arrays[name] for name in _WINDOW_ARRAYS)
-            native.fill_window(sources, targets, edge_codes[labels], since, saved.facts["came"])
-        self._native = native
+        if saved.copies is not None:
+            self._restore_copies(saved, saved.copies._replace(labels=edge_codes[saved.copies.labels]), codes)
+        else:
+            self._native = self._restored(saved, codes, edge_codes)
         self._connect()
         self._numbering.clock.latest = saved.facts["latest"]
         kind = saved.facts.get("time_kind", 0)  # checkpoints of earlier versions have none
@@ -94,3 +97,26 @@ class Kept(Watching):
         for pattern, listed in saved.patterns:
             self._add(pattern, listed)
         self._native.prepare()
+
+    def _restore_copies(self, saved: Checkpoint, kept: Kept, codes: NDArray[np.uint32]) -> None:
+        """Have the copies of a checkpoint."""
+        store = self._copies
+        if store is None:
+            raise ArgumentError("attributes", "True or names in a file with copies", None)
+        store.load(kept)
+        conditions = [one for pattern, _ in saved.patterns for one in edge_conditions(pattern)]
+        self._use_copies(store, list(dict.fromkeys(conditions)), codes)
+        self._snapshot = None
+
+    def _restored(
+        self, saved: Checkpoint, codes: NDArray[np.uint32], edge_codes: NDArray[np.uint32]
+    ) -> _native.Monitor:
+        """Return a native monitor with the edges and the window of a checkpoint."""
+        native = _native.Monitor(saved.directed, self._options.count_copies)
+        offsets, neighbors, labels, copies = saved.rows(edge_codes)
+        native.load(codes, (offsets, neighbors, labels), None, copies, self._threads)
+        if self._options.span is not None:
+            open_window(native, self._options.span)
+            sources, targets, labels, since = (saved.arrays[name] for name in _WINDOW_ARRAYS)
+            native.fill_window(sources, targets, edge_codes[labels], since, saved.facts["came"])
+        return native

@@ -255,6 +255,12 @@ class Updates:
         columns = self.attributes if attributes is None else attributes
         return replace(self, times=column, vertex_labels=named, zoned=zoned, attributes=columns)
 
+    def with_attributes(self, attributes: Mapping[str, Column]) -> Updates:
+        """Return the updates with attributes that are columns of their length."""
+        made: Updates = object.__new__(type(self))
+        made.__dict__.update({**self.__dict__, "attributes": attributes})
+        return made
+
     def rows(self, rows: NDArray[np.int64]) -> Updates:
         """Return some of the updates, without labels of vertices."""
         labels = None if self.labels is None else self.labels[rows]

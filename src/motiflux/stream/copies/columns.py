@@ -180,6 +180,5 @@ class GrowingColumn:
         position[order] = np.arange(len(order), dtype=np.uint32)
         codes = np.zeros(len(words), dtype=np.uint32)
         codes[~absent] = position[places.reshape(-1)]
-        if not strings:
-            return Column(np.zeros(len(words), dtype="V1"))
-        return Column(codes, mask, StringTable.of(strings[place] for place in order))
+        # Codes of missing values are of some string, too.
+        return Column(codes, mask, StringTable.of([strings[place] for place in order] or [""]))

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.errors import PatternError, StreamError
-from motiflux.graph import AttributeTable, Column, Graph
+from motiflux.errors import InternalError, PatternError, StreamError
+from motiflux.graph import AttributeTable, Column, Graph, Kind
 from motiflux.notes import note
 from motiflux.pattern import Pattern
+from motiflux.plan.bind import BoundEdge
 from motiflux.stream.copies.columns import GrowingColumn, State
 from motiflux.stream.copies.facets import Facets, edge_conditions, names_in
+from motiflux.stream.copies.kept import Kept
 from motiflux.stream.updates import Updates
 from motiflux.stream.window import Span
 
@@ -117,29 +119,6 @@ class _Held:
     columns: dict[str, GrowingColumn]
 
 
-class Kept(NamedTuple):
-    """All copies at one time, in their order, for `CopyStore.of` and `CopyStore.load`.
-
-    Parameters
-    ----------
-    sources, targets, labels
-        uint32 [n].
-    since
-        int64 [n]: when each came into the window; `STAYS` of copies that no window ends.
-    came
-        The number of all copies that came into a window of copies.
-    attributes
-        Columns [n] by name.
-    """
-
-    sources: NDArray[np.uint32]
-    targets: NDArray[np.uint32]
-    labels: NDArray[np.uint32]
-    since: NDArray[np.int64]
-    came: int
-    attributes: Mapping[str, Column]
-
-
 STAYS: int = _native.Copies.STAYS
 
 
@@ -167,6 +146,7 @@ class CopyStore:
         self._held = _Held(self._new(), {})
         self._states: dict[str, State] = {}
         self._warned: set[str] = set()
+        self._origin: NDArray[np.int64] | None = None
         self.calls = 0
         """Calls that were begun: what is said of the last one is not of the others."""
 
@@ -183,7 +163,7 @@ class CopyStore:
         copies.fill(kept.sources, kept.targets, kept.labels, none, kept.since, kept.came)
         columns = {}
         for name, values in kept.attributes.items():
-            if self._wants(name):
+            if self.wants(name):
                 columns[name] = GrowingColumn(name)
                 columns[name].put(0, values)
         for column in columns.values():
@@ -260,6 +240,7 @@ class CopyStore:
     def begin(self) -> None:
         """Begin a call: those before are final."""
         self.calls += 1
+        self._origin = None
         held = self._held
         if held.copies.rows > 2 * held.copies.size + _LEAST_GONE:
             rows = held.copies.alive()
@@ -287,6 +268,7 @@ class CopyStore:
             Attributes are of another kind than those before, or than a condition asks for.
         """
         copies, size = self._held.copies, len(numbered.sources)
+        self._origin = numbered.origin
         given = self._given(updates, numbered)
         self._put(given, copies.rows, size)
         labels = np.zeros(size, dtype=np.uint32) if numbered.labels is None else numbered.labels
@@ -312,6 +294,46 @@ class CopyStore:
         deleted = DeletedCopies(at, rows, self._held.columns)
         return Expanded(inserts, sources, targets, found, origins, deleted, expired, noops, first)
 
+    def witnesses(
+        self,
+        edge: BoundEdge,
+        vertices: NDArray[np.uint32],
+        updates: NDArray[np.int64],
+        positive: NDArray[np.bool_],
+        facets: Facets,
+        *,
+        whole: bool,
+    ) -> dict[str, Column]:
+        """Return the attributes of the copies that serve a query edge in matches of the last call.
+
+        Each is the oldest, as the graph was after the update, if the match appeared, or before it.
+
+        Parameters
+        ----------
+        edge
+            The query edge, between two columns of `vertices`.
+        vertices, updates, positive
+            Of the matches: internal numbers [rows, k], the position of the update, whether they appeared.
+        whole
+            Whether the call was one change, after or before which the graph is looked at.
+        """
+        held, origin = self._held, self._origin
+        accepted = facets.accepted(edge.labels, edge.where)
+        labels = np.unique(facets.labels()[accepted.astype(bool)])
+        rows = held.copies.witnesses(
+            np.ascontiguousarray(vertices[:, edge.source], dtype=np.uint32),
+            np.ascontiguousarray(vertices[:, edge.target], dtype=np.uint32),
+            accepted,
+            labels,
+            edge.either,
+            np.ascontiguousarray(updates if origin is None else np.searchsorted(origin, updates), np.int64),
+            np.ascontiguousarray(positive, dtype=np.uint8),
+            whole,
+        )
+        if len(rows) and int(rows.max()) >= held.copies.rows:
+            raise InternalError("a match has no copy of an edge that serves one of its query edges")
+        return {name: column.column(rows) for name, column in held.columns.items()}
+
     def advance(self, until: int) -> Expanded:
         """Delete the copies that the window ends until a moment."""
         inserts, sources, targets, found, origins, at, rows, expired, noops, _ = self._held.copies.advance(
@@ -320,7 +342,8 @@ class CopyStore:
         deleted = DeletedCopies(at, rows, self._held.columns)
         return Expanded(inserts, sources, targets, found, origins, deleted, expired, noops, None)
 
-    def _wants(self, name: str) -> bool:
+    def wants(self, name: str) -> bool:
+        """Return whether an attribute is kept."""
         return self._names is None or name in self._names
 
     def _given(self, updates: Updates, numbered: Numbered) -> dict[str, Column]:
@@ -329,9 +352,9 @@ class CopyStore:
         given = {
             name: values if origin is None else values.take(origin)
             for name, values in (updates.attributes or {}).items()
-            if self._wants(name)
+            if self.wants(name)
         }
-        if updates.times is not None and self._time not in given and self._wants(self._time):
+        if updates.times is not None and self._time not in given and self.wants(self._time):
             times = updates.times if origin is None else updates.times[origin]
             utc = updates.zoned if isinstance(updates.zoned, bool) else bool(np.any(updates.zoned))
             given[self._time] = _of_insertions(times, numbered.inserts, utc=utc)
@@ -391,8 +414,6 @@ class _Lenient(AttributeTable):
 
 def _of_insertions(times: NDArray[Any], inserts: NDArray[np.uint8], *, utc: bool) -> Column:
     """Return the times of updates as an attribute; that of a deletion names no copy."""
-    from motiflux.graph import Kind
-
     mask = inserts == 0
     missing = mask if mask.any() else None
     if times.dtype.kind == "M":

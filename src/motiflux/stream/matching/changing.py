@@ -10,7 +10,14 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from motiflux import _native
-from motiflux.errors import CountOverflowError, DeviceMemoryError, MotifluxError, StreamError
+from motiflux.errors import (
+    ArgumentError,
+    CountOverflowError,
+    DeviceMemoryError,
+    MotifluxError,
+    StreamError,
+)
+from motiflux.graph import AttributeTable
 from motiflux.pattern import Pattern
 from motiflux.request.engine import CANNOT
 from motiflux.stream.copies.store import Expanded, Numbered
@@ -284,7 +291,16 @@ class Changing(Watching):
         return self._delta_of(self._changes(None), {"updates": 0, "complete": False}, seconds)
 
     def _changes(self, found: _native.Found | None) -> Changes:
-        return Changes(found, self._in_slots(), self._numbering.ids)
+        if self._copies is None:
+            return Changes(found, self._in_slots(), self._numbering.ids)
+        call = self._copies.calls
+
+        def edges(pattern: Pattern, rows: MatchRows) -> dict[str, AttributeTable]:
+            if self._copies is None or self._copies.calls != call or pattern not in self._watched:
+                raise ArgumentError("monitor", "attributes of edges before the next call", "a later call")
+            return self._edges_of(pattern, rows)
+
+        return Changes(found, self._in_slots(), self._numbering.ids, edges)
 
     def _applied(self, updates: Updates, terms: Terms, end: float | None) -> _Outcome:
         """Apply and match updates."""

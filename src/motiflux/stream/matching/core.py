@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.conditions import Condition
 from motiflux.errors import ArgumentError, DeviceMemoryError
-from motiflux.graph import Graph
+from motiflux.graph import AttributeTable, Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
-from motiflux.plan.bind import BoundPattern
+from motiflux.plan.bind import BoundPattern, bound_edge
 from motiflux.plan.passes.drafts import DeltaPlan
 from motiflux.plan.passes.numbers import Numbers
 from motiflux.plan.passes.places import Place
@@ -27,6 +27,8 @@ from motiflux.stream.copies.store import STAYS, TIME, CopyStore, copies_of
 from motiflux.stream.matching.auto import AutoMatching, auto_matching
 from motiflux.stream.matching.copied import native_of_copies
 from motiflux.stream.matching.engine import HOST, OUT_OF_CORE, Placement
+from motiflux.stream.matching.match_rows import MatchRows
+from motiflux.stream.matching.names import label_codes
 from motiflux.stream.matching.native import PlanWriter, filter_of, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
 from motiflux.stream.matching.pool_orders import PoolOrders
@@ -445,6 +447,37 @@ class Core:
     def needs_times(self) -> bool:
         """Whether updates need times: there is a window of time."""
         return self._options.span is not None and self._options.span.timed
+
+    def wants_attribute(self, name: str) -> bool:
+        """Return whether copies of edges keep an attribute."""
+        return self._copies is not None and self._copies.wants(name)
+
+    def attribute_kinds(self) -> dict[str, str]:
+        """Return the kinds of the attributes that copies of edges have so far, in words."""
+        return {} if self._copies is None else self._copies.kinds()
+
+    def _edges_of(self, pattern: Pattern, rows: MatchRows) -> dict[str, AttributeTable]:
+        """Return the attributes of the edges of matches of the last call, by query edge."""
+        assert self._copies is not None
+        assert self._facets is not None
+        bound = self._watched[pattern].bound
+        updates, whole = rows.by_row(rows.runs.updates.astype(np.int64)), self.mode == "batch"
+        positive = rows.by_row(rows.runs.positive)
+        found = {}
+        for at, edge in enumerate(pattern.edges):
+            vertices = rows.vertices
+            labels = label_codes(edge.labels, self._numbering.edge_labels)
+            names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
+            columns = self._copies.witnesses(
+                bound_edge(edge, labels, names, bound.directed),
+                vertices,
+                updates,
+                positive,
+                self._facets,
+                whole=whole,
+            )
+            found[edge.name or f"e{at}"] = AttributeTable("edge", columns)
+        return found
 
     def kinds(self) -> dict[str, str | None]:
         """Return the known types of ids and labels: ``"i"`` integers, ``"U"`` strings, None not known."""

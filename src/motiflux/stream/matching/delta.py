@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
+from motiflux.graph import AttributeTable
 from motiflux.pattern import Pattern, PatternLike, as_pattern
 from motiflux.stream.copies.store import DeletedCopies
 from motiflux.stream.matching.match_rows import NO_RUNS, MatchRows, Runs
 from motiflux.stream.matching.names import GrowingIds
 from motiflux.stream.matching.noops import Noops
 from motiflux.units import grouped, quantity, seconds_text
+
+EdgesOf = Callable[[Pattern, MatchRows], dict[str, AttributeTable]]
+"""Returns the attributes of the edges of matches of a pattern, by query edge."""
 
 _MOST_PATTERNS = 12
 _MOST_ROWS = 5
@@ -52,6 +56,7 @@ class PatternDelta:
     signs: NDArray[np.int8]
     rows: MatchRows | None
     _ids: GrowingIds = field(repr=False)
+    _edges: EdgesOf | None = field(default=None, repr=False)
 
     @property
     def net(self) -> int:
@@ -80,6 +85,35 @@ class PatternDelta:
             piece = found.part(first, first + rows)
             yield self._ids.names(piece.vertices), piece
 
+    def edges(self) -> dict[str, AttributeTable]:
+        """Return the attributes of the edges of all rows, by query edge.
+
+        Of the copies that serve a query edge it is the oldest, as the graph was after the update if the match
+        appeared, or before it if it vanished (in batch mode, after or before the batch).
+
+        Returns
+        -------
+        dict
+            By the names of the query edges, or ``"e0"``, ``"e1"``, ...: columns with one value for each row.
+
+        Raises
+        ------
+        ArgumentError
+            The monitor keeps no attributes, lists no matches, or has begun another call.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> empty = mf.Graph.from_edges([], num_vertices=2, directed=True)
+        >>> with mf.Monitor(empty, "(a)-[x WHERE x.amount > 5]->(b)", matches=True) as monitor:
+        ...     delta = monitor.apply([("+", 0, 1), ("+", 0, 1)], attributes={"amount": [3, 9]})
+        ...     print(delta[0].edges()["x"]["amount"].to_list())
+        [9]
+        """
+        if self._edges is None:
+            raise ArgumentError("attributes", "Monitor(..., attributes=True) for those of edges", False)
+        return self._edges(self.pattern, self._rows())
+
     def _rows(self) -> MatchRows:
         if self.rows is None:
             raise ArgumentError("matches", "Monitor(..., matches=True) where matches are asked for", False)
@@ -100,6 +134,8 @@ class Changes(Mapping[Pattern, PatternDelta]):
         The patterns, each with its number there, and whether its matches are given.
     ids
         The ids of vertices.
+    edges
+        Returns the attributes of the edges of matches.
     """
 
     def __init__(
@@ -107,7 +143,9 @@ class Changes(Mapping[Pattern, PatternDelta]):
         found: _native.Found | None,
         watched: Sequence[tuple[Pattern, int, bool]],
         ids: GrowingIds,
+        edges: EdgesOf | None = None,
     ) -> None:
+        self._edges = edges
         self.found = found
         self._watched = watched
         self._ids = ids
@@ -171,7 +209,9 @@ class Changes(Mapping[Pattern, PatternDelta]):
             if rows is None:
                 table = np.empty((0, len(pattern.vertices)), dtype=np.uint32)
                 rows = MatchRows.of_runs(table, NO_RUNS)
-        return PatternDelta(pattern, positive, negative, updates, matches, signs, rows, self._ids)
+        return PatternDelta(
+            pattern, positive, negative, updates, matches, signs, rows, self._ids, self._edges
+        )
 
 
 def rows_of(found: _native.Found, slot: int) -> MatchRows | None:

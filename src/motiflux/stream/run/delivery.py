@@ -167,6 +167,15 @@ class Delivery:
         """Forget what was not delivered: the batch is applied, or taken back."""
         self._held.drop()
 
+    def _edges_of(self, pattern: Pattern, rows: MatchRows) -> dict[str, dict[str, list[Any]]] | None:
+        if not (self._monitor.keeps_attributes and self._sink.wants_edges):
+            return None
+        edges = self._monitor._edges_of(pattern, rows)
+        return {
+            name: {attribute: values.to_list() for attribute, values in table.items()}
+            for name, table in edges.items()
+        }
+
     def _found(self, number: int, rows: MatchRows) -> FoundMatches:
         updates = rows.by_row(rows.runs.updates.astype(np.int64))
         changes = attributes = None
@@ -183,6 +192,7 @@ class Delivery:
             self._monitor.names(rows.vertices),
             changes,
             attributes,
+            self._edges_of(self.numbers.patterns[number], rows),
         )
 
 

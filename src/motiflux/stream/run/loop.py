@@ -246,6 +246,8 @@ class Run:
             deadline=self._deadline,
             idle=None if self._saver is None else self._saver.idle,
             attributes=self._wants_changes and monitor.mode == "sequence",
+            edge_attributes=monitor.wants_attribute if monitor.keeps_attributes else None,
+            attribute_kinds=monitor.attribute_kinds(),
             times=monitor.needs_times,
             quiet=None if self._quiet is None else self._pass_quiet,
             is_over=None,

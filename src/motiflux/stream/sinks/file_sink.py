@@ -57,7 +57,7 @@ class FileSink(Sink):
             raise OutputError(f"{self.path}: found {found}, expected {', '.join(SINK_FORMATS)}")
         check_place(self.path)
         self._suffix, self._compression = suffix, compression
-        self.wants_changes = suffix == ".jsonl"
+        self.wants_changes = self.wants_edges = suffix == ".jsonl"
         self._kept = kept
         self._patterns: tuple[Pattern, ...] = ()
         self._table: MatchTable | None = None

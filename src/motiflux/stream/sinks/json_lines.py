@@ -86,6 +86,11 @@ def _lines(found: FoundMatches, part: slice) -> Iterator[str]:
             line["change"] = change
         if attributes is not None:
             line["attributes"] = {name: json_value(values[at], name) for name, values in attributes.items()}
+        if found.edges is not None:
+            line["edges"] = {
+                edge: {name: json_value(values[at], name) for name, values in columns.items()}
+                for edge, columns in found.edges.items()
+            }
         yield json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
 
 

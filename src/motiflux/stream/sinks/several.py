@@ -23,6 +23,7 @@ class SeveralSinks(Sink):
         self._reading = [sink for sink in self.sinks if sink.wants_matches]
         self.wants_matches = bool(self._reading)
         self.wants_changes = any(sink.wants_changes for sink in self.sinks)
+        self.wants_edges = any(sink.wants_edges for sink in self.sinks)
         self.prints = any(sink.prints for sink in self.sinks)
         self.uninterrupted = any(sink.uninterrupted for sink in self.sinks)
 

@@ -63,6 +63,10 @@ class FoundMatches:
     attributes
         The values of columns of the stream that are no part of an update, by name, for the update that caused
         each row [rows]; None as for `changes`, and if the source has no such columns.
+    edges
+        The attributes of the edges of each match: by query edge (its name, or ``e0``, ``e1``, ...) and
+        attribute, the values [rows], as `PatternDelta.edges` returns them. None of a monitor that keeps no
+        attributes, and for sinks that do not set `Sink.wants_edges`.
     """
 
     pattern: Pattern
@@ -73,6 +77,7 @@ class FoundMatches:
     vertices: NDArray[Any]
     changes: Updates | None = None
     attributes: Mapping[str, Sequence[Any]] | None = None
+    edges: Mapping[str, Mapping[str, Sequence[Any]]] | None = None
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -89,6 +94,8 @@ class Sink:
     """Whether it reads matches; if not, only totals are computed."""
     wants_changes = False
     """Whether it reads `FoundMatches.changes` and `FoundMatches.attributes`."""
+    wants_edges = False
+    """Whether it reads `FoundMatches.edges`."""
     prints = False
     """Whether it prints on standard output, which may be the terminal that shows progress."""
     uninterrupted = False
@@ -162,6 +169,8 @@ class Nowhere(Sink):
 class CallableSink(Sink):
     """Hands matches to a function."""
 
+    wants_edges = True
+
     def __init__(self, function: Callable[[FoundMatches], object]) -> None:
         self._function = function
 
@@ -172,6 +181,8 @@ class CallableSink(Sink):
 
 class QueueSink(Sink):
     """Puts matches into a queue, waiting while it is full; None is put at the end."""
+
+    wants_edges = True
 
     def __init__(self, items: Any) -> None:
         self._queue = items

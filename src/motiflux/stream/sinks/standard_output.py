@@ -47,7 +47,7 @@ class StandardOutput(Sink):
 
     def __init__(self, suffix: str = ".csv") -> None:
         self._suffix = suffix
-        self.wants_changes = suffix == ".jsonl"
+        self.wants_changes = self.wants_edges = suffix == ".jsonl"
         self._patterns: tuple[Pattern, ...] = ()
         self._table: MatchTable | None = None
         self._text: Text | None = None

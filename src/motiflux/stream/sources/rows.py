@@ -68,6 +68,7 @@ class RowSource:
             self.may_grow = isinstance(items, list)
         self._items = items
         self._on_error = on_error
+        self._keeps: Callable[[str], bool] | None = None
 
     def batches(self, request: Request) -> Iterator[Batch]:
         """Yield batches as items arrive.
@@ -78,6 +79,7 @@ class RowSource:
             Names the update, counted from 1.
         """
         done = 0
+        self._keeps = request.edge_attributes
         for held in self._pieces(request):
             if request.has_ended:
                 return
@@ -177,7 +179,8 @@ class RowSource:
         if not rows or not isinstance(rows[0], Mapping):
             return Updates.of(rows)
         updates = Updates.of([_row_of(row) for row in rows])
-        return replace(updates, times=_times_of(rows), vertex_labels=_labels_of(rows))
+        attributes = None if self._keeps is None else _attributes_of(rows, self._keeps)
+        return replace(updates, times=_times_of(rows), vertex_labels=_labels_of(rows), attributes=attributes)
 
 
 class QueueSource(RowSource):
@@ -236,6 +239,17 @@ def _times_of(rows: Sequence[Mapping[str, Any]]) -> NDArray[Any] | None:
             f"updates, row {absent[0]}: expected a time as in other rows, found none", absent[0]
         )
     return np.array(times)
+
+
+def _attributes_of(rows: Sequence[Mapping[str, Any]], keeps: Callable[[str], bool]) -> dict[str, Any]:
+    """Return the values of mappings that are no part of an update, by name; None where there is none."""
+    found: dict[str, list[Any]] = {}
+    for number, row in enumerate(rows):
+        parts = set(_COLUMNS.choose(list(row), "a row").values())
+        for place, (name, value) in enumerate(row.items()):
+            if place not in parts and keeps(name):
+                found.setdefault(name, [None] * len(rows))[number] = value
+    return found
 
 
 def _labels_of(rows: Sequence[Mapping[str, Any]]) -> VertexLabels | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -86,6 +86,11 @@ class Request:
         Called repeatedly while no update arrives.
     attributes
         Whether batches should have `Batch.attributes`.
+    edge_attributes
+        Returns whether an attribute of edges is kept, by its name: updates should have such columns. None: no
+        attributes are kept.
+    attribute_kinds
+        The kinds of the attributes that are known, in words.
     times
         Whether updates need times, because of a window.
     quiet
@@ -103,6 +108,8 @@ class Request:
     deadline: float | None = None
     idle: Callable[[], None] | None = None
     attributes: bool = False
+    edge_attributes: Callable[[str], bool] | None = None
+    attribute_kinds: Mapping[str, str] = field(default_factory=dict)
     times: bool = False
     quiet: Callable[[Feeding], bool] | None = None
     is_over: Callable[[], bool] | None = None

@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.errors import ArgumentError, FormatError, GraphError, StreamError
+from motiflux.graph import Column as ColumnOfEdges
+from motiflux.graph import Kind
+from motiflux.graph.attributes.columns import make_column
 from motiflux.interop import arrow
 from motiflux.interop.tables import Table
 from motiflux.stream.sources.columns import Name, StreamColumns, without_times
@@ -111,8 +114,13 @@ class TableSource:
         if request.times and "time" not in chosen:
             raise FormatError(self._name, without_times(table.names))
         places = list(chosen.values())
-        wanted = range(len(table.names)) if request.attributes else ()
-        others = [place for place in wanted if place not in places]
+        keeps = request.edge_attributes
+        kept = [name for name in table.names if keeps is not None and keeps(name)]
+        others = [
+            place
+            for place, name in enumerate(table.names)
+            if place not in places and (request.attributes or name in kept)
+        ]
         first = 0
         for columns in table.batches(places + others):
             arrays = {
@@ -121,12 +129,20 @@ class TableSource:
             }
             if "time" in arrays and arrow.is_arrow_array(time := columns[list(chosen).index("time")]):
                 self._zoned = getattr(time.type, "tz", None) is not None
-            values = map(_as_objects, columns[len(places) :])
-            extra = {table.names[place]: one for place, one in zip(others, values, strict=True)}
-            rows = _Rows(arrays, first, len(arrays["src"][0]), extra)
+            rest = {
+                table.names[place]: one for place, one in zip(others, columns[len(places) :], strict=True)
+            }
+            extra = {name: _as_objects(one) for name, one in rest.items()} if request.attributes else {}
+            of_edges = None
+            if keeps is not None:
+                of_edges = {name: self._attribute(name, one) for name, one in rest.items() if name in kept}
+            rows = _Rows(arrays, first, len(arrays["src"][0]), extra, of_edges)
             first += rows.length
             if rows.length:
                 yield rows
+
+    def _attribute(self, name: str, values: Any) -> ColumnOfEdges:
+        return make_column(values, f"{self._name}, column {name!r}")
 
     def _given(self, rows: _Rows, size: int | None) -> Iterator[Batch]:
         step = rows.length if size is None else size
@@ -171,8 +187,10 @@ class _Rows:
         first: int,
         length: int,
         attributes: Mapping[str, NDArray[np.object_]] = MappingProxyType({}),
+        of_edges: Mapping[str, ColumnOfEdges] | None = None,
     ) -> None:
         self.columns = dict(columns)
+        self.of_edges = of_edges
         self.attributes = dict(attributes)
         self.length = length
         self.numbers = np.arange(first, first + length)
@@ -184,7 +202,11 @@ class _Rows:
         }
         numbers = self.numbers[rows]
         attributes = {name: values[rows] for name, values in self.attributes.items()}
-        chosen = _Rows(columns, 0, len(numbers), attributes)
+        at = np.arange(self.length)[rows]
+        of_edges = self.of_edges
+        if of_edges is not None and len(at) < self.length:
+            of_edges = {name: values.take(at) for name, values in of_edges.items()}
+        chosen = _Rows(columns, 0, len(numbers), attributes, of_edges)
         chosen.numbers = numbers
         return chosen
 
@@ -241,6 +263,7 @@ class _Rows:
                 values.get("time"),
                 self._vertex_labels(each=each_names),
                 zoned,
+                self.of_edges,
             )
         except StreamError as error:
             raise StreamError(f"{name}: {error}") from None
@@ -312,6 +335,15 @@ def _of_objects(values: list[Any]) -> NDArray[Any]:
     return np.array([filler if value is None else value for value in values])
 
 
+def _joined_attribute(name: str, parts: Sequence[ColumnOfEdges]) -> ColumnOfEdges:
+    kinds = {part.kind for part in parts}
+    if len(kinds) > 1 or parts[0].strings is not None or parts[0].kind is Kind.NOTHING:
+        return make_column([value for part in parts for value in part.to_list()], f"column {name!r}")
+    missing = np.concatenate([part.missing() for part in parts])
+    data = np.concatenate([part.data for part in parts])
+    return ColumnOfEdges(data, missing if missing.any() else None, None, parts[0].times)
+
+
 def _joined(parts: Sequence[_Rows]) -> _Rows:
     if len(parts) == 1:
         return parts[0]
@@ -327,6 +359,14 @@ def _joined(parts: Sequence[_Rows]) -> _Rows:
     attributes = {
         name: np.concatenate([rows.attributes[name] for rows in parts]) for name in parts[0].attributes
     }
-    joined = _Rows(columns, 0, sum(rows.length for rows in parts), attributes)
+    of_edges = None
+    if parts[0].of_edges is not None:
+        of_edges = {
+            name: _joined_attribute(
+                name, [rows.of_edges[name] for rows in parts if rows.of_edges is not None]
+            )
+            for name in parts[0].of_edges
+        }
+    joined = _Rows(columns, 0, sum(rows.length for rows in parts), attributes, of_edges)
     joined.numbers = np.concatenate([rows.numbers for rows in parts])
     return joined

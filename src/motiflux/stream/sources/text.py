@@ -9,6 +9,7 @@ from itertools import chain
 
 from motiflux import _native
 from motiflux.errors import ArgumentError, FormatError
+from motiflux.graph import Kind
 from motiflux.interop.missing import WORDS as MISSING_WORDS
 from motiflux.io.text.delimited import SEPARATORS, column_names
 from motiflux.stream.sources.attributes import TextAttributes
@@ -16,6 +17,7 @@ from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order
 from motiflux.stream.sources.parsing import FORMS, Parsing
 from motiflux.stream.sources.reading import Reader, after
 from motiflux.stream.sources.source import BEGIN, Batch, Feeding, Position, Request, malformed
+from motiflux.stream.sources.text_columns import TextColumns
 from motiflux.stream.sources.zones import TextZones
 from motiflux.stream.updates import OPS
 
@@ -72,6 +74,7 @@ class TextSource:
         self._start = start
         self._missing = missing
         self._attributes: TextAttributes | None = None
+        self._edge_attributes: TextColumns | None = None
         if form == LINES and (self._columns != StreamColumns() or header is not None or sep is not None):
             raise ArgumentError(
                 "columns", "none of a .stream file: it has no columns", columns or header or sep
@@ -149,6 +152,7 @@ class TextSource:
             rest = after(begin, chain([head], chunks)) if again is None else again
         others = {name: place for place, name in enumerate(names) if place not in chosen.values()}
         self._attributes = TextAttributes(layout, others) if request.attributes and others else None
+        self._edge_attributes = self._attributes_of_edges(layout, others, len(first[4]), request)
         titles = [f"column {names[chosen[part]]!r}" if part in chosen else "" for part in PARTS]
         make = partial(
             _native.UpdateParser,
@@ -163,6 +167,15 @@ class TextSource:
         if "time" in chosen:
             zones = TextZones(layout, self._sep or SEPARATORS[self._form], chosen["time"])
         return Parsing(make, Position(line, begin), forms, titles, zones), rest
+
+    def _attributes_of_edges(
+        self, layout: _native.Layout, others: Mapping[str, int], width: int, request: Request
+    ) -> TextColumns | None:
+        """Return what reads the columns that are attributes of edges; None if none is kept."""
+        keeps = request.edge_attributes
+        kept = {} if keeps is None else {name: place for name, place in others.items() if keeps(name)}
+        texts = [name for name, kind in request.attribute_kinds.items() if kind == Kind.STRING.value]
+        return TextColumns(self._reader.name, layout, width, kept, texts) if kept else None
 
     def _first_record(
         self, layout: _native.Layout, chunks: Iterator[bytes]
@@ -212,10 +225,15 @@ class TextSource:
         if self._missing == "error" and taken.found.updates.sources.dtype.kind == "U":
             taken = parsing.without_missing(taken, skips=self._skips)
         found, named = taken.found, taken.found.updates.vertex_labels
+        updates = found.updates
+        if self._edge_attributes is not None:
+            whole = not taken.skips
+            columns = self._edge_attributes.read(taken.raw, found.lines, taken.before, whole=whole)
+            updates = updates.with_attributes(columns)
         attributes = None if self._attributes is None else self._attributes.taken(taken.raw, taken.before)
         if len(found.updates) or named is not None or taken.skips:
             yield Batch(
-                found.updates,
+                updates,
                 self._reader.name,
                 taken.position,
                 time.perf_counter(),
