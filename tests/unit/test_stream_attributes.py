@@ -121,9 +121,9 @@ def test_skipped_lines_do_not_shift_attributes(tmp_path: Path) -> None:
     lines = TEXT.splitlines(keepends=True)
     path.write_text("".join([*lines[:2], "+,only,two\n", *lines[2:4], "?,a,b,wire,3,5,,\n", *lines[4:]]))
     found: list[FoundMatches] = []
-    with mf.Monitor(empty(), LARGE, matches=True) as monitor:
-        with pytest.warns(mf.MotifluxWarning, match="skipped"):
-            totals = monitor.run(path, found.append, on_error="skip")
+    warned = pytest.warns(mf.MotifluxWarning, match="skipped")
+    with mf.Monitor(empty(), LARGE, matches=True) as monitor, warned:
+        totals = monitor.run(path, found.append, on_error="skip")
     assert totals.skipped == 2
     assert shown(found) == EXPECTED
 

@@ -170,6 +170,16 @@ EdgeTimesOption = Annotated[
         show_default=False,
     ),
 ]
+EdgeAttributesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--edge-attribute",
+        metavar="NAME",
+        help="Attribute of edges, a column of STREAM or of GRAPH, that each copy of an edge keeps and .jsonl "
+        "shows; may be repeated. Default: all if a pattern has conditions on such attributes, else none.",
+        show_default=False,
+    ),
+]
 TimeoutOption = Annotated[
     float | None,
     typer.Option(

@@ -49,6 +49,7 @@ def run(
     time_unit: wopt.TimeUnitOption = wopt.TimeUnit.SECONDS,
     disorder: wopt.DisorderOption = None,
     edge_times: wopt.EdgeTimesOption = None,
+    edge_attributes: wopt.EdgeAttributesOption = None,
     semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
     symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
     directed: opt.DirectedOption = None,
@@ -78,6 +79,7 @@ def run(
         "window": None if window is None else _window(window),
         "time_unit": time_unit.value,
         "disorder": None if disorder is None else disorder.value,
+        "attributes": edge_attributes or None,
         "tuning": opt.tuning_of(settings),
         "threads": threads,
     }

@@ -183,6 +183,11 @@ class Earlier:
             if name in given and str(given[name]) != str(options[name]):
                 found = "this option" if given[name] is True else given[name]
                 self._refuse(name, options[name] or "none", found)
+        kept = given.get("edge_attributes")
+        if kept is not None and kept != options["attributes"]:
+            saved = options["attributes"]
+            words = ("all" if saved else "none") if isinstance(saved, bool) else ", ".join(saved)
+            self._refuse("edge_attribute", words, ", ".join(kept))
         for name in _SAME_FACTS:
             if given.get(name) is not None and name in self.facts and given[name] != self.facts[name]:
                 self._refuse("stream_column" if name == "columns" else name, self.facts[name], given[name])

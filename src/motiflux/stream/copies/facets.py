@@ -97,8 +97,10 @@ class Facets:
 
     def numbers(self, labels: NDArray[np.uint32], bits: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Return the facets of copies by their labels and bits; new ones get a number."""
-        if not len(labels):
-            return np.empty(0, dtype=np.uint32)
+        if len(labels) < 2:
+            return np.array(
+                [self._number(*one) for one in zip(labels.tolist(), bits.tolist(), strict=True)], np.uint32
+            )
         kinds, first, places = np.unique(bits, return_index=True, return_inverse=True)
         pairs = labels.astype(np.int64) * len(kinds) + places.reshape(-1)
         _, first, places = np.unique(pairs, return_index=True, return_inverse=True)

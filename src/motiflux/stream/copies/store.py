@@ -275,7 +275,9 @@ class CopyStore:
         numbers = np.zeros(size, dtype=np.uint32)
         inserted = np.flatnonzero(numbered.inserts)
         if len(inserted):
-            table = {name: values.take(inserted) for name, values in given.items()}
+            table = given
+            if len(inserted) < size:
+                table = {name: values.take(inserted) for name, values in given.items()}
             bits = self._bits(table, len(inserted), facets)
             numbers[inserted] = facets.numbers(labels[inserted], bits)
         inserts, sources, targets, found, origins, at, rows, expired, noops, first = copies.apply(
