@@ -17,8 +17,8 @@ const search::NativePlan& native_plan_of(nanobind::handle native_plan);
 dynamic::Monitor& native_monitor_of(nanobind::handle monitor);
 
 void bind_candidates(nanobind::module_& module);
-void bind_copies(nanobind::module_& module);
 void bind_dynamic(nanobind::module_& module);
+void bind_edge_copies(nanobind::module_& module);
 void bind_feed(nanobind::module_& module);
 void bind_found(nanobind::module_& module);
 void bind_generate(nanobind::module_& module);

@@ -93,8 +93,9 @@ class Copies {
   // The same copies in rows without gaps, in the same order; nothing of it can be undone.
   Copies compacted() const;
 
-  // The oldest copy between two vertices that serves a query edge, seen from its source; none: rows(). As the graph was after (`positive`) or before the update of the last call
-  // with this position; `whole`: after or before the whole call.
+  // The oldest copy between two vertices that serves a query edge, seen from its source; none: rows(). As the
+  // graph was after (`positive`) or before the update of the last call with this position; `whole`: after or
+  // before the whole call.
   Row witness(Vertex source, Vertex target, const Query& query, std::int64_t position, bool positive,
               bool whole);
 

@@ -166,7 +166,7 @@ class PyCopies {
 
 }  // namespace
 
-void bind_copies(nb::module_& module) {
+void bind_edge_copies(nb::module_& module) {
   nb::class_<PyCopies>(module, "Copies")
       .def(nb::init<bool, std::optional<std::int64_t>, bool>(), "directed"_a, "span"_a.none(), "timed"_a)
       .def_ro_static("STAYS", &Copies::kStays)
