@@ -102,3 +102,86 @@ def test_a_call_that_is_stopped_anywhere_is_taken_back(
         assert goes_on(watching) == wanted
         point += 1
     assert point > 100
+
+
+CONDITIONED = (
+    "(a)-[x WHERE x.amount >= 3]-(b)-[y WHERE y.ref = 'p']-(c)",
+    "(a)-[x:0|3 WHERE x.amount = 2]-(b)",
+)
+ATTRIBUTES = {
+    "amount": [3, 2.5, None, 4, 3],
+    "ref": ["p", "q", "p", None, "r"],
+    "fee": [None, None, None, 1, 2],
+}
+ATTRIBUTES_AFTER = {"amount": [2, 3, 3, 5, 7], "ref": ["s", "p", "q", "p", "p"]}
+
+
+def kept(watching: mf.Monitor) -> Any:
+    """The copies of edges and their attributes, and what notes and columns say of them."""
+    graph = watching.snapshot()
+    columns = {name: (column.kind, column.to_list()) for name, column in graph.edge_attributes.items()}
+    return state(watching), columns, watching.attribute_kinds(), watching.num_edges
+
+
+def conditioned(**options: Any) -> mf.Monitor:
+    graph = mf.Graph.from_edges(
+        [(0, 1), (0, 1), (1, 2)],
+        vertex_labels=[1, 1, 2],
+        edge_labels=[0, 0, 2],
+        edge_attributes={"amount": [2, 3, 5], "ref": ["p", "q", "p"]},
+    )
+    return mf.Monitor(graph, CONDITIONED, window="10s", matches=True, threads=1, **options)
+
+
+def with_attributes(updates: mf.Updates, attributes: dict[str, Any]) -> mf.Updates:
+    return updates.with_more(None, None, attributes)
+
+
+@pytest.mark.turns(8)
+@pytest.mark.filterwarnings("ignore::motiflux.MotifluxWarning")
+@pytest.mark.parametrize("refused", in_turn(1, [False, True]))
+def test_a_call_with_attributes_that_is_stopped_anywhere_is_taken_back(refused: bool) -> None:
+    rows = [*CALL, ("-", 2, 5, 2, 13)] if refused else CALL
+    values = {name: [*column, None] if refused else column for name, column in ATTRIBUTES.items()}
+    call = with_attributes(updates_of(rows, LABELS), values)
+    after = with_attributes(updates_of(AFTER, LABELS_AFTER), ATTRIBUTES_AFTER)
+
+    def goes_on(watching: mf.Monitor) -> Any:
+        deltas = watching.apply(after)
+        changes = [(one.positive, one.negative, one.appeared().tolist()) for one in deltas]
+        return kept(watching), changes, [table["amount"].to_list() for table in deltas[0].edges().values()]
+
+    fresh = conditioned(strict=refused)
+    before, wanted = kept(fresh), goes_on(fresh)
+    point = 1
+    while True:
+        watching = conditioned(strict=refused)
+        if not stopped_at(point, partial(watching.apply, call)):
+            break
+        assert kept(watching) == before
+        assert goes_on(watching) == wanted
+        point += 1
+    assert point > 200
+
+
+@pytest.mark.turns(8)
+@pytest.mark.filterwarnings("ignore::motiflux.MotifluxWarning")
+def test_a_pattern_with_new_conditions_that_is_added_again_after_an_interrupt_counts_as_before() -> None:
+    added = "(a)-[x WHERE x.amount < 4 AND x.ref = 'p']-(b)"
+    after = with_attributes(updates_of(AFTER, LABELS_AFTER), ATTRIBUTES_AFTER)
+
+    def goes_on(watching: mf.Monitor) -> Any:
+        if len(watching.patterns) == len(CONDITIONED):
+            watching.add(added)
+        deltas = watching.apply(after)
+        return kept(watching), [(one.positive, one.negative, one.appeared().tolist()) for one in deltas]
+
+    wanted = goes_on(conditioned())
+    point = 1
+    while True:
+        watching = conditioned()
+        if not stopped_at(point, partial(watching._add, mf.Pattern.parse(added), None)):
+            break
+        assert goes_on(watching) == wanted
+        point += 7
+    assert point > 200

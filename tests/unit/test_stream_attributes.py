@@ -128,6 +128,30 @@ def test_skipped_lines_do_not_shift_attributes(tmp_path: Path) -> None:
     assert shown(found) == EXPECTED
 
 
+BAD = """op,src,dst,label,amount
++,ann,bob,wire,250
++,bob,cy,wire,NULL
++,bob,cy,wire,much
++,bob,cy,wire,99.5
+"""
+
+
+@pytest.mark.parametrize("size", [1, 1024])
+def test_text_in_a_column_that_a_condition_compares_with_numbers_is_malformed(
+    tmp_path: Path, size: int
+) -> None:
+    path = tmp_path / "transfers.csv"
+    path.write_text(BAD)
+    with mf.Monitor(empty(), "(a)-[x WHERE x.amount > 90]->(b)") as monitor:
+        with pytest.raises(mf.FormatError, match="line 4: column 'amount': found 'much', expected a number"):
+            monitor.run(path, mf.stream.Nowhere(), batch_size=size)
+        assert monitor.snapshot().edge_attributes["amount"].to_list() == [250, None]
+    warned = pytest.warns(mf.MotifluxWarning, match="expected a number")
+    with mf.Monitor(empty(), "(a)-[x WHERE x.amount > 90]->(b)") as monitor, warned:
+        totals = monitor.run(path, mf.stream.Nowhere(), batch_size=size, on_error="skip")
+    assert (totals.skipped, totals.updates, totals[0].positive) == (1, 3, 2)
+
+
 def test_lines_of_json_show_the_attributes_of_all_edges(tmp_path: Path) -> None:
     path, out = tmp_path / "transfers.csv", tmp_path / "alerts.jsonl"
     path.write_text(TEXT)

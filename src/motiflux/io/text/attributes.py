@@ -120,10 +120,13 @@ def _numbers(strings: StringTable) -> Column | None:
     try:
         for start in range(0, len(lines), 1 << 20):
             parser.feed(lines, start, start + (1 << 20))
-        rows, _, ((values, missing, place),), _, reread = parser.finish()
+        rows, _, columns, _, reread = parser.finish()
     except _native.ParseError:
         return None
-    if rows != len(strings) or missing is not None or place is not None or reread or isinstance(values, int):
+    if reread:  # there are no columns
+        return None
+    ((values, missing, place),) = columns
+    if rows != len(strings) or missing is not None or place is not None or isinstance(values, int):
         return None
     return Parsed(values, None, None).as_attribute()
 

@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf
+from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Value
 from motiflux.errors import ArgumentError
 from motiflux.graph import AttributeTable
 from motiflux.pattern import Pattern
@@ -165,6 +165,24 @@ def names_in(condition: Condition) -> set[str]:
         case Comparison(attribute=name) | OneOf(attribute=name) | IsMissing(attribute=name):
             return {name}
     raise AssertionError(condition)
+
+
+def numbers_in(condition: Condition) -> set[str]:
+    """Return the names of the attributes that a condition compares with numbers."""
+    match condition:
+        case Not(inner):
+            return numbers_in(inner)
+        case AllOf(parts) | AnyOf(parts):
+            return set().union(*map(numbers_in, parts))
+        case Comparison(name, _, value):
+            return {name} if _is_number(value) else set()
+        case OneOf(name, values):
+            return {name} if any(map(_is_number, values)) else set()
+    return set()
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def edge_conditions(pattern: Pattern) -> list[Condition]:

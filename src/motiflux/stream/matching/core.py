@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.conditions import Condition
 from motiflux.errors import ArgumentError, DeviceMemoryError
-from motiflux.graph import AttributeTable, Graph
+from motiflux.graph import AttributeTable, Graph, Kind
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundPattern, bound_edge
@@ -22,7 +22,7 @@ from motiflux.plan.passes.numbers import Numbers
 from motiflux.plan.passes.places import Place
 from motiflux.plan.passes.symmetry import Transversal
 from motiflux.request.engine import Ran
-from motiflux.stream.copies.facets import Facets
+from motiflux.stream.copies.facets import Facets, numbers_in
 from motiflux.stream.copies.store import STAYS, TIME, CopyStore, copies_of
 from motiflux.stream.matching.auto import AutoMatching, auto_matching
 from motiflux.stream.matching.copied import native_of_copies
@@ -453,8 +453,12 @@ class Core:
         return self._copies is not None and self._copies.wants(name)
 
     def attribute_kinds(self) -> dict[str, str]:
-        """Return the kinds of the attributes that copies of edges have so far, in words."""
-        return {} if self._copies is None else self._copies.kinds()
+        """Return the kinds of attributes of edges, in words: those so far, or that conditions ask for."""
+        if self._copies is None or self._facets is None:
+            return {}
+        known = {name: kind for name, kind in self._copies.kinds().items() if kind != Kind.NOTHING}
+        numbers = [name for one in self._facets.conditions for name in numbers_in(one)]
+        return {**dict.fromkeys(numbers, Kind.FLOAT.value), **known}
 
     def _edges_of(self, pattern: Pattern, rows: MatchRows) -> dict[str, AttributeTable]:
         """Return the attributes of the edges of matches of the last call, by query edge."""

@@ -123,21 +123,25 @@ class Parsing:
         A word among the first ids does not make names of the others if these are integers.
         """
         faults = taken.found.faults(advised=not skips)
-        if faults and not skips:
+        if faults:
+            return self.without(taken, faults, skips=skips)
+        self._forms[0] = FORMS["U"]
+        return taken
+
+    def without(self, taken: Taken, faults: list[tuple[int, str]], *, skips: bool) -> Taken:
+        """Refuse lines, of which there is one at least, or leave them out; `faults` have them and why."""
+        if not skips:
             line, _ = faults[0]
             found = self._read(taken.found.only(lambda lines: lines < line))
             ends = np.flatnonzero(np.frombuffer(taken.raw, np.uint8) == ord("\n"))
             read = 0 if line == taken.before + 1 else int(ends[line - taken.before - 2]) + 1
             offset = taken.position.offset - len(taken.raw) + read
             return replace(taken, found=found, position=Position(line - 1, offset), error=faults[0])
-        if faults:
-            wrong = [line for line, _ in faults]
-            found = self._read(taken.found.only(lambda lines: ~np.isin(lines, wrong)))
-            self._go_on(found.updates, taken.position)
-            skipped = tuple(sorted([*taken.skipped, *faults])[:_SKIPS_TOLD])
-            return replace(taken, found=found, skips=taken.skips + len(faults), skipped=skipped)
-        self._forms[0] = FORMS["U"]
-        return taken
+        wrong = [line for line, _ in faults]
+        found = self._read(taken.found.only(lambda lines: ~np.isin(lines, wrong)))
+        self._go_on(found.updates, taken.position)
+        skipped = tuple(sorted([*taken.skipped, *faults])[:_SKIPS_TOLD])
+        return replace(taken, found=found, skips=taken.skips + len(faults), skipped=skipped)
 
     def _read(self, found: Lines) -> Lines:
         return found.with_integers() if self._forms[0] == FORMS[None] else found

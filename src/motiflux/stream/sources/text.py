@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
 from motiflux import _native
 from motiflux.errors import ArgumentError, FormatError
-from motiflux.graph import Kind
 from motiflux.interop.missing import WORDS as MISSING_WORDS
 from motiflux.io.text.delimited import SEPARATORS, column_names
 from motiflux.stream.sources.attributes import TextAttributes
 from motiflux.stream.sources.columns import PARTS, Name, StreamColumns, in_order, without_times
-from motiflux.stream.sources.parsing import FORMS, Parsing
+from motiflux.stream.sources.parsing import FORMS, Parsing, Taken
 from motiflux.stream.sources.reading import Reader, after
 from motiflux.stream.sources.source import BEGIN, Batch, Feeding, Position, Request, malformed
 from motiflux.stream.sources.text_columns import TextColumns
@@ -174,8 +174,7 @@ class TextSource:
         """Return what reads the columns that are attributes of edges; None if none is kept."""
         keeps = request.edge_attributes
         kept = {} if keeps is None else {name: place for name, place in others.items() if keeps(name)}
-        texts = [name for name, kind in request.attribute_kinds.items() if kind == Kind.STRING.value]
-        return TextColumns(self._reader.name, layout, width, kept, texts) if kept else None
+        return TextColumns(self._reader.name, layout, width, kept, request.attribute_kinds) if kept else None
 
     def _first_record(
         self, layout: _native.Layout, chunks: Iterator[bytes]
@@ -219,21 +218,25 @@ class TextSource:
             message = str(error).removeprefix(f"{error.argument}: ")
             raise FormatError(self._reader.name, message, first[2] + 1) from None
 
+    def _with_attributes(self, parsing: Parsing, taken: Taken, columns: TextColumns) -> Taken:
+        """Return a batch with attributes of edges, without lines in which one is malformed."""
+        found = taken.found
+        read, faults = columns.read(taken.raw, found.lines, taken.before, whole=not taken.skips)
+        taken = replace(taken, found=replace(found, updates=found.updates.with_attributes(read)))
+        return parsing.without(taken, faults, skips=self._skips) if faults else taken
+
     def _taken(self, parsing: Parsing) -> Iterator[Batch]:
         """Yield the updates of the parser; then raise the error that stopped it."""
         taken = parsing.take()
         if self._missing == "error" and taken.found.updates.sources.dtype.kind == "U":
             taken = parsing.without_missing(taken, skips=self._skips)
-        found, named = taken.found, taken.found.updates.vertex_labels
-        updates = found.updates
         if self._edge_attributes is not None:
-            whole = not taken.skips
-            columns = self._edge_attributes.read(taken.raw, found.lines, taken.before, whole=whole)
-            updates = updates.with_attributes(columns)
+            taken = self._with_attributes(parsing, taken, self._edge_attributes)
+        found, named = taken.found, taken.found.updates.vertex_labels
         attributes = None if self._attributes is None else self._attributes.taken(taken.raw, taken.before)
         if len(found.updates) or named is not None or taken.skips:
             yield Batch(
-                updates,
+                found.updates,
                 self._reader.name,
                 taken.position,
                 time.perf_counter(),

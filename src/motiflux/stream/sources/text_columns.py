@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,18 +11,23 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.errors import StreamError
 from motiflux.graph import Column, Kind
+from motiflux.graph.attributes.columns import make_column
+from motiflux.interop.missing import words_among
 from motiflux.interop.strings import StringTable
 from motiflux.io.text.attributes import read_attribute
 from motiflux.io.text.table import Parsed, Table, Want
+from motiflux.stream.sources.attributes import value_of
 
 _MOST = 2**63 - 1
+_NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 
 
 class TextColumns:
     """Reads the attributes of batches of text.
 
-    A column is read as a graph's attributes are: integers, floats, booleans, datetimes or strings. The first
-    values decide it for the batch; a column that was one of strings stays so.
+    A column is read as a graph's attributes are: integers, floats, booleans, datetimes or strings. The values
+    of a batch decide it, unless the kind is known: a column of strings stays so, and in one of numbers other
+    text is malformed.
 
     Parameters
     ----------
@@ -34,8 +39,8 @@ class TextColumns:
         Fields of a record.
     columns
         The position of each column, by name.
-    texts
-        Columns that are known to be strings.
+    kinds
+        The kinds of columns, in words, as far as they are known.
     """
 
     def __init__(
@@ -44,14 +49,17 @@ class TextColumns:
         layout: _native.Layout,
         width: int,
         columns: Mapping[str, int],
-        texts: Collection[str] = (),
+        kinds: Mapping[str, str],
     ) -> None:
         self._name, self._layout, self._width = name, layout, width
         self._columns = dict(columns)
-        self._texts = set(texts)
+        self._texts = {name for name, kind in kinds.items() if kind == Kind.STRING}
+        self._numbers = {name for name, kind in kinds.items() if kind in _NUMBERS}
 
-    def read(self, raw: bytes, lines: NDArray[np.int64], before: int, *, whole: bool) -> dict[str, Column]:
-        """Return the attributes of the updates of a batch.
+    def read(
+        self, raw: bytes, lines: NDArray[np.int64], before: int, *, whole: bool
+    ) -> tuple[dict[str, Column], list[tuple[int, str]]]:
+        """Return the attributes of the updates of a batch, and the lines with malformed ones.
 
         Parameters
         ----------
@@ -72,7 +80,27 @@ class TextColumns:
             found = self._read(self._records(raw, lines, before), before, len(lines))
         if found is None:
             raise StreamError(f"{self._name}: attributes could not be read")
-        return found
+        return found, self._faults(found, lines)
+
+    def _faults(self, found: dict[str, Column], lines: NDArray[np.int64]) -> list[tuple[int, str]]:
+        """Find the lines with text in columns of numbers, which have no value there then; note new kinds."""
+        faults: dict[int, str] = {}
+        for name, column in found.items():
+            if name in self._numbers and column.strings is not None:
+                values = [None if text is None else value_of(text) for text in column.to_list()]
+                words = {column.strings[at] for at in words_among(column.strings)}
+                for row, value in enumerate(values):
+                    if isinstance(value, str):
+                        if value not in words:
+                            text = f"column {name!r}: found {value!r}, expected a number, as others are"
+                            faults.setdefault(int(lines[row]), text)
+                        values[row] = None
+                found[name] = make_column(values, f"column {name!r}")
+            elif column.kind in _NUMBERS:
+                self._numbers.add(name)
+            elif column.kind is Kind.STRING:
+                self._texts.add(name)
+        return sorted(faults.items())
 
     def _records(self, raw: bytes, lines: NDArray[np.int64], before: int) -> bytes:
         """Return the records that begin on some lines."""
@@ -116,10 +144,6 @@ class TextColumns:
         table = Table(Path(self._name), rows, lines, before, parsed)
         found = {}
         for name, one in zip(names, parsed, strict=True):
-            if name in self._texts:
-                found[name] = one.as_attribute()
-            else:
-                found[name] = read_attribute(table, one, name, None).column
-                if found[name].kind is Kind.STRING:
-                    self._texts.add(name)
+            is_text = name in self._texts
+            found[name] = one.as_attribute() if is_text else read_attribute(table, one, name, None).column
         return found
