@@ -2,9 +2,11 @@
 // them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <cstring>
+#include <optional>
 #include <tuple>
 
 #include "bind_checks.hpp"
@@ -123,26 +125,39 @@ generate::Skew as_skew(const PySkew& given) {
   return skew;
 }
 
+// The numbers to draw: those given, or from `first` on.
+using PyNumbers = std::optional<InputArray<std::uint64_t>>;
+
+generate::Numbers as_numbers(std::uint64_t first, const PyNumbers& given, std::size_t size) {
+  if (!given) return {first, {}};
+  require(as_span(*given).size() == size, "a number for each item expected");
+  return {first, as_span(*given)};
+}
+
 void draw_skewed(std::uint64_t seed, std::uint32_t stream, const PySkew& source, const PySkew& target,
-                 bool directed, std::uint64_t first, const Ids& sources, const Ids& targets, int threads) {
+                 bool directed, std::uint64_t first, const Ids& sources, const Ids& targets, int threads,
+                 const PyNumbers& numbers) {
   const generate::Skew from = as_skew(source), to = as_skew(target);
   const generate::Ends out = as_ends(sources, targets);
+  const generate::Numbers drawn = as_numbers(first, numbers, sources.size());
   run_drawing(sources.size(), threads, [&](const Workers& workers) {
-    generate::draw_skewed(seed, stream, from, to, directed, first, out, workers);
+    generate::draw_skewed(seed, stream, from, to, directed, drawn, out, workers);
   });
 }
 
 void draw_units(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, const OutputArray<double>& out,
-                int threads) {
+                int threads, const PyNumbers& numbers) {
+  const generate::Numbers drawn = as_numbers(first, numbers, out.size());
   run_drawing(out.size(), threads, [&](const Workers& workers) {
-    generate::draw_units(seed, stream, first, as_output(out), workers);
+    generate::draw_units(seed, stream, drawn, as_output(out), workers);
   });
 }
 
 void draw_codes(std::uint64_t seed, std::uint32_t stream, const InputArray<std::uint32_t>& ends,
-                std::uint64_t first, const Ids& out, int threads) {
+                std::uint64_t first, const Ids& out, int threads, const PyNumbers& numbers) {
+  const generate::Numbers drawn = as_numbers(first, numbers, out.size());
   run_drawing(out.size(), threads, [&](const Workers& workers) {
-    generate::draw_codes(seed, stream, as_span(ends), first, as_output(out), workers);
+    generate::draw_codes(seed, stream, as_span(ends), drawn, as_output(out), workers);
   });
 }
 
@@ -182,11 +197,11 @@ void bind_generate(nb::module_& module) {
              nb::arg("probability"), nb::arg("block"), nb::arg("first"), nb::arg("last"), nb::arg("threads"));
   module.def("draw_skewed", &draw_skewed, nb::arg("seed"), nb::arg("stream"), nb::arg("source"),
              nb::arg("target"), nb::arg("directed"), nb::arg("first"), nb::arg("sources"), nb::arg("targets"),
-             nb::arg("threads"));
+             nb::arg("threads"), nb::arg("numbers") = nb::none());
   module.def("draw_units", &draw_units, nb::arg("seed"), nb::arg("stream"), nb::arg("first"), nb::arg("out"),
-             nb::arg("threads"));
+             nb::arg("threads"), nb::arg("numbers") = nb::none());
   module.def("draw_codes", &draw_codes, nb::arg("seed"), nb::arg("stream"), nb::arg("ends"), nb::arg("first"),
-             nb::arg("out"), nb::arg("threads"));
+             nb::arg("out"), nb::arg("threads"), nb::arg("numbers") = nb::none());
   module.def("keep_first_at_each", &keep_first_at_each, nb::arg("sources"), nb::arg("targets"),
              nb::arg("vertices"), nb::arg("most"), nb::arg("threads"));
   module.def("keep_distinct", &keep_distinct, nb::arg("sources"), nb::arg("targets"), nb::arg("threads"));

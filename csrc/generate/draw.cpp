@@ -87,12 +87,12 @@ Edges skip_pairs(std::uint64_t seed, std::uint64_t vertices, bool directed, doub
 }
 
 void draw_skewed(std::uint64_t seed, std::uint32_t stream, const Skew& source, const Skew& target,
-                 bool directed, std::uint64_t first, Ends out, const Workers& workers) {
+                 bool directed, const Numbers& numbers, Ends out, const Workers& workers) {
   draw_all(out, workers, [&](std::size_t i) {
     Edge edge;
     std::uint32_t part = 0;
     do {
-      const random::Words words = random::draw(seed, stream, first + i, part++);
+      const random::Words words = random::draw(seed, stream, numbers[i], part++);
       edge = {skewed(source, random::joined(words.word[0], words.word[1])),
               skewed(target, random::joined(words.word[2], words.word[3]))};
     } while (edge.source == edge.target);
@@ -101,22 +101,22 @@ void draw_skewed(std::uint64_t seed, std::uint32_t stream, const Skew& source, c
   });
 }
 
-void draw_units(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::span<double> out,
+void draw_units(std::uint64_t seed, std::uint32_t stream, const Numbers& numbers, std::span<double> out,
                 const Workers& workers) {
   parallel_for(workers, out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const random::Words words = random::draw(seed, stream, first + i);
+      const random::Words words = random::draw(seed, stream, numbers[i]);
       out[i] = random::unit(random::joined(words.word[0], words.word[1]));
     }
   });
 }
 
 void draw_codes(std::uint64_t seed, std::uint32_t stream, std::span<const std::uint32_t> ends,
-                std::uint64_t first, std::span<std::uint32_t> out, const Workers& workers) {
+                const Numbers& numbers, std::span<std::uint32_t> out, const Workers& workers) {
   const auto last = ends.empty() ? ends.end() : ends.end() - 1;
   parallel_for(workers, out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const std::uint32_t drawn = random::draw(seed, stream, first + i).word[0];
+      const std::uint32_t drawn = random::draw(seed, stream, numbers[i]).word[0];
       out[i] = static_cast<std::uint32_t>(std::upper_bound(ends.begin(), last, drawn) - ends.begin());
     }
   });

@@ -12,6 +12,15 @@
 
 namespace motiflux::generate {
 
+// The numbers of the items that a call draws: `given`, as many as items, or first, first + 1, ... where it is
+// empty.
+struct Numbers {
+  std::uint64_t first = 0;
+  std::span<const std::uint64_t> given = {};
+
+  std::uint64_t operator[](std::size_t i) const { return given.empty() ? first + i : given[i]; }
+};
+
 // The output of edges; both spans have the same size.
 struct Ends {
   std::span<std::uint32_t> sources;
@@ -45,16 +54,16 @@ struct Skew {
 
 // Draws sources and targets independently, again while they are equal.
 void draw_skewed(std::uint64_t seed, std::uint32_t stream, const Skew& source, const Skew& target,
-                 bool directed, std::uint64_t first, Ends out, const Workers& workers);
+                 bool directed, const Numbers& numbers, Ends out, const Workers& workers);
 
 // Numbers of [0, 1).
-void draw_units(std::uint64_t seed, std::uint32_t stream, std::uint64_t first, std::span<double> out,
+void draw_units(std::uint64_t seed, std::uint32_t stream, const Numbers& numbers, std::span<double> out,
                 const Workers& workers);
 
 // Code k if a number of 0..2^32-1 is below ends[k] and not below ends[k - 1]; the last code if it is below
 // none.
 void draw_codes(std::uint64_t seed, std::uint32_t stream, std::span<const std::uint32_t> ends,
-                std::uint64_t first, std::span<std::uint32_t> out, const Workers& workers);
+                const Numbers& numbers, std::span<std::uint32_t> out, const Workers& workers);
 
 // Moves each distinct edge to the front, ascending by source, then target; returns their number. The elements
 // behind them are undefined then, and all of them after an exception.

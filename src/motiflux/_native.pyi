@@ -122,10 +122,24 @@ def draw_skewed(
     sources: NDArray[np.uint32],
     targets: NDArray[np.uint32],
     threads: int,
+    numbers: NDArray[np.uint64] | None = None,
 ) -> None: ...
-def draw_units(seed: int, stream: int, first: int, out: NDArray[np.float64], threads: int) -> None: ...
+def draw_units(
+    seed: int,
+    stream: int,
+    first: int,
+    out: NDArray[np.float64],
+    threads: int,
+    numbers: NDArray[np.uint64] | None = None,
+) -> None: ...
 def draw_codes(
-    seed: int, stream: int, ends: NDArray[np.uint32], first: int, out: NDArray[np.uint32], threads: int
+    seed: int,
+    stream: int,
+    ends: NDArray[np.uint32],
+    first: int,
+    out: NDArray[np.uint32],
+    threads: int,
+    numbers: NDArray[np.uint64] | None = None,
 ) -> None: ...
 def keep_first_at_each(
     sources: NDArray[np.uint32], targets: NDArray[np.uint32], vertices: int, most: int, threads: int

@@ -38,6 +38,9 @@ GENERATORS: list[Generator] = [
     PowerLaw(vertices=300, edges=60_000, seed=4, edge_label_count=3, duplicates="drop", directed=True),
     Flows(flows=60_000, seed=5),
     Transfers(transfers=60_000, seed=6),
+    Transfers(
+        transfers=60_000, seed=6, copies=9, hubs=7, ordered_rings=8, ordered_decoys=8, ordered_copies=3
+    ),
 ]
 EVERY = pytest.mark.parametrize("generator", GENERATORS, ids=lambda one: type(one).__name__)
 

@@ -177,6 +177,27 @@ class TestCommand:
         graph = mf.read_graph(tmp_path / "graph.npz")
         assert mf.count(graph, mf.Pattern.parse(rings[0]["pattern"]), symmetry="subgraphs") == 3
 
+    def test_ordered_rings_and_their_decoys_are_written_beside(self, tmp_path: Path) -> None:
+        truth = tmp_path / "truth.jsonl"
+        result = motiflux(
+            *("generate", "transfers", tmp_path / "graph.csv", "--transfers", "5000", "--copies", "4"),
+            *("--hubs", "3", "--hub-share", "0.5", "--ordered-rings", "2", "--ordered-decoys", "3"),
+            *("--ordered-sizes", "4", "5", "--ordered-copies", "2", "--span", "86400", "--truth", truth),
+        )
+        assert result.exit_code == 0, result.output
+        options = {"copies": 4, "hubs": 3, "hub_share": 0.5, "span": 86_400}
+        rings = {"ordered_rings": 2, "ordered_decoys": 3, "ordered_sizes": (4, 5), "ordered_copies": 2}
+        generator = Transfers(transfers=5000, **options, **rings)  # type: ignore[arg-type]
+        expected = [one for one in (*generator.planted, *generator.decoys) if one.kind == "ordered_ring"]
+        written = [json.loads(line) for line in truth.read_text().splitlines()]
+        found = [one for one in written if one["kind"] == "ordered_ring"]
+        assert [(one["vertices"], one["fails"], one["choices"]) for one in found] == [
+            (one.vertices.tolist(), one.fails, one.choices) for one in expected
+        ]
+        assert [one["other_rows"] for one in found] == [one.other_rows.tolist() for one in expected]
+        assert not any("fails" in one for one in written if one["kind"] != "ordered_ring")
+        assert (tmp_path / "graph.csv").read_text().count("\n") == 5001
+
     def test_progress_is_shown_where_it_is_asked_for(self, tmp_path: Path) -> None:
         arguments = ("generate", "rmat", tmp_path / "graph.npz", "--scale", "8", "--edges", "3000")
         assert "drawing" not in motiflux(*arguments).stderr

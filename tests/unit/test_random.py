@@ -65,6 +65,10 @@ def test_units_are_uniform_and_the_same_from_any_start() -> None:
     counts = np.histogram(units, bins=100, range=(0, 1))[0]
     assert ((counts - 1000) ** 2 / 1000).sum() < 180  # 99 degrees of freedom
     assert np.array_equal(draw_units(5, 1, 777, 100, 1), units[777:877])
+    numbers = np.array([99_999, 0, 5, 5], dtype=np.uint64)
+    assert np.array_equal(draw_units(5, 1, 777, 4, 1, numbers), units[numbers])
+    with pytest.raises(ValueError, match="a number for each item expected"):
+        draw_units(5, 1, 0, 5, 1, numbers)
 
 
 def test_codes_come_as_often_as_their_shares_say() -> None:

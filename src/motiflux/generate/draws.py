@@ -24,26 +24,43 @@ class Stream(IntEnum):
     QUADRANT_NOISE = 24
     ACCOUNTS = 25
     SLICES = 26
+    RELATIONS = 27
+    HUBS = 28
     BANDS = 32
     """The first of a few: an order of accounts for each kind of planted structure."""
     STRUCTURES = 1 << 16
     """The first of many: where each planted structure lies."""
+    ORDERED = 1 << 28
+    """The first of many: two for each planted ring in order of time."""
 
 
-def draw_units(seed: int, stream: int, first: int, size: int, threads: int) -> NDArray[np.float64]:
-    """Return the numbers `first`, ... of a stream: float64 [size] of [0, 1)."""
+def draw_units(
+    seed: int,
+    stream: int,
+    first: int,
+    size: int,
+    threads: int,
+    numbers: NDArray[np.uint64] | None = None,
+) -> NDArray[np.float64]:
+    """Return the numbers `first`, ... of a stream, or those of `numbers`: float64 [size] of [0, 1)."""
     out = np.empty(size, dtype=np.float64)
-    _native.draw_units(seed, stream, first, out, threads)
+    _native.draw_units(seed, stream, first, out, threads, numbers)
     return out
 
 
 def draw_codes(
-    seed: int, stream: int, shares: NDArray[np.float64], first: int, size: int, threads: int
+    seed: int,
+    stream: int,
+    shares: NDArray[np.float64],
+    first: int,
+    size: int,
+    threads: int,
+    numbers: NDArray[np.uint64] | None = None,
 ) -> NDArray[np.uint32]:
-    """Return codes with the frequencies `shares`: uint32 [size]."""
+    """Return codes with the frequencies `shares`, of numbers as in `draw_units`: uint32 [size]."""
     out = np.empty(size, dtype=np.uint32)
     ends = np.minimum(np.cumsum(shares) / np.sum(shares) * 2**32, 2**32 - 1).astype(np.uint32)
-    _native.draw_codes(seed, stream, ends, first, out, threads)
+    _native.draw_codes(seed, stream, ends, first, out, threads, numbers)
     return out
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux import _native
 from motiflux.arguments import check_integer
+from motiflux.errors import ArgumentError
 from motiflux.generate.base import Progress, Values, check_number, check_rows, check_vertices
-from motiflux.generate.degrees import skew_of
-from motiflux.generate.draws import Stream, draw_codes, draw_units, times_of
+from motiflux.generate.draws import Stream, draw_units, permute, times_of
 from motiflux.generate.generator import CountedGenerator
-from motiflux.generate.planting import BANDS, KINDS, Planted, Planting, plant
+from motiflux.generate.ordered import OrderedPlanting, OrderedRings, plant_ordered
+from motiflux.generate.planting import BANDS, KINDS, Kind, Planted, Planting, plant
+from motiflux.generate.relations import Relations
 from motiflux.graph import Graph
-from motiflux.types import Label
+from motiflux.types import MAX_PATTERN_VERTICES, Label
 
 _SHARES = {"card": 0.55, "cash": 0.25, "wire": 0.20}
 _WIRE = list(_SHARES).index("wire")
@@ -36,6 +38,12 @@ class Transfers(CountedGenerator):
     each planted structure once, and no other.
 
     Without the condition, many matches occur by chance, as members also make ordinary transfers.
+
+    With `ordered_rings`, amounts from 2,000 to 5,000 are a band too: that of rings in order of time, whose
+    amounts fall by at most 8 % from each transfer to the next, and of their decoys, which are rings that fail
+    one condition each. **Wires within this band form these rings and nothing else**, so a pattern with the
+    conditions on order, span and amounts (`Planted.pattern`) finds each ordered ring of its size once, from
+    its first account, by `Planted.choices` choices of transfers, and no decoy.
 
     Parameters
     ----------
@@ -68,6 +76,16 @@ class Transfers(CountedGenerator):
     >>> columns = generator.columns()
     >>> bool((columns.sources[ring.rows] == ring.vertices).all())
     True
+
+    Pairs that repeat, and rings in order of time:
+
+    >>> generator = mf.generate.Transfers(
+    ...     transfers=20_000, copies=10, ordered_rings=4, ordered_decoys=6, ordered_copies=3, seed=1
+    ... )
+    >>> [len(one.vertices) for one in generator.planted if one.kind == "ordered_ring"]
+    [3, 4, 5, 6]
+    >>> [one.fails for one in generator.decoys][:3]
+    ['order', 'span', 'amount']
     """
 
     transfers: int
@@ -81,7 +99,17 @@ class Transfers(CountedGenerator):
     decoy_every: int = 16
     exponent: float = 2.5
     seconds: int = 86_400 * 30
+    copies: float = 1
+    hubs: int = 0
+    hub_share: float = 0.25
+    ordered_rings: int = 0
+    ordered_decoys: int = 0
+    ordered_sizes: tuple[int, int] = (3, 6)
+    ordered_copies: int = 1
+    span: int = 86_400 * 3
     _planting: Planting = field(init=False, repr=False, compare=False)
+    _ordered: OrderedPlanting = field(init=False, repr=False, compare=False)
+    _relations: Relations = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,16 +124,72 @@ class Transfers(CountedGenerator):
         check_integer("decoy_every", self.decoy_every, 2)
         check_number("exponent", self.exponent, 2.001, 100)
         check_integer("seconds", self.seconds, 1, 2**40)
+        self._check_repeats_and_order()
+        self._plant()
+
+    def _check_repeats_and_order(self) -> None:
+        check_number("copies", self.copies, 1, 2**32)
+        check_number("hub_share", self.hub_share, 1e-9, 1)
+        for name in ("hubs", "ordered_rings", "ordered_decoys"):
+            check_integer(name, getattr(self, name), 0, 2**24)
+        check_integer("ordered_copies", self.ordered_copies, 1, 2**16)
+        check_integer("span", self.span, 1, 2**40)
+        match self.ordered_sizes:
+            case (int() as least, int() as most) if 3 <= least <= most <= MAX_PATTERN_VERTICES:
+                object.__setattr__(self, "ordered_sizes", (least, most))
+            case _:
+                expected = f"least and most accounts, from 3 to {MAX_PATTERN_VERTICES}"
+                raise ArgumentError("ordered_sizes", expected, self.ordered_sizes)
+
+    def _plant(self) -> None:
+        """Choose accounts and rows of all structures, and the hubs."""
+        rings = OrderedRings(
+            seed=self.seed,
+            transfers=self.transfers,
+            seconds=self.seconds,
+            rings=self.ordered_rings,
+            decoys=self.ordered_decoys,
+            sizes=self.ordered_sizes,
+            copies=self.ordered_copies,
+            span=self.span,
+        )
         counts = (self.rings, self.fan_ins, self.fan_outs, self.gather_scatters)
         structures = dict(zip(KINDS, counts, strict=True))
         sizes = {kind: self.ring_size if kind == "ring" else self.fan_size for kind in KINDS}
-        planting = plant(self.seed, self.transfers, self.num_vertices, structures, sizes)
+        more = sum(rings.ring_sizes())
+        planting = plant(self.seed, self.transfers, self.num_vertices, structures, sizes, more_members=more)
+        if planting.members + self.hubs > self.num_vertices:
+            expected = f"at least {planting.members + self.hubs}, for all structures and hubs"
+            raise ArgumentError("accounts", expected, self.num_vertices)
+        places = np.arange(planting.members - more, planting.members, dtype=np.uint32)
+        members = permute(self.seed, Stream.ACCOUNTS, self.num_vertices, places, 1)
+        relations = Relations(
+            seed=self.seed,
+            rows=self.transfers,
+            accounts=self.num_vertices,
+            exponent=self.exponent,
+            copies=self.copies,
+            hubs=self.hubs,
+            hub_share=self.hub_share,
+        )
         object.__setattr__(self, "_planting", planting)
+        object.__setattr__(self, "_ordered", plant_ordered(rings, members, planting.rows))
+        object.__setattr__(self, "_relations", relations)
 
     @property
     def planted(self) -> tuple[Planted, ...]:
         """Every planted structure: its accounts and the numbers of its transfers."""
-        return self._planting.structures
+        return (*self._planting.structures, *(one for one in self._ordered.structures if not one.fails))
+
+    @property
+    def decoys(self) -> tuple[Planted, ...]:
+        """Every ring that fails one condition of ordered rings."""
+        return tuple(one for one in self._ordered.structures if one.fails)
+
+    @property
+    def hub_accounts(self) -> NDArray[np.int64]:
+        """The hubs: int64 [hubs]."""
+        return self._relations.hub_accounts().astype(np.int64)
 
     @property
     def num_vertices(self) -> int:
@@ -136,22 +220,20 @@ class Transfers(CountedGenerator):
         self, first: int, sources: NDArray[np.uint32], targets: NDArray[np.uint32], threads: int
     ) -> None:
         """Fill the arrays with payers and payees of the transfers number `first`, ..."""
-        # Who pays much is paid much.
-        skew = skew_of(self.seed, self.num_vertices, self.exponent, Stream.SOURCE_IDS)
-        _native.draw_skewed(self.seed, Stream.ENDS, skew, skew, True, first, sources, targets, threads)
+        self._relations.draw_ends(first, sources, targets, threads)
         for band, (rows, steps) in self._decoys(first, len(sources)).items():
             sources[rows] = self._planting.on_path(band, steps, threads)
             targets[rows] = self._planting.on_path(band, steps + 1, threads)
         rows, places = self._planting.within(first, len(sources))
         sources[rows], targets[rows] = self._planting.sources[places], self._planting.targets[places]
+        rows, places = self._ordered.within(first, len(sources))
+        sources[rows], targets[rows] = self._ordered.sources[places], self._ordered.targets[places]
 
     def draw_values(self, first: int, size: int, threads: int) -> Values:
         """Return kinds, amounts and times of `size` transfers from number `first` on."""
-        labels = draw_codes(
-            self.seed, Stream.EDGE_LABELS, np.array(list(_SHARES.values())), first, size, threads
-        )
+        labels = self._relations.draw_kinds(np.array(list(_SHARES.values())), first, size, threads)
         units = draw_units(self.seed, Stream.AMOUNTS, first, size, threads)
-        amounts = _ordinary(units)
+        amounts = _ordinary(units, self._kinds_of_bands())
         banded = [(band, rows) for band, (rows, _) in self._decoys(first, size).items()]
         rows, places = self._planting.within(first, size)
         banded += [(band, rows[self._planting.bands[places] == band]) for band in range(len(KINDS))]
@@ -159,8 +241,14 @@ class Transfers(CountedGenerator):
             low, high = BANDS[KINDS[band]]
             labels[chosen] = _WIRE
             amounts[chosen] = _in_cents(low + units[chosen] * (high - low))
+        rows, places = self._ordered.within(first, size)
+        labels[rows], amounts[rows] = _WIRE, self._ordered.amounts[places]
         times = times_of(self.seed, first, size, self.transfers, 1000 * self.seconds, threads)
         return labels, {"amount": amounts, "time": times}
+
+    def _kinds_of_bands(self) -> tuple[Kind, ...]:
+        """Return the kinds whose bands ordinary transfers avoid."""
+        return (*KINDS, "ordered_ring") if self._ordered.structures else KINDS
 
     def _decoys(self, first: int, size: int) -> dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Return the decoys among `size` rows from `first` on: by band, their places and steps of the path.
@@ -177,9 +265,10 @@ class Transfers(CountedGenerator):
         return found
 
 
-def _ordinary(units: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return amounts outside all bands: amounts that would be in one are moved above the last band."""
-    lowest, highest = min(low for low, _ in BANDS.values()), max(high for _, high in BANDS.values())
+def _ordinary(units: NDArray[np.float64], kinds: Iterable[Kind]) -> NDArray[np.float64]:
+    """Return amounts outside the bands: amounts that would be in one are moved above the last band."""
+    bands = [BANDS[kind] for kind in kinds]
+    lowest, highest = min(low for low, _ in bands), max(high for _, high in bands)
     amounts = _in_cents(np.minimum(_LEAST * (1 - units) ** (-1 / _TAIL), _MOST))
     amounts[amounts >= lowest] += highest - lowest
     return amounts
@@ -199,6 +288,14 @@ def transfers(
     gather_scatters: int = 25,
     ring_size: int = 4,
     fan_size: int = 5,
+    copies: float = 1,
+    hubs: int = 0,
+    hub_share: float = 0.25,
+    ordered_rings: int = 0,
+    ordered_decoys: int = 0,
+    ordered_sizes: tuple[int, int] = (3, 6),
+    ordered_copies: int = 1,
+    span: int = 86_400 * 3,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress = False,
@@ -235,6 +332,14 @@ def transfers(
         gather_scatters=gather_scatters,
         ring_size=ring_size,
         fan_size=fan_size,
+        copies=copies,
+        hubs=hubs,
+        hub_share=hub_share,
+        ordered_rings=ordered_rings,
+        ordered_decoys=ordered_decoys,
+        ordered_sizes=ordered_sizes,
+        ordered_copies=ordered_copies,
+        span=span,
         seed=seed,
     )
     return generator.graph(threads=threads, progress=progress), generator.planted

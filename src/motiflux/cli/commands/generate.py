@@ -194,12 +194,26 @@ def transfers(
     gather_scatters: Annotated[int, typer.Option(help="Number of collectors that also distribute.")] = 25,
     ring_size: Annotated[int, typer.Option(help="Number of accounts per ring.")] = 4,
     fan_size: Annotated[int, typer.Option(help="Number of payers or payees of other structures.")] = 5,
+    copies: Annotated[float, typer.Option(help="Ordinary transfers per payer and payee.")] = 1,
+    hubs: Annotated[int, typer.Option(help="Number of accounts with many transfers.")] = 0,
+    hub_share: Annotated[float, typer.Option(help="Share of ordinary transfers that have a hub.")] = 0.25,
+    ordered_rings: Annotated[
+        int, typer.Option(help="Number of rings in order of time whose amounts fall.")
+    ] = 0,
+    ordered_decoys: Annotated[
+        int, typer.Option(help="Number of rings that fail the order, the span or the amounts.")
+    ] = 0,
+    ordered_sizes: Annotated[
+        tuple[int, int], typer.Option(metavar="LEAST MOST", help="Accounts of ordered rings.")
+    ] = (3, 6),
+    ordered_copies: Annotated[int, typer.Option(help="Transfers per edge of ordered rings.")] = 1,
+    span: Annotated[int, typer.Option(help="Seconds within which an ordered ring lies.")] = 86_400 * 3,
     truth: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             parser=opt.file_name,
-            help="Write the planted structures to this file, one line of JSON each.",
+            help="Write the planted structures and decoys to this file, one line of JSON each.",
         ),
     ] = None,
     seed: SeedOption = 0,
@@ -223,10 +237,18 @@ def transfers(
             gather_scatters=gather_scatters,
             ring_size=ring_size,
             fan_size=fan_size,
+            copies=copies,
+            hubs=hubs,
+            hub_share=hub_share,
+            ordered_rings=ordered_rings,
+            ordered_decoys=ordered_decoys,
+            ordered_sizes=ordered_sizes,
+            ordered_copies=ordered_copies,
+            span=span,
             seed=seed,
         )
         if truth is not None:
-            _write_truth(made.planted, truth)
+            _write_truth((*made.planted, *made.decoys), truth)
         return made
 
     return _draw(make, "transfers", output, threads, as_json, progress)
@@ -305,4 +327,6 @@ def _write_truth(planted: "tuple[Planted, ...]", path: Path) -> None:
                 "rows": one.rows.tolist(),
                 "pattern": one.pattern(),
             }
+            if one.kind == "ordered_ring":
+                entry |= {"fails": one.fails, "choices": one.choices, "other_rows": one.other_rows.tolist()}
             file.write(f"{json.dumps(entry)}\n".encode())
