@@ -56,7 +56,7 @@ def load(
     vertex_labels: Any = None,
     vertex_attributes: Mapping[str, Any] | None = None,
 ) -> Schema:
-    """Make the tables of arrays that have an entry per copy of an edge, or per vertex; masked ones are NULL."""
+    """Make the tables; arrays have an entry per copy of an edge, or per vertex, and masked ones are NULL."""
     of_edges, edge_kinds = _columns(edge_attributes or {})
     of_vertices, vertex_kinds = _columns(vertex_attributes or {})
     src, dst = np.asarray(src), np.asarray(dst)

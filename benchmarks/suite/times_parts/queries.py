@@ -1,9 +1,9 @@
 """Patterns with comparisons over transfers, as text; the suite, and the tests of SQL, take them.
 
 Edges have a label (``wire``, ``card``, ``cash``) and the attributes ``time`` (a datetime), ``amount`` (a
-float), ``cents`` (the same as an integer) and ``fee`` (a float that is missing at some). Vertices have a label
-(``person``, ``firm``) and the attributes ``country`` (a string), ``opened`` (a datetime) and ``limit`` (an
-integer).
+float), ``cents`` (the same as an integer) and ``fee`` (a float that is missing at some). Vertices have a
+label (``person``, ``firm``) and the attributes ``country`` (a string), ``opened`` (a datetime) and ``limit``
+(an integer).
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ QUERIES: dict[str, str] = {
     "gathered, then paid": f"(p)-[x]->(h)-[z]->(s), (q)-[y]->(h) {THREE_IN_A_DAY}",
     "paid to three in a day": f"(h)-[x]->(p), (h)-[y]->(q), (h)-[z]->(r) {THREE_IN_A_DAY}",
     "paid by three in a day": f"(p)-[x]->(h), (q)-[y]->(h), (r)-[z]->(h) {THREE_IN_A_DAY}",
-    "two ways at once": "(a)-[x]->(b)-[y]->(d), (a)-[u]->(c)-[v]->(d) WHERE x.time < y.time AND u.time < v.time "
-    "AND id(b) < id(c) WITHIN 4d",
+    "two ways at once": "(a)-[x]->(b)-[y]->(d), (a)-[u]->(c)-[v]->(d) WHERE x.time < y.time "
+    "AND u.time < v.time AND id(b) < id(c) WITHIN 4d",
     "ring of 3": ring(3),
     "ring of 3 in order": ring(3, falling=False, span=""),
     "ring of 3 within the span": ring(3, ordered=False, falling=False),
