@@ -28,7 +28,7 @@ duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
 sql = load_part(REPOSITORY / "benchmarks/peer/pattern_sql.py")
-PARTS = REPOSITORY / "benchmarks/suite/times_parts"
+PARTS = REPOSITORY / "benchmarks/suite/temporal_parts"
 inputs, queries = load_part(PARTS / "inputs.py"), load_part(PARTS / "queries.py")
 
 NO_STRUCTURES = dict.fromkeys(("rings", "fan_ins", "fan_outs", "gather_scatters"), 0)

@@ -185,6 +185,7 @@ def test_a_bundled_dataset_is_a_graph_by_its_name(tmp_path: Path, monkeypatch: p
 def test_suites_of_a_clone_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPOSITORY)
     assert offered("bash", ["bench", "p"]).split() == ["peers", "planner", "pvm"]
+    assert offered("bash", ["bench", "t"]).split() == ["temporal"]
 
 
 @pytest.mark.parametrize("name", COMMANDS_OF_ALL)

@@ -1,0 +1,71 @@
+"""Patterns with comparisons between transfers: order of time, spans, amounts that fall.
+
+``motiflux bench temporal``. The transfers are drawn (`motiflux.generate.Transfers`, seed 28): pairs repeat,
+hubs take part in a tenth of them, and rings in order of time are planted beside decoys.
+``MOTIFLUX_TRANSFERS`` is their number, default 2,000,000. What a case is named for:
+
+``rings of 3 to 6``  in order of time, within 3 days, amounts falling by at most 10 % from edge to edge: each
+                     size, and their sum; calls after the first, and first calls, which plan and sort copies
+``planted rings``    the same within a band of amounts, in which the generator knows all of them
+``order``            a pattern in order of time, beside the same one without the order, on a tenth of the
+                     transfers with about 100 copies of each edge. The one without is counted ``one by one``
+                     (``tail=off``) or by ``closed forms``, where it has some
+``duckdb``           a query of `temporal_parts/queries.py` beside DuckDB (group ``peers``), which joins a
+                     table with a row per copy and counts distinct maps: on a tenth of the transfers, rings
+                     on all too
+
+Times are process CPU time of one thread. With ``MOTIFLUX_THREADS``, cases beside DuckDB run on as many
+threads on both sides, by the wall clock. Where DuckDB is stopped by ``--timeout``, its seconds and the ratio
+are lower bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import geometric_mean
+
+from motiflux.bench.results import Bar, CaseResult
+from motiflux.bench.suite import Probe, Suite, load_part
+
+PARTS = Path(__file__).resolve().parent / "temporal_parts"
+probes, queries = load_part(PARTS / "probes.py"), load_part(PARTS / "queries.py")
+
+RING_SECONDS = 2.0
+ENOUGH = 2_000_000
+"""Transfers that the bar of the rings is set for."""
+SLOWER = 3.0
+FASTER, LEAST = 20.0, 2.0
+"""Times as fast as DuckDB: the geometric mean, and each query."""
+
+
+def build(shared: Path) -> Suite:
+    found: list[Probe] = [probes.Rings(first=False), probes.Rings(first=True), probes.PlantedRings()]
+    found += [probes.Beside(f"ring of {size}", whole=True) for size in probes.SIZES]
+    found += [probes.Beside(query) for query in queries.QUERIES]
+    found += [probes.Order(pattern, closed) for pattern in probes.ORDERED for closed in (False, True)]
+    return Suite("temporal", (), bars, ("motiflux", "numpy", "duckdb"), found)
+
+
+def bars(results: Sequence[CaseResult]) -> list[Bar]:
+    """Hold the results against the targets; what was not run has no bar."""
+    found = []
+    if probes.TRANSFERS >= ENOUGH:
+        for one in results:
+            if one.case in ("rings of 3 to 6", "rings of 3 to 6, first call"):
+                seconds = one.seconds.min if one.seconds and one.count is not None else None
+                found.append(
+                    Bar(f"{one.case} of {probes.TRANSFERS:,} transfers, s", seconds, RING_SECONDS, "lower")
+                )
+    slower = [one.figures.get("times_the_time") for one in results if one.case.startswith("order ")]
+    if slower:
+        worst = None if None in slower else max(filter(None, slower))
+        found.append(Bar("order of time over no order, 100 copies an edge: worst", worst, SLOWER, "lower"))
+    beside = [one for one in results if one.case.startswith("duckdb ") and one.baseline is not None]
+    if beside:
+        ratios = [one.ratio for one in beside if one.ratio is not None]
+        whole = len(ratios) == len(beside)
+        mean, least = (geometric_mean(ratios), min(ratios)) if ratios and whole else (None, None)
+        found.append(Bar("times as fast as DuckDB: geometric mean", mean, FASTER, "higher"))
+        found.append(Bar("times as fast as DuckDB: least", least, LEAST, "higher"))
+    return found
