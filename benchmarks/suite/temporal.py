@@ -7,9 +7,8 @@ hubs take part in a tenth of them, and rings in order of time are planted beside
 ``rings of 3 to 6``  in order of time, within 3 days, amounts falling by at most 10 % from edge to edge: each
                      size, and their sum; calls after the first, and first calls, which plan and sort copies
 ``planted rings``    the same within a band of amounts, in which the generator knows all of them
-``order``            a pattern in order of time, beside the same one without the order, on a tenth of the
-                     transfers with about 100 copies of each edge. The one without is counted ``one by one``
-                     (``tail=off``) or by ``closed forms``, where it has some
+``unordered``        a pattern in order of time, beside the same one without the order, with about 100 copies
+                     of each edge: ``listed``, and ``counted``, where the one without may have a closed form
 ``duckdb``           a query of `temporal_parts/queries.py` beside DuckDB (group ``peers``), which joins a
                      table with a row per copy and counts distinct maps: on a tenth of the transfers, rings
                      on all too
@@ -43,7 +42,7 @@ def build(shared: Path) -> Suite:
     found: list[Probe] = [probes.Rings(first=False), probes.Rings(first=True), probes.PlantedRings()]
     found += [probes.Beside(f"ring of {size}", whole=True) for size in probes.SIZES]
     found += [probes.Beside(query) for query in queries.QUERIES]
-    found += [probes.Order(pattern, closed) for pattern in probes.ORDERED for closed in (False, True)]
+    found += [probes.Unordered(pattern, listed) for listed in (True, False) for pattern in probes.ORDERED]
     return Suite("temporal", (), bars, ("motiflux", "numpy", "duckdb"), found)
 
 
@@ -57,10 +56,16 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
                 found.append(
                     Bar(f"{one.case} of {probes.TRANSFERS:,} transfers, s", seconds, RING_SECONDS, "lower")
                 )
-    slower = [one.figures.get("times_the_time") for one in results if one.case.startswith("order ")]
-    if slower:
-        worst = None if None in slower else max(filter(None, slower))
-        found.append(Bar("order of time over no order, 100 copies an edge: worst", worst, SLOWER, "lower"))
+    for what, patterns in (("listed", ""), ("counted", "ring")):
+        slower = [
+            one.figures.get("times_the_time")
+            for one in results
+            if one.case.startswith(f"unordered {patterns}") and one.case.endswith(what)
+        ]
+        if slower:
+            worst = None if None in slower else max(filter(None, slower))
+            text = f"order of time over none, {patterns or 'pattern'}s {what}: worst"
+            found.append(Bar(text, worst, SLOWER, "lower"))
     beside = [one for one in results if one.case.startswith("duckdb ") and one.baseline is not None]
     if beside:
         ratios = [one.ratio for one in beside if one.ratio is not None]

@@ -125,10 +125,14 @@ def test_rings_that_are_missing_are_a_wrong_count(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("small")
-def test_more_matches_in_order_than_without_are_a_wrong_count(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("listed", "name"), [(True, "listing"), (False, "count")])
+def test_more_matches_in_order_than_without_are_a_wrong_count(
+    listed: bool, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = iter([counted(5), counted(6), counted(5), counted(4)])
-    monkeypatch.setattr(PROBES, "count", lambda *given, **options: next(found))
-    assert [next(PROBES.Order("ring of 3", False).run(SETTINGS)).disagrees for _ in range(2)] == [True, False]
+    monkeypatch.setattr(PROBES, name, lambda *given, **options: next(found))
+    probe = PROBES.Unordered("ring of 3", listed)
+    assert [next(probe.run(SETTINGS)).disagrees for _ in range(2)] == [True, False]
 
 
 def test_bars_take_the_worst_and_the_mean(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,8 +142,10 @@ def test_bars_take_the_worst_and_the_mean(monkeypatch: pytest.MonkeyPatch) -> No
             result("rings of 3 to 6: 3", 0.5),
             result("rings of 3 to 6", 1.5),
             result("rings of 3 to 6, first call", 2.5),
-            result("order ring of 3, one by one", 1.0, times_the_time=2.0),
-            result("order path of 3, one by one", 1.0, times_the_time=4.0),
+            result("unordered ring of 3, listed", 1.0, times_the_time=2.0),
+            result("unordered path of 3, listed", 1.0, times_the_time=4.0),
+            result("unordered ring of 3, counted", 1.0, times_the_time=2.5),
+            result("unordered path of 3, counted", 1.0, times_the_time=50.0),
             result("duckdb ring of 3", 1.0, 4.0),
             result("duckdb ring of 4", 1.0, 100.0),
         ]
@@ -147,7 +153,8 @@ def test_bars_take_the_worst_and_the_mean(monkeypatch: pytest.MonkeyPatch) -> No
     assert found == {
         "rings of 3 to 6 of 2,000,000 transfers, s": 1.5,
         "rings of 3 to 6, first call of 2,000,000 transfers, s": 2.5,
-        "order of time over no order, 100 copies an edge: worst": 4.0,
+        "order of time over none, patterns listed: worst": 4.0,
+        "order of time over none, rings counted: worst": 2.5,
         "times as fast as DuckDB: geometric mean": pytest.approx(20.0),
         "times as fast as DuckDB: least": 4.0,
     }
@@ -160,7 +167,7 @@ def test_bars_of_what_did_not_finish_have_no_value(monkeypatch: pytest.MonkeyPat
     late = CaseResult(
         "duckdb ring of 3", "cpu", None, None, Timing.of([60.0]), BaselineTime("duckdb.sql", 1.0)
     )
-    order = CaseResult("order ring of 3, one by one", "cpu", None, None, Timing.of([60.0]))
+    order = CaseResult("unordered ring of 3, listed", "cpu", None, None, Timing.of([60.0]))
     assert set(bars([stopped, late, order]).values()) == {None}
 
 
@@ -178,4 +185,4 @@ def test_a_small_run_of_all_cases_agrees(tmp_path: Path, monkeypatch: pytest.Mon
     assert not [one.case for one in seen if one.disagrees]
     assert all(one.count is not None for one in seen)
     assert {one.case.split(":")[0] for one in seen} == {probe.name for probe in SUITE.build(tmp_path).probes}
-    assert len(report.bars) == 3
+    assert len(report.bars) == 4
