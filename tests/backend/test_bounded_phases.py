@@ -36,6 +36,7 @@ SHAPES = {
     "cycle of five": "(a:0)-[:x]-(b:1)-[:y]-(c:2)-[:y]-(d:3)-[:x]-(e:1)-[:z]-(a)",
     "forks": "(a:0)-[:x]-(b:1), (a)-[:y]-(c:2), (b)-[:z]-(d:3), (c)-[:z]-(e:3)",
     "star": "(a:0)-[:x]-(b:1), (a)-[:x]-(c:2), (a)-[:y]-(d:3), (a)-[:y]-(e:3)",
+    "clique": "(a:0)-[:x]-(b:1)-[:x]-(c:2)-[:x]-(a), (d:3)-[:x]-(a), (d)-[:x]-(b), (d)-[:x]-(c)",
     "any label": "(a:0)--(b:1)-[:x]-(c:2)-[:y|z]-(a)",
 }
 
@@ -128,6 +129,15 @@ def test_tables_beyond_memory_are_copied_at_most_twice_for_each_phase_that_reads
     for table, times in seen.copies.items():
         assert times <= 2 * readings(seen)[table], table
     assert max(seen.copies.values()) > 0
+
+
+def test_edges_that_close_cycles_at_one_vertex_are_tested_together(
+    device: str, graph: mf.Graph, seen: Seen
+) -> None:
+    graph.forget()
+    with room(device, 34_000) as options:
+        mf.count(graph, SHAPES["clique"], tuning=ENUMERATE, **options)
+    assert readings(seen) == {"(0,)": 4}, "an edge closes a triangle, then two edges close cycles at a vertex"
 
 
 @pytest.mark.turns(4, "emulated")
@@ -288,3 +298,27 @@ class TestRefusals:
             open_device(device).settle()
             assert open_device(device).used_memory() <= before
         assert matches.complete
+
+    @pytest.mark.turns(4, "emulated")
+    def test_of_frontiers_of_the_first_size_are_remembered(
+        self, device: str, graph: mf.Graph, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The next search begins with larger ones, whether or not they were kept."""
+        monkeypatch.setattr(set_up, "FIRST_BYTES", 1024)
+        made: list[int] = []
+        whole = set_up._whole
+
+        def counted(*args: Any, grows: bool) -> Any:
+            made.append(grows)
+            return whole(*args, grows=grows)
+
+        monkeypatch.setattr(set_up, "_whole", counted)
+        graph.forget()
+        expected = mf.count(graph, SHAPES["forks"], device="cpu")
+        options: dict[str, Any] = {"device": device, "engine": "pvm", "tuning": ENUMERATE}
+        for seen in ([False, True], [False, True]):  # then the grown job was kept
+            assert mf.count(graph, SHAPES["forks"], **options) == expected
+            assert made == seen
+        open_device(device)._account.reclaim(1 << 40)  # type: ignore[attr-defined]
+        assert mf.count(graph, SHAPES["forks"], **options) == expected
+        assert made == [False, True, True]

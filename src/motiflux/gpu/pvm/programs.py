@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from math import factorial
 from typing import TypeAlias
@@ -256,7 +257,7 @@ def programs_of(
         Most tables of an elimination phase.
     is_tiled
         Whether a table is read in tiles. Phases that read it then read one row of each embedding: a set of
-        candidates each, or a query edge that is tested.
+        candidates, or query edges with one end in common.
     """
 
     def has_rows_in_tiles(phase: Extension) -> bool:
@@ -466,7 +467,7 @@ def _tests_of(
     most_tables: int,
     is_tiled: Callable[[TableKey], bool],
 ) -> Iterator[_Tests]:
-    """Yield the tests of a phase in parts: those of few tables, and alone those of tables in tiles."""
+    """Yield the tests of a phase in parts: those of few tables, and those of single rows in tiles."""
     keyed = [(edge, _table_of(edge, phase, labels, layout)) for edge in phase.required]
     tables = [key for key in dict.fromkeys(key for _, key in keyed) if not is_tiled(key)]
     parts = [
@@ -474,9 +475,41 @@ def _tests_of(
         for first in range(0, len(tables), most_tables)
     ]
     parts = [part[first : first + MOST_TESTS] for part in parts for first in range(0, len(part), MOST_TESTS)]
-    parts += [[one] for one in keyed if is_tiled(one[1])]
+    parts += _of_single_rows([edge for edge, key in keyed if is_tiled(key)], phase, labels, layout)
     for at, part in enumerate(parts):
         yield _Tests(tuple(part), tuple(edge for later in parts[at + 1 :] for edge, _ in later))
+
+
+def _of_single_rows(
+    edges: Sequence[EdgeTest], phase: Elimination, labels: Mapping[int, Codes], layout: Layout
+) -> list[list[tuple[EdgeTest, TableKey]]]:
+    """Return tests in parts that read one row of an embedding each, in few parts.
+
+    An edge that may be followed both ways is tested in the row of either end. So edges that close cycles at
+    one vertex are tested together.
+    """
+    parts, left = [], list(edges)
+    while left:
+        ways = {
+            edge: {(way.source, key): (way, key) for way, key in _ways_of(edge, phase, labels, layout)}
+            for edge in left
+        }
+        rows = Counter(row for edge in left for row in ways[edge])
+        chosen = max(rows, key=lambda row: rows[row])
+        together = [edge for edge in left if chosen in ways[edge]][:MOST_TESTS]
+        parts.append([ways[edge][chosen] for edge in together])
+        left = [edge for edge in left if edge not in together]
+    return parts
+
+
+def _ways_of(
+    edge: EdgeTest, phase: Elimination, labels: Mapping[int, Codes], layout: Layout
+) -> Iterator[tuple[EdgeTest, TableKey]]:
+    """Yield an edge, and its reverse if that is the same test, with their tables."""
+    yield edge, _table_of(edge, phase, labels, layout)
+    if edge.either or not layout.directed:
+        reverse = replace(edge, source=edge.target, target=edge.source)
+        yield reverse, _table_of(reverse, phase, labels, layout)
 
 
 def _table_of(edge: EdgeTest, phase: Elimination, labels: Mapping[int, Codes], layout: Layout) -> TableKey:

@@ -213,13 +213,13 @@ class FoundEmbeddings:
         job, self._job = self._job, None
         if job is None:
             return
+        memory, self._memory, self._run = self._memory, None, None  # frontiers would outlive the job
+        self._chunks = iter(())
         try:
-            if self._memory is not None:
-                self._memory.close()
             job.close()
-        finally:  # frontiers would outlive the job
-            self._memory = self._run = None
-            self._chunks = iter(())
+        finally:
+            if memory is not None:
+                memory.close()
 
     def close(self) -> None:
         """Stop the search; rows not taken are dropped."""
