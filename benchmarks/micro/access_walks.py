@@ -43,7 +43,8 @@ def check(device: str) -> None:
     import motiflux as mf
     from motiflux import _native
     from motiflux.config import private_tuning
-    from motiflux.gpu.outofcore import OutOfCoreEngine, device_walks
+    from motiflux.gpu.outofcore import device_walks
+    from motiflux.gpu.outofcore.engine import OutOfCoreEngine
 
     device_walks.MOST_LOOKS = 1 << 20
     rng, vertices = np.random.default_rng(3), 300
@@ -96,7 +97,7 @@ def main(device: str = "cuda", scale: str = "20", query: str = "Q3") -> None:
 
     import motiflux as mf
     from motiflux.config import private_tuning
-    from motiflux.gpu.outofcore import OutOfCoreEngine
+    from motiflux.gpu.outofcore.engine import OutOfCoreEngine
 
     graph, updates = suite.skewed()
     walk, number = OutOfCoreEngine._walk, 0

@@ -13,8 +13,9 @@ from motiflux import _native
 from motiflux.config import private_tuning
 from motiflux.device import devices_like
 from motiflux.gpu.changing.memory import Room, SpareRoom
-from motiflux.gpu.outofcore import OutOfCoreEngine, device_walks
+from motiflux.gpu.outofcore import device_walks
 from motiflux.gpu.outofcore.device_walks import DeviceWalks, Estimated
+from motiflux.gpu.outofcore.engine import OutOfCoreEngine
 from motiflux.gpu.outofcore.spending import Spending
 from tests.access_counts import EXACT
 from tests.fault.test_changing_faults import FULL

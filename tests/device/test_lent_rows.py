@@ -15,7 +15,7 @@ from motiflux.config import private_tuning
 from motiflux.device import open_device
 from motiflux.device.base import NotPinnedError
 from motiflux.device.pinned import VARIABLE, held
-from motiflux.gpu.outofcore import OutOfCoreEngine
+from motiflux.gpu.outofcore.engine import OutOfCoreEngine
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.own_rows import OwnRows
 from motiflux.stream.matching import native

@@ -10,7 +10,7 @@ import pytest
 import motiflux as mf
 from motiflux.device import open_device
 from motiflux.gpu.changing.rows import RunOfSlackRows
-from motiflux.gpu.outofcore import OutOfCoreEngine
+from motiflux.gpu.outofcore.engine import OutOfCoreEngine
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.own_rows import OwnRows
 from tests.waiting import wait_until

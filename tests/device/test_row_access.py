@@ -17,9 +17,9 @@ from motiflux.codegen.row_access import COPIED_ROW, HASHED_ROW, MARK, ROW_COPIES
 from motiflux.config import PRIVATE, private_tuning
 from motiflux.errors import ArgumentError, DeviceMemoryError
 from motiflux.gpu.changing.searches import set_up as search_module
-from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore import engine as engine_module
 from motiflux.gpu.outofcore.cache import RowCache
+from motiflux.gpu.outofcore.engine import OutOfCoreEngine
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.row_index import RowIndex
 from tests.device.test_row_cache import (

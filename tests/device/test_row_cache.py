@@ -19,10 +19,10 @@ from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import devices_like
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.changing.searches import RunSearch
-from motiflux.gpu.outofcore import OutOfCoreEngine, device_walks
 from motiflux.gpu.outofcore import cache as cache_module
+from motiflux.gpu.outofcore import device_walks
 from motiflux.gpu.outofcore.cache import NOTHING, RowCache, Wanted
-from motiflux.gpu.outofcore.engine import SHARE
+from motiflux.gpu.outofcore.engine import SHARE, OutOfCoreEngine
 from motiflux.gpu.outofcore.own_rows import HostOrOwnRows
 from motiflux.gpu.outofcore.spending import Spending
 from tests.fault.test_changing_faults import failing_once

@@ -16,9 +16,9 @@ from motiflux.device import devices_like, open_device
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing.rows import RunOfSlackRows
 from motiflux.gpu.changing.searches import RunSearch
-from motiflux.gpu.outofcore import OutOfCoreEngine
 from motiflux.gpu.outofcore.cache import RowCache
 from motiflux.gpu.outofcore.device_walks import _Walking
+from motiflux.gpu.outofcore.engine import OutOfCoreEngine
 from motiflux.gpu.outofcore.headers import HeaderWriter
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.own_rows import OwnRows

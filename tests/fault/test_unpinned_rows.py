@@ -15,7 +15,7 @@ from motiflux.device import devices_like, open_device
 from motiflux.device.base import NotPinnedError
 from motiflux.device.pinned import VARIABLE, held
 from motiflux.gpu.changing.memory import LargePinned
-from motiflux.gpu.outofcore import OutOfCoreEngine
+from motiflux.gpu.outofcore.engine import OutOfCoreEngine
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.own_rows import OwnRows
 from motiflux.gpu.runtime.device_cache import release_pinned

@@ -13,8 +13,9 @@ from hypothesis.stateful import run_state_machine_as_test
 from motiflux import _native
 from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import devices_like
-from motiflux.gpu.outofcore import OutOfCoreEngine, device_walks
+from motiflux.gpu.outofcore import device_walks
 from motiflux.gpu.outofcore.cache import RowCache
+from motiflux.gpu.outofcore.engine import OutOfCoreEngine
 from tests.access_counts import EXACT
 from tests.property.test_monitor import MonitorMachine
 from tests.property.test_monitor_engines import compare, streams

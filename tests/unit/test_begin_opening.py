@@ -16,6 +16,7 @@ from motiflux.dispatch import choose
 from motiflux.gpu.runtime.accelerator import _open, begin_accelerator, open_accelerator
 from motiflux.jit import Compiler, Source
 from motiflux.plan.planner import plan_with
+from tests.unit.jit_cases import run_python
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 PATH = "(a)--(b)--(c)"
@@ -258,3 +259,13 @@ def test_common_kernels_are_compiled_once_a_call_has_planned(
         assert len(begun) == 2
     finally:
         _open.pop("compiling", None)
+
+
+def test_a_count_on_a_gpu_imports_no_engine_of_monitors() -> None:
+    script = """
+import sys
+from motiflux.request.registry import AUTO_ON_GPU
+__import__(AUTO_ON_GPU)
+print([name for name in sys.modules if "gpu.changing" in name or name == "motiflux.gpu.outofcore.engine"])
+"""
+    assert run_python(script)[:2] == (0, "[]\n")

@@ -25,6 +25,7 @@ from motiflux.gpu.changing.manner import Preset
 from motiflux.gpu.changing.plans import RowsName
 from motiflux.gpu.changing.rows import EITHER, IN, Rows
 from motiflux.gpu.changing.searches.searched import RootsThere
+from motiflux.gpu.changing.several import SeveralDevices, open_with
 from motiflux.gpu.outofcore.cache import NOTHING, Brought, RowCache, Wanted
 from motiflux.gpu.outofcore.device_walks import DeviceWalks
 from motiflux.gpu.outofcore.headers import HeaderWriter
@@ -486,3 +487,10 @@ def _accepts(native: _native.Monitor, target: int, way: int) -> Callable[[int], 
         return accepted is None or of % _INCOMING in accepted
 
     return accepts
+
+
+def open_update_engine(
+    devices: Sequence[str], *, gpu_memory: int | None = None, tuning: Mapping[str, str] | None = None
+) -> ChangingEngine | SeveralDevices:
+    """Return the engine on devices of these names, as `motiflux.gpu.changing.open_update_engine` does."""
+    return open_with(OUT_OF_CORE, devices, gpu_memory, tuning, OutOfCoreEngine)

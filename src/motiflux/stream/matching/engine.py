@@ -21,7 +21,7 @@ HOST = "cpu"
 ENGINES = {
     "changing": "motiflux.gpu.changing",
     "batch": "motiflux.gpu.changing.batch",
-    "outofcore": "motiflux.gpu.outofcore",
+    "outofcore": "motiflux.gpu.outofcore.engine",
 }
 """Engines on GPUs: modules with ``open_update_engine(devices, *, gpu_memory, tuning)``, imported on use."""
 
