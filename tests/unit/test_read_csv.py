@@ -399,6 +399,7 @@ def test_words_for_missing_values_are_names_where_they_are_kept(tmp_path: Path) 
         (("9007199254740993", "nan", ""), [2**53 + 1, None, None]),
         (("007", "NULL", "7"), ["007", "NULL", "7"]),
         (("ann", "NULL", "7"), ["ann", "NULL", "7"]),
+        (("5.5", "NULL", "7", "much"), ["5.5", "NULL", "7", "much"]),
         (("NULL", "NULL", "null"), ["NULL", "NULL", "null"]),
         (('"1\n2"', "NULL", '"1,2"'), ["1\n2", "NULL", "1,2"]),
     ],

@@ -304,10 +304,12 @@ class Monitor(Changing, Keeping):
         seconds = None if timeout is None else check_seconds("timeout", timeout)
         if updates is not None and (inserts is not None or deletes is not None):
             raise ArgumentError("updates", "updates, or inserts and deletes, not both", "both")
-        own = (("vertex_labels", vertex_labels), ("times", times), ("attributes", attributes))
-        for argument, value in own:
-            if value is not None and isinstance(updates, Updates):
-                raise ArgumentError(argument, "none beside Updates, which have their own", value)
+        if isinstance(updates, Updates) and (
+            vertex_labels is not None or times is not None or attributes is not None
+        ):
+            own = {"vertex_labels": vertex_labels, "times": times, "attributes": attributes}
+            argument, value = next(one for one in own.items() if one[1] is not None)
+            raise ArgumentError(argument, "none beside Updates, which have their own", value)
         terms = PLAIN if seconds is None else Terms(timeout=seconds)
         if isinstance(updates, Updates):
             return self._apply(updates, terms)

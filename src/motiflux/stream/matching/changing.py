@@ -22,7 +22,7 @@ from motiflux.pattern import Pattern
 from motiflux.request.engine import CANNOT
 from motiflux.stream.copies.store import Expanded, Numbered
 from motiflux.stream.matching.core import Call
-from motiflux.stream.matching.delta import Changes, Delta
+from motiflux.stream.matching.delta import Changes, Delta, EdgesOf
 from motiflux.stream.matching.interrupts import in_spite_of_interrupts
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.matching.noops import Noops
@@ -291,8 +291,11 @@ class Changing(Watching):
         return self._delta_of(self._changes(None), {"updates": 0, "complete": False}, seconds)
 
     def _changes(self, found: _native.Found | None) -> Changes:
-        if self._copies is None:
-            return Changes(found, self._in_slots(), self._numbering.ids)
+        return Changes(found, self._in_slots(), self._numbering.ids)
+
+    def _edges_of_call(self) -> EdgesOf:
+        """Return what gives the attributes of the edges of matches of this call, until the next one."""
+        assert self._copies is not None
         call = self._copies.calls
 
         def edges(pattern: Pattern, rows: MatchRows) -> dict[str, AttributeTable]:
@@ -300,7 +303,7 @@ class Changing(Watching):
                 raise ArgumentError("monitor", "attributes of edges before the next call", "a later call")
             return self._edges_of(pattern, rows)
 
-        return Changes(found, self._in_slots(), self._numbering.ids, edges)
+        return edges
 
     def _applied(self, updates: Updates, terms: Terms, end: float | None) -> _Outcome:
         """Apply and match updates."""
@@ -436,7 +439,8 @@ class Changing(Watching):
         )
         counts = {**counts, "expired": expanded.expired}
         changes, known = self._matched(applied, counts, give, end, expanded=True)
-        return changes, {**known, "found_noops": Noops(expanded.noops), "deleted": expanded.deleted}
+        changes.edges, changes.deleted = self._edges_of_call(), expanded.deleted
+        return changes, {**known, "found_noops": Noops(expanded.noops)}
 
     def _matched(
         self,

@@ -134,18 +134,19 @@ class Changes(Mapping[Pattern, PatternDelta]):
         The patterns, each with its number there, and whether its matches are given.
     ids
         The ids of vertices.
-    edges
-        Returns the attributes of the edges of matches.
     """
+
+    edges: EdgesOf | None = None
+    """Returns the attributes of the edges of matches."""
+    deleted: DeletedCopies | None = None
+    """The copies that deletions took."""
 
     def __init__(
         self,
         found: _native.Found | None,
         watched: Sequence[tuple[Pattern, int, bool]],
         ids: GrowingIds,
-        edges: EdgesOf | None = None,
     ) -> None:
-        self._edges = edges
         self.found = found
         self._watched = watched
         self._ids = ids
@@ -209,9 +210,7 @@ class Changes(Mapping[Pattern, PatternDelta]):
             if rows is None:
                 table = np.empty((0, len(pattern.vertices)), dtype=np.uint32)
                 rows = MatchRows.of_runs(table, NO_RUNS)
-        return PatternDelta(
-            pattern, positive, negative, updates, matches, signs, rows, self._ids, self._edges
-        )
+        return PatternDelta(pattern, positive, negative, updates, matches, signs, rows, self._ids, self.edges)
 
 
 def rows_of(found: _native.Found, slot: int) -> MatchRows | None:
@@ -239,8 +238,6 @@ class Delta:
         Number of updates out of time order, which were dropped (``disorder="drop"``) or moved (``"clamp"``).
     expired
         Number of copies of edges that expired.
-    deleted
-        The copies that deletions took, with their attributes; None of a monitor that keeps no attributes.
     seconds
         Wall-clock seconds.
     complete
@@ -269,7 +266,11 @@ class Delta:
     device: str = "cpu"
     reason: str = ""
     measured: Mapping[str, float] = field(default_factory=dict)
-    deleted: DeletedCopies | None = field(default=None, repr=False)
+
+    @property
+    def deleted(self) -> DeletedCopies | None:
+        """The copies that deletions took, with their attributes; None if the monitor keeps none."""
+        return self.patterns.deleted if isinstance(self.patterns, Changes) else None
 
     @property
     def noops(self) -> int:
