@@ -23,6 +23,7 @@
 #include "search/bundle.hpp"
 #include "search/count.hpp"
 #include "search/enumerate.hpp"
+#include "search/image_counts.hpp"
 #include "search/sample.hpp"
 
 namespace motiflux {
@@ -91,6 +92,7 @@ class OwnedNativePlan {
   OwnedNativePlan& operator=(const OwnedNativePlan&) = delete;
 
   const search::NativePlan& get() const { return native_plan_; }
+  std::size_t data_vertices() const { return std::get<0>(out_).size() - 1; }
 
   // Allows an adaptive order of levels: over a candidate space, not for induced matching. `links` are query
   // edges between two levels, `compared` the masks of search::AdaptiveOrder.
@@ -436,6 +438,35 @@ nb::tuple count_arcs(const OwnedNativePlan& native_plan, int threads, std::optio
   return nb::make_tuple(to_numpy(std::move(counts)), static_cast<int>(control.reason()));
 }
 
+using PyCountedLevel = std::tuple<int, int, std::size_t>;  // search::CountedLevel
+
+// The count at each image of the counted levels: the numbers modulo 2^64, what is missing in some of them as
+// pairs of a position and a Python int, and the reason why the search ended.
+nb::tuple count_images(const OwnedNativePlan& native_plan, const std::vector<PyCountedLevel>& levels,
+                       const std::optional<PyAdjacency>& arcs, std::size_t size, bool listing, int threads,
+                       std::optional<double> timeout, const nb::object& progress) {
+  require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
+  const search::NativePlan& plan = native_plan.get();
+  const std::size_t vertices = native_plan.data_vertices();
+  const int end = listing ? static_cast<int>(plan.plan.shape.levels) : search::first_counted_as_a_set(plan);
+  search::CountedLevels counted{{}, {}, size};
+  if (arcs) counted.arcs = as_adjacency(*arcs, static_cast<std::uint32_t>(vertices));
+  for (const auto& [level, target, first] : levels) {
+    require(level >= 0 && level < end && target < end && (target >= 0) == arcs.has_value(),
+            "a counted level is not enumerated");
+    require(arcs ? counted.arcs.offsets[vertices] <= size : first <= size && vertices <= size - first,
+            "too few numbers");
+    counted.levels.push_back({level, target, first});
+  }
+  search::Control control(plan.root_arcs(), threads, timeout);
+  search::ImageCounts counts = search::ImageCounts::of_search(size, threads);
+  run_watched([&] { search::count_images(plan, control, threads, counted, listing, counts); },
+              [&] { return report(progress, control); }, [&] { control.stop(search::Stop::kCancelled); });
+  nb::list above;
+  for (const auto& [at, missing] : counts.above()) above.append(nb::make_tuple(at, to_python(missing)));
+  return nb::make_tuple(to_numpy(std::move(counts.words())), above, static_cast<int>(control.reason()));
+}
+
 // Several searches in one pass: for each its total and the reason why it ended. `progress` receives a list of
 // the numbers found.
 nb::list count_together(const std::vector<nb::object>& native_plans, int threads,
@@ -599,6 +630,8 @@ void bind_search(nb::module_& module) {
   module.def("count", &count, "native_plan"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
              "progress"_a.none(), "brief"_a);
   module.def("count_arcs", &count_arcs, "native_plan"_a, "threads"_a, "timeout"_a.none());
+  module.def("count_images", &count_images, "native_plan"_a, "levels"_a, "arcs"_a.none(), "size"_a,
+             "listing"_a, "threads"_a, "timeout"_a.none(), "progress"_a.none());
   module.def("count_together", &count_together, "native_plans"_a, "threads"_a, "limits"_a, "timeout"_a.none(),
              "progress"_a.none());
   module.def("simd_here", [] {

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from motiflux.api.estimating import estimate
     from motiflux.api.explaining import Explanation, explain
     from motiflux.api.matching import match
+    from motiflux.api.per_vertex import count_per_edge, count_per_vertex, top
     from motiflux.api.random_rows import sample
     from motiflux.errors import (
         ArgumentError,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from motiflux.request.reports import ProgressReport
     from motiflux.result.count import Count
     from motiflux.result.estimate import Estimate, EstimateProgress, Trawled
+    from motiflux.result.image_counts import EdgeCounts, Top, VertexCounts
     from motiflux.result.matches import Matches
     from motiflux.stream import Delta, FoundMatches, Monitor, PatternDelta, Totals, Updates, open_source
 
@@ -54,6 +56,7 @@ __all__ = [
     "Delta",
     "DeviceError",
     "DeviceMemoryError",
+    "EdgeCounts",
     "Estimate",
     "EstimateProgress",
     "Explanation",
@@ -80,12 +83,16 @@ __all__ = [
     "SamplingPolicy",
     "ShapeStats",
     "StreamError",
+    "Top",
     "Totals",
     "Trawled",
     "Updates",
+    "VertexCounts",
     "__version__",
     "as_graph",
     "count",
+    "count_per_edge",
+    "count_per_vertex",
     "datasets",
     "draw_graph",
     "draw_match",
@@ -97,6 +104,7 @@ __all__ = [
     "read_graph",
     "read_pattern",
     "sample",
+    "top",
     "verify_graph",
     "write_graph",
 ]
@@ -109,6 +117,7 @@ _HOMES = {
     "motiflux.api.estimating": ("estimate",),
     "motiflux.api.explaining": ("Explanation", "explain"),
     "motiflux.api.matching": ("match",),
+    "motiflux.api.per_vertex": ("count_per_edge", "count_per_vertex", "top"),
     "motiflux.api.random_rows": ("sample",),
     "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
     "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),
@@ -118,6 +127,7 @@ _HOMES = {
     "motiflux.request.reports": ("ProgressReport",),
     "motiflux.result.count": ("Count",),
     "motiflux.result.estimate": ("Estimate", "EstimateProgress", "Trawled"),
+    "motiflux.result.image_counts": ("EdgeCounts", "Top", "VertexCounts"),
     "motiflux.result.matches": ("Matches",),
     "motiflux.stream": (
         "Delta",

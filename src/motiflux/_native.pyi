@@ -570,6 +570,16 @@ def walk_work(walk: _Walk, vertices: int, roots: NDArray[np.uint32], most: float
 def count_arcs(
     native_plan: NativePlan, threads: int, timeout: float | None
 ) -> tuple[NDArray[np.uint64], int]: ...
+def count_images(
+    native_plan: NativePlan,
+    levels: Sequence[tuple[int, int, int]],
+    arcs: _Adjacency | None,
+    size: int,
+    listing: bool,
+    threads: int,
+    timeout: float | None,
+    progress: Callable[[int, int, int], None] | None,
+) -> tuple[NDArray[np.uint64], list[tuple[int, int]], int]: ...
 
 class PutOffNoops:
     @property

@@ -29,6 +29,7 @@ ESTIMATES = (
 ESTIMATES_ON_DEVICES = ("streaming", "edge_bits", "sync")
 NOT_DRAWN = {
     "specialize": "compiles a kernel for every pattern, so it is off on devices",
+    "images_by": "is about counts per vertex and edge, which are not drawn",
     "orbits": "is about monitors",
     "pooling": "is about monitors",
     "coalesce": "is about monitors",

@@ -43,6 +43,13 @@ PRIVATE = by_name(
         "leave a level as soon as it has fewer candidates than later levels need from it",
     ),
     TuningOption(
+        "images_by",
+        ("auto", "rooted", "listing"),
+        "auto",
+        "counts per vertex and edge by search. rooted: match the counted vertices first; listing: list each "
+        "subgraph once; auto: the one that is expected to be faster",
+    ),
+    TuningOption(
         "share",
         ("on", "off"),
         "on",
@@ -318,6 +325,7 @@ REMOVED = MappingProxyType(
         "meetings": "parts chooses whether parts are counted apart",
         "room": "a level with too few candidates is always left at once",
         "share": "levels that several patterns share are always searched once",
+        "images_by": "the search that is expected to be faster is always taken",
         "dispatch": "device='cpu' or device='cuda' chooses the engine",
         "edge_bits": "rows of small candidate sets are always stored as bits too",
         "count_on": "count_first covers both exact counts",

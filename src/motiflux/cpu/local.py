@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -22,6 +24,7 @@ from motiflux.plan.ir import (
     Triangles,
     Walks,
     Wedges,
+    all_tables,
     parts_of,
 )
 from motiflux.plan.local_counts.native import native_walk
@@ -61,17 +64,30 @@ def evaluate(
         The deadline passed.
     """
     evaluation = _Evaluation(graph, formula.kinds, threads, deadline)
-    tables = formula.tables()
-    uses = Counter(part for table in tables for part in parts_of(table))
-    for done, table in enumerate(tables):
-        if progress is not None:
-            progress(done, len(tables), 0)
-        evaluation.make(table)
-        for part in parts_of(table):
-            uses[part] -= 1
-            if uses[part] == 0:
-                evaluation.drop(part)
+    evaluation.make_all(formula.tables(), (), progress)
     return evaluation.total(formula.table)
+
+
+def evaluate_tables(
+    graph: Graph,
+    kinds: Kinds,
+    wanted: Sequence[Table],
+    threads: int,
+    deadline: float | None,
+    progress: native.Progress | None = None,
+) -> list[Counts]:
+    """Return the numbers of tables with roots, computing each table that they share once.
+
+    Raises
+    ------
+    Late
+        The deadline passed.
+    OverflowError
+        A number needs more bits than a method has: weights of walks have 64, searches from arcs too.
+    """
+    evaluation = _Evaluation(graph, kinds, threads, deadline)
+    evaluation.make_all(list(dict.fromkeys(chain.from_iterable(map(all_tables, wanted)))), wanted, progress)
+    return [evaluation.counts(table) for table in wanted]
 
 
 class _Evaluation:
@@ -90,9 +106,19 @@ class _Evaluation:
         assert isinstance(found, int)
         return found
 
-    def drop(self, table: Table) -> None:
-        """Drop a table that no other table needs any more."""
-        del self._known[table]
+    def make_all(
+        self, tables: Sequence[Table], wanted: Sequence[Table], progress: native.Progress | None
+    ) -> None:
+        """Compute tables in this order; keep those that are `wanted`, or needed by no other."""
+        uses = Counter(part for table in tables for part in parts_of(table))
+        for done, table in enumerate(tables):
+            if progress is not None:
+                progress(done, len(tables), 0)
+            self.make(table)
+            for part in parts_of(table):
+                uses[part] -= 1
+                if uses[part] == 0 and part not in wanted:
+                    del self._known[part]
 
     def make(self, table: Table) -> None:
         """Compute a table from the tables that it needs."""
@@ -115,7 +141,8 @@ class _Evaluation:
                 found = self._joined(table)
         self._known[table] = found
 
-    def _counts(self, table: Table) -> Counts:
+    def counts(self, table: Table) -> Counts:
+        """Return the numbers of a table with roots."""
         found = self._known[table]
         assert not isinstance(found, int)
         return found
@@ -129,7 +156,7 @@ class _Evaluation:
         return np.ones(len(self._rows(pattern, 0, 1)[1]), dtype=np.uint64), 1
 
     def _end_lookup(self, table: EndLookup) -> Counts:
-        counts = self._counts(table.table)
+        counts = self.counts(table.table)
         rows = self._rows(table.pattern, 0, 1)
         return _made(_native.table_of_ends(rows, counts, table.end, self._threads, self._remaining()))
 
@@ -177,7 +204,7 @@ class _Evaluation:
         return self._sum(counts) if table.pattern.roots == 0 else counts
 
     def _weights(self, table: Table) -> NDArray[np.uint64]:
-        words, width = self._counts(table)
+        words, width = self.counts(table)
         if width > 1:
             raise OverflowError("weights of walks have 64 bits")
         return words
@@ -193,14 +220,14 @@ class _Evaluation:
             rows = self._rows(factor, 0, 1)
             product = _made(_native.table_row_sums(rows, product, self._threads, self._remaining()))
         for times, other in table.minus:
-            less = self._counts(other)
+            less = self.counts(other)
             product = _made(_native.table_minus(product, times, less, self._threads, self._remaining()))
         return product
 
     def _product(self, factors: tuple[Table, ...]) -> Counts:
-        product = self._counts(factors[0])
+        product = self.counts(factors[0])
         for factor in factors[1:]:
-            other = self._counts(factor)
+            other = self.counts(factor)
             product = _made(_native.table_product(product, other, self._threads, self._remaining()))
         return product
 

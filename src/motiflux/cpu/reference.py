@@ -217,6 +217,71 @@ def occurrences(
     return {frozenset(tuple(image[u] for u in permutation) for permutation in group) for image in found}
 
 
+def counts_of_images(
+    results: Collection[Embedding | frozenset[Embedding]], query_vertex: int, num_vertices: int
+) -> list[int]:
+    """Return the number of results at each data vertex.
+
+    A result of `embeddings` is at the image of the query vertex. A result of `occurrences` is at each image
+    that the query vertex has in one of its embeddings: once there, whatever the number of these embeddings.
+
+    Examples
+    --------
+    >>> square = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    >>> path = [(0, 1, None, "follow"), (1, 2, None, "follow")]
+    >>> counts_of_images(embeddings(4, square, [None] * 3, path), 1, 4)
+    [2, 2, 2, 2]
+    >>> counts_of_images(occurrences(4, square, [None] * 3, path), 0, 4)
+    [2, 2, 2, 2]
+    """
+    counts = [0] * num_vertices
+    for result in results:
+        for vertex in {image[query_vertex] for image in _embeddings_of(result)}:
+            counts[vertex] += 1
+    return counts
+
+
+def counts_of_witnesses(
+    results: Collection[Embedding | frozenset[Embedding]],
+    query_edge: PatternEdge,
+    edges: Sequence[tuple[int, int]],
+    *,
+    directed: bool = False,
+    edge_labels: Sequence[Label] | None = None,
+) -> list[int]:
+    """Return the number of results at each data edge: those in which it is a witness of the query edge.
+
+    A result of `occurrences` is at each edge that is a witness in one of its embeddings, once.
+
+    Parameters
+    ----------
+    edges, edge_labels
+        The distinct data edges, each with its label.
+
+    Examples
+    --------
+    >>> triangle = [(0, 1), (1, 2), (2, 0), (2, 3)]
+    >>> pattern = [(0, 1, None, "follow"), (1, 2, None, "follow"), (2, 0, None, "follow")]
+    >>> counts_of_witnesses(embeddings(4, triangle, [None] * 3, pattern), pattern[0], triangle)
+    [2, 2, 2, 0]
+    """
+    u, v, choice, kind = query_edge
+    labels = [DEFAULT_LABEL] * len(edges) if edge_labels is None else edge_labels
+    ways = {_resolved(kind, directed=directed)}
+    counts = [0] * len(edges)
+    for at, ((source, target), label) in enumerate(zip(edges, labels, strict=True)):
+        if not _accepts(choice, label):
+            continue
+        images = {(source, target)} | ({(target, source)} if EdgeKind.EITHER in ways else set())
+        for result in results:
+            counts[at] += any((image[u], image[v]) in images for image in _embeddings_of(result))
+    return counts
+
+
+def _embeddings_of(result: Embedding | frozenset[Embedding]) -> Collection[Embedding]:
+    return result if isinstance(result, frozenset) else (result,)
+
+
 def automorphisms(
     pattern_vertex_labels: Sequence[LabelChoice],
     pattern_edges: Sequence[PatternEdge],

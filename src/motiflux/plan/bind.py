@@ -140,6 +140,10 @@ class BoundPattern:
             self.filters[end],
         )
 
+    def rows_of(self, edge: BoundEdge) -> AdjacencyKey:
+        """Return the arcs by which an edge leads from its source to its target."""
+        return self._adjacency(edge, edge.source, edge.target)
+
     @property
     def size(self) -> int:
         """Number of query vertices."""

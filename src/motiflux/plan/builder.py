@@ -20,7 +20,7 @@ from motiflux.plan.passes.part_builder import APART, LISTED, WEIGHTED, PartWay
 from motiflux.plan.passes.parts import nest, part_order, way_of
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
-from motiflux.plan.passes.symmetry import MOST_IMAGES, Restriction, has_images, restrictions
+from motiflux.plan.passes.symmetry import MOST_IMAGES, Restriction, has_images, restrictions, stabilizer
 from motiflux.plan.passes.tail import FIRST_START, close_tail
 from motiflux.plan.shape import AdaptiveOrder, PlanArgs, PlanShape, SpaceKey
 from motiflux.types import Semantics, Symmetry
@@ -157,6 +157,23 @@ class PlanBuilder:
         """Return the plan in `order` that enumerates all levels but the last."""
         return self._draft(order, *self._breaking(order), tail=False)
 
+    def rooted(self, order: Order, roots: int, way: PartWay | None = None) -> Plan | None:
+        """Return the plan in `order` that counts for each image of the first `roots` vertices.
+
+        Restrictions break the automorphisms that fix these vertices; the multiplier is their number.
+
+        Parameters
+        ----------
+        way
+            To count the levels after the roots in parts. None is returned if the order has no parts.
+        """
+        group = stabilizer(
+            automorphisms(self._pattern, directed=self.graph.directed, base=order.vertices), roots
+        )
+        breaking = restrictions(group) if self._multiply else ()
+        plan = self._draft(order, breaking, group.order, nested=way, first=roots)
+        return plan if way is None or plan.tail is not None else None
+
     @property
     def part_ways(self) -> tuple[PartWay, ...]:
         """Ways to count pieces that may share data vertices, in the order in which they are tried."""
@@ -247,6 +264,7 @@ class PlanBuilder:
         tail: bool = True,
         nested: PartWay | None = None,
         start: int = FIRST_START,
+        first: int = 1,
     ) -> Plan:
         options = self.options
         shape, args, classes = self._steps(order, breaking, degrees=degrees)
@@ -255,7 +273,7 @@ class PlanBuilder:
             found = nest(shape, args, self._coinciding_levels(order), classes, start=start, way=nested)
             shape, closed = (shape, None) if found is None else found
         elif self.tails and tail:
-            shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes, first=1)
+            shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes, first=first)
         if options.switches["reuse"] == "on":
             shape, args = share_intersections(shape, args, classes, closed)
         return Plan(

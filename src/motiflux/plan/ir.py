@@ -319,18 +319,23 @@ class Formula:
 
     def tables(self) -> list[Table]:
         """Return every table once, after the tables that it needs."""
-        found: dict[Table, None] = {}
-        frontier: list[tuple[Table, bool]] = [(self.table, False)]
-        while frontier:
-            table, expanded = frontier.pop()
-            if table in found:
-                continue
-            if expanded:
-                found[table] = None
-            else:
-                frontier.append((table, True))
-                frontier += [(part, False) for part in reversed(parts_of(table))]
-        return list(found)
+        return all_tables(self.table)
+
+
+def all_tables(table: Table) -> list[Table]:
+    """Return a table and all from which it is computed, each once, after the tables that it needs."""
+    found: dict[Table, None] = {}
+    frontier: list[tuple[Table, bool]] = [(table, False)]
+    while frontier:
+        one, expanded = frontier.pop()
+        if one in found:
+            continue
+        if expanded:
+            found[one] = None
+        else:
+            frontier.append((one, True))
+            frontier += [(part, False) for part in reversed(parts_of(one))]
+    return list(found)
 
 
 def parts_of(table: Table) -> tuple[Table, ...]:

@@ -8,6 +8,7 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.builder import PlanOptions
+from motiflux.plan.local_counts.speeds import HOST_SPEEDS
 from motiflux.plan.planner import plan_with
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Capabilities
@@ -64,3 +65,23 @@ def logical_plan(
         return plan_with(graph, pattern, options)
     except TimeoutError:
         return None
+
+
+def plan_options(request: Request, deadline: Deadline) -> PlanOptions:
+    """Return the options of plans that count by images on the CPU (`motiflux.plan.image_counts`)."""
+    return PlanOptions(
+        semantics=request.semantics,
+        symmetry=request.symmetry,
+        counting=True,
+        images=False,
+        space=True,
+        tail=True,
+        parts=True,
+        parts_cost=1.0,
+        searchers=1,
+        tables=HOST_SPEEDS,
+        threads=request.threads,
+        deadline=deadline.at,
+        switches=request.tuning,
+        beside=(),
+    )

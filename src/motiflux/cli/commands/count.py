@@ -4,6 +4,7 @@
 import time
 from typing import TYPE_CHECKING, Any
 
+from motiflux.cli import image_counts as images
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode
 from motiflux.cli.interrupts import exit_code, keeping_partial
@@ -14,18 +15,25 @@ from motiflux.units import quantity, seconds_text
 if TYPE_CHECKING:
     import motiflux as mf
 
-HELP = "Count the occurrences of each PATTERN in GRAPH."
+HELP = "Count the occurrences of each PATTERN in GRAPH, or those at each vertex or edge."
 
 
 def run(
     graph: opt.GraphArgument,
     patterns: opt.PatternsArgument,
     *,
+    per_vertex: images.PerVertexOption = None,
+    per_edge: images.PerEdgeOption = None,
+    top: images.TopOption = 20,
+    output: images.OutputOption = None,
     search: Search,
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
     """Count and print; return whether all counts are complete."""
+    wanted = images.Wanted(per_vertex, per_edge, top, output)
+    if wanted.given:
+        return images.run_image_counts(graph, patterns, wanted, search, progress, as_json=as_json)
     keywords = search.keywords()
     inputs = opt.read_inputs(
         graph, patterns, directed=search.directed, threads=search.threads, progress=progress

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from motiflux.graph import Graph
 from motiflux.plan.bind import BoundPattern
-from motiflux.plan.ir import Formula, Searched
+from motiflux.plan.ir import Formula, Searched, Table
 from motiflux.plan.local_counts.costs import KNOWN_TABLES_BYTES, Costs, KnownTables
 from motiflux.plan.local_counts.derive import MOST_VERTICES, Derivation
 from motiflux.plan.local_counts.estimate_costs import CostEstimator
 from motiflux.plan.local_counts.family import Family, Undecided
 from motiflux.plan.local_counts.speeds import HOST_SPEEDS, Speeds
 from motiflux.plan.local_counts.stopwatch import Stopwatch
+from motiflux.plan.rooted import Kinds
 from motiflux.types import Semantics
 
 
@@ -47,9 +49,82 @@ def cheapest_formula(
     Formula or None
         None if the only known way to count is a search for the whole pattern.
     """
-    if not 2 < bound.size <= MOST_VERTICES or bound.may_coincide or semantics is Semantics.INDUCED:
+    if not has_formulas(bound, semantics):
         return None
     family = Family(bound, injective=semantics is Semantics.ISOMORPHISM)
+    derivation, estimator = _derivation(graph, family, threads, seconds, most, speeds, tails=tails)
+    try:
+        table, cost = derivation.table(family.whole)
+    except Undecided:
+        return None
+    if isinstance(table, Searched):
+        return None
+    formula = Formula(family.kinds, table, cost)
+    return replace(formula, seconds=cost + sum(map(estimator.correction, formula.tables())))
+
+
+@dataclass(frozen=True, slots=True)
+class RootedTable:
+    """A table with a number for each image of the roots of a pattern, and the expected seconds."""
+
+    table: Table
+    seconds: float
+
+
+def cheapest_rooted_tables(
+    graph: Graph,
+    bound: BoundPattern,
+    roots: Sequence[tuple[int, ...]],
+    threads: int,
+    semantics: Semantics,
+    *,
+    seconds: float = float("inf"),
+    most: float = float("inf"),
+) -> tuple[Kinds, list[RootedTable | None]]:
+    """Return tables of the embeddings at each image of one vertex, or of two that an edge joins, by `roots`.
+
+    Parameters
+    ----------
+    seconds, most
+        As for `cheapest_formula`; `most` for each table.
+
+    Returns
+    -------
+    Kinds, list
+        The kinds to which the patterns of the tables refer; and a table, or None if only a search is known.
+    """
+    family = Family(bound, injective=semantics is Semantics.ISOMORPHISM)
+    if not has_formulas(bound, semantics):
+        return family.kinds, [None] * len(roots)
+    derivation, _ = _derivation(graph, family, threads, seconds, most, HOST_SPEEDS, tails=True)
+    found: list[RootedTable | None] = []
+    for vertices in roots:
+        order = [*vertices, *(v for v in range(bound.size) if v not in vertices)]
+        pattern = family.renumbered(family.whole, order, len(vertices))
+        try:
+            table, cost = derivation.table(pattern)
+        except Undecided:
+            found.append(None)
+            continue
+        found.append(None if isinstance(table, Searched) else RootedTable(table, cost))
+    return family.kinds, found
+
+
+def has_formulas(bound: BoundPattern, semantics: Semantics) -> bool:
+    """Return whether there may be formulas for a pattern."""
+    return 2 < bound.size <= MOST_VERTICES and not bound.may_coincide and semantics is not Semantics.INDUCED
+
+
+def _derivation(
+    graph: Graph,
+    family: Family,
+    threads: int,
+    seconds: float,
+    most: float,
+    speeds: Speeds,
+    *,
+    tails: bool,
+) -> tuple[Derivation, CostEstimator]:
     estimator = CostEstimator(graph, family, threads, speeds, Stopwatch(seconds), tails=tails)
     costs = Costs(
         vertices=graph.num_vertices * speeds.number + speeds.begin,
@@ -63,13 +138,4 @@ def cheapest_formula(
     if len(family.kinds.vertices) == 1:  # merging adds no kinds, so kinds keep their numbers
         name = (family.kinds, family.injective, threads, speeds, tails)
         known = graph.memo.get_sized("tables", name, KnownTables, KNOWN_TABLES_BYTES)
-    try:
-        table, cost = Derivation(family, costs, seconds, most, known, estimator.watch.elapsed).table(
-            family.whole
-        )
-    except Undecided:
-        return None
-    if isinstance(table, Searched):
-        return None
-    formula = Formula(family.kinds, table, cost)
-    return replace(formula, seconds=cost + sum(map(estimator.correction, formula.tables())))
+    return Derivation(family, costs, seconds, most, known, estimator.watch.elapsed), estimator

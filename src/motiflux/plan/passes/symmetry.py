@@ -8,6 +8,7 @@ vertices in matching order makes every restriction compare a vertex with one tha
 from __future__ import annotations
 
 from collections.abc import Collection
+from math import prod
 
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern
@@ -64,6 +65,18 @@ def restrictions(group: Automorphisms) -> tuple[Restriction, ...]:
     middles = {u for u, _ in pairs} & {v for _, v in pairs}
     return tuple(
         sorted((u, v) for u, v in pairs if not any((u, w) in pairs and (w, v) in pairs for w in middles))
+    )
+
+
+def stabilizer(group: Automorphisms, points: int) -> Automorphisms:
+    """Return the automorphisms that fix the first `points` vertices of the base, over the rest of it."""
+    fixed = group.base[:points]
+    orbits = group.orbits[points:]
+    return Automorphisms(
+        prod(map(len, orbits)),
+        tuple(one for one in group.generators if all(one[vertex] == vertex for vertex in fixed)),
+        group.base[points:],
+        orbits,
     )
 
 

@@ -1,0 +1,362 @@
+"""The public calls `count_per_vertex`, `count_per_edge` and `top`: counts at each vertex and each edge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import log
+from motiflux.api.subject import GraphLike, subject_of
+from motiflux.cpu.image_counts import count_images
+from motiflux.errors import ArgumentError, DeviceError
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern, PatternLike, QueryEdge
+from motiflux.pattern.automorphism import automorphisms
+from motiflux.plan.bind import BoundEdge, bind, bound_edge
+from motiflux.plan.image_counts import Asked, ImagePlan, image_plan, orbit_of
+from motiflux.request.deadline import Deadline
+from motiflux.request.planning import plan_options
+from motiflux.request.progress import Progress, progress_callback
+from motiflux.request.request import Request, make_request
+from motiflux.result.arc_counts import accepted_edges, at_edges
+from motiflux.result.image_counts import EdgeCounts, ImageCounts, Top, VertexCounts
+from motiflux.types import Symmetry
+from motiflux.words import DeviceName, SemanticsName, SymmetryName
+
+Result = TypeVar("Result", bound=ImageCounts)
+
+By = str | int | Sequence[str | int] | None
+"""A query vertex or query edge by its name or position, several, or None: all."""
+
+
+def count_per_vertex(
+    graph: GraphLike,
+    pattern: PatternLike,
+    by: By = None,
+    *,
+    semantics: SemanticsName = "isomorphism",
+    symmetry: SymmetryName = "embeddings",
+    device: DeviceName = "auto",
+    devices: str | int | Sequence[int] | None = None,
+    engine: str = "auto",
+    limit: None = None,
+    timeout: float | None = None,
+    progress: Progress = False,
+    threads: int | None = None,
+    gpu_memory: int | str | None = None,
+    tuning: Mapping[str, str] | None = None,
+) -> VertexCounts:
+    """Count, for each vertex of `graph`, the embeddings that map a query vertex to it, without listing them.
+
+    Parameters
+    ----------
+    by
+        The query vertex: its name, or its position in the pattern; a sequence of several; or None for all.
+    symmetry
+        ``"embeddings"``: the embeddings that map the query vertex to the vertex. ``"subgraphs"``: the
+        occurrences in which the vertex has the place of the query vertex, or of one that an automorphism maps
+        to it; an occurrence is counted once at each vertex.
+    device, devices, engine
+        These counts are made on the CPU: ``"auto"`` or ``"cpu"``.
+    limit
+        Must be None: a limit on the sum says nothing about single vertices. Use `timeout`.
+    timeout
+        Seconds of wall clock for the whole call; afterwards the counts so far are returned, which are lower
+        bounds.
+    semantics, progress, threads, tuning
+        As for `count`.
+
+    Returns
+    -------
+    VertexCounts
+        ``.counts``, int64 [vertices], or [vertices, query vertices] unless `by` is a single one, in the order
+        of ``.ids``; Python integers if a count passes 2^63 - 1. ``.complete``, ``.top(k)``, ``.to_arrow()``.
+
+    Raises
+    ------
+    ArgumentError, PatternError
+        An argument is invalid; the pattern has no such query vertex.
+    DeviceError
+        A GPU is asked for.
+    KeyboardInterrupt
+        Within 100 ms of Ctrl-C; the graph stays usable.
+
+    Notes
+    -----
+    Counts come from closed forms and tables of local counts where `count` uses them, in about the time of
+    `count`; else from a search that matches the query vertex first, and counts the rest in closed form where
+    it can; or from one that finds each subgraph once, if that is faster.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> square = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
+    >>> found = mf.count_per_vertex(square, "(a)--(b)--(c)--(a)", by="a", symmetry="subgraphs")
+    >>> found.ids.tolist(), found.counts.tolist()
+    ([1, 3, 0, 2], [1, 1, 2, 2])
+    >>> mf.count_per_vertex(square, "(a)--(b)--(c)").counts.tolist()
+    [[4, 2, 4], [4, 2, 4], [4, 6, 4], [4, 6, 4]]
+    """
+    arguments = locals()
+    data, query = subject_of(graph, pattern)
+    names = [vertex.name for vertex in query.vertices]
+    places = _places("by", by, names, "query vertex")
+    with _requested(arguments, "counting per vertex") as request:
+        asked: list[Asked] = [((place,), None) for place in places]
+
+        def finish(plan: ImagePlan, found: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+            each = [plan.classes[number] for number in plan.class_of]
+            once = request.symmetry is Symmetry.SUBGRAPHS
+            return [
+                _divided(found[number], one.order if once else 1)
+                for number, one in zip(plan.class_of, each, strict=True)
+            ]
+
+        return _counted(
+            VertexCounts, data, query, by, [names[place] for place in places], asked, request, finish
+        )
+
+
+def count_per_edge(
+    graph: GraphLike,
+    pattern: PatternLike,
+    by: By = None,
+    *,
+    semantics: SemanticsName = "isomorphism",
+    symmetry: SymmetryName = "embeddings",
+    device: DeviceName = "auto",
+    devices: str | int | Sequence[int] | None = None,
+    engine: str = "auto",
+    limit: None = None,
+    timeout: float | None = None,
+    progress: Progress = False,
+    threads: int | None = None,
+    gpu_memory: int | str | None = None,
+    tuning: Mapping[str, str] | None = None,
+) -> EdgeCounts:
+    """Count, for each edge of `graph`, the embeddings in which it is a witness of a query edge.
+
+    An embedding is counted at each edge that serves the query edge: parallel edges of labels that it accepts
+    each have the whole number.
+
+    Parameters
+    ----------
+    by
+        The query edge: its name (``e0``, ``e1``, ... for one without), or its position in the pattern; a
+        sequence of several; or None for all.
+    symmetry
+        ``"embeddings"``: the embeddings that map the query edge to the edge. ``"subgraphs"``: the occurrences
+        in which the edge has the place of the query edge, or of one that an automorphism maps to it.
+    semantics, device, devices, engine, limit, timeout, progress, threads, tuning
+        As for `count_per_vertex`.
+
+    Returns
+    -------
+    EdgeCounts
+        ``.counts``, int64 [edges], or [edges, query edges] unless `by` is a single one, in the order of
+        ``graph.to_edges()``; Python integers if a count passes 2^63 - 1. ``.sources``, ``.targets``,
+        ``.complete``, ``.to_arrow()``.
+
+    Raises
+    ------
+    ArgumentError, PatternError
+        An argument is invalid; the pattern has no such query edge.
+    DeviceError
+        A GPU is asked for.
+    KeyboardInterrupt
+        Within 100 ms of Ctrl-C; the graph stays usable.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> bank = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy"), ("bob", "eve")], directed=True)
+    >>> found = mf.count_per_edge(bank, "(a)-[x]->(b)-[y]->(c)", by=["x", "y"])
+    >>> found.to_arrow().to_pylist()[0]
+    {'src': 'ann', 'dst': 'bob', 'x': 2, 'y': 0}
+    """
+    arguments = locals()
+    data, query = subject_of(graph, pattern)
+    names = [edge.name or f"e{at}" for at, edge in enumerate(query.edges)]
+    places = _places("by", by, names, "query edge")
+    with _requested(arguments, "counting per edge") as request:
+        edges = [_bound(query, query.edges[place], data) for place in places]
+        bound = bind(query, data)
+        asked: list[Asked] = [((edge.source, edge.target), bound.rows_of(edge)) for edge in edges]
+
+        def finish(plan: ImagePlan, found: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+            counts = []
+            for place, edge, number in zip(places, edges, plan.class_of, strict=True):
+                divisor = _fixing(query, edge, data) if request.symmetry is Symmetry.SUBGRAPHS else 1
+                key = plan.classes[number].rows
+                assert key is not None
+                rows = data.adjacency(key, request.threads)
+                numbers = at_edges(data, rows, found[number], either=edge.either)
+                counts.append(
+                    _divided(np.where(accepted_edges(data, query.edges[place]), numbers, 0), divisor)
+                )
+            return counts
+
+        return _counted(
+            EdgeCounts, data, query, by, [names[place] for place in places], asked, request, finish
+        )
+
+
+def top(
+    graph: GraphLike,
+    pattern: PatternLike,
+    by: str | int,
+    k: int = 20,
+    **options: Any,
+) -> Top:
+    """Return the `k` vertices to which the most embeddings map a query vertex.
+
+    Parameters
+    ----------
+    by
+        The query vertex: its name, or its position in the pattern.
+    k
+        Number of vertices, 1 or more.
+    **options
+        The options of `count_per_vertex`.
+
+    Returns
+    -------
+    Top
+        A list of pairs of an id and a count above 0, the greatest first, equal counts by ascending ids; with
+        ``.complete``.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> star = mf.Graph.from_edges([("hub", "a"), ("hub", "b"), ("hub", "c"), ("a", "b")])
+    >>> mf.top(star, "(x)--(y)--(z)", by="y", k=2)
+    [('hub', 6), ('a', 2)]
+    """
+    if isinstance(by, bool) or not isinstance(by, (str, int)):
+        raise ArgumentError("by", "the name or position of one query vertex", by)
+    return count_per_vertex(graph, pattern, by, **options).top(k)
+
+
+_OPTIONS = (
+    *("semantics", "symmetry", "device", "devices", "engine", "limit", "timeout", "threads"),
+    *("gpu_memory", "tuning"),
+)
+
+
+@contextmanager
+def _requested(arguments: Mapping[str, Any], what: str) -> Iterator[Request]:
+    """Yield the checked request of a call with these arguments, while its progress is shown."""
+    given = {name: arguments[name] for name in _OPTIONS}
+    if given["limit"] is not None:
+        expected = "None: a limit on the sum says nothing about single vertices or edges"
+        raise ArgumentError("limit", expected, given["limit"])
+    request = make_request(**given, progress=None)
+    _check_device(request)
+    with progress_callback(arguments["progress"], what) as callback:
+        yield replace(request, progress=callback)
+
+
+def _check_device(request: Request) -> None:
+    """Refuse GPUs by name."""
+    if request.device not in ("auto", "cpu"):
+        raise DeviceError(
+            f"counts per vertex and edge are made on device='cpu', found device={request.device!r}"
+        )
+    if request.devices is not None:
+        raise DeviceError(
+            f"counts per vertex and edge are made on the CPU, found devices={request.devices!r}"
+        )
+    if request.engine not in ("auto", "cpu"):
+        raise DeviceError(
+            f"counts per vertex and edge are made by engine='cpu', found engine={request.engine!r}"
+        )
+
+
+def _places(argument: str, by: By, names: Sequence[str], what: str) -> list[int]:
+    """Return the positions of the query vertices or edges that `by` names."""
+    if by is None:
+        return list(range(len(names)))
+    several = by if isinstance(by, Sequence) and not isinstance(by, str) else [by]
+    places = []
+    for one in several:
+        if isinstance(one, str) and one in names:
+            places.append(names.index(one))
+        elif isinstance(one, int) and not isinstance(one, bool) and 0 <= one < len(names):
+            places.append(one)
+        else:
+            raise ArgumentError(argument, f"the name or position of a {what} ({', '.join(names)})", one)
+    if not places or len(set(places)) < len(places):
+        raise ArgumentError(argument, f"different {what}s, at least one".replace("vertexs", "vertices"), by)
+    return places
+
+
+def _counted(
+    kind: type[Result],
+    graph: Graph,
+    pattern: Pattern,
+    by: By,
+    columns: Sequence[str],
+    asked: Sequence[Asked],
+    request: Request,
+    finish: Callable[[ImagePlan, Sequence[NDArray[Any]]], list[NDArray[Any]]],
+) -> Result:
+    deadline = Deadline.after(request.timeout)
+    plan: ImagePlan | None
+    found: list[NDArray[Any]] = []
+    complete, way = False, "time was up before a plan was made"
+    try:
+        plan = image_plan(graph, pattern, asked, plan_options(request, deadline))
+    except TimeoutError:
+        plan = None
+    planned = time.perf_counter()
+    rows = graph.num_vertices if kind is VertexCounts else graph.num_edges
+    counts = [np.zeros(rows, np.int64)] * len(columns)
+    if plan is not None:
+        found, complete, way = count_images(graph, plan, request, deadline)
+        counts = finish(plan, found)
+    single = isinstance(by, (str, int))
+    result = kind(
+        graph=graph,
+        pattern=pattern,
+        columns=tuple(columns),
+        counts=counts[0] if single else np.stack(counts, axis=1),
+        complete=complete,
+        seconds=time.perf_counter() - planned,
+        plan_seconds=planned - deadline.started,
+        engine="cpu",
+        device="cpu",
+        reason=f"counts per vertex and edge are made on the CPU; {way}",
+    )
+    log.ENGINE.info("counts of %s: %r, %s", pattern, result, result.reason)
+    return result
+
+
+def _divided(numbers: NDArray[Any], divisor: int) -> NDArray[Any]:
+    """Return numbers divided by a number that divides all of them, as int64 if they fit."""
+    if divisor == 1:
+        return numbers
+    quotients: NDArray[Any] = numbers // divisor
+    if quotients.dtype == object and max(quotients, default=0) < 2**63:
+        return quotients.astype(np.int64)
+    return quotients
+
+
+def _bound(pattern: Pattern, edge: QueryEdge, graph: Graph) -> BoundEdge:
+    codes = None if edge.labels is None else graph.edge_label_table.codes(edge.labels)
+    if codes is not None and len(codes) == len(graph.edge_label_table):
+        codes = None
+    names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
+    return bound_edge(edge, codes, names, graph.directed)
+
+
+def _fixing(pattern: Pattern, edge: BoundEdge, graph: Graph) -> int:
+    """Return the number of automorphisms that map a query edge to itself."""
+    group = automorphisms(pattern, directed=graph.directed)
+    ends = orbit_of((edge.source, edge.target), group)
+    return group.order // len({tuple(sorted(pair)) for pair in ends} if edge.either else ends)

@@ -1,0 +1,80 @@
+"""Numbers of edges, from numbers of the arcs that query edges follow."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.graph import Adjacency, Graph
+from motiflux.graph.labels import mask
+from motiflux.pattern import QueryEdge
+
+Numbers: TypeAlias = NDArray[Any]
+"""int64, or Python integers."""
+
+
+def edge_ends(graph: Graph) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return the internal ids of the sources and targets of all edges, in the order of `Graph.to_edges`."""
+    sources, targets = graph.forward.sources(), graph.forward.neighbors
+    kept = slice(None) if graph.directed else sources < targets
+    return sources[kept], targets[kept]
+
+
+def accepted_edges(graph: Graph, edge: QueryEdge) -> NDArray[np.bool_]:
+    """Return which edges satisfy the conditions of a query edge on edges: bool [edges]."""
+    arcs = graph.forward
+    kept: Any = slice(None) if graph.directed else arcs.sources() < arcs.neighbors
+    accepted = np.ones(graph.num_edges, np.bool_)
+    if edge.labels is not None:
+        codes = graph.edge_label_table.codes(edge.labels)
+        table = mask(codes, len(graph.edge_label_table))
+        assert table is not None
+        labels = np.uint32(0) if arcs.labels is None else arcs.labels[kept]
+        accepted &= table[labels].astype(np.bool_)
+    if edge.where is not None:
+        accepted &= graph.arc_mask(edge.where, "out")[kept].astype(np.bool_)
+    return accepted
+
+
+def at_edges(graph: Graph, rows: Adjacency, numbers: Numbers, *, either: bool) -> Numbers:
+    """Return the numbers at each edge, in the order of `Graph.to_edges`, from those at each arc of `rows`.
+
+    Parameters
+    ----------
+    either
+        Whether the number of an edge is the sum of both directions. Always so in an undirected graph.
+    """
+    sources, targets = edge_ends(graph)
+    if rows[1] is graph.forward.neighbors and not graph.directed:
+        arcs = graph.forward.sources() < rows[1]
+        there = numbers[arcs]
+        back = np.zeros_like(there)
+        back[np.argsort(targets, kind="stable")] = numbers[~arcs]
+        return _sum(there, back)
+    found = _at_arcs(rows, numbers, sources, targets)
+    return _sum(found, _at_arcs(rows, numbers, targets, sources)) if either else found
+
+
+def _sum(there: Numbers, back: Numbers) -> Numbers:
+    """Return the sum, of Python integers if it may pass 2^63 - 1."""
+    if there.dtype != object and int(there.max(initial=0)) + int(back.max(initial=0)) >= 2**63:
+        there = there.astype(object)
+    found: Numbers = there + back
+    return found
+
+
+def _at_arcs(
+    rows: Adjacency, numbers: Numbers, sources: NDArray[np.uint32], targets: NDArray[np.uint32]
+) -> Numbers:
+    """Return the number of the arc from each source to its target; 0 if there is none."""
+    if not len(numbers):
+        return np.zeros(len(sources), np.int64)
+    offsets, neighbors = rows
+    vertices = np.uint64(len(offsets) - 1)
+    lengths = np.diff(offsets).astype(np.int64)
+    keys = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths) * vertices + neighbors
+    wanted = sources.astype(np.uint64) * vertices + targets
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, numbers[at], 0)

@@ -1,0 +1,276 @@
+"""The results of counts per vertex and per edge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.arguments import check_integer
+from motiflux.errors import ArgumentError
+from motiflux.graph import Column, Graph
+from motiflux.interop.strings import StringTable
+from motiflux.io.tables.match_tables import Field
+from motiflux.pattern import Pattern
+from motiflux.result.arc_counts import edge_ends
+from motiflux.result.columns import edge_label_column
+from motiflux.types import IdArray, VertexId
+from motiflux.units import quantity, seconds_text
+
+
+class Top(list[tuple[Any, int]]):
+    """The greatest counts: a list of pairs of a vertex id (or the two ids of an edge) and a count.
+
+    Attributes
+    ----------
+    complete : bool
+        False if a timeout cut the counts short: they are then lower bounds, and others may be greater.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[Any, int]] = (), *, complete: bool = True) -> None:
+        super().__init__(pairs)
+        self.complete = complete
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageCounts:
+    """Counts at each vertex or edge of a graph.
+
+    ``numpy.asarray(result)`` is `counts`.
+
+    Parameters
+    ----------
+    graph, pattern
+        Those of the call.
+    columns
+        The names of the query vertices or query edges that were counted.
+    counts
+        The counts: int64, or Python integers (dtype object) if one of them passes 2^63 - 1. A row for each
+        vertex or edge of the graph; with a second axis for `columns` unless the call named a single one.
+    complete
+        False if a timeout cut the search short: the counts are then lower bounds.
+    seconds, plan_seconds
+        Wall-clock seconds of the search, and of planning.
+    engine, device, reason
+        The engine and device that counted, and why and how, in words.
+    """
+
+    graph: Graph
+    pattern: Pattern
+    columns: tuple[str, ...]
+    counts: NDArray[Any]
+    complete: bool
+    seconds: float
+    plan_seconds: float
+    engine: str
+    device: str
+    reason: str
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.counts, dtype=dtype, copy=copy)
+
+    def column(self, name: str | None = None) -> NDArray[Any]:
+        """Return the counts of one query vertex or edge: [rows]; by default of the only one."""
+        if name is None and len(self.columns) > 1:
+            raise ArgumentError("column", f"one of {', '.join(self.columns)}", name)
+        if name is not None and name not in self.columns:
+            raise ArgumentError("column", f"one of {', '.join(self.columns)}", name)
+        counts: NDArray[Any] = self.counts
+        return counts if counts.ndim == 1 else counts[:, self.columns.index(name or self.columns[0])]
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Metadata of files: the pattern as text."""
+        return {"motiflux.pattern": str(self.pattern)}
+
+    @property
+    def fields(self) -> list[Field]:
+        """The columns of tables."""
+        return [Field.of(name, column) for name, column in self._table.items()]
+
+    def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
+        """Iterate over the rows in tables: for each batch a column for each of `fields`."""
+        rows = len(self) if batch_rows is None else check_integer("batch_rows", batch_rows, 1)
+        for start in range(0, len(self), max(1, rows)):
+            yield [_part(column, slice(start, start + rows)) for column in self._table.values()]
+
+    def to_arrow(self) -> Any:
+        """Return the ids and counts as a ``pyarrow.Table``; counts beyond 2^63 - 1 make a column of text."""
+        from motiflux.io.arrow.batches import arrow_table
+
+        return arrow_table(self)
+
+    def to_pandas(self) -> Any:
+        """Return the ids and counts as a ``pandas.DataFrame``; needs pyarrow too."""
+        from motiflux.io.arrow.batches import pandas_frame
+
+        return pandas_frame(self)
+
+    def to_polars(self) -> Any:
+        """Return the ids and counts as a ``polars.DataFrame``; needs pyarrow too."""
+        from motiflux.io.arrow.batches import polars_frame
+
+        return polars_frame(self)
+
+    def save(self, path: str | os.PathLike[str]) -> int:
+        """Write the ids and counts to a ``.parquet``, ``.arrow``, ``.csv`` or ``.npy`` file.
+
+        Returns
+        -------
+        int
+            Rows written.
+
+        Raises
+        ------
+        OutputError
+            The file cannot be written.
+        """
+        from motiflux.io.writers import write_matches
+
+        return write_matches(self, path)
+
+    @cached_property
+    def _table(self) -> Mapping[str, Column]:
+        named = self._ids()
+        for name in self.columns:
+            title = "count" if self.counts.ndim == 1 else name
+            while title in named:
+                title = f"count of {title}"
+            named[title] = _column(self.column(name))
+        return named
+
+    def _ids(self) -> dict[str, Column]:
+        raise NotImplementedError
+
+    def _greatest(self, k: int, column: str | None) -> NDArray[np.int64]:
+        """Return the positions of the greatest counts above 0: at least `k`, if there are as many."""
+        check_integer("k", k, 1)
+        counts = self.column(column)
+        least = np.partition(counts, len(counts) - k)[len(counts) - k] if k < len(counts) else 0
+        return np.flatnonzero(counts >= max(least, 1))
+
+    def _top(self, at: Sequence[Any], chosen: NDArray[np.int64], k: int, column: str | None) -> Top:
+        pairs = zip(at, map(int, self.column(column)[chosen]), strict=True)
+        return Top(sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k], complete=self.complete)
+
+    def _said(self, what: str) -> str:
+        columns = "" if self.counts.ndim == 1 else f" by {', '.join(self.columns)}"
+        cut = "" if self.complete else ", incomplete"
+        return f"{quantity(len(self), what)}{columns}{cut}, {seconds_text(self.seconds)}"
+
+
+class VertexCounts(ImageCounts):
+    """Counts at each vertex of a graph, in the order of `ids`.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> g = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy"), ("cy", "ann"), ("cy", "eve")])
+    >>> found = mf.count_per_vertex(g, "(a)--(b)--(c)", by="b")
+    >>> found["cy"], found["eve"], int(found.counts.sum())
+    (6, 0, 10)
+    >>> found.top(2)
+    [('cy', 6), ('ann', 2)]
+    >>> found.to_arrow().to_pylist()[-1]
+    {'id': 'cy', 'count': 6}
+    """
+
+    @property
+    def ids(self) -> IdArray:
+        """The ids of the vertices: those of ``graph.vertex_ids``, in this order."""
+        return self.graph.vertex_ids
+
+    def __getitem__(self, vertex: VertexId) -> Any:
+        """Return the count at a vertex, by its id; several columns: a tuple."""
+        at = int(self.graph.vertex_index([vertex])[0])
+        if at < 0:
+            raise KeyError(vertex)
+        return int(self.counts[at]) if self.counts.ndim == 1 else tuple(map(int, self.counts[at]))
+
+    def top(self, k: int = 20, column: str | None = None) -> Top:
+        """Return the `k` vertices with the greatest counts above 0; equal counts by ascending ids."""
+        chosen = self._greatest(k, column)
+        return self._top(self.ids[chosen].tolist(), chosen, k, column)
+
+    def _ids(self) -> dict[str, Column]:
+        return {"id": _id_column(self.graph, None)}
+
+    def __repr__(self) -> str:
+        return f"VertexCounts({self._said('vertex')})"
+
+
+class EdgeCounts(ImageCounts):
+    """Counts at each edge of a graph, in the order of ``graph.to_edges()``.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> g = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy"), ("cy", "ann"), ("cy", "eve")])
+    >>> found = mf.count_per_edge(g, "(a)-[x]-(b)--(c)--(a)", by="x", symmetry="subgraphs")
+    >>> sorted(zip(found.sources.tolist(), found.targets.tolist(), found.counts.tolist()))
+    [('ann', 'bob', 1), ('ann', 'cy', 1), ('bob', 'cy', 1), ('eve', 'cy', 0)]
+    """
+
+    @property
+    def sources(self) -> IdArray:
+        """The ids of the sources of the edges."""
+        return self.graph.vertex_ids[self._ends[0]]
+
+    @property
+    def targets(self) -> IdArray:
+        """The ids of their targets."""
+        return self.graph.vertex_ids[self._ends[1]]
+
+    def top(self, k: int = 20, column: str | None = None) -> Top:
+        """Return the `k` edges with the greatest counts above 0: pairs of their two ends and the count.
+
+        Edges of equal counts are in the order of their ends. Parallel edges are listed one by one.
+        """
+        chosen = self._greatest(k, column)
+        ids, (sources, targets) = self.graph.vertex_ids, self._ends
+        ends = zip(ids[sources[chosen]].tolist(), ids[targets[chosen]].tolist(), strict=True)
+        return self._top(list(ends), chosen, k, column)
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        return edge_ends(self.graph)
+
+    def _ids(self) -> dict[str, Column]:
+        found = {
+            name: _id_column(self.graph, ends) for name, ends in zip(("src", "dst"), self._ends, strict=True)
+        }
+        if self.graph.forward.labels is not None:
+            found["label"] = edge_label_column(self.graph)
+        return found
+
+    def __repr__(self) -> str:
+        return f"EdgeCounts({self._said('edge')})"
+
+
+def _column(counts: NDArray[Any]) -> Column:
+    if counts.dtype != object:
+        return Column(np.ascontiguousarray(counts))
+    distinct, codes = np.unique([str(number) for number in counts], return_inverse=True)
+    return Column(codes.astype(np.uint32), None, StringTable.of(distinct.tolist()))
+
+
+def _id_column(graph: Graph, vertices: NDArray[np.uint32] | None) -> Column:
+    ids = graph.vertex_ids
+    if ids.dtype.kind != "U":
+        return Column(ids if vertices is None else ids[vertices])
+    strings = graph.memo.keep("id strings", lambda: StringTable.of(ids.tolist()))
+    every = np.arange(len(ids), dtype=np.uint32) if vertices is None else vertices
+    return Column(every, None, strings)
+
+
+def _part(column: Column, rows: slice) -> Column:
+    mask = None if column.mask is None else column.mask[rows]
+    return Column(column.data[rows], mask, column.strings, column.times)

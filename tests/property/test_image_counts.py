@@ -1,0 +1,145 @@
+"""Counts per vertex and per edge are what the definitions say, whatever the way they are made."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.config import private_tuning
+from motiflux.cpu import reference
+from tests.rotating import rotating
+from tests.strategies import COMBINATIONS, Case, Combination, cases
+
+DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
+WAYS = {
+    "auto": {},
+    "tables": {"tables": "on"},
+    "rooted": {"tables": "off", "images_by": "rooted"},
+    "listing": {"tables": "off", "images_by": "listing"},
+}
+
+
+def results_of(case: Case, combination: Combination) -> set[Any]:
+    """The embeddings or occurrences of a case, with data vertices by number."""
+    find = reference.embeddings if combination.symmetry == "embeddings" else reference.occurrences
+    return find(
+        len(case.ids),
+        case.edges,
+        case.pattern_vertex_labels,
+        case.pattern_edges,
+        directed=case.directed,
+        vertex_labels=case.vertex_labels,
+        edge_labels=case.edge_labels,
+        semantics=combination.semantics,
+    )
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
+def test_those_of_vertices_are_counts_of_images(combination: Combination, depth: str) -> None:
+    @settings(settings.get_profile(depth))
+    @given(
+        cases(combination.directed, combination.labels),
+        st.sampled_from(sorted(WAYS)),
+        st.sampled_from([1, 2]),
+    )
+    def holds(case: Case, way: str, threads: int) -> None:
+        results = results_of(case, combination)
+        graph = case.graph()
+        found = mf.count_per_vertex(
+            graph,
+            case.pattern(),
+            semantics=combination.semantics,
+            symmetry=combination.symmetry,
+            tuning=private_tuning(WAYS[way]),
+            threads=threads,
+        )
+        assert found.complete
+        assert found.counts.shape == (graph.num_vertices, len(case.pattern_vertex_labels))
+        for place in range(len(case.pattern_vertex_labels)):
+            expected = reference.counts_of_images(results, place, len(case.ids))
+            by_id = dict(zip(case.ids, expected, strict=True))
+            assert found.counts[:, place].tolist() == [by_id[one] for one in found.ids.tolist()], (way, place)
+
+    holds()
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
+def test_those_of_edges_are_counts_of_witnesses(combination: Combination, depth: str) -> None:
+    @settings(settings.get_profile(depth))
+    @given(
+        cases(combination.directed, combination.labels),
+        st.sampled_from(sorted(WAYS)),
+        st.sampled_from([1, 2]),
+    )
+    def holds(case: Case, way: str, threads: int) -> None:
+        results = results_of(case, combination)
+        graph, pattern = case.graph(), case.pattern()
+        found = mf.count_per_edge(
+            graph,
+            pattern,
+            semantics=combination.semantics,
+            symmetry=combination.symmetry,
+            tuning=private_tuning(WAYS[way]),
+            threads=threads,
+        )
+        number = {name: at for at, name in enumerate(case.ids)}
+        edges = graph.to_edges()
+        ends = [(number[u], number[v]) for u, v in zip(edges.src.tolist(), edges.dst.tolist(), strict=True)]
+        labels = None if edges.labels is None else edges.labels.tolist()
+        assert found.complete
+        assert found.counts.shape == (graph.num_edges, pattern.num_edges)
+        kinds = {None: "follow", False: "either", True: "arc"}
+        for place, edge in enumerate(pattern.edges):
+            query = (edge.source, edge.target, edge.labels, kinds[edge.directed])
+            expected = reference.counts_of_witnesses(
+                results, query, ends, directed=case.directed, edge_labels=labels
+            )
+            assert found.counts[:, place].tolist() == expected, (way, place)
+
+    holds()
+
+
+@st.composite
+def connected_patterns(draw: st.DrawFn) -> mf.Pattern:
+    size = draw(st.integers(3, 7))
+    edges = {(draw(st.integers(0, v - 1)), v) for v in range(1, size)}
+    edges |= draw(st.sets(st.sampled_from(list(combinations(range(size), 2))), max_size=4))
+    return mf.Pattern.from_edges(sorted(edges))
+
+
+@pytest.mark.turns(4)
+@given(connected_patterns(), st.sampled_from(sorted(WAYS)))
+def test_on_a_complete_graph_they_are_falling_factorials(pattern: mf.Pattern, way: str) -> None:
+    graph = mf.Graph.from_edges(list(combinations(range(9), 2)))
+    tuning = private_tuning(WAYS[way])
+    each = factorial(8) // factorial(9 - pattern.num_vertices)
+    if way == "listing" and each > 10_000:
+        pattern, each = mf.Pattern.parse("(a)--(b)--(c)--(a)"), 56
+    assert (mf.count_per_vertex(graph, pattern, tuning=tuning).counts == each).all()
+    assert (mf.count_per_edge(graph, pattern, tuning=tuning).counts == each * 2 // 8).all()
+
+
+@pytest.mark.turns(4)
+@given(
+    connected_patterns(),
+    st.sets(st.sampled_from(list(combinations(range(12), 2))), min_size=12),
+    st.sampled_from([1, 2]),
+)
+def test_tables_and_searches_agree(pattern: mf.Pattern, edges: set[tuple[int, int]], threads: int) -> None:
+    graph = mf.Graph.from_edges(sorted(edges))
+    found = [
+        mf.count_per_vertex(graph, pattern, tuning=private_tuning(WAYS[way]), threads=threads).counts
+        for way in ("tables", "rooted")
+    ]
+    assert np.array_equal(*found)
+    total = mf.count(graph, pattern)
+    assert (found[0].sum(axis=0) == total).all()
