@@ -15,6 +15,7 @@
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/watched.hpp"
+#include "local_counts/orbits.hpp"
 #include "local_counts/walks.hpp"
 #include "local_counts/wedges.hpp"
 #include "local_counts/words.hpp"
@@ -204,6 +205,21 @@ nb::object of_arcs(const PyAdjacency& rows, int threads, std::optional<double> t
   });
 }
 
+// The orbits of each vertex: words modulo 2^64, and what is missing in some as pairs of a position and an
+// int.
+nb::object orbits_of_vertices(const PyAdjacency& rows, int threads, std::optional<double> timeout) {
+  const std::uint32_t vertices = vertices_of(rows);
+  const view::Adjacency adjacency = as_adjacency(rows, vertices);
+  local_counts::Orbits found;
+  if (!run_until(threads, timeout, [&](const Workers& workers) {
+        found = local_counts::orbits_of_vertices(adjacency, vertices, workers);
+      }))
+    return nb::none();
+  nb::list above;
+  for (const auto& [at, missing] : found.above) above.append(nb::make_tuple(at, to_python(missing)));
+  return nb::make_tuple(to_numpy(std::move(found.words)), above);
+}
+
 }  // namespace
 
 void bind_local_counts(nb::module_& module) {
@@ -213,6 +229,7 @@ void bind_local_counts(nb::module_& module) {
              "timeout"_a.none());
   module.def("four_cycles_of_arcs", &of_arcs<local_counts::four_cycles_of_arcs>, "rows"_a, "threads"_a,
              "timeout"_a.none());
+  module.def("orbits_of_vertices", &orbits_of_vertices, "rows"_a, "threads"_a, "timeout"_a.none());
   module.def("table_product", &table_product, "first"_a, "second"_a, "threads"_a, "timeout"_a.none());
   module.def("table_minus", &table_minus, "first"_a, "times"_a, "second"_a, "threads"_a, "timeout"_a.none());
   module.def("table_row_sums", &table_row_sums, "rows"_a, "table"_a, "threads"_a, "timeout"_a.none());

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from motiflux.api.estimating import estimate
     from motiflux.api.explaining import Explanation, explain
     from motiflux.api.matching import match
+    from motiflux.api.orbits import orbits
     from motiflux.api.per_vertex import count_per_edge, count_per_vertex, top
     from motiflux.api.random_rows import sample
     from motiflux.errors import (
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from motiflux.request.reports import ProgressReport
     from motiflux.result.count import Count
     from motiflux.result.estimate import Estimate, EstimateProgress, Trawled
-    from motiflux.result.image_counts import EdgeCounts, Top, VertexCounts
+    from motiflux.result.image_counts import EdgeCounts, OrbitCounts, Top, VertexCounts
     from motiflux.result.matches import Matches
     from motiflux.stream import Delta, FoundMatches, Monitor, PatternDelta, Totals, Updates, open_source
 
@@ -70,6 +71,7 @@ __all__ = [
     "Monitor",
     "MotifluxError",
     "MotifluxWarning",
+    "OrbitCounts",
     "OutOfMemoryError",
     "OutputError",
     "Pattern",
@@ -101,6 +103,7 @@ __all__ = [
     "generate",
     "match",
     "open_source",
+    "orbits",
     "read_graph",
     "read_pattern",
     "sample",
@@ -117,6 +120,7 @@ _HOMES = {
     "motiflux.api.estimating": ("estimate",),
     "motiflux.api.explaining": ("Explanation", "explain"),
     "motiflux.api.matching": ("match",),
+    "motiflux.api.orbits": ("orbits",),
     "motiflux.api.per_vertex": ("count_per_edge", "count_per_vertex", "top"),
     "motiflux.api.random_rows": ("sample",),
     "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
@@ -127,7 +131,7 @@ _HOMES = {
     "motiflux.request.reports": ("ProgressReport",),
     "motiflux.result.count": ("Count",),
     "motiflux.result.estimate": ("Estimate", "EstimateProgress", "Trawled"),
-    "motiflux.result.image_counts": ("EdgeCounts", "Top", "VertexCounts"),
+    "motiflux.result.image_counts": ("EdgeCounts", "OrbitCounts", "Top", "VertexCounts"),
     "motiflux.result.matches": ("Matches",),
     "motiflux.stream": (
         "Delta",

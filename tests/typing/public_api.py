@@ -57,6 +57,7 @@ def searches(graph: mf.Graph, pattern: mf.Pattern) -> None:
     assert_type(mf.count(graph, [pattern, TEXT]), list[mf.Count])
     assert_type(mf.count_per_vertex(graph, TEXT, timeout=9.0), mf.VertexCounts)
     assert_type(mf.count_per_edge(graph, pattern, by=0, symmetry="subgraphs"), mf.EdgeCounts)
+    assert_type(mf.orbits(graph, size=4), mf.OrbitCounts)
     assert_type(mf.top(graph, pattern, by=0, k=2), mf.Top)
     with mf.match(graph, pattern, limit=2) as matches:
         assert_type(matches, mf.Matches)

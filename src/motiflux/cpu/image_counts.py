@@ -30,29 +30,44 @@ def count_images(
 
     Numbers are by vertex, or by arc of the rows of a class.
     """
-    sizes = [_size(graph, plan, number, request.threads) for number in range(len(plan.classes))]
-    found: list[Numbers] = [np.zeros(size, np.int64) for size in sizes]
     if plan.impossible is not None:
-        return found, True, plan.impossible
-    by_table = _usable(plan, request)
+        return _zeros(graph, plan, request.threads), True, plan.impossible
+    [found], complete = count_all_images(graph, [plan], request, deadline)
+    return found, complete, _words(plan, _usable([plan], request))
+
+
+def count_all_images(
+    graph: Graph, plans: Sequence[ImagePlan], request: Request, deadline: Deadline
+) -> tuple[list[list[Numbers]], bool]:
+    """Return the embeddings at each image of each class of several plans, and whether all were found.
+
+    Tables that the plans share are computed once.
+    """
+    found = [_zeros(graph, plan, request.threads) for plan in plans]
+    by_table = _usable(plans, request)
     complete = True
     if by_table:
         try:
-            _fill_from_tables(graph, plan, by_table, request, deadline, found)
+            _fill_from_tables(graph, plans, by_table, request, deadline, found)
         except local.Late:
             complete = False
         except OverflowError:  # weights of walks have 64 bits; a search counts any number
             log.ENGINE.info("a search takes over: the tables' numbers would pass 64 bits")
             by_table = []
-    left = [number for number in range(len(plan.classes)) if number not in by_table]
-    while left:
-        search = plan.searches[left[0]]
-        together = [number for number in left if plan.searches[number] is search]
-        if plan.classes[left[0]].rows is not None:
-            together = together[:1]
-        complete &= _fill_by_search(graph, plan, search, together, request, deadline, found)
-        left = [number for number in left if number not in together]
-    return found, complete, _words(plan, by_table)
+    for at, plan in enumerate(plans):
+        left = [] if plan.impossible else [n for n in range(len(plan.classes)) if (at, n) not in by_table]
+        while left and complete:
+            search = plan.searches[left[0]]
+            together = [number for number in left if plan.searches[number] is search]
+            if plan.classes[left[0]].rows is not None:
+                together = together[:1]
+            complete &= _fill_by_search(graph, plan, search, together, request, deadline, found[at])
+            left = [number for number in left if number not in together]
+    return found, complete
+
+
+def _zeros(graph: Graph, plan: ImagePlan, threads: int) -> list[Numbers]:
+    return [np.zeros(_size(graph, plan, number, threads), np.int64) for number in range(len(plan.classes))]
 
 
 def _size(graph: Graph, plan: ImagePlan, number: int, threads: int) -> int:
@@ -60,36 +75,37 @@ def _size(graph: Graph, plan: ImagePlan, number: int, threads: int) -> int:
     return graph.num_vertices if rows is None else len(graph.adjacency(rows, threads)[1])
 
 
-def _usable(plan: ImagePlan, request: Request) -> list[int]:
-    """Return the classes to count from tables: none if a timeout is near, as tables then return nothing."""
-    seconds = sum(table.seconds for table in plan.tables.values())
+def _usable(plans: Sequence[ImagePlan], request: Request) -> list[tuple[int, int]]:
+    """Return the plans and classes to count from tables: none near a timeout, when tables give nothing."""
+    seconds = sum(table.seconds for plan in plans for table in plan.tables.values())
     if request.timeout is not None and seconds > request.timeout / 2 and request.tuning["tables"] != "on":
         return []
-    return sorted(plan.tables)
+    return [(at, number) for at, plan in enumerate(plans) for number in sorted(plan.tables)]
 
 
-def _words(plan: ImagePlan, by_table: Sequence[int]) -> str:
+def _words(plan: ImagePlan, by_table: Sequence[tuple[int, int]]) -> str:
     if len(by_table) == len(plan.classes):
         return "from tables of local counts"
-    listing = any(search.listing for at, search in enumerate(plan.searches) if at not in by_table)
+    listing = any(search.listing for at, search in enumerate(plan.searches) if (0, at) not in by_table)
     searched = "by a search that lists each subgraph once" if listing else "by a search from each image"
     return f"{searched}, and from tables of local counts" if by_table else searched
 
 
 def _fill_from_tables(
     graph: Graph,
-    plan: ImagePlan,
-    classes: Sequence[int],
+    plans: Sequence[ImagePlan],
+    classes: Sequence[tuple[int, int]],
     request: Request,
     deadline: Deadline,
-    found: list[Numbers],
+    found: list[list[Numbers]],
 ) -> None:
-    assert plan.kinds is not None
-    tables = [plan.tables[number].table for number in classes]
+    kinds = plans[classes[0][0]].kinds
+    assert kinds is not None
+    tables = [plans[at].tables[number].table for at, number in classes]
     progress = _progress(request, deadline)
-    counts = local.evaluate_tables(graph, plan.kinds, tables, request.threads, deadline.at, progress)
-    for number, (words, width) in zip(classes, counts, strict=True):
-        found[number] = exact(words, width)
+    counts = local.evaluate_tables(graph, kinds, tables, request.threads, deadline.at, progress)
+    for (at, number), (words, width) in zip(classes, counts, strict=True):
+        found[at][number] = exact(words, width)
 
 
 def _fill_by_search(

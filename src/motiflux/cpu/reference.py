@@ -278,6 +278,42 @@ def counts_of_witnesses(
     return counts
 
 
+def orbit_counts(
+    num_vertices: int,
+    edges: Sequence[tuple[int, int]],
+    graphlets: Sequence[tuple[Sequence[tuple[int, int]], Sequence[int]]],
+) -> list[list[int]]:
+    """Return the number of induced subgraphs in which each vertex is in each orbit: a list for each vertex.
+
+    Parameters
+    ----------
+    edges
+        Of an undirected graph, or arcs whose directions are ignored.
+    graphlets
+        For each graphlet its edges, and the orbit of each of its vertices. Orbits are numbered from 0.
+
+    Examples
+    --------
+    >>> edge, wedge = ([(0, 1)], [0, 0]), ([(0, 1), (0, 2)], [2, 1, 1])
+    >>> orbit_counts(4, [(0, 1), (1, 2), (2, 0), (2, 3)], [edge, wedge])
+    [[2, 1, 0], [2, 1, 0], [3, 0, 2], [1, 2, 0]]
+    """
+    joined = {frozenset(edge) for edge in edges}
+    counts = [[0] * (1 + max(max(orbits) for _, orbits in graphlets)) for _ in range(num_vertices)]
+    for shape, orbits in graphlets:
+        size = len(orbits)
+        for chosen in combinations(range(num_vertices), size):
+            within = {pair for pair in joined if pair <= set(chosen)}
+            if len(within) != len(shape):
+                continue
+            for order in permutations(chosen):
+                if {frozenset((order[u], order[v])) for u, v in shape} == within:
+                    for vertex, orbit in zip(order, orbits, strict=True):
+                        counts[vertex][orbit] += 1
+                    break
+    return counts
+
+
 def _embeddings_of(result: Embedding | frozenset[Embedding]) -> Collection[Embedding]:
     return result if isinstance(result, frozenset) else (result,)
 

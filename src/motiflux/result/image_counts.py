@@ -46,9 +46,9 @@ class ImageCounts:
     Parameters
     ----------
     graph, pattern
-        Those of the call.
+        Those of the call; orbits have no pattern.
     columns
-        The names of the query vertices or query edges that were counted.
+        The names of the query vertices, query edges or orbits that were counted.
     counts
         The counts: int64, or Python integers (dtype object) if one of them passes 2^63 - 1. A row for each
         vertex or edge of the graph; with a second axis for `columns` unless the call named a single one.
@@ -61,7 +61,7 @@ class ImageCounts:
     """
 
     graph: Graph
-    pattern: Pattern
+    pattern: Pattern | None
     columns: tuple[str, ...]
     counts: NDArray[Any]
     complete: bool
@@ -88,8 +88,8 @@ class ImageCounts:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Metadata of files: the pattern as text."""
-        return {"motiflux.pattern": str(self.pattern)}
+        """Metadata of files: the pattern as text, if there is one."""
+        return {} if self.pattern is None else {"motiflux.pattern": str(self.pattern)}
 
     @property
     def fields(self) -> list[Field]:
@@ -205,6 +205,25 @@ class VertexCounts(ImageCounts):
 
     def __repr__(self) -> str:
         return f"VertexCounts({self._said('vertex')})"
+
+
+class OrbitCounts(VertexCounts):
+    """Graphlet degree vectors: counts at each vertex, in the order of `ids`, a column for each orbit.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> found = mf.orbits(mf.Graph.from_edges([("ann", "bob"), ("bob", "cy"), ("cy", "ann"), ("cy", "eve")]))
+    >>> found
+    OrbitCounts(4 vertices by 15 orbits, ...)
+    >>> found.top(1, "o11")
+    [('cy', 1)]
+    """
+
+    def __repr__(self) -> str:
+        cut = "" if self.complete else ", incomplete"
+        size = f"{quantity(len(self), 'vertex')} by {quantity(len(self.columns), 'orbit')}"
+        return f"OrbitCounts({size}{cut}, {seconds_text(self.seconds)})"
 
 
 class EdgeCounts(ImageCounts):

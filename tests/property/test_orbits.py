@@ -1,0 +1,138 @@
+"""Orbits are what the definitions say, in ORCA's order."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux import _native
+from motiflux.config import private_tuning
+from motiflux.cpu import reference
+from motiflux.plan.graphlets import GRAPHLETS, ORBITS, contained, graphlets_of
+from tests.data_paths import shared_path
+
+SHAPES = {size: [(one.edges, one.orbits) for one in GRAPHLETS if len(one.orbits) <= size] for size in ORBITS}
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]], bool]:
+    vertices = draw(st.integers(1, 9))
+    pairs = list(combinations(range(vertices), 2))
+    density = draw(st.integers(2, 9))
+    edges = [pair for pair in pairs if draw(st.integers(0, 9)) < density]
+    directed = draw(st.booleans())
+    return vertices, [pair[::-1] if directed and draw(st.booleans()) else pair for pair in edges], directed
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@given(graphs())
+def test_those_of_four_vertices_are_the_induced_subgraphs(
+    threads: int, given: tuple[int, list[tuple[int, int]], bool]
+) -> None:
+    vertices, edges, directed = given
+    graph = mf.Graph.from_edges(np.array(edges).reshape(-1, 2), num_vertices=vertices, directed=directed)
+    expected = reference.orbit_counts(vertices, edges, SHAPES[4])
+    found = mf.orbits(graph, threads=threads)
+    assert [list(found[vertex]) for vertex in range(vertices)] == expected
+    assert (found.complete, found.counts.dtype) == (True, np.int64)
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("tables", ["auto", "on", "off"])
+def test_those_of_five_vertices_are_the_induced_subgraphs(tables: str) -> None:
+    @given(graphs())
+    def holds(given: tuple[int, list[tuple[int, int]], bool]) -> None:
+        vertices, edges, directed = given
+        graph = mf.Graph.from_edges(np.array(edges).reshape(-1, 2), num_vertices=vertices, directed=directed)
+        expected = reference.orbit_counts(vertices, edges, SHAPES[5])
+        found = mf.orbits(graph, 5, tuning=private_tuning({"tables": tables}))
+        assert [list(found[vertex]) for vertex in range(vertices)] == expected
+
+    holds()
+
+
+@pytest.mark.parametrize("size", ORBITS)
+def test_orbits_are_those_of_automorphisms(size: int) -> None:
+    numbers = [orbit for one in GRAPHLETS for orbit in one.orbits if len(one.orbits) <= size]
+    assert sorted(set(numbers)) == list(range(ORBITS[size]))
+    for one in graphlets_of(size):
+        query = [(u, v, None, "follow") for u, v in one.edges]
+        group = reference.automorphisms([None] * size, query)
+        for vertex, orbit in enumerate(one.orbits):
+            reached = {to[vertex] for to in group}
+            assert reached == {v for v in range(size) if one.orbits[v] == orbit}
+
+
+def test_the_densest_graphlets_contain_all_others() -> None:
+    # K4: 12 paths, in 6 of which a vertex is an end; 3 4-cycles.
+    assert (contained(4)[4][14], contained(4)[5][14], contained(4)[8][14]) == (6, 6, 3)
+    # K5: 60 paths, 24 of which end in a vertex; 12 5-cycles.
+    assert (contained(5)[15][72], contained(5)[34][72]) == (24, 12)
+
+
+@pytest.mark.turns(4)
+def test_numbers_beyond_64_bits_are_given_in_two_parts() -> None:
+    degree = 4_900_000
+    star = mf.Graph.from_edges((np.zeros(degree, np.int64), np.arange(1, degree + 1)))
+    words, above = _native.orbits_of_vertices((star.forward.offsets, star.forward.neighbors), 2, None)
+    numbers = words.reshape(-1, ORBITS[4])
+    assert comb(degree, 3) > 2**64
+    [(at, missing)] = above
+    assert divmod(at, ORBITS[4]) == (degree, 7)
+    assert int(numbers[degree, 7]) + missing == comb(degree, 3)
+    assert numbers[degree, [0, 1, 2, 3, 6]].tolist() == [degree, 0, comb(degree, 2), 0, 0]
+    assert (numbers[:degree, 6] == comb(degree - 1, 2)).all()
+
+
+def test_five_vertices_beyond_64_bits_are_exact() -> None:
+    degree = 130_000
+    star = mf.Graph.from_edges((np.zeros(degree, np.int64), np.arange(1, degree + 1)))
+    found = mf.orbits(star, 5)
+    assert found[0][23] == comb(degree, 4) > 2**63
+    assert found[1][22] == comb(degree - 1, 3)
+    assert sum(found[0][24:]) == 0
+
+
+def test_a_timeout_gives_no_counts() -> None:
+    graph = mf.generate.erdos_renyi(vertices=20_000, edges=400_000, seed=1)
+    for size in ORBITS:
+        found = mf.orbits(graph, size, timeout=1e-3)
+        assert not found.complete
+        assert not found.counts.any()
+        assert "incomplete" in repr(found)
+
+
+def test_other_sizes_are_refused() -> None:
+    for size in (3, 6, "4", True):
+        with pytest.raises(mf.ArgumentError, match="size: expected 4 or 5"):
+            mf.orbits(mf.Graph.from_edges([(0, 1)]), size)  # type: ignore[arg-type]
+
+
+def test_they_are_those_of_orca_on_a_connectome() -> None:
+    # By `orca node 5` (github.com/thocevar/orca) on the pairs of neurons and muscles that any synapse joins.
+    graph = mf.read_graph(shared_path("data/celegans_cook2019_herm.npz"), directed=False)
+    found = mf.orbits(graph, 5)
+    assert found.counts.sum(axis=0).tolist() == ORCA
+
+
+ORCA = [
+    9946, 227782, 113891, 39258, 4416464, 4416464,
+    3341478, 1113826, 231668, 769161, 1538322, 769161,
+    239984, 239984, 63352, 73401518, 73401518, 36700759,
+    53947722, 107895444, 53947722, 53947722, 42295892, 10573973,
+    26697504, 13348752, 26697504, 12630362, 12630362, 25260724,
+    12630362, 20953940, 20953940, 10476970, 2608825, 4497681,
+    4497681, 8995362, 4497681, 4884936, 9769872, 4884936,
+    4884936, 3827472, 956868, 3829512, 3829512, 3829512,
+    7659024, 302967, 201978, 2235816, 1117908, 2235816,
+    1093746, 729164, 1042756, 3128268, 1042756, 2011440,
+    2011440, 1005720, 191501, 383002, 383002, 432171,
+    864342, 864342, 267408, 66852, 176136, 264204,
+    61190,
+]  # fmt: skip
