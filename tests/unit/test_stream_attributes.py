@@ -226,6 +226,20 @@ def test_conditions_cannot_come_after_updates_whose_attributes_were_not_kept() -
         assert monitor.apply([("+", "bob", "cy", "wire")])[0].positive == 1
 
 
+def test_conditions_cannot_come_once_time_has_ended_edges_of_a_window() -> None:
+    graph = mf.Graph.from_edges([(0, 1)], directed=True, edge_attributes={"when": [5], "amount": [7]})
+    with mf.Monitor(graph, "(a)-->(b)", window="5s", edge_times="when") as monitor:
+        assert monitor.advance(10)[0].negative == 1
+        with pytest.raises(mf.ArgumentError, match="attributes of earlier updates were not kept"):
+            monitor.add("(a)-[x WHERE x.amount > 1]->(b)")
+        assert monitor.num_edges == 0
+
+
+def test_comparisons_between_edges_are_refused_by_name() -> None:
+    with pytest.raises(mf.ArgumentError, match="no comparisons between attributes on streams"):
+        mf.Monitor(empty(), "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time")
+
+
 def test_a_pattern_that_does_not_fit_the_attributes_leaves_the_monitor_as_it_was() -> None:
     with mf.Monitor(empty(), LARGE) as monitor:
         monitor.apply([("+", "ann", "bob", "wire")], attributes={"amount": [500]})

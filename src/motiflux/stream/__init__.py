@@ -1,6 +1,6 @@
 """Patterns watched on graphs that change."""
 
-from motiflux.stream.copies.store import DeletedCopies
+from motiflux.stream.copies.changes import DeletedCopies
 from motiflux.stream.matching.delta import Delta, PatternDelta
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.monitor import Monitor

@@ -41,6 +41,7 @@ from motiflux.interop.strings import StringTable
 from motiflux.io.binary.sections import SectionFile, write_sections
 from motiflux.pattern import Pattern, QueryEdge, QueryVertex
 from motiflux.stream.copies.kept import Kept, condition_facts, condition_of
+from motiflux.stream.copies.native import rows_of_edges
 from motiflux.types import Label
 from motiflux.units import counted
 
@@ -113,14 +114,8 @@ class Checkpoint:
             Of `edge_label_values`, in the terms of the new monitor.
         """
         sources, targets, labels = (self.arrays[f"edges.{name}"] for name in _COLUMNS)
-        columns = [sources, targets, codes[labels], self.arrays["edges.copies"]]
-        if not self.directed:
-            ends = [np.concatenate([sources, targets]), np.concatenate([targets, sources])]
-            columns = ends + [np.concatenate([one, one]) for one in columns[2:]]
-        order = np.lexsort((columns[2], columns[1], columns[0]))
-        degrees = np.bincount(columns[0], minlength=len(self.arrays["vertex_ids"]))
-        offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
-        return offsets, *(np.ascontiguousarray(one[order], dtype=np.uint32) for one in columns[1:])
+        edges = sources, targets, codes[labels], self.arrays["edges.copies"]
+        return rows_of_edges(edges, len(self.arrays["vertex_ids"]), directed=self.directed)
 
     def write(self, path: Path) -> int:
         """Write the file; return its bytes.

@@ -1,4 +1,4 @@
-"""All copies of a monitor at one time, and conditions, in the plain types of files."""
+"""All copies at one time: of a graph, or in the plain types of files; and conditions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator
-from motiflux.graph import Column
+from motiflux.graph import Column, Graph
+
+STAYS: int = _native.Copies.STAYS
+"""When a copy came into the window, if no window ends it."""
 
 
 class Kept(NamedTuple):
@@ -33,6 +37,35 @@ class Kept(NamedTuple):
     since: NDArray[np.int64]
     came: int
     attributes: Mapping[str, Column]
+
+
+def copies_of(graph: Graph, since: NDArray[np.int64] | None, came: int) -> Kept:
+    """Return the copies of a graph.
+
+    Parameters
+    ----------
+    since
+        When each row of `Graph.edge_attributes` came into the window; None: all stay.
+    came
+        Copies that came into a window of copies.
+    """
+    rows = graph.forward
+    sources = rows.sources()
+    kept = np.ones(len(sources), dtype=bool) if graph.directed else sources < rows.neighbors
+    counts = np.ones(len(sources), dtype=np.int64) if rows.copies is None else rows.copies.astype(np.int64)
+    arcs = np.repeat(np.flatnonzero(kept), counts[kept])
+    labels = np.zeros(len(arcs), dtype=np.uint32) if rows.labels is None else rows.labels[arcs]
+    when = np.full(len(arcs), STAYS, dtype=np.int64) if since is None else since
+    order = np.argsort(when, kind="stable") if since is not None else np.arange(len(arcs))
+    attributes = {name: column.take(order) for name, column in graph.edge_attributes.items()}
+    return Kept(
+        np.ascontiguousarray(sources[arcs][order], dtype=np.uint32),
+        np.ascontiguousarray(rows.neighbors[arcs][order], dtype=np.uint32),
+        np.ascontiguousarray(labels[order], dtype=np.uint32),
+        when[order],
+        came,
+        attributes,
+    )
 
 
 def condition_facts(condition: Condition) -> list[Any]:

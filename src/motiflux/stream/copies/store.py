@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.errors import InternalError, PatternError, StreamError
-from motiflux.graph import AttributeTable, Column, Graph, Kind
+from motiflux.graph import AttributeTable, Column, Kind
 from motiflux.notes import note
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundEdge
+from motiflux.stream.copies.changes import DeletedCopies, Expanded, Numbered
 from motiflux.stream.copies.columns import GrowingColumn, State
 from motiflux.stream.copies.facets import Facets, edge_conditions, names_in
 from motiflux.stream.copies.kept import Kept
@@ -31,95 +32,12 @@ _LEAST_GONE = 1 << 16
 """Rows of copies that are gone are dropped once there are more than these, and more than of others."""
 
 
-class Numbered(NamedTuple):
-    """Updates in numbers.
-
-    Parameters
-    ----------
-    inserts, sources, targets, labels
-        Columns [k].
-    origin
-        int64 [k], the position of each among those given; None if all are there.
-    moments
-        int64 [k], in nanoseconds; None where no window needs them.
-    """
-
-    inserts: NDArray[np.uint8]
-    sources: NDArray[np.uint32]
-    targets: NDArray[np.uint32]
-    labels: NDArray[np.uint32] | None
-    origin: NDArray[np.int64] | None
-    moments: NDArray[np.int64] | None
-
-
-class Expanded(NamedTuple):
-    """Updates of the native graph, in which labels are facets, with the deletions by the window.
-
-    Parameters
-    ----------
-    inserts, sources, targets, facets, origins
-        Columns; `origins` are positions among the given updates.
-    deleted
-        The copies that deletions took.
-    expired, noops
-        Numbers: copies that the window ended, and updates without effect.
-    first_noop
-        The position of the first update without effect; None where there is none.
-    """
-
-    inserts: NDArray[np.uint8]
-    sources: NDArray[np.uint32]
-    targets: NDArray[np.uint32]
-    facets: NDArray[np.uint32]
-    origins: NDArray[np.int64]
-    deleted: DeletedCopies
-    expired: int
-    noops: int
-    first_noop: int | None
-
-
-@dataclass(frozen=True, eq=False)
-class DeletedCopies:
-    """The copies of edges that the deletions of a call took.
-
-    Parameters
-    ----------
-    updates
-        int64 [k]: the positions of the deletions.
-
-    Examples
-    --------
-    >>> import motiflux as mf
-    >>> empty = mf.Graph.from_edges([], num_vertices=2, directed=True)
-    >>> with mf.Monitor(empty, "(a)-[x WHERE x.amount > 5]->(b)") as monitor:
-    ...     _ = monitor.apply([("+", 0, 1), ("+", 0, 1)], attributes={"amount": [3, 9]})
-    ...     delta = monitor.apply([("-", 0, 1)], attributes={"amount": [9]})
-    ...     print(delta[0].negative, delta.deleted.updates, delta.deleted.attributes["amount"].to_list())
-    1 [0] [9]
-    """
-
-    updates: NDArray[np.int64]
-    _rows: NDArray[np.int64]
-    _columns: Mapping[str, GrowingColumn]
-
-    def __len__(self) -> int:
-        return len(self.updates)
-
-    @property
-    def attributes(self) -> AttributeTable:
-        """Their attributes, one value for each of `updates`."""
-        return AttributeTable("edge", {name: one.column(self._rows) for name, one in self._columns.items()})
-
-
 @dataclass(frozen=True)
 class _Held:
     """The copies and their columns, replaced together."""
 
     copies: _native.Copies
     columns: dict[str, GrowingColumn]
-
-
-STAYS: int = _native.Copies.STAYS
 
 
 class CopyStore:
@@ -422,32 +340,3 @@ def _of_insertions(times: NDArray[Any], inserts: NDArray[np.uint8], *, utc: bool
         moments = times.astype("datetime64[ns]").view(np.int64)
         return Column(moments, missing, None, Kind.DATETIME_UTC if utc else Kind.DATETIME)
     return Column(times, missing)
-
-
-def copies_of(graph: Graph, since: NDArray[np.int64] | None, came: int) -> Kept:
-    """Return the copies of a graph.
-
-    Parameters
-    ----------
-    since
-        When each row of `Graph.edge_attributes` came into the window; None: all stay.
-    came
-        Copies that came into a window of copies.
-    """
-    rows = graph.forward
-    sources = rows.sources()
-    kept = np.ones(len(sources), dtype=bool) if graph.directed else sources < rows.neighbors
-    counts = np.ones(len(sources), dtype=np.int64) if rows.copies is None else rows.copies.astype(np.int64)
-    arcs = np.repeat(np.flatnonzero(kept), counts[kept])
-    labels = np.zeros(len(arcs), dtype=np.uint32) if rows.labels is None else rows.labels[arcs]
-    when = np.full(len(arcs), STAYS, dtype=np.int64) if since is None else since
-    order = np.argsort(when, kind="stable") if since is not None else np.arange(len(arcs))
-    attributes = {name: column.take(order) for name, column in graph.edge_attributes.items()}
-    return Kept(
-        np.ascontiguousarray(sources[arcs][order], dtype=np.uint32),
-        np.ascontiguousarray(rows.neighbors[arcs][order], dtype=np.uint32),
-        np.ascontiguousarray(labels[order], dtype=np.uint32),
-        when[order],
-        came,
-        attributes,
-    )

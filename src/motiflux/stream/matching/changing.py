@@ -20,7 +20,7 @@ from motiflux.errors import (
 from motiflux.graph import AttributeTable
 from motiflux.pattern import Pattern
 from motiflux.request.engine import CANNOT
-from motiflux.stream.copies.store import Expanded, Numbered
+from motiflux.stream.copies.changes import Expanded, Numbered
 from motiflux.stream.matching.core import Call
 from motiflux.stream.matching.delta import Changes, Delta, EdgesOf
 from motiflux.stream.matching.interrupts import in_spite_of_interrupts

@@ -13,22 +13,18 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.conditions import Condition
 from motiflux.errors import ArgumentError, DeviceMemoryError
-from motiflux.graph import AttributeTable, Graph, Kind
+from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
-from motiflux.plan.bind import BoundPattern, bound_edge
+from motiflux.plan.bind import BoundPattern
 from motiflux.plan.passes.drafts import DeltaPlan
 from motiflux.plan.passes.numbers import Numbers
 from motiflux.plan.passes.places import Place
 from motiflux.plan.passes.symmetry import Transversal
 from motiflux.request.engine import Ran
-from motiflux.stream.copies.facets import Facets, numbers_in
-from motiflux.stream.copies.store import STAYS, TIME, CopyStore, copies_of
+from motiflux.stream.matching.attributed import Attributed
 from motiflux.stream.matching.auto import AutoMatching, auto_matching
-from motiflux.stream.matching.copied import native_of_copies
 from motiflux.stream.matching.engine import HOST, OUT_OF_CORE, Placement
-from motiflux.stream.matching.match_rows import MatchRows
-from motiflux.stream.matching.names import label_codes
 from motiflux.stream.matching.native import PlanWriter, filter_of, loaded
 from motiflux.stream.matching.numbering import Mark, Numbering
 from motiflux.stream.matching.pool_orders import PoolOrders
@@ -37,7 +33,7 @@ from motiflux.stream.matching.replanning import Replanning
 from motiflux.stream.matching.run_limit import RunLimit
 from motiflux.stream.options import Options
 from motiflux.stream.updates import Updates
-from motiflux.stream.window import edge_moments, fill_window, open_window, start_clock
+from motiflux.stream.window import fill_window, open_window
 from motiflux.units import grouped, quantity
 
 T = TypeVar("T")
@@ -125,7 +121,7 @@ class OpenCalls(Protocol):
         """Return the number of vertices before these calls; None if there are none now."""
 
 
-class Core:
+class Core(Attributed):
     """The state of `Monitor`, and the methods on it that are not public.
 
     Parameters
@@ -143,11 +139,6 @@ class Core:
     conditions
         On attributes of edges, of the first patterns.
     """
-
-    _copies: CopyStore | None = None
-    """The copies of edges, if they keep their attributes."""
-    _facets: Facets | None = None
-    """The labels of the native monitor then."""
 
     def __init__(
         self,
@@ -208,6 +199,7 @@ class Core:
         elif self._copies.num_copies != graph.num_edge_copies or not options.attributes_are_all:
             self._snapshot = None
         self._connect()
+        self._first_moment = self._numbering.clock.latest
         self.updates_applied = 0
         """Updates that were given to `apply` so far."""
         self.batches_applied = 0
@@ -222,42 +214,6 @@ class Core:
     def _new_probing(self) -> Probing:
         switches = self._options.switches
         return Probing(self._native, is_on=switches["probe"] == "on", eager=switches["probe_eager"] == "on")
-
-    def _keep_copies(self, conditions: Sequence[Condition]) -> CopyStore:
-        """Keep the copies of the first graph from now on, with their attributes; return them."""
-        options, graph, clock = self._options, self._base, self._numbering.clock
-        names = None if isinstance(options.attributes, bool) else options.attributes
-        time = self._edge_times if isinstance(self._edge_times, str) else TIME
-        store = CopyStore(directed=graph.directed, span=options.span, names=names, time=time)
-        since, came = None, 0
-        if options.span is not None and self._edge_times is not None:
-            timed, moments = edge_moments(graph, self._edge_times, options.time_unit)
-            order = np.argsort(moments, kind="stable")
-            start_clock(clock, graph, self._edge_times, moments[order])
-            since, came = np.full(len(timed), STAYS, dtype=np.int64), len(moments)
-            places = np.empty(came, dtype=np.int64)
-            places[order] = np.arange(1, came + 1)
-            since[timed] = moments if options.span.timed else places
-        store.load(copies_of(graph, since, came))
-        store.advance(clock.latest)
-        store.begin()
-        self._use_copies(store, conditions, self._first_labels())
-        self._copies = store
-        return store
-
-    def _first_labels(self) -> NDArray[np.uint32]:
-        labels = self._base.vertex_labels
-        return np.zeros(self._base.num_vertices, dtype=np.uint32) if labels is None else labels
-
-    def _use_copies(
-        self, store: CopyStore, conditions: Sequence[Condition], vertex_labels: NDArray[np.uint32]
-    ) -> None:
-        """Have a native monitor, without patterns, of the edges that stand for the copies of a store."""
-        native, self._facets = native_of_copies(
-            store, conditions, vertex_labels, directed=self._base.directed, threads=self._threads
-        )
-        native.filter_by(*filter_of(self._options.switches))
-        self._native = native
 
     def _check_times_of_edges(self) -> None:
         if self._options.span is None and self._edge_times is not None:
@@ -416,11 +372,6 @@ class Core:
         return self._open().nbytes + (0 if self._copies is None else self._copies.nbytes)
 
     @property
-    def keeps_attributes(self) -> bool:
-        """Whether copies of edges keep the attributes that updates bring."""
-        return self._copies is not None
-
-    @property
     def lists_matches(self) -> bool:
         """Whether the matches of a pattern are given, not only their number."""
         return self._options.matches or any(watched.listed for watched in self._watched.values())
@@ -447,41 +398,6 @@ class Core:
     def needs_times(self) -> bool:
         """Whether updates need times: there is a window of time."""
         return self._options.span is not None and self._options.span.timed
-
-    def wants_attribute(self, name: str) -> bool:
-        """Return whether copies of edges keep an attribute."""
-        return self._copies is not None and self._copies.wants(name)
-
-    def attribute_kinds(self) -> dict[str, str]:
-        """Return the kinds of attributes of edges, in words: those so far, or that conditions ask for."""
-        if self._copies is None or self._facets is None:
-            return {}
-        known = {name: kind for name, kind in self._copies.kinds().items() if kind != Kind.NOTHING}
-        numbers = [name for one in self._facets.conditions for name in numbers_in(one)]
-        return {**dict.fromkeys(numbers, Kind.FLOAT.value), **known}
-
-    def _edges_of(self, pattern: Pattern, rows: MatchRows) -> dict[str, AttributeTable]:
-        """Return the attributes of the edges of matches of the last call, by query edge."""
-        assert self._copies is not None
-        assert self._facets is not None
-        bound = self._watched[pattern].bound
-        updates, whole = rows.by_row(rows.runs.updates.astype(np.int64)), self.mode == "batch"
-        positive = rows.by_row(rows.runs.positive)
-        found = {}
-        for at, edge in enumerate(pattern.edges):
-            vertices = rows.vertices
-            labels = label_codes(edge.labels, self._numbering.edge_labels)
-            names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
-            columns = self._copies.witnesses(
-                bound_edge(edge, labels, names, bound.directed),
-                vertices,
-                updates,
-                positive,
-                self._facets,
-                whole=whole,
-            )
-            found[edge.name or f"e{at}"] = AttributeTable("edge", columns)
-        return found
 
     def kinds(self) -> dict[str, str | None]:
         """Return the known types of ids and labels: ``"i"`` integers, ``"U"`` strings, None not known."""
@@ -555,21 +471,6 @@ class Core:
                 )
             )
         return self._snapshot
-
-    def _graph_of_copies(self, store: CopyStore) -> Graph:
-        kept, numbering = store.kept(), self._numbering
-        return Graph.from_columns(
-            GraphColumns(
-                kept.sources,
-                kept.targets,
-                vertex_ids=numbering.ids.all(),
-                vertex_labels=numbering.vertex_labels.array()[_native.vertex_codes(self._open())],
-                edge_labels=numbering.edge_labels.array()[kept.labels],
-                edge_attributes=kept.attributes,
-                directed=self._base.directed,
-                positions=True,
-            )
-        )
 
     def _mark(self) -> tuple[Mark, int, int]:
         return self._numbering.mark(), self.updates_applied, self.batches_applied

@@ -14,7 +14,7 @@ from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.graph import AttributeTable
 from motiflux.pattern import Pattern, PatternLike, as_pattern
-from motiflux.stream.copies.store import DeletedCopies
+from motiflux.stream.copies.changes import DeletedCopies
 from motiflux.stream.matching.match_rows import NO_RUNS, MatchRows, Runs
 from motiflux.stream.matching.names import GrowingIds
 from motiflux.stream.matching.noops import Noops

@@ -1,0 +1,131 @@
+"""The copies of edges of a monitor, if they keep attributes, and the native graph that stands for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.conditions import Condition
+from motiflux.graph import AttributeTable, Graph, Kind
+from motiflux.interop import GraphColumns
+from motiflux.pattern import Pattern
+from motiflux.plan.bind import bound_edge
+from motiflux.stream.copies.facets import Facets, numbers_in
+from motiflux.stream.copies.kept import STAYS, copies_of
+from motiflux.stream.copies.native import native_of_copies
+from motiflux.stream.copies.store import TIME, CopyStore
+from motiflux.stream.matching.match_rows import MatchRows
+from motiflux.stream.matching.names import label_codes
+from motiflux.stream.matching.native import filter_of
+from motiflux.stream.matching.numbering import Numbering
+from motiflux.stream.options import Options
+from motiflux.stream.window import edge_moments, start_clock
+
+
+class Attributed:
+    """The part of a monitor's inside that keeps copies with attributes."""
+
+    _options: Options
+    _threads: int
+    _base: Graph
+    _numbering: Numbering
+    _native: _native.Monitor
+    _edge_times: str | None
+
+    _copies: CopyStore | None = None
+    """The copies of edges, if they keep their attributes."""
+    _facets: Facets | None = None
+    """The labels of the native monitor then."""
+
+    def _keep_copies(self, conditions: Sequence[Condition]) -> CopyStore:
+        """Keep the copies of the first graph from now on, with their attributes; return them."""
+        options, graph, clock = self._options, self._base, self._numbering.clock
+        names = None if isinstance(options.attributes, bool) else options.attributes
+        time = self._edge_times if isinstance(self._edge_times, str) else TIME
+        store = CopyStore(directed=graph.directed, span=options.span, names=names, time=time)
+        since, came = None, 0
+        if options.span is not None and self._edge_times is not None:
+            timed, moments = edge_moments(graph, self._edge_times, options.time_unit)
+            order = np.argsort(moments, kind="stable")
+            start_clock(clock, graph, self._edge_times, moments[order])
+            since, came = np.full(len(timed), STAYS, dtype=np.int64), len(moments)
+            places = np.empty(came, dtype=np.int64)
+            places[order] = np.arange(1, came + 1)
+            since[timed] = moments if options.span.timed else places
+        store.load(copies_of(graph, since, came))
+        store.advance(clock.latest)
+        store.begin()
+        self._use_copies(store, conditions, self._first_labels())
+        self._copies = store
+        return store
+
+    def _first_labels(self) -> NDArray[np.uint32]:
+        labels = self._base.vertex_labels
+        return np.zeros(self._base.num_vertices, dtype=np.uint32) if labels is None else labels
+
+    def _use_copies(
+        self, store: CopyStore, conditions: Sequence[Condition], vertex_labels: NDArray[np.uint32]
+    ) -> None:
+        """Have a native monitor, without patterns, of the edges that stand for the copies of a store."""
+        native, self._facets = native_of_copies(
+            store, conditions, vertex_labels, directed=self._base.directed, threads=self._threads
+        )
+        native.filter_by(*filter_of(self._options.switches))
+        self._native = native
+
+    def _graph_of_copies(self, store: CopyStore) -> Graph:
+        kept, numbering = store.kept(), self._numbering
+        return Graph.from_columns(
+            GraphColumns(
+                kept.sources,
+                kept.targets,
+                vertex_ids=numbering.ids.all(),
+                vertex_labels=numbering.vertex_labels.array()[_native.vertex_codes(self._native)],
+                edge_labels=numbering.edge_labels.array()[kept.labels],
+                edge_attributes=kept.attributes,
+                directed=self._base.directed,
+                positions=True,
+            )
+        )
+
+    @property
+    def keeps_attributes(self) -> bool:
+        """Whether copies of edges keep the attributes that updates bring."""
+        return self._copies is not None
+
+    def wants_attribute(self, name: str) -> bool:
+        """Return whether copies of edges keep an attribute."""
+        return self._copies is not None and self._copies.wants(name)
+
+    def attribute_kinds(self) -> dict[str, str]:
+        """Return the kinds of attributes of edges, in words: those so far, or that conditions ask for."""
+        if self._copies is None or self._facets is None:
+            return {}
+        known = {name: kind for name, kind in self._copies.kinds().items() if kind != Kind.NOTHING}
+        numbers = [name for one in self._facets.conditions for name in numbers_in(one)]
+        return {**dict.fromkeys(numbers, Kind.FLOAT.value), **known}
+
+    def _edges_of(self, pattern: Pattern, rows: MatchRows) -> dict[str, AttributeTable]:
+        """Return the attributes of the edges of matches of the last call, by query edge."""
+        assert self._copies is not None
+        assert self._facets is not None
+        updates, whole = rows.by_row(rows.runs.updates.astype(np.int64)), self._options.mode == "batch"
+        positive = rows.by_row(rows.runs.positive)
+        found = {}
+        for at, edge in enumerate(pattern.edges):
+            vertices = rows.vertices
+            labels = label_codes(edge.labels, self._numbering.edge_labels)
+            names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
+            columns = self._copies.witnesses(
+                bound_edge(edge, labels, names, self._base.directed),
+                vertices,
+                updates,
+                positive,
+                self._facets,
+                whole=whole,
+            )
+            found[edge.name or f"e{at}"] = AttributeTable("edge", columns)
+        return found
