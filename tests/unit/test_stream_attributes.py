@@ -316,6 +316,13 @@ def test_a_monitor_that_keeps_attributes_says_that_the_cpu_matches() -> None:
         )
 
 
+def test_a_gpu_that_is_asked_for_is_not_used_with_a_warning() -> None:
+    with pytest.warns(mf.MotifluxWarning, match="matched on the CPU"):
+        monitor = mf.Monitor(empty(), LARGE, device="cuda")
+    with monitor:
+        assert (monitor.engine, monitor.device) == ("cpu", "cpu")
+
+
 def test_rows_of_copies_that_are_gone_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("motiflux.stream.copies.store._LEAST_GONE", 8)
     with mf.Monitor(empty(), "(a)-[x WHERE x.amount > 0]->(b)", window=4) as monitor:

@@ -15,6 +15,7 @@ from motiflux.conditions import Condition
 from motiflux.errors import ArgumentError, DeviceMemoryError
 from motiflux.graph import Graph
 from motiflux.interop import GraphColumns
+from motiflux.notes import note
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.passes.drafts import DeltaPlan
@@ -157,6 +158,8 @@ class Core(Attributed):
         why = placement.reason
         if options.keeps_attributes:
             why = ATTRIBUTES_ON_CPU
+            if placement.needs_gpu:
+                note(f"a GPU was {placement.reason}; {why}")
         elif not why:
             auto = auto_matching(placement.gpu_memory, options.switches, threads)
             self._auto = None if isinstance(auto, str) else auto

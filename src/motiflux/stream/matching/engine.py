@@ -160,6 +160,11 @@ class Placement:
         """The arguments that leave no choice of an engine, in words; empty if there are none."""
         return asked_for(self.device, self.engine, self.devices)
 
+    @property
+    def needs_gpu(self) -> bool:
+        """Whether the arguments name a GPU, or an engine on one."""
+        return bool(self.reason) and HOST not in (self.engine, self.device)
+
     def open(self, tuning: Mapping[str, str]) -> UpdateEngine | None:
         """Return the engine asked for; None: the native monitor matches.
 
@@ -173,8 +178,7 @@ class Placement:
         DeviceError
             A device cannot be used.
         """
-        on_host = HOST in (self.engine, self.device)
-        if on_host or not self.reason:
+        if not self.needs_gpu:
             return None
         kind = _GPU_DEVICE if self.device == "auto" else self.device
         names = (kind,) if self.devices is None else names_of(kind, self.devices)
