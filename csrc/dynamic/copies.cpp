@@ -231,7 +231,7 @@ Copies::Row Copies::witness(Vertex source, Vertex target, const Query& query, st
   const auto look_at = [&](const Edge& edge) {
     if (const Chain* const chain = chains_.find(edge))
       for (const Ends& ends : {chain->ending, chain->staying})
-        for (Row row = ends.first; row != kNone; row = copies_[row].after) look(row);
+        for (Row row = ends.first; row < found; row = copies_[row].after) look(row);  // chains ascend
     if (const auto* const removed = removed_of_.find(edge))
       for (const std::size_t at : *removed) look(removed_[at].row);
   };

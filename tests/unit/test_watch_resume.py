@@ -470,3 +470,50 @@ def test_a_checkpoint_of_a_program_goes_on_from_its_position(tmp_path: Path, str
     monitor.save(tmp_path / "n.mfg", position="somewhere")
     result = motiflux("watch", "none", stream, "--resume", tmp_path / "n.mfg")
     assert (result.exit_code, "expected a position in a stream" in result.stderr) == (2, True)
+
+
+LARGE = "(a)-[x WHERE x.amount >= 100]->(b)-[y WHERE y.amount >= 100]->(c)"
+TRANSFERS = [
+    "op,src,dst,time,amount,ref\n",
+    "+,ann,bob,1,250,p\n",
+    "+,bob,cy,2,20,q\n",
+    "+,bob,cy,3,180,r\n",
+    "-,bob,cy,4,180,\n",
+    "+,bob,cy,5,100,s\n",
+    "+,cy,dan,70,500,t\n",
+]
+
+
+def test_a_run_in_two_parts_keeps_the_attributes_of_edges(tmp_path: Path) -> None:
+    lines = [*TRANSFERS]
+    outputs = []
+    for parts in ((len(lines),), (3, len(lines)), (4, 6, len(lines))):
+        folder = tmp_path / str(len(outputs))
+        folder.mkdir()
+        path, output, saved = folder / "a.csv", folder / "o.jsonl", folder / "m.mfg"
+        path.write_text("".join(lines[: parts[0]]))
+        start = ("--pattern", LARGE, "--directed", "--window", "60s", "-o", output)
+        assert motiflux("watch", "none", path, *start, "--save", saved).exit_code == 0
+        for part in parts[1:]:
+            path.write_text("".join(lines[:part]))
+            result = motiflux("watch", "none", path, "--resume", saved, "--save", saved)
+            assert result.exit_code == 0, result.stderr
+        outputs.append(output.read_text())
+    assert outputs[1:] == outputs[:1] * 2
+    rows = [json.loads(line) for line in outputs[0].splitlines()]
+    found = [(row["sign"], row["update"], row["edges"]["y"]["ref"]) for row in rows]
+    assert found == [(1, 2, "r"), (-1, 3, "r"), (1, 4, "s"), (-1, 5, "s")]
+
+
+def test_the_attributes_that_are_kept_are_those_of_the_saved_run(tmp_path: Path) -> None:
+    path, output, saved = tmp_path / "a.csv", tmp_path / "o.jsonl", tmp_path / "m.mfg"
+    path.write_text("".join(TRANSFERS))
+    start = ("--pattern", "(a)-->(b)", "--directed", "-o", output, "--edge-attribute", "ref")
+    assert motiflux("watch", "none", path, *start, "--save", saved).exit_code == 0
+    first = json.loads(output.read_text().splitlines()[0])
+    assert first["edges"] == {"e0": {"ref": "p"}}
+    result = motiflux("watch", "none", path, "--resume", saved, "--edge-attribute", "amount")
+    assert result.exit_code == 2
+    assert "--edge-attribute" in result.stderr
+    result = motiflux("watch", "none", path, "--resume", saved, "--edge-attribute", "ref")
+    assert result.exit_code == 0, result.stderr

@@ -184,7 +184,7 @@ class Earlier:
                 found = "this option" if given[name] is True else given[name]
                 self._refuse(name, options[name] or "none", found)
         kept = given.get("edge_attributes")
-        if kept is not None and kept != options["attributes"]:
+        if kept is not None and list(kept) != options["attributes"]:
             saved = options["attributes"]
             words = ("all" if saved else "none") if isinstance(saved, bool) else ", ".join(saved)
             self._refuse("edge_attribute", words, ", ".join(kept))
