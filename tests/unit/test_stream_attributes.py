@@ -116,6 +116,18 @@ def test_tables_mappings_and_updates_bring_attributes() -> None:
         assert shown(alerts(source)) == EXPECTED
 
 
+def test_pieces_of_updates_have_no_strings_of_others() -> None:
+    refs = [f"ref {number}" for number in range(100)]
+    ends = np.zeros(100, dtype=np.int64), np.ones(100, dtype=np.int64)
+    updates = mf.Updates(np.ones(100, dtype=bool), *ends, attributes={"ref": refs})  # type: ignore[dict-item]
+    for first, piece in enumerate(updates.slices(10)):
+        assert piece.attributes is not None
+        column = piece.attributes["ref"]
+        assert column.to_list() == refs[10 * first : 10 * first + 10]
+        assert column.strings is not None
+        assert len(column.strings) == 10
+
+
 def test_skipped_lines_do_not_shift_attributes(tmp_path: Path) -> None:
     path = tmp_path / "transfers.csv"
     lines = TEXT.splitlines(keepends=True)

@@ -298,7 +298,15 @@ def attributes_at(updates: Updates, rows: NDArray[Any]) -> dict[str, Column] | N
     """Return the attributes of some updates."""
     if updates.attributes is None:
         return None
-    return {name: column.take(rows) for name, column in updates.attributes.items()}
+    return {name: narrowed(column.take(rows)) for name, column in updates.attributes.items()}
+
+
+def narrowed(column: Column) -> Column:
+    """Return a column without the strings of other rows: batches of a large column are coded one by one."""
+    if column.strings is None or len(column.strings) <= len(column):
+        return column
+    codes, strings = column.strings.used(column.data)
+    return Column(codes, column.mask, strings, column.times)
 
 
 def attribute_columns(given: object, length: int) -> dict[str, Column]:

@@ -37,6 +37,10 @@ class Kind(StrEnum):
     NOTHING = "no values"
 
 
+_KINDS = {"b": Kind.BOOLEAN, "i": Kind.INTEGER, "u": Kind.INTEGER, "f": Kind.FLOAT, "V": Kind.NOTHING}
+"""By the kind of an array's type."""
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """The values of one attribute, one for each vertex or each row of edges.
@@ -69,8 +73,7 @@ class Column:
             return Kind.STRING
         if self.times is not None:
             return self.times
-        kinds = {"b": Kind.BOOLEAN, "i": Kind.INTEGER, "u": Kind.INTEGER, "f": Kind.FLOAT, "V": Kind.NOTHING}
-        return kinds[self.data.dtype.kind]
+        return _KINDS[self.data.dtype.kind]
 
     def __len__(self) -> int:
         return len(self.data)

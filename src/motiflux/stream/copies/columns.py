@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,7 +152,7 @@ class GrowingColumn:
 
     def _words_of(self, values: Column) -> NDArray[np.int64]:
         if values.strings is not None:
-            numbers = np.array([self._code(string) for string in values.strings], dtype=np.int64)
+            numbers = np.array([self._code(string) for string in _listed(values.strings)], dtype=np.int64)
             return numbers[values.data] if len(numbers) else np.zeros(len(values), dtype=np.int64)
         if values.kind is Kind.FLOAT:
             return np.asarray((values.data.astype(np.float64) + 0.0).view(np.int64))  # one zero only
@@ -182,3 +183,9 @@ class GrowingColumn:
         codes[~absent] = position[places.reshape(-1)]
         # Codes of missing values are of some string, too.
         return Column(codes, mask, StringTable.of([strings[place] for place in order] or [""]))
+
+
+def _listed(table: StringTable) -> list[str]:
+    """Return the strings of a table, which takes longer one by one."""
+    text, ends = table.text.tobytes(), table.offsets.tolist()
+    return [text[first:end].decode("utf-8", "surrogatepass") for first, end in pairwise(ends)]

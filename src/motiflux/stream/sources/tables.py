@@ -20,7 +20,7 @@ from motiflux.interop.tables import Table
 from motiflux.stream.sources.columns import Name, StreamColumns, without_times
 from motiflux.stream.sources.missing_ids import refusal, words_at
 from motiflux.stream.sources.source import BEGIN, Batch, Position, Request
-from motiflux.stream.updates import OPS, Updates, VertexLabels
+from motiflux.stream.updates import OPS, Updates, VertexLabels, narrowed
 from motiflux.types import Label, VertexId
 
 _SKIPS_TOLD = 8
@@ -205,7 +205,7 @@ class _Rows:
         at = np.arange(self.length)[rows]
         of_edges = self.of_edges
         if of_edges is not None and len(at) < self.length:
-            of_edges = {name: values.take(at) for name, values in of_edges.items()}
+            of_edges = {name: narrowed(values.take(at)) for name, values in of_edges.items()}
         chosen = _Rows(columns, 0, len(numbers), attributes, of_edges)
         chosen.numbers = numbers
         return chosen
