@@ -366,3 +366,52 @@ def test_checkpoints_keep_attributes(tmp_path: Path) -> None:
             again.apply([("+", "bob", "cy", "wire")], attributes={"amount": [100]}, times=2)[0].positive == 1
         )
         assert again.advance(3601)[0].negative == 1
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("window", [None, "200s"])
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+def test_changes_add_up_to_recounts_at_hubs(mode: Any, window: str | None, tmp_path: Path) -> None:
+    """Many copies, on two threads, with deletions that name some of them; and from a file in between."""
+    draw = np.random.default_rng(3)
+    patterns = [
+        "(a)-[x WHERE x.amount > 5]->(b)-[y WHERE y.amount < 6 AND y.channel = 'web']->(c)-[:1]->(a)",
+        "(a)-[x WHERE x.channel <> 'web']->(b)-[y]->(c), (b)-[w:0|2 WHERE w.amount IS NOT NULL]-(d)",
+    ]
+    graph = mf.Graph.from_edges(
+        (np.array([0, 1]), np.array([1, 2])),
+        num_vertices=30,
+        directed=True,
+        edge_labels=[0, 1],
+        edge_attributes={"amount": [5.5, 1.0], "channel": ["web", "atm"]},
+    )
+    monitor = mf.Monitor(graph, patterns, mode=mode, window=window, threads=2)
+    totals = [int(monitor.count(pattern)) for pattern in patterns]
+    deleted = 0
+    for step in range(4):
+        size = 800
+        ends = (30 * draw.random((size, 2)) ** 2).astype(np.int64)
+        inserts = draw.random(size) < 0.6
+        amounts = draw.integers(0, 10, size).tolist()
+        channels = draw.choice(np.array(["web", "atm", "app"]), size).tolist()
+        given: Any = {
+            "amount": [one if draw.random() < 0.8 else None for one in amounts],
+            "channel": [one if kept else None for one, kept in zip(channels, inserts, strict=True)],
+        }
+        times = 100 * step + np.arange(size) // 8
+        labels = draw.integers(0, 3, size)
+        sources, targets = ends.T.copy()
+        updates = mf.Updates(inserts, sources, targets, labels, times, attributes=given)
+        delta = monitor.apply(updates)
+        assert delta.deleted is not None
+        deleted += len(delta.deleted)
+        for at, pattern in enumerate(patterns):
+            totals[at] += delta[pattern].net
+            assert totals[at] == int(monitor.count(pattern))
+        if step == 1:
+            monitor.save(tmp_path / "monitor")
+            monitor.close()
+            monitor = mf.Monitor.load(tmp_path / "monitor", threads=2)
+    assert min(totals) > 0
+    assert deleted > 50
+    monitor.close()
