@@ -319,6 +319,17 @@ def test_edges_of_the_graph_keep_their_attributes_and_their_places_in_a_window()
         assert monitor.snapshot().edge_attributes["when"].to_list() == [11]
 
 
+def test_a_saved_monitor_keeps_the_name_of_times(tmp_path: Path) -> None:
+    path = tmp_path / "monitor"
+    graph = mf.Graph.from_edges([(0, 1)], directed=True, edge_attributes={"when": [3], "amount": [7]})
+    with mf.Monitor(graph, "(a)-[x WHERE x.when > 2]->(b)", window="5s", edge_times="when") as monitor:
+        monitor.save(path)
+    with mf.Monitor.load(path) as again:
+        assert again.apply([("+", 1, 0)], times=4, attributes={"amount": [8]})[0].positive == 1
+        assert again.snapshot().edge_attributes["when"].to_list() == [3, 4]
+        assert list(again.snapshot().edge_attributes) == ["when", "amount"]
+
+
 def test_a_monitor_that_keeps_attributes_says_that_the_cpu_matches() -> None:
     with mf.Monitor(empty(), LARGE) as monitor:
         monitor.apply([("+", "ann", "bob", "wire")], attributes={"amount": [500]})

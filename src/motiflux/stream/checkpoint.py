@@ -141,6 +141,7 @@ class Checkpoint:
         facts = {
             "monitor": VERSION if self.copies is None else WITH_COPIES,
             "attributes": names,
+            "time_attribute": None if self.copies is None else self.copies.time,
             "directed": self.directed,
             "options": dict(self.options),
             "patterns": [(_pattern_facts(pattern), listed) for pattern, listed in self.patterns],
@@ -285,7 +286,8 @@ def _copies(file: SectionFile, facts: Mapping[str, Any], vertices: int) -> Kept:
         attributes[str(name)] = _column(file, f"attributes.{number}", Kind(kind), len(since))
         if len(attributes[name]) != len(since):
             raise file.fault(f"attribute {name!r}: expected {counted(len(since), 'value')}")
-    return Kept(*ends, labels, since, int(facts["facts"]["came"]), attributes)
+    came, time = int(facts["facts"]["came"]), str(facts["time_attribute"])
+    return Kept(*ends, labels, since, came, attributes, time)
 
 
 def _column(file: SectionFile, at: str, kind: Kind, rows: int) -> Column:

@@ -12,6 +12,9 @@ from motiflux import _native
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator
 from motiflux.graph import Column, Graph
 
+TIME = "time"
+"""The attribute with the times of updates, unless the times of the graph's edges have another name."""
+
 STAYS: int = _native.Copies.STAYS
 """When a copy came into the window, if no window ends it."""
 
@@ -29,6 +32,8 @@ class Kept(NamedTuple):
         The number of all copies that came into a window of copies.
     attributes
         Columns [n] by name.
+    time
+        The name of the attribute with the times of updates.
     """
 
     sources: NDArray[np.uint32]
@@ -37,9 +42,10 @@ class Kept(NamedTuple):
     since: NDArray[np.int64]
     came: int
     attributes: Mapping[str, Column]
+    time: str = TIME
 
 
-def copies_of(graph: Graph, since: NDArray[np.int64] | None, came: int) -> Kept:
+def copies_of(graph: Graph, since: NDArray[np.int64] | None, came: int, time: str) -> Kept:
     """Return the copies of a graph.
 
     Parameters
@@ -48,6 +54,8 @@ def copies_of(graph: Graph, since: NDArray[np.int64] | None, came: int) -> Kept:
         When each row of `Graph.edge_attributes` came into the window; None: all stay.
     came
         Copies that came into a window of copies.
+    time
+        The name of the attribute with the times of updates.
     """
     rows = graph.forward
     sources = rows.sources()
@@ -65,6 +73,7 @@ def copies_of(graph: Graph, since: NDArray[np.int64] | None, came: int) -> Kept:
         when[order],
         came,
         attributes,
+        time,
     )
 
 

@@ -22,12 +22,10 @@ from motiflux.plan.bind import BoundEdge
 from motiflux.stream.copies.changes import DeletedCopies, Expanded, Numbered
 from motiflux.stream.copies.columns import GrowingColumn, State
 from motiflux.stream.copies.facets import Facets, edge_conditions, names_in
-from motiflux.stream.copies.kept import Kept
+from motiflux.stream.copies.kept import TIME, Kept
 from motiflux.stream.updates import Updates
 from motiflux.stream.window import Span
 
-TIME = "time"
-"""The attribute with the times of updates, unless the times of the graph's edges have another name."""
 _LEAST_GONE = 1 << 16
 """Rows of copies that are gone are dropped once there are more than these, and more than of others."""
 
@@ -51,16 +49,12 @@ class CopyStore:
         The window.
     names
         The attributes that are kept; None: all.
-    time
-        The name of the attribute with the times of updates.
     """
 
-    def __init__(
-        self, *, directed: bool, span: Span | None, names: Iterable[str] | None = None, time: str = TIME
-    ) -> None:
+    def __init__(self, *, directed: bool, span: Span | None, names: Iterable[str] | None = None) -> None:
         self._directed, self._span = directed, span
         self._names = None if names is None else frozenset(names)
-        self._time = time
+        self._time = TIME
         self._held = _Held(self._new(), {})
         self._states: dict[str, State] = {}
         self._warned: set[str] = set()
@@ -87,6 +81,7 @@ class CopyStore:
         for column in columns.values():
             column.reach(len(none))
         self._held = _Held(copies, columns)
+        self._time = kept.time
 
     def kept(self) -> Kept:
         """Return all copies."""
@@ -94,7 +89,7 @@ class CopyStore:
         rows = held.copies.alive()
         sources, targets, labels, _, since = held.copies.columns(rows)
         attributes = {name: column.column(rows) for name, column in held.columns.items()}
-        return Kept(sources, targets, labels, since, held.copies.came, attributes)
+        return Kept(sources, targets, labels, since, held.copies.came, attributes, self._time)
 
     def place(self, facets: Facets) -> None:
         """Give all copies the facets of a native graph that has none of them yet."""

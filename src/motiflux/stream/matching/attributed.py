@@ -14,9 +14,9 @@ from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bound_edge
 from motiflux.stream.copies.facets import Facets, numbers_in
-from motiflux.stream.copies.kept import STAYS, copies_of
+from motiflux.stream.copies.kept import STAYS, TIME, copies_of
 from motiflux.stream.copies.native import native_of_copies
-from motiflux.stream.copies.store import TIME, CopyStore
+from motiflux.stream.copies.store import CopyStore
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.matching.names import label_codes
 from motiflux.stream.matching.native import filter_of
@@ -45,7 +45,7 @@ class Attributed:
         options, graph, clock = self._options, self._base, self._numbering.clock
         names = None if isinstance(options.attributes, bool) else options.attributes
         time = self._edge_times if isinstance(self._edge_times, str) else TIME
-        store = CopyStore(directed=graph.directed, span=options.span, names=names, time=time)
+        store = CopyStore(directed=graph.directed, span=options.span, names=names)
         since, came = None, 0
         if options.span is not None and self._edge_times is not None:
             timed, moments = edge_moments(graph, self._edge_times, options.time_unit)
@@ -55,7 +55,7 @@ class Attributed:
             places = np.empty(came, dtype=np.int64)
             places[order] = np.arange(1, came + 1)
             since[timed] = moments if options.span.timed else places
-        store.load(copies_of(graph, since, came))
+        store.load(copies_of(graph, since, came, time))
         store.advance(clock.latest)
         store.begin()
         self._use_copies(store, conditions, self._first_labels())
