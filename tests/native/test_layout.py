@@ -24,6 +24,7 @@ from motiflux.codegen import (
     row_access,
     sampling,
     space,
+    streaming,
 )
 from motiflux.codegen import universal_vertex as universal_vertex_layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
@@ -117,6 +118,8 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::pvm::EliminateArgs": pvm.EliminateArgs,
     "motiflux::pcsr::FindArgs<motiflux::view::IntervalRows>": pcsr.FindByInterval,
     "motiflux::pcsr::FindArgs<motiflux::view::HashRows>": pcsr.FindByHash,
+    "motiflux::streaming::PoolCounts": streaming.PoolCounts,
+    "motiflux::streaming::Pool": streaming.Pool,
     "Plan": dict(STATIC._fields_)["plan"],
     "motiflux::match::SearchArgs<Plan>": STATIC,
 }
@@ -182,6 +185,8 @@ CONSTANTS: dict[str, int | str] = {
     "motiflux::view::HashGroup::kNone": pcsr.NO_KEY,
     "motiflux::pcsr::kFindThreads": pcsr.FIND_THREADS,
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
+    "motiflux::streaming::kUnitBytes": streaming.UNIT_BYTES,
+    "motiflux::streaming::kSizeClasses": streaming.SIZE_CLASSES,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
     "motiflux::match::kClosedCopies": layout.CLOSED_COPIES,
     "motiflux::match::kClosedStride": layout.CLOSED_STRIDE,
@@ -331,6 +336,7 @@ def header() -> str:
         "device/echo.cuh",
         "generate/rmat.cuh",
         "rows/number.cuh",
+        "streaming/memory.hpp",
     )
     found = [f'#include "motiflux/{name}"' for name in includes]
     return "\n".join(['#include "simt.hpp"', *found, shape])  # first: kernels of phases need it

@@ -38,6 +38,7 @@ LITMUS_TESTS = [
             "test_pcsr",
             "test_ring",
             "test_sharing",
+            "test_streaming",
         )
     )
 ]
