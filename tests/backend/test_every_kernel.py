@@ -21,7 +21,7 @@ ELSEWHERE = {
     "search-count", "search-store", "search-tail", "search-stars", "cliques", "triangles", "ring", "rmat",
     "number", "space", "draw", "sample", "local-counts-order", "local-counts-triangles",
     "local-counts-wedge-total", "local-counts-wedge-arcs", "local-counts-merge", "local-counts-kinds",
-    "local-counts-sums", "changing", "gpma", "pcsr", "pvm",
+    "local-counts-sums", "changing", "gpma", "pcsr", "pvm", "streaming",
 }  # fmt: skip
 """Families of kernels that other tests run under the emulator whenever `make test` does."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,10 +33,21 @@ def stream(gpu: Device) -> Stream:
 
 
 @pytest.fixture(scope="session")
-def image(device: str) -> bytes:
+def image_of(device: str) -> Callable[[Path], bytes]:
+    """Return what compiles a file with test kernels for the device under test."""
+    compiler = Compiler(_toolchain(device), KernelCache(None))
+
+    @cache
+    def compiled(path: Path) -> bytes:
+        return compiler.compile(Source(path.stem, path.read_text())).image
+
+    return compiled
+
+
+@pytest.fixture(scope="session")
+def image(image_of: Callable[[Path], bytes]) -> bytes:
     """Return the test kernels, compiled for the device under test."""
-    code = Compiler(_toolchain(device), KernelCache(None)).compile(Source("device", SOURCE.read_text()))
-    return code.image
+    return image_of(SOURCE)
 
 
 @pytest.fixture

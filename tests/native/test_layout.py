@@ -120,6 +120,11 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::pcsr::FindArgs<motiflux::view::HashRows>": pcsr.FindByHash,
     "motiflux::streaming::PoolCounts": streaming.PoolCounts,
     "motiflux::streaming::Pool": streaming.Pool,
+    "motiflux::streaming::Progress": streaming.Progress,
+    "motiflux::streaming::Stages": streaming.Stages,
+    "motiflux::streaming::StreamGraph": streaming.StreamGraph,
+    "motiflux::streaming::LoadArgs": streaming.LoadArgs,
+    "motiflux::view::Versions": streaming.Versions,
     "Plan": dict(STATIC._fields_)["plan"],
     "motiflux::match::SearchArgs<Plan>": STATIC,
 }
@@ -140,6 +145,10 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "motiflux::changing::PackedUpdate": gpma.UPDATE,
     "motiflux::changing::Window": gpma.WINDOW,
     "motiflux::changing::PackedChoice": gpma.CHOICE,
+    "motiflux::view::RowHead": streaming.HEAD,
+    "motiflux::streaming::Update": streaming.UPDATE,
+    "motiflux::streaming::Place": streaming.PLACE,
+    "motiflux::streaming::UpdateSlot": streaming.UPDATE_SLOT,
     "motiflux::pcsr::FoundRow": pcsr.FOUND_ROW,
     "motiflux::pvm::Items": pvm.ITEMS,
 }
@@ -187,6 +196,19 @@ CONSTANTS: dict[str, int | str] = {
     "motiflux::view::kMaxLevels": layout.MAX_PATTERN_VERTICES,
     "motiflux::streaming::kUnitBytes": streaming.UNIT_BYTES,
     "motiflux::streaming::kSizeClasses": streaming.SIZE_CLASSES,
+    "motiflux::view::kVersionUnit": streaming.UNIT_BYTES,
+    "motiflux::streaming::kMostUpdates": streaming.MOST_UPDATES,
+    "motiflux::streaming::kMostChanges": streaming.MOST_CHANGES,
+    "motiflux::view::kMostInFlight": streaming.MOST_IN_FLIGHT,
+    "motiflux::view::kFarthestEnd": streaming.FARTHEST_END,
+    "sizeof(motiflux::view::Version)": streaming.VERSION_BYTES,
+    "sizeof(motiflux::view::Slab)": streaming.SLAB_BYTES,
+    "sizeof(motiflux::streaming::Batch)": streaming.BATCH_BYTES,
+    "motiflux::view::bytes_of_version(7)": streaming.bytes_of_version(7),
+    **{
+        f"static_cast<int>(motiflux::streaming::Effect::k{effect.name.title()})": effect.value
+        for effect in streaming.Effect
+    },
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
     "motiflux::match::kClosedCopies": layout.CLOSED_COPIES,
     "motiflux::match::kClosedStride": layout.CLOSED_STRIDE,
@@ -336,7 +358,8 @@ def header() -> str:
         "device/echo.cuh",
         "generate/rmat.cuh",
         "rows/number.cuh",
-        "streaming/memory.hpp",
+        "streaming/batch.hpp",
+        "streaming/load.cuh",
     )
     found = [f'#include "motiflux/{name}"' for name in includes]
     return "\n".join(['#include "simt.hpp"', *found, shape])  # first: kernels of phases need it

@@ -10,6 +10,7 @@ struct MemoryArgs {
   streaming::Pool pool;
   std::uint32_t* owners;  // of each unit: how many blocks it is in
   std::uint64_t* refused;
+  std::uint64_t* wrong;  // units that were in another block too, and words that another block changed
   std::uint64_t seed;
   std::uint32_t turns;
   std::uint32_t most_units;
@@ -25,15 +26,26 @@ struct Held {
   std::uint32_t bytes[kMost];
 };
 
-std::uint32_t draw(std::uint64_t& state) {
+__device__ std::uint32_t draw(std::uint64_t& state) {
   state = state * 6364136223846793005u + 1442695040888963407u;
   return static_cast<std::uint32_t>(state >> 33);
 }
 
-void own(const MemoryArgs& args, std::uint32_t block, std::uint32_t bytes, std::uint32_t before,
-         std::uint32_t change) {
+__device__ void own(const MemoryArgs& args, std::uint32_t block, std::uint32_t bytes, std::uint32_t before,
+                    std::uint32_t change) {
+  std::uint64_t wrong = 0;
   for (std::uint64_t unit = 0; unit < streaming::units_for(bytes); ++unit)
-    MOTIFLUX_ASSERT(device_wide(args.owners[block + unit]).fetch_add(change, Order::kRelaxed) == before);
+    wrong += device_wide(args.owners[block + unit]).fetch_add(change, Order::kRelaxed) != before;
+  if (wrong != 0) device_wide(*args.wrong).fetch_add(wrong, Order::kRelaxed);
+}
+
+__device__ void give(const MemoryArgs& args, std::uint32_t block, std::uint32_t bytes) {
+  std::uint64_t wrong = 0;
+  for (std::uint32_t word = 1; word < bytes / 4; ++word)
+    wrong += args.pool.at<std::uint32_t>(block)[word] != block;
+  if (wrong != 0) device_wide(*args.wrong).fetch_add(wrong, Order::kRelaxed);
+  own(args, block, bytes, 1, ~std::uint32_t{0});
+  streaming::give(args.pool, block, bytes);
 }
 
 }  // namespace
@@ -45,10 +57,7 @@ extern "C" __global__ void take_and_give(const __grid_constant__ MemoryArgs args
     const std::uint32_t number = draw(random) % kMost;
     std::uint32_t &block = held.blocks[number], &bytes = held.bytes[number];
     if (block != streaming::kNoBlock) {
-      for (std::uint32_t word = 1; word < bytes / 4; ++word)
-        MOTIFLUX_ASSERT(args.pool.at<std::uint32_t>(block)[word] == block);
-      own(args, block, bytes, 1, ~std::uint32_t{0});
-      streaming::give(args.pool, block, bytes);
+      give(args, block, bytes);
       block = streaming::kNoBlock;
       continue;
     }
@@ -64,8 +73,7 @@ extern "C" __global__ void take_and_give(const __grid_constant__ MemoryArgs args
   }
   for (std::uint32_t number = 0; number < kMost; ++number) {
     if (held.blocks[number] == streaming::kNoBlock || args.keeps != 0) continue;
-    own(args, held.blocks[number], held.bytes[number], 1, ~std::uint32_t{0});
-    streaming::give(args.pool, held.blocks[number], held.bytes[number]);
+    give(args, held.blocks[number], held.bytes[number]);
   }
 }
 

@@ -1,0 +1,114 @@
+// Lists of the old versions of rows. The updater takes rows of slabs, the collector clears them; both do so
+// under a lock of the list. Readers walk without it (view/versions.hpp).
+//
+//   heads[row].slabs -> slab -> slab -> 0          a slab whose last row is cleared is unlinked: it goes to
+//                                                  a stack, and is freed when no reader can be in it
+#pragma once
+
+#include "motiflux/bits.hpp"
+#include "motiflux/device/backoff.hpp"
+#include "motiflux/streaming/graph.hpp"
+
+namespace motiflux::streaming {
+
+struct SlabRow {
+  std::uint32_t slab, number;
+};
+
+namespace detail {
+
+inline constexpr std::uint64_t kLocked = std::uint64_t{1} << 32;
+
+// Returns the first slab.
+MOTIFLUX_DEVICE std::uint32_t lock_list(view::RowHead& head) {
+  const auto word = device::device_wide(head.slabs);
+  device::Backoff backoff(4, 512);
+  for (;;) {
+    std::uint64_t found = word.load(device::Order::kRelaxed);
+    if ((found & kLocked) == 0 && word.compare_exchange(found, found | kLocked, device::Order::kAcquire))
+      return static_cast<std::uint32_t>(found);
+    backoff.wait();
+  }
+}
+
+MOTIFLUX_DEVICE void unlock_list(view::RowHead& head, std::uint32_t first) {
+  device::device_wide(head.slabs).store(first, device::Order::kRelease);
+}
+
+// Unlinks a slab of a locked list; returns the list's first slab.
+MOTIFLUX_DEVICE std::uint32_t unlink(const StreamGraph& graph, std::uint32_t first, std::uint32_t slab) {
+  const std::uint32_t next = graph.pool.at<view::Slab>(slab)->next;
+  if (first == slab) return next;
+  std::uint32_t before = first;
+  while (graph.pool.at<view::Slab>(before)->next != slab) before = graph.pool.at<view::Slab>(before)->next;
+  device::device_wide(graph.pool.at<view::Slab>(before)->next).store(next, device::Order::kRelease);
+  return first;
+}
+
+MOTIFLUX_DEVICE void push_unlinked(const StreamGraph& graph, std::uint32_t slab) {
+  Progress& progress = *graph.stages.progress;
+  device::device_wide(progress.unlinked).fetch_add(1, device::Order::kRelaxed);
+  const auto top = device::device_wide(progress.unlinked_top);
+  std::uint32_t next = top.load(device::Order::kRelaxed);
+  do {
+    link_of(graph.pool, slab).store(next, device::Order::kRelaxed);
+  } while (!top.compare_exchange(next, slab, device::Order::kAcqRel));
+}
+
+MOTIFLUX_DEVICE bool take_row(const StreamGraph& graph, view::RowHead& head, SlabRow& taken) {
+  const std::uint32_t first = lock_list(head);
+  std::uint32_t slab = first;
+  while (slab != 0 && graph.pool.at<view::Slab>(slab)->used == ~std::uint32_t{0})
+    slab = graph.pool.at<view::Slab>(slab)->next;
+  if (slab != 0) {
+    std::uint32_t& used = graph.pool.at<view::Slab>(slab)->used;
+    taken = {slab, lowest_bit(~used)};
+    used |= std::uint32_t{1} << taken.number;
+  }
+  unlock_list(head, first);
+  return slab != 0;
+}
+
+}  // namespace detail
+
+// Takes a row of a slab for the version that a row has now; false if memory is short. Called by one lane.
+MOTIFLUX_DEVICE bool take_slab_row(const StreamGraph& graph, std::uint32_t row, SlabRow& taken) {
+  view::RowHead& head = graph.versions.heads[row];
+  if (detail::take_row(graph, head, taken)) return true;
+  const std::uint32_t block = take(graph.pool, sizeof(view::Slab));
+  if (block == kNoBlock) return false;
+  view::Slab& slab = *graph.pool.at<view::Slab>(block);
+  slab.used = 1;
+  for (std::uint32_t number = 0; number < view::kRowsOfSlab; ++number)
+    device::device_wide(slab.first[number]).store(view::kFreeRow, device::Order::kRelaxed);
+  const std::uint32_t next = detail::lock_list(head);
+  device::device_wide(slab.next).store(next, device::Order::kRelaxed);
+  detail::unlock_list(head, block);
+  taken = {block, 0};
+  return true;
+}
+
+// Writes a version that ended into a row that was taken for it; the first moment comes last. Called by one
+// lane.
+MOTIFLUX_DEVICE void write_slab_row(const StreamGraph& graph, const SlabRow& row, std::uint32_t version,
+                                    std::uint64_t last) {
+  view::Slab& slab = *graph.pool.at<view::Slab>(row.slab);
+  device::device_wide(slab.last[row.number]).store(last, device::Order::kRelease);
+  device::device_wide(slab.versions[row.number]).store(version, device::Order::kRelease);
+  device::device_wide(slab.first[row.number]).store(graph.version(version)->first, device::Order::kRelease);
+}
+
+// Clears a row of a slab, or gives back one that was taken. Called by one lane.
+MOTIFLUX_DEVICE void clear_slab_row(const StreamGraph& graph, std::uint32_t row, const SlabRow& cleared) {
+  view::RowHead& head = graph.versions.heads[row];
+  view::Slab& slab = *graph.pool.at<view::Slab>(cleared.slab);
+  std::uint32_t first = detail::lock_list(head);
+  device::device_wide(slab.first[cleared.number]).store(view::kFreeRow, device::Order::kRelaxed);
+  slab.used &= ~(std::uint32_t{1} << cleared.number);
+  const bool empty = slab.used == 0;
+  if (empty) first = detail::unlink(graph, first, cleared.slab);
+  detail::unlock_list(head, first);
+  if (empty) detail::push_unlinked(graph, cleared.slab);
+}
+
+}  // namespace motiflux::streaming

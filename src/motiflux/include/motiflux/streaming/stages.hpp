@@ -1,0 +1,78 @@
+// How far updates are: what updaters, executors and the collector tell each other.
+//
+//     moments   0 ...                              collected      finished     published
+//               | collected: slots are used again | done | some are done | not written yet |
+//
+//     slots[moment % slot_count]   effect, versions that the update cut, whether it is done
+//
+// Moments are the numbers of updates, from 1 on; 0 is the first graph. All words are 0 at first.
+#pragma once
+
+#include "motiflux/device/atomic_ref.hpp"
+
+namespace motiflux::streaming {
+
+enum class Effect : std::uint32_t { kNone, kAppears, kVanishes };
+
+struct UpdateSlot {
+  std::uint64_t done;    // the update of this slot that is done
+  std::uint32_t cut;     // a list of versions, by their links; written before the update is published
+  std::uint32_t effect;  // an Effect
+};
+
+struct Progress {
+  std::uint64_t published;  // by the updater: this update and all before are written
+  std::uint64_t taken;      // by executors: updates that were taken to be searched
+  std::uint64_t finished;   // by the collector: this update and all before are done
+  std::uint64_t cleared;    // by the collector: updates whose cut versions are freed; at most finished + 1
+  std::uint64_t collected;  // by the collector: slots of this update and all before may be used again
+  std::uint64_t unlinked;   // slabs that were unlinked and are not freed
+  std::uint64_t freed_versions, freed_slabs;
+  std::uint32_t unlinked_top;                 // a stack of slabs that the collector has not seen yet
+  std::uint32_t first_waiting, last_waiting;  // by the collector: slabs in the order of their freeing
+  std::uint32_t stop;                         // nonzero: all leave
+  std::uint32_t exhausted;                    // by the updater: memory does not suffice for one update
+  std::uint32_t violated;                     // a line of invariants.hpp that did not hold, in debug builds
+};
+
+struct Stages {
+  Progress* progress;
+  UpdateSlot* slots;
+  std::uint32_t slot_count;  // a power of two, at most view::kMostInFlight
+  std::uint32_t unused;
+
+  MOTIFLUX_HOST_DEVICE UpdateSlot& slot(std::uint64_t moment) const {
+    return slots[moment & (slot_count - 1)];
+  }
+};
+
+MOTIFLUX_DEVICE bool must_stop(const Stages& stages) {
+  return device::system_wide(stages.progress->stop).load(device::Order::kRelaxed) != 0;
+}
+
+// Publishes updates up to a moment; all that was written for them is visible to those who see the number. A
+// read-modify-write, as the collector's in `published_by_now`: either that one sees this update, or those who
+// see this update see what the collector did before.
+MOTIFLUX_DEVICE void publish(const Stages& stages, std::uint64_t moment) {
+  device::device_wide(stages.progress->published).fetch_max(moment, device::Order::kAcqRel);
+}
+
+MOTIFLUX_DEVICE std::uint64_t published(const Stages& stages) {
+  return device::device_wide(stages.progress->published).load(device::Order::kAcquire);
+}
+
+MOTIFLUX_DEVICE std::uint64_t published_by_now(const Stages& stages) {
+  return device::device_wide(stages.progress->published).fetch_add(0, device::Order::kAcqRel);
+}
+
+// Called by one lane of a group that has read all it needs for the update.
+MOTIFLUX_DEVICE void finish(const Stages& stages, std::uint64_t moment) {
+  device::device_wide(stages.slot(moment).done).store(moment, device::Order::kRelease);
+}
+
+// The last moment whose slot is free.
+MOTIFLUX_DEVICE std::uint64_t last_free_slot(const Stages& stages) {
+  return device::device_wide(stages.progress->collected).load(device::Order::kAcquire) + stages.slot_count;
+}
+
+}  // namespace motiflux::streaming
