@@ -60,7 +60,7 @@ __device__ void collect(const VersionsArgs& args) {
   const Warp warp;
   std::uint64_t random = args.seed + 1;
   Backoff backoff(8, 512);
-  while (!streaming::must_stop(args.graph.stages)) {
+  while (warp.ballot(warp.leads() && streaming::must_stop(args.graph.stages)) == 0) {
     if (!streaming::collect(warp, args.graph, 1 + draw(random) % 8)) backoff.wait();
     if (warp.ballot(streaming::is_all_collected(args.graph.stages, args.start + args.update_count)) != 0) return;
   }
@@ -136,4 +136,9 @@ extern "C" __global__ void run_stages(const __grid_constant__ VersionsArgs args)
     collect(args);
   else
     read(args);
+}
+
+// The updater alone, so that all versions stay.
+extern "C" __global__ void run_updater(const __grid_constant__ VersionsArgs args) {
+  update(args);
 }

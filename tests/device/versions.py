@@ -197,37 +197,10 @@ class Graph:
         lag
             How many further updates are published before one is read.
         """
-        begun = Progress(start, start, start, start, start)
-        self.stream.upload(self.buffers["progress"], np.frombuffer(bytes(begun), np.uint8).copy())
-        updates = np.array(
-            [(*edge, of, inserts) for (edge, inserts), of in zip(changes, classes, strict=True)], UPDATE
-        )
-        most = self.rows
-        found = np.zeros((*asked.shape, most + 2), np.uint32)
-        stages = Stages(self.address("progress"), self.address("slots"), self.slot_count)
-        graph = StreamGraph(
-            Versions(self.address("heads"), self.address("memory")),
-            self.pool(),
-            stages,
-            self.address("classes"),
-            self.address("places"),
-            self.farthest_end,
-        )
-        argument = VersionsArgs(
-            graph,
-            self.put("updates", updates),
-            self.address("batch"),
-            self.put("asked", asked),
-            self.put("found", found),
-            self.address("wrong"),
-            start,
-            len(changes),
-            seed,
-            asked.shape[1],
-            most,
-            batch_size,
-            lag,
-        )
+        found = np.zeros((*asked.shape, self.rows + 2), np.uint32)
+        argument = self._argument(changes, classes, batch_size, seed, start)
+        argument.asked, argument.found = self.put("asked", asked), self.put("found", found)
+        argument.asked_of_update, argument.most_found, argument.lag = asked.shape[1], self.rows, lag
         self.stream.launch(self.kernel("run_stages"), blocks, threads, 0, argument)
         self.get("found", found)
         slots = self.get("slots", np.zeros(self.slot_count, UPDATE_SLOT))
@@ -241,6 +214,45 @@ class Graph:
             self.structure("progress", Progress),
             self.structure("counts", PoolCounts),
             *self._left(),
+        )
+
+    def write(
+        self, changes: Sequence[Change], classes: Sequence[int], *, batch_size: int, seed: int = 1
+    ) -> None:
+        """Apply updates, at most as many as there are slots, and keep all versions."""
+        argument = self._argument(changes, classes, batch_size, seed, 0)
+        self.stream.launch(self.kernel("run_updater"), 1, 64, 0, argument)
+        progress = self.structure("progress", Progress)
+        assert (progress.published, progress.violated) == (len(changes), 0)
+
+    def versions(self) -> Versions:
+        return Versions(self.address("heads"), self.address("memory"))
+
+    def _argument(
+        self, changes: Sequence[Change], classes: Sequence[int], batch_size: int, seed: int, start: int
+    ) -> VersionsArgs:
+        begun = Progress(start, start, start, start, start)
+        self.stream.upload(self.buffers["progress"], np.frombuffer(bytes(begun), np.uint8).copy())
+        updates = np.array(
+            [(*edge, of, inserts) for (edge, inserts), of in zip(changes, classes, strict=True)], UPDATE
+        )
+        graph = StreamGraph(
+            self.versions(),
+            self.pool(),
+            Stages(self.address("progress"), self.address("slots"), self.slot_count),
+            self.address("classes"),
+            self.address("places"),
+            self.farthest_end,
+        )
+        return VersionsArgs(
+            graph,
+            self.put("updates", updates),
+            self.address("batch"),
+            wrong=self.address("wrong"),
+            start=start,
+            update_count=len(changes),
+            seed=seed,
+            batch_size=batch_size,
         )
 
     def _left(self) -> tuple[int, int]:

@@ -146,6 +146,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "motiflux::changing::Window": gpma.WINDOW,
     "motiflux::changing::PackedChoice": gpma.CHOICE,
     "motiflux::view::RowHead": streaming.HEAD,
+    "motiflux::view::TargetVersions": streaming.TARGET_VERSIONS,
     "motiflux::streaming::Update": streaming.UPDATE,
     "motiflux::streaming::Place": streaming.PLACE,
     "motiflux::streaming::UpdateSlot": streaming.UPDATE_SLOT,
@@ -399,6 +400,18 @@ def test_sizes_and_offsets_agree_where_rows_are_opened_in_other_ways(tmp_path: P
                 },
             ),
             *assertions_of_arrays(ACCESS_ARRAYS),
+        ]
+    )
+    assert compiled(text, tmp_path) == ""
+
+
+@pytest.mark.turns(8)
+def test_sizes_and_offsets_of_searches_over_versions_agree(tmp_path: Path) -> None:
+    text = "\n".join(
+        [
+            '#define MOTIFLUX_VERSIONS\n#include "simt.hpp"\n#include "motiflux/match/timed_sets.hpp"',
+            *assertions({}, {"motiflux::match::kSpansOfTimed": changing.SPANS_OF_TIMED}),
+            *assertions_of_arrays({"motiflux::match::UpdateRoot": streaming.VERSIONED_ROOT}),
         ]
     )
     assert compiled(text, tmp_path) == ""

@@ -27,7 +27,7 @@ from motiflux.codegen.pvm import phase_sources
 from motiflux.codegen.row_access import RowAccess, access_sources
 from motiflux.codegen.sampling import ESTIMATORS, bits_source, draw_source, draw_sources
 from motiflux.codegen.space import space_source
-from motiflux.codegen.streaming import load_source
+from motiflux.codegen.streaming import load_source, versions_sources
 from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
@@ -104,6 +104,7 @@ def all_sources() -> list[Source]:
         pcsr_source(),
         *phase_sources(),
         load_source(),
+        *versions_sources(),
     ]
     return [*searches, *cliques, *diamonds, *stealing, *others]
 

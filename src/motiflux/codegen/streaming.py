@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from enum import IntEnum
 from functools import cache
 
 import numpy as np
 
+from motiflux.codegen.changing import LANES, changing_source
+from motiflux.codegen.kernels import Goal
 from motiflux.codegen.layout import Adjacency
 from motiflux.jit import Source
 
@@ -148,3 +151,31 @@ class LoadArgs(ctypes.Structure):
 def load_source() -> Source:
     """Return the unit that writes the first versions of rows."""
     return Source("streaming-load", '#include "motiflux/streaming/load.cuh"\n')
+
+
+TARGET_VERSIONS = np.dtype(
+    [("heads", "<u8"), ("memory", "<u8"), ("first_row", "<u4"), ("unused", "<u4")], align=True
+)
+"""``view::TargetVersions``."""
+VERSIONED_ROOT = np.dtype(
+    [
+        ("plan", "<u4"),
+        ("vertices", "<u4", 2),
+        ("unused", "<u4"),
+        ("moment", "<u8"),
+        ("slot", "<u4"),
+        ("unused_too", "<u4"),
+    ]
+)
+"""``match::UpdateRoot`` of units that search rows of several versions."""
+
+
+def over_versions(source: Source) -> Source:
+    """Return a unit of `changing_source` that searches rows of several versions instead."""
+    return replace(source, name=f"{source.name}-versions", text=f"#define MOTIFLUX_VERSIONS\n{source.text}")
+
+
+def versions_sources() -> list[Source]:
+    """Return units that search rows of several versions, one of each kind."""
+    counting = [changing_source(Goal.COUNT, lanes) for lanes in LANES]
+    return [over_versions(source) for source in (*counting, changing_source(Goal.STORE, LANES[-1]))]

@@ -13,8 +13,19 @@
 #include "motiflux/match/plan_policy.hpp"
 #include "motiflux/sets/span.hpp"
 #include "motiflux/view/changing.hpp"
+#if defined(MOTIFLUX_VERSIONS)
+#include "motiflux/view/versions.hpp"
+#endif
 
 namespace motiflux::match {
+
+#if defined(MOTIFLUX_VERSIONS)
+using PlanRows = view::TargetVersions;
+using SearchMoment = std::uint64_t;
+#else
+using PlanRows = view::ChangingRows;
+using SearchMoment = std::uint32_t;
+#endif
 
 struct ChangingSource {
   std::uint16_t level;
@@ -55,8 +66,14 @@ struct ChangingPlan {
 struct UpdateRoot {
   std::uint32_t plan;
   std::uint32_t vertices[2];  // of levels 0 and 1
-  std::uint32_t moment;
+#if defined(MOTIFLUX_VERSIONS)
+  std::uint32_t unused;
+#endif
+  SearchMoment moment;
   std::uint32_t slot;  // of the total that its matches are added to; if it shares levels, its own plan
+#if defined(MOTIFLUX_VERSIONS)
+  std::uint32_t unused_too;
+#endif
 };
 
 // The roots that share levels with a root, itself included: numbers[first .. first + count).
@@ -83,7 +100,7 @@ struct ChangingPlans {
   using Held = SelectedPlan;
 
   const ChangingPlan* plans;
-  const view::ChangingRows* rows;
+  const PlanRows* rows;
   const UpdateRoot* roots;
   std::uint64_t* totals;            // 128 bits each, by slot
   const view::RowBitmaps* bitmaps;  // of each of `rows`; for ChangingPlansInBits only
@@ -112,10 +129,14 @@ struct ChangingPlansInBits : ChangingPlans {
 };
 
 struct ChangingSourceRows {
-  view::ChangingRows rows;
+  PlanRows rows;
   const view::RowBitmaps* bitmaps;
   std::uint32_t level;
   bool hidden;
+#if defined(MOTIFLUX_VERSIONS)
+  SearchMoment moment;
+  const UpdateRoot* root;
+#endif
 };
 
 // The plan of the root that a group searches from.
@@ -130,11 +151,18 @@ class SelectedPlan {
     MOTIFLUX_DEVICE const view::StepShape& shape() const { return selected.plan_->shapes[level]; }
     MOTIFLUX_DEVICE std::uint32_t renews() const { return selected.plan_->renewed[level]; }
     MOTIFLUX_DEVICE sets::Span allowed() const { return selected.plan_->allowed[level]; }
-    MOTIFLUX_DEVICE std::uint32_t moment() const { return selected.moment_; }
+    MOTIFLUX_DEVICE SearchMoment moment() const { return selected.moment_; }
     MOTIFLUX_DEVICE ChangingSourceRows source(std::uint32_t i) const {
       const ChangingSource& source = selected.plan_->sources[shape().first_source + i];
-      return {selected.all_.rows[source.rows], selected.all_.bitmaps + source.rows, source.level,
-              source.hidden != 0};
+      return {selected.all_.rows[source.rows],
+              selected.all_.bitmaps + source.rows,
+              source.level,
+              source.hidden != 0,
+#if defined(MOTIFLUX_VERSIONS)
+              selected.moment_,
+              selected.root_
+#endif
+      };
     }
   };
 
@@ -167,6 +195,9 @@ class SelectedPlan {
     plan_ = all_.plans + root.plan;
     moment_ = root.moment;
     slot_ = root.slot;
+#if defined(MOTIFLUX_VERSIONS)
+    root_ = &root;
+#endif
   }
 
   // Whether this level's candidates are roots.
@@ -199,7 +230,10 @@ class SelectedPlan {
  protected:
   const ChangingPlans& all_;
   const ChangingPlan* plan_ = nullptr;
-  std::uint32_t moment_ = 0;
+  SearchMoment moment_ = 0;
+#if defined(MOTIFLUX_VERSIONS)
+  const UpdateRoot* root_ = nullptr;
+#endif
   std::uint32_t slot_ = ~std::uint32_t{0};
 };
 

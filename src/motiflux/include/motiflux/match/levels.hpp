@@ -5,7 +5,7 @@
 #include "motiflux/match/extend.hpp"
 #if defined(MOTIFLUX_TWO_PARTS)
 #include "motiflux/match/two_part_sets.hpp"
-#else
+#elif !defined(MOTIFLUX_VERSIONS)
 #include "motiflux/match/lookup_in_bits.hpp"
 #endif
 #include "motiflux/match/plan_policy.hpp"

@@ -11,6 +11,8 @@
 #endif
 #if defined(MOTIFLUX_TWO_PARTS)
 #include "motiflux/match/two_part_span.hpp"
+#elif defined(MOTIFLUX_VERSIONS)
+#include "motiflux/match/versioned_span.hpp"
 #else
 #include "motiflux/match/timed_span.hpp"
 #endif
@@ -24,7 +26,7 @@ struct TimedSets {
   const TimedSpan* spans;
   std::uint32_t count;
   std::uint32_t driver;
-  std::uint32_t moment;
+  SearchMoment moment;
   bool has_bits;  // whether candidates are looked up in a bitmap
 #if defined(MOTIFLUX_TWO_PARTS)
   std::uint32_t* spare = nullptr;  // room for a list, in the group's memory

@@ -46,6 +46,7 @@ struct Stages {
   }
 };
 
+// Lanes of a group may find different answers.
 MOTIFLUX_DEVICE bool must_stop(const Stages& stages) {
   return device::system_wide(stages.progress->stop).load(device::Order::kRelaxed) != 0;
 }

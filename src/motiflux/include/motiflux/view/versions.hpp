@@ -67,18 +67,23 @@ struct RowHead {
   std::uint64_t slabs;
 };
 
+// A lifetime whose end may be written meanwhile: by both ends, it holds all moments that are searched.
+MOTIFLUX_DEVICE Life load_life(const Life* lives, std::uint64_t entry) {
+  auto& life = const_cast<Life&>(lives[entry]);
+  return {life.first, device::device_wide(life.last).load(device::Order::kRelaxed)};
+}
+
 // A row at a moment.
 struct VersionedRow {
   const std::uint32_t* neighbors;
-  const Life* lives;     // null if all entries live at the moment
+  const Life* lives;
   std::uint32_t size;    // entries
   std::uint32_t moment;  // of the search, relative to the version
+  bool clean;            // whether all entries live at the moment
 
-  MOTIFLUX_DEVICE bool is_clean() const { return lives == nullptr; }
+  MOTIFLUX_DEVICE bool is_clean() const { return clean; }
   MOTIFLUX_DEVICE bool lives_at_moment(std::uint32_t entry) const {
-    // The end may be written meanwhile: the entry then lives at the moment by both.
-    auto& life = const_cast<Life&>(lives[entry]);
-    return life.first <= moment && moment <= device::device_wide(life.last).load(device::Order::kRelaxed);
+    return load_life(lives, entry).has(moment);
   }
 };
 
@@ -183,13 +188,24 @@ struct Versions {
   }
 
   MOTIFLUX_DEVICE VersionedRow as_row(std::uint32_t block, std::uint64_t moment) const {
-    if (block == 0) return {nullptr, nullptr, 0, 0};
+    if (block == 0) return {nullptr, nullptr, 0, 0, true};
     Version& version = *at<Version>(block);
     MOTIFLUX_ASSERT(version.first <= moment);  // Property 3
     const std::uint32_t relative = relative_moment(moment, version.first);
     const std::uint32_t until = device::device_wide(version.clean_until).load(device::Order::kRelaxed);
     const bool clean = version.clean_from <= relative && relative <= until;
-    return {version.ids(), clean ? nullptr : version.lives(), version.size, relative};
+    return {version.ids(), version.lives(), version.size, relative, clean};
+  }
+};
+
+// The rows of all vertices of a target.
+struct TargetVersions {
+  Versions versions;
+  std::uint32_t first_row;
+  std::uint32_t unused;
+
+  MOTIFLUX_DEVICE VersionedRow open(std::uint32_t vertex, std::uint64_t moment) const {
+    return versions.open(first_row + vertex, moment);
   }
 };
 
