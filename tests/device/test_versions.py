@@ -214,6 +214,19 @@ def test_rows_longer_than_a_team_are_copied(graph_of: GraphOf) -> None:
         check_star(graph_of, changes, neighbors, batch_size=16, threads=threads, units=60_000, lag=4)
 
 
+def test_updates_that_make_more_changes_than_a_batch_holds_are_several_batches(graph_of: GraphOf) -> None:
+    vertices, blocks = 6, 40
+    places: Places = (tuple((vertices * number, number % 2 == 1) for number in range(blocks)),)
+    random = np.random.default_rng(7)
+    changes = random_changes(random, vertices, 50)
+    asked = random.integers(0, vertices * blocks, (50, 4)).astype(np.uint32)
+    model = Model(vertices * blocks, places)
+    with graph_of(vertices * blocks, places=places, units=60_000, slot_count=32) as graph:
+        assert graph.load(model.now)
+        run = graph.run(changes, [0] * 50, asked, batch_size=64)
+    check_run(model, [0] * 50, changes, asked, run)
+
+
 @pytest.mark.turns(4)
 def test_memory_that_is_short_makes_the_updater_wait(graph_of: GraphOf) -> None:
     merges = refusals = 0

@@ -81,13 +81,17 @@ MOTIFLUX_DEVICE void for_each(const Team& team, std::uint32_t count, Visit&& vis
   for (std::uint32_t i = team.thread(); i < count; i += team.threads()) visit(i);
 }
 
+// The rows that an update is written to.
+MOTIFLUX_DEVICE std::uint32_t places_of(const StreamGraph& graph, const Update& update) {
+  return graph.classes[update.of + 1] - graph.classes[update.of];
+}
+
 // The changes of a batch's updates, in the order of the updates.
 template <class Team>
 MOTIFLUX_DEVICE void list_changes(const Team& team, const StreamGraph& graph, const Update* updates,
                                   Batch& batch) {
   const std::uint32_t changes = add_up(
-      team, batch.updates,
-      [&](std::uint32_t i) { return graph.classes[updates[i].of + 1] - graph.classes[updates[i].of]; },
+      team, batch.updates, [&](std::uint32_t i) { return places_of(graph, updates[i]); },
       [&](std::uint32_t i, std::uint32_t at) {
         const Update update = updates[i];
         UpdateSlot& slot = graph.stages.slot(batch.first + i);
@@ -186,6 +190,19 @@ MOTIFLUX_DEVICE void plan_row(const StreamGraph& graph, Batch& batch, WrittenRow
 }
 
 }  // namespace detail
+
+// How many of some updates are a batch: at least the first one, whose class has at most kMostChanges places.
+MOTIFLUX_DEVICE std::uint32_t fit_batch(const StreamGraph& graph, const Update* updates,
+                                        std::uint32_t count) {
+  if (count > kMostUpdates) count = kMostUpdates;
+  if (count > graph.stages.slot_count) count = graph.stages.slot_count;
+  std::uint32_t fitting = 0, changes = 0;
+  for (; fitting < count; ++fitting) {
+    changes += detail::places_of(graph, updates[fitting]);
+    if (changes > kMostChanges) break;
+  }
+  return fitting;
+}
 
 // Fills a batch from updates whose first one has the moment `first`. Nothing of the graph is changed, but
 // slots of the updates.

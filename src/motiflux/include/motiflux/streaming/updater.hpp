@@ -41,14 +41,15 @@ MOTIFLUX_DEVICE bool wait_until(const Team& team, const Stages& stages, Batch& b
 enum class Written { kYes, kStopped, kExhausted };
 
 // Writes and publishes updates, of which the first has the moment after the last one published. `count`
-// becomes the number that was published: less than given if memory or slots are short. kExhausted: memory
-// does not suffice for one update, with all collected and merged; nothing has changed. `lanes`: of the team's
-// first threads, who merge.
+// becomes the number that was published: less than given if memory is short, or a batch holds no more.
+// kExhausted: memory does not suffice for one update, with all collected and merged; nothing has changed.
+// `lanes`: of the team's first threads, who merge.
 template <class Team, class Lanes>
 MOTIFLUX_DEVICE Written write_updates(const Team& team, const Lanes& lanes, const StreamGraph& graph,
                                       const Update* updates, std::uint32_t& count, Batch& batch) {
   const Stages& stages = graph.stages;
   const std::uint64_t before = published(stages);
+  count = fit_batch(graph, updates, count);
   team.sync();
   bool merged = false;
   for (;;) {
