@@ -15,6 +15,7 @@ COMMANDS = {
     "match": ["(a)-[:x]->(b)"],
     "explain": ["(a)-[:x]->(b)"],
     "info": [],
+    "orbits": [],
     "convert": ["out.mfg"],
 }
 

@@ -244,3 +244,31 @@ class TestTheCommand:
         result = motiflux("count", graph, TRIANGLE, *options)
         assert result.exit_code == 2
         assert message in result.stderr
+
+
+class TestTheCommandOfOrbits:
+    @pytest.fixture
+    def graph(self, tmp_path: Path) -> Path:
+        path = tmp_path / "kite.txt"
+        path.write_text("1 2\n2 3\n1 3\n3 4\n")
+        return path
+
+    def test_prints_the_sums_and_writes_the_counts(self, graph: Path, tmp_path: Path) -> None:
+        output = tmp_path / "orbits.csv"
+        result = motiflux("orbits", graph, "-o", output)
+        assert result.exit_code == 0
+        assert result.stdout.splitlines()[:4] == ["o0   8", "o1   4", "o2   2", "o3   3"]
+        assert output.read_text().splitlines()[-1] == "3,3,0,2,1,0,0,0,0,0,0,0,1,0,0,0"
+
+    def test_five_vertices_have_73_orbits(self, graph: Path) -> None:
+        fields = only_json(motiflux("orbits", graph, "--size", "5", "--json"))
+        assert (len(fields["sums"]), fields["sums"][0], fields["rows"], fields["output"]) == (73, 8, 4, None)
+
+    def test_a_timeout_is_incomplete_and_writes_nothing(self, graph: Path, tmp_path: Path) -> None:
+        result = motiflux("orbits", graph, "--size", "5", "--timeout", "0", "-o", tmp_path / "orbits.csv")
+        assert result.exit_code == 1
+        assert result.stdout.splitlines() == ["no counts (stopped by the timeout)"]
+        assert not (tmp_path / "orbits.csv").exists()
+
+    def test_other_sizes_are_refused(self, graph: Path) -> None:
+        assert motiflux("orbits", graph, "--size", "6").exit_code == 2

@@ -16,9 +16,12 @@ from motiflux.cli.exits import guarded
 from motiflux.cli.search import with_search
 
 _SEARCHES = ("count", "match", "explain")
-_READ_GRAPHS = (*_SEARCHES, "estimate", "watch", "info", "convert")
+_READ_GRAPHS = (*_SEARCHES, "estimate", "watch", "orbits", "info", "convert")
 _GENERATE = "generate"
-COMMANDS = ("count", "match", "estimate", "watch", "explain", "info", "convert", "doctor", "bench", _GENERATE)
+COMMANDS = (
+    *("count", "match", "estimate", "watch", "orbits", "explain", "info", "convert", "doctor", "bench"),
+    _GENERATE,
+)
 """Each is a module of `motiflux.cli.commands`."""
 
 
