@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bind_checks.hpp"
+#include "bind_copies.hpp"
 #include "bindings.hpp"
 #include "candidates/space.hpp"
 #include "common/arrays.hpp"
@@ -113,6 +114,34 @@ class OwnedNativePlan {
       std::call_once(adaptive_order_made_, [&] { make_adaptive_order(links, compared); });
       return adaptive_order_;
     };
+  }
+
+  // Searches with comparisons between attributes, over rows of the graph. `variables` has for each source the
+  // variable whose rows by main value may give candidates, or -1.
+  void set_comparisons(nb::object comparisons, std::vector<int> variables) {
+    const OwnedComparisons& given = comparisons_of(comparisons);
+    require(candidates_ == nullptr, "comparisons need rows of the graph");
+    require(given.levels() == static_cast<int>(steps_.size()), "comparisons of another number of levels");
+    require(given.vertices() == 0 || given.vertices() == native_plan_.vertices,
+            "comparisons of another graph");
+    require(native_plan_.tail.start == static_cast<int>(steps_.size()), "comparisons do not go with a tail");
+    require(variables.size() == sources_.size(), "one variable for each source expected");
+    for (const view::StepShape& step : steps_)
+      require(step.reuse == view::kNoReuse, "comparisons do not go with sets that are used again");
+    for (std::size_t level = 1; level < steps_.size(); ++level)
+      for (std::uint32_t s = 0; s < steps_[level].source_count; ++s) {
+        const std::size_t source = steps_[level].first_source + s;
+        if (variables[source] < 0) continue;
+        require(static_cast<std::size_t>(variables[source]) < given.get().ends.size(),
+                "a source names no variable");
+        const copies::Compared::Ends& ends = given.get().ends[static_cast<std::size_t>(variables[source])];
+        require(ends.from == sources_[source].level && ends.to == static_cast<int>(level) &&
+                    !ends.index.row_columns.empty(),
+                "a source names a variable of other levels, or without rows");
+      }
+    comparisons_ = std::move(comparisons);
+    native_plan_.compared = &given.get();
+    native_plan_.variable_of_source = std::move(variables);
   }
 
   // Sets the options that prune a search: see search::NativePlan.
@@ -375,6 +404,7 @@ class OwnedNativePlan {
     }
   }
 
+  nb::object comparisons_;
   nb::object space_;
   candidates::Space* candidates_ = nullptr;  // the one in space_
   std::once_flag adaptive_order_made_;
@@ -432,6 +462,7 @@ nb::tuple count_arcs(const OwnedNativePlan& native_plan, int threads, std::optio
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   search::Control control(native_plan.get().root_arcs(), threads, timeout);
   require(native_plan.get().tail.start >= 2, "each arc is counted for itself");
+  require(!native_plan.get().compared, "arcs are not counted with comparisons");
   std::vector<std::uint64_t> counts(native_plan.get().root_arcs(), 0);
   run_watched([&] { search::count_arcs(native_plan.get(), control, threads, counts); }, [] { return true; },
               [&] { control.stop(search::Stop::kCancelled); });
@@ -478,7 +509,7 @@ nb::list count_together(const std::vector<nb::object>& native_plans, int threads
   for (const nb::object& native_plan : native_plans)
     plain.push_back(&nb::cast<const OwnedNativePlan&>(native_plan).get());
   for (const search::NativePlan* native_plan : plain)
-    require(native_plan->members.empty(), "a candidate space");
+    require(native_plan->members.empty() && !native_plan->compared, "a candidate space, or comparisons");
   require(search::shared_levels(plain) >= 2, "the searches do not share two levels");
   const std::uint64_t arcs = plain[0]->root_arcs();
   search::Control pass(arcs, threads, timeout);
@@ -522,6 +553,15 @@ std::vector<std::tuple<double, double, double>> sample_sizes(const OwnedNativePl
 double probe(const OwnedNativePlan& native_plan, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed) {
   const FreeGil free_gil;
   return search::probe(native_plan.get(), arcs, most, seed);
+}
+
+// The same, with the partial embeddings expected up to each level.
+std::tuple<double, std::vector<double>> probe_sizes(const OwnedNativePlan& native_plan, std::uint32_t arcs,
+                                                    std::uint64_t most, std::uint64_t seed) {
+  const FreeGil free_gil;
+  std::vector<double> sizes;
+  const double work = search::probe(native_plan.get(), arcs, most, seed, &sizes);
+  return {work, sizes};
 }
 
 // Rows of an enumeration for Python; keeps the plan alive.
@@ -626,6 +666,7 @@ void bind_search(nb::module_& module) {
            nb::kw_only(), "steps"_a, "bounds"_a, "space"_a, "order"_a, "source_edges"_a, "out"_a, "in_"_a,
            "sets"_a, "tail"_a)
       .def("set_adaptive_order", &OwnedNativePlan::set_adaptive_order, "links"_a, "compared"_a, "always"_a)
+      .def("set_comparisons", &OwnedNativePlan::set_comparisons, "comparisons"_a, "variables"_a)
       .def("prune", &OwnedNativePlan::prune, "backjump"_a, "all_different"_a);
   module.def("count", &count, "native_plan"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
              "progress"_a.none(), "brief"_a);
@@ -642,6 +683,7 @@ void bind_search(nb::module_& module) {
   });
   module.def("sample_sizes", &sample_sizes, "native_plan"_a, "members"_a, "max_work"_a, "seed"_a);
   module.def("probe", &probe, "native_plan"_a, "arcs"_a, "most"_a, "seed"_a);
+  module.def("probe_sizes", &probe_sizes, "native_plan"_a, "arcs"_a, "most"_a, "seed"_a);
   nb::class_<Rows>(module, "Rows")
       .def(nb::init<nb::object, std::vector<std::uint32_t>, int, std::size_t, std::optional<std::uint64_t>,
                     std::optional<double>>(),

@@ -4,6 +4,7 @@
 
 namespace motiflux {
 
+class OwnedComparisons;
 namespace dynamic {
 class Monitor;
 }
@@ -13,10 +14,13 @@ struct NativePlan;
 
 // The plan in Python's NativePlan, valid as long as that object exists.
 const search::NativePlan& native_plan_of(nanobind::handle native_plan);
+// Those in Python's Comparisons, likewise.
+const OwnedComparisons& comparisons_of(nanobind::handle comparisons);
 // That of Python's Monitor, likewise.
 dynamic::Monitor& native_monitor_of(nanobind::handle monitor);
 
 void bind_candidates(nanobind::module_& module);
+void bind_copies(nanobind::module_& module);
 void bind_dynamic(nanobind::module_& module);
 void bind_edge_copies(nanobind::module_& module);
 void bind_feed(nanobind::module_& module);

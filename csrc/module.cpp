@@ -9,6 +9,7 @@ NB_MODULE(_native, module) {
   // A daemon thread that the interpreter ends keeps its objects: no user could change that.
   nanobind::set_leak_warnings(false);
   motiflux::bind_candidates(module);
+  motiflux::bind_copies(module);
   motiflux::bind_dynamic(module);
   motiflux::bind_edge_copies(module);
   motiflux::bind_feed(module);

@@ -169,13 +169,15 @@ def comparisons(
 
 
 @st.composite
-def compared_cases(draw: st.DrawFn, *, most_edges: int = 4) -> ComparedCase:
+def compared_cases(draw: st.DrawFn, *, most_edges: int = 4, most_copies: int = 14) -> ComparedCase:
     """Draw a multigraph of up to 5 vertices and a pattern of 2 to 4 with comparisons."""
     directed = draw(st.booleans())
     num_vertices = draw(st.integers(2, 5))
     pairs = [(u, v) for u in range(num_vertices) for v in range(num_vertices) if u != v]
     chosen = draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=6, unique=True))
-    edges = tuple(draw(st.lists(st.sampled_from(chosen), min_size=len(chosen), max_size=14)))
+    edges = tuple(
+        draw(st.lists(st.sampled_from(chosen), min_size=min(len(chosen), most_copies), max_size=most_copies))
+    )
     labelled = draw(st.sampled_from((False, False, True)))
     size = draw(st.sampled_from((2, 3, 3, 4)))
     tree = [(draw(st.integers(0, vertex - 1)), vertex) for vertex in range(1, size)]
@@ -233,3 +235,36 @@ def _typed(values: list[Any], kind: type) -> list[Any]:
 def without_comparisons(case: ComparedCase) -> ComparedCase:
     """Return the case with the same graph and pattern, and no comparisons."""
     return replace(case, comparisons=())
+
+
+@st.composite
+def long_row_cases(draw: st.DrawFn) -> ComparedCase:
+    """Draw a graph with rows of up to 11 vertices, and a path, a ring or a star of 3 edges with a span."""
+    size = draw(st.integers(8, 12))
+    pairs = [(u, v) for u in range(size) for v in range(size) if u != v]
+    random = draw(st.randoms(use_true_random=False))
+    edges = [pair for pair in pairs if random.random() < 0.7]
+    edges += random.sample(edges, len(edges) // 4)
+    shape = draw(
+        st.sampled_from(([(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 2), (2, 0)], [(0, 1), (2, 1), (1, 3)]))
+    )
+    query = tuple((u, v, None, "follow") for u, v in draw(st.permutations(shape)))
+    return ComparedCase(
+        directed=True,
+        num_vertices=size,
+        edges=tuple(edges),
+        edge_labels=None,
+        vertex_labels=None,
+        edge_attributes={
+            "time": [random.randrange(40) for _ in edges],
+            "amount": [random.randrange(8) / 2 for _ in edges],
+            "kind": [random.choice("ab") for _ in edges],
+        },
+        vertex_attributes={
+            "level": [random.randrange(40) for _ in range(size)],
+            "name": [random.choice("ab") for _ in range(size)],
+        },
+        pattern_vertex_labels=(None,) * (1 + max(max(pair) for pair in shape)),
+        pattern_edges=query,
+        comparisons=(*draw(comparisons(3, 3)), ("time", draw(st.integers(1, 12)))),
+    )

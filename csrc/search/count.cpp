@@ -109,11 +109,13 @@ class Prober final : public Visitor {
   void watch(const Walker& walker) { walker_ = &walker; }
 
   void rows(const std::uint32_t*, sets::Span) override {}
-  void count(Total) override {}
+  void count(Total embeddings) override { found_ += static_cast<double>(embeddings); }
   void count_wide(const Wide&) override {}
   bool keep_going() override { return walker_->work() < most_; }
+  double found() const { return found_; }
 
  private:
+  double found_ = 0;
   const std::uint64_t most_;
   const Walker* walker_ = nullptr;
 };
@@ -177,7 +179,8 @@ std::optional<Wide> count_briefly(const NativePlan& native_plan, Control& contro
   return counter.total();
 }
 
-double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed) {
+double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed,
+             std::vector<double>* sizes) {
   const std::uint64_t all = native_plan.root_arcs();
   if (all == 0 || arcs == 0) return 0;
   const auto chunks = static_cast<std::uint64_t>(std::min<std::uint64_t>(arcs, all));
@@ -200,7 +203,13 @@ double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t mo
     ++seen;
     if (walker.work() >= most) break;
   }
-  return expected / static_cast<double>(seen) * static_cast<double>(all);
+  const double scale = static_cast<double>(all) / static_cast<double>(seen);
+  if (sizes) {
+    for (std::size_t level = 0; level + 1 < native_plan.plan.shape.levels; ++level)
+      sizes->push_back(static_cast<double>(walker.sizes()[level]) * scale);
+    sizes->push_back(prober.found() * scale);
+  }
+  return expected * scale;
 }
 
 namespace {

@@ -24,8 +24,10 @@ std::optional<Wide> count_briefly(const NativePlan& native_plan, Control& contro
                                   std::optional<std::uint64_t> limit, std::vector<std::uint64_t>& sizes);
 
 // The work (Walker::work) that a search is expected to take, from `arcs` root arcs spread over it, or as many
-// as `most` work allows; an arc stopped halfway is extrapolated.
-double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed);
+// as `most` work allows; an arc stopped halfway is extrapolated. Appends to `sizes`, unless it is null, the
+// partial embeddings expected up to each level: level 0 once for each arc.
+double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed,
+             std::vector<double>* sizes = nullptr);
 
 // Adds to counts[arc] the embeddings whose first two vertices are that root arc. Throws std::overflow_error
 // beyond 2^64 - 1.

@@ -14,6 +14,10 @@
 #include "search/tail.hpp"
 #include "sets/intersect.hpp"
 
+namespace motiflux::copies {
+struct Compared;
+}
+
 namespace motiflux::search {
 
 // An all-different bound: later levels take their vertices from the candidates of this level, all different.
@@ -58,6 +62,10 @@ struct NativePlan {
   bool always_adaptive = false;  // from the start, not only if few embeddings are found
   Backjump backjump = Backjump::kOff;
   std::vector<AllDifferentBound> all_different;  // for each level, or empty
+  // Comparisons between attributes, or null; then the variable of each source whose copies have rows by main
+  // value, or -1.
+  const copies::Compared* compared = nullptr;
+  std::vector<int> variable_of_source;
   sets::Policy sets;
   // Steps between checks of the clock, the stop flag and the threads that wait for work: about 10
   // microseconds.

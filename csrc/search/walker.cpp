@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "copies/ranges.hpp"
 #include "motiflux/bits.hpp"
 
 namespace motiflux::search {
@@ -29,12 +30,17 @@ Walker::Walker(const NativePlan& native_plan, Visitor& visitor, bool counting)
       counting_(counting),
       last_level_(static_cast<int>(native_plan.plan.shape.levels) - 1),
       tail_(counting ? native_plan.tail.start : last_level_ + 1),
-      clique_level_(counting ? CliqueTail::first_level(native_plan).value_or(-1) : -1),
-      jumping_(native_plan.backjump == Backjump::kOn ? Jumping::kOn : Jumping::kOff),
+      clique_level_(counting && !native_plan.compared ? CliqueTail::first_level(native_plan).value_or(-1)
+                                                      : -1),
+      jumping_(native_plan.backjump == Backjump::kOn && !native_plan.compared ? Jumping::kOn : Jumping::kOff),
       budget_(native_plan.check_every) {
+  if (native_plan.compared)
+    ranges_ = std::make_unique<copies::Ranges>(*native_plan.compared, last_level_ + 1);
   if (jumps()) note_sources();
   if (native_plan.adaptive_order && native_plan.always_adaptive) adapt();
 }
+
+Walker::~Walker() = default;
 
 bool Walker::search_arcs(ArcRange range, const std::function<void(std::uint64_t)>& before) {
   const view::Adjacency& root = native_plan_.root();
@@ -90,6 +96,7 @@ bool Walker::search_arcs() {
 bool Walker::search_root(Vertex root, ArcRange slice, bool starts_row) {
   if (!accepts(0, root) || (tail_ == 1 && !starts_row)) return spend(1);
   assign(0, root);
+  if (!enters(0)) return spend(1);
   if (tail_ == 1) return count_tail();
   if (!starts_row) --sizes_[0];
   slice_ = slice;
@@ -110,6 +117,7 @@ Walker::Span Walker::from_root() {
 }
 
 bool Walker::extend(int level) {
+  if (ranges_) return visit(level, compared_candidates(level));
   if (level == tail_) return count_tail();
   if (level == last_level_ && is_fresh(level)) {
     if (const std::uint64_t ways = count_fresh(level))
@@ -218,6 +226,7 @@ void Walker::stop_at(int level, std::size_t tried, std::size_t candidates) {
 }
 
 bool Walker::visit_last(int level, Span candidates) {
+  if (ranges_) return visit_last_compared(level, candidates);
   failing_ = 0;
   const bool more = counting_ ? count_last(level, candidates) : list_last(level, candidates);
   if (jumps() && failing_ == 0) failing_ = why_none_last(level, candidates);
@@ -432,7 +441,7 @@ bool Walker::spend(std::size_t work) {
   if (budget_ > 0) return true;
   spent_ += static_cast<std::uint64_t>(native_plan_.check_every - budget_);
   budget_ = native_plan_.check_every;
-  if (native_plan_.backjump == Backjump::kAuto) choose_to_jump();
+  if (native_plan_.backjump == Backjump::kAuto && !ranges_) choose_to_jump();
   if (pool_ && pool_->wants_work()) outermost_->share_work();
   return visitor_.keep_going();
 }

@@ -23,6 +23,10 @@
 #include "search/pool.hpp"
 #include "sets/marks.hpp"
 
+namespace motiflux::copies {
+class Ranges;
+}
+
 namespace motiflux::search {
 
 // Receives the candidates of the last level.
@@ -42,6 +46,8 @@ class Walker : private Adaptive::Owner {
  public:
   // With `counting`, the last level is counted, never written, and visitor.rows is not called.
   Walker(const NativePlan& native_plan, Visitor& visitor, bool counting);
+
+  ~Walker() override;
 
   // Searches the embeddings of `item`; false when stopped.
   bool search(const WorkItem& item);
@@ -192,13 +198,22 @@ class Walker : private Adaptive::Owner {
     if (!accepts(level, candidate)) return true;
     begin_candidate(level);
     assign(level, candidate);
-    return extend(level + 1);
+    return !enters(level) || extend(level + 1);
   }
   bool count_clique(int level, Span candidates);
   Span replay(const WorkItem& item);
   bool search_tail(const WorkItem& item);
   void share_work();
   bool visit_last(int level, Span candidates);
+  // Where attributes are compared (walker_copies.cpp).
+  Span compared_candidates(int level);
+  bool visit_last_compared(int level, Span candidates);
+  bool enters(int level, const Vertex* candidate = nullptr) {
+    if (!ranges_ || enters_compared(level, candidate)) return true;
+    --sizes_[static_cast<std::size_t>(level)];
+    return false;
+  }
+  bool enters_compared(int level, const Vertex* candidate);
   bool list_last(int level, Span candidates);
   void hand_out_but(std::uint32_t levels, int level, Span candidates);
   bool count_last(int level, Span candidates);
@@ -269,6 +284,7 @@ class Walker : private Adaptive::Owner {
   std::array<std::uint64_t, 1 << kMostTailSets> common_{};
   std::unique_ptr<NestedTailCounter> nested_tail_;  // for a tail that is nested or beyond 128 bits
   std::unique_ptr<Adaptive> adaptive_;              // once levels are matched in adaptive order
+  std::unique_ptr<copies::Ranges> ranges_;          // where attributes are compared
   CliqueTail clique_;
   ArcRange arcs_{};   // arcs left of the item after the current root
   ArcRange slice_{};  // arcs of the current root

@@ -40,11 +40,13 @@ bool Walker::search_tail(const WorkItem& item) {
 Walker::Span Walker::replay(const WorkItem& item) {
   slice_ = item.slice;
   for (int level = 0; level < item.level; ++level) {
-    if (level >= std::min(2, tail_)) base(level);  // later levels may start from it
+    if (level >= std::min(2, tail_) && !ranges_) base(level);  // later levels may start from it
     assign(level, item.prefix[static_cast<std::size_t>(level)]);
     --sizes_[static_cast<std::size_t>(level)];
+    if (ranges_) enters_compared(level, nullptr);
   }
-  return item.level == 1 && tail_ > 1 ? from_root() : clipped(item.level);
+  if (item.level == 1 && tail_ > 1) return from_root();
+  return ranges_ ? compared_candidates(item.level) : clipped(item.level);
 }
 
 bool Walker::complete(const Vertex* values, int levels) {

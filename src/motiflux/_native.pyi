@@ -238,7 +238,55 @@ class NativePlan:
         compared: Sequence[tuple[int, int, int]],
         always: bool,
     ) -> None: ...
+    def set_comparisons(self, comparisons: Comparisons, variables: Sequence[int]) -> None: ...
     def prune(self, backjump: int, all_different: Sequence[tuple[int, int]]) -> None: ...
+
+_CopyRows: TypeAlias = tuple[Sequence[NDArray[np.int64]], NDArray[np.uint32]]
+_CopyIndex: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64], _CopyRows | None]
+_Variable: TypeAlias = tuple[
+    bool, int, int, Sequence[NDArray[np.int64]], _CopyIndex | None, NDArray[np.uint8] | None
+]
+_Compared: TypeAlias = tuple[int, int, int, int, int, bool, int, int, int, int, float, float]
+
+class Comparisons:
+    def __init__(
+        self,
+        *,
+        variables: Sequence[_Variable],
+        comparisons: Sequence[_Compared],
+        span: tuple[bool, int, int, float] | None,
+        levels: int,
+        count_choices: bool,
+    ) -> None: ...
+    def exists(self, ranges: Sequence[tuple[int, int]]) -> bool: ...
+    def count(self, ranges: Sequence[tuple[int, int]]) -> int: ...
+    def list(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]: ...
+    def choices(
+        self, rows: NDArray[np.uint32], most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]: ...
+
+def build_copies(
+    *,
+    offsets: NDArray[np.uint64],
+    neighbors: NDArray[np.uint32],
+    edges: NDArray[np.uint32] | None,
+    starts: NDArray[np.int64] | None,
+    copies: int,
+    arc_mask: NDArray[np.uint8] | None,
+    row_mask: NDArray[np.uint8] | None,
+    columns: Sequence[NDArray[np.int64]],
+    floats: bool,
+    by_value: bool,
+) -> tuple[
+    NDArray[np.uint64],
+    NDArray[np.uint32],
+    NDArray[np.uint64],
+    NDArray[np.int64],
+    list[NDArray[np.int64]],
+    list[NDArray[np.int64]],
+    NDArray[np.uint32] | None,
+]: ...
+def arcs_by_target(offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32]) -> NDArray[np.uint32]: ...
 
 class SampleGraph:
     @overload
@@ -343,6 +391,7 @@ def simd_here() -> list[int]: ...
 def sample_sizes(
     native_plan: NativePlan, members: int, max_work: int, seed: int
 ) -> list[tuple[float, float, float]]: ...
+def probe_sizes(native_plan: NativePlan, arcs: int, most: int, seed: int) -> tuple[float, list[float]]: ...
 def probe(native_plan: NativePlan, arcs: int, most: int, seed: int) -> float: ...
 
 class Rows:

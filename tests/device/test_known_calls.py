@@ -220,7 +220,7 @@ class TestOpenChoices:
         looked: list[Request] = []
         monkeypatch.setattr(
             "motiflux.api.pattern_list.choose_engine",
-            lambda request: (looked.append(request), (auto, ""))[1],
+            lambda request, **_: (looked.append(request), (auto, ""))[1],
         )
         monkeypatch.setattr("motiflux.dispatch.auto.LEAST_BUDGET", ENDLESS)
         return looked

@@ -233,7 +233,7 @@ class TestQueriesThatComeAgain:
         def call(graph: mf.Graph, gpu: FakeGpu, host: FakeEngine, times: int, **options: Any) -> list[str]:
             chosen: list[AutoEngine] = []
 
-            def choose(request: Request) -> tuple[AutoEngine, str]:
+            def choose(request: Request, **_: object) -> tuple[AutoEngine, str]:
                 chosen.append(AutoEngine(host, gpu))
                 return chosen[-1], ""
 

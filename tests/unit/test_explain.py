@@ -325,7 +325,9 @@ class TestAnalyze:
                 whole = super().count(*args)
                 return Outcome(whole.value, whole.complete)
 
-        monkeypatch.setattr("motiflux.api.explaining.choose_engine", lambda request: (Silent(), "a test"))
+        monkeypatch.setattr(
+            "motiflux.api.explaining.choose_engine", lambda request, **_: (Silent(), "a test")
+        )
         told = mf.explain(mf.Graph.from_edges(CLIQUE), mf.Pattern.from_edges(STAR), analyze=True)
         assert told.report.actual is not None
         assert told.report.actual.note == "engine silent does not tell the sizes of steps"

@@ -89,6 +89,7 @@ class TestAPlanIsPlainData:
             "tables": {"tables": HOST_SPEEDS},
             "switches": {"tuning": {"reuse": "off"}},
             "beside": {"beside": [plan_of(TRIANGLE)]},
+            "count_choices": {"count_choices": True},
             "haste": {"deadline": time.perf_counter() + 1},
             "threads": {"threads": 2},
             "deadline": {"deadline": time.perf_counter() + 1000},

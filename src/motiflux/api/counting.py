@@ -33,6 +33,7 @@ def count(  # type: ignore[overload-overlap]  # text is a sequence of texts too,
     threads: int | None = ...,
     gpu_memory: int | str | None = ...,
     tuning: Mapping[str, str] | None = ...,
+    copies: bool = ...,
 ) -> Count: ...
 @overload
 def count(
@@ -50,6 +51,7 @@ def count(
     threads: int | None = ...,
     gpu_memory: int | str | None = ...,
     tuning: Mapping[str, str] | None = ...,
+    copies: bool = ...,
 ) -> list[Count]: ...
 def count(
     graph: GraphLike,
@@ -66,6 +68,7 @@ def count(
     threads: int | None = None,
     gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
+    copies: bool = False,
 ) -> Count | list[Count]:
     """Count the embeddings of `pattern` in `graph`, exactly, without listing them.
 
@@ -107,6 +110,9 @@ def count(
         such as ``"8GiB"``. Default: all free memory.
     tuning
         Ablation switches, see `motiflux.config.TUNING`.
+    copies
+        Whether to count choices of copies instead of embeddings: each choice of a copy of every query edge
+        that satisfies all conditions and comparisons, as the rows of a query in SQL or Cypher.
 
     Returns
     -------
@@ -134,6 +140,10 @@ def count(
     (12, 2)
     >>> [int(number) for number in mf.count(square, [triangle, "(a)--(b)--(c)"])]
     [12, 16]
+    >>> transfers = mf.Graph.from_edges([(0, 1), (0, 1), (1, 2)], directed=True)
+    >>> path = "(a)-->(b)-->(c)"
+    >>> int(mf.count(transfers, path)), int(mf.count(transfers, path, copies=True))
+    (1, 2)
     """
     if isinstance(graph, Graph) and isinstance(pattern, Pattern):
         patterns, several = [pattern], False
@@ -155,6 +165,7 @@ def count(
             gpu_memory=gpu_memory,
             tuning=tuning,
             progress=callback,
+            copies=copies,
         )
         deadline = Deadline.after(request.timeout)
         if several:

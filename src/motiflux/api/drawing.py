@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motiflux.api.occurrence import Witness, check_rows, edges_between, value_text, witness_of
+from motiflux.api.occurrence import (
+    Witness,
+    check_rows,
+    chosen_copies,
+    edges_between,
+    value_text,
+    witness_of,
+)
 from motiflux.api.subject import GraphLike, data_graph, subject_of
 from motiflux.arguments import check_integer
 from motiflux.draw import MAX_NODES, Link, Node, Panel, Picture, diagram, grid, place, slots_for
@@ -300,8 +307,12 @@ def _value(one: Column) -> list[str]:
 
 def _witnesses(graph: Graph, pattern: Pattern, row: Sequence[int], number: int) -> list[Witness]:
     found = []
-    for edge in pattern.edges:
-        witness = witness_of(graph, edge, row)
+    copies = chosen_copies(graph, pattern, row)
+    if copies == []:
+        ends = tuple(graph.vertex_ids[list(row)].tolist())
+        raise ArgumentError(f"rows[{number}]", "copies of edges that satisfy the comparisons", ends)
+    for position, edge in enumerate(pattern.edges):
+        witness = witness_of(graph, edge, row, None if copies is None else copies[position])
         if witness is None:
             ends = tuple(graph.vertex_ids[[row[edge.source], row[edge.target]]].tolist())
             raise ArgumentError(f"rows[{number}]", "an edge for each of the pattern's", ends)

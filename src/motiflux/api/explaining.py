@@ -163,7 +163,7 @@ def explain(
             tuning=tuning,
             progress=None if callback is None else FoundSoFar(callback),
         )
-        chosen, reason = choose_engine(request)
+        chosen, reason = choose_engine(request, patterns=[pattern])
         deadline = Deadline.after(None)
         untimed = replace(request, timeout=None)
         physical = chosen.plan(graph, pattern, untimed, deadline)

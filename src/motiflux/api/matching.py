@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,13 @@ from motiflux import log
 from motiflux.api.subject import GraphLike, subject_of
 from motiflux.arguments import check_integer
 from motiflux.dispatch.choose import begin_first_call, choose_engine
+from motiflux.errors import ArgumentError
 from motiflux.pattern import PatternLike
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Ran
 from motiflux.request.progress import FoundSoFar, Progress, expect, progress_callback
 from motiflux.request.request import make_request
+from motiflux.result.choices import ChoiceRows, Choices
 from motiflux.result.columns import RowColumns
 from motiflux.result.images import Block
 from motiflux.result.matches import Matches
@@ -48,7 +50,7 @@ def match(
     gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
     batch_rows: int = DEFAULT_BATCH_ROWS,
-    edges: bool = False,
+    edges: bool | Literal["all"] = False,
     attributes: Sequence[str] = (),
     names: bool = False,
 ) -> Matches:
@@ -66,7 +68,9 @@ def match(
         Whether to return the witness of each query edge: columns ``e0``, ``e1``, ... in the order of the
         pattern's edges, with the number of the edge in `Graph.to_edges`. If there are several witnesses, it
         is the first: an arc in the direction of the query edge before a reverse arc, then the smallest label,
-        then the first copy that satisfies the condition.
+        then the first copy that satisfies the condition. With comparisons between attributes, the witnesses
+        are the first choice of copies that satisfies them all. ``"all"``: a row for each choice of a copy of
+        every query edge that satisfies all conditions and comparisons; `limit` is the number of these rows.
     attributes
         Attributes to add to tables, in columns such as ``v0.country`` or ``e1.amount``. A name selects the
         attribute of all vertices and edges that have it, ``"v0.country"`` or ``"a.country"`` of one vertex.
@@ -113,11 +117,20 @@ def match(
         # Its time begins when the device is open; nothing is planned before if that is limited.
         planning = Deadline.after(None) if request.timeout is None else None
         begin_first_call(graph, [pattern], request, planning, counting=False)
-        chosen, why = choose_engine(request)
+        if edges not in (True, False, "all"):
+            raise ArgumentError("edges", "True, False or 'all'", edges)
+        chosen, why = choose_engine(request, patterns=[pattern])
         deadline = Deadline.after(request.timeout)
         physical = chosen.plan(graph, pattern, request, deadline, counting=False)
+        choosing = edges == "all" or bool(edges and pattern.comparisons)
         layout = RowColumns(
-            graph, pattern, edges=edges, attributes=attributes, names=names, threads=request.threads
+            graph,
+            pattern,
+            edges=bool(edges),
+            attributes=attributes,
+            names=names,
+            choices=choosing,
+            threads=request.threads,
         )
         planned = time.perf_counter()
         source: RowSource = NoRows(complete=False)
@@ -126,6 +139,9 @@ def match(
             expect(request.progress, [physical.plan], request.limit)
             source, other = chosen.rows(graph, physical, request, block_rows, deadline)
             ran = other or ran
+            if choosing:
+                choices = Choices(graph, pattern, every=edges == "all")
+                source = ChoiceRows(source, choices, request.limit)
         log.PLAN.debug("%s: %s", pattern, physical)
         log.ENGINE.info(
             "rows of %s: engine %s, device %s (%s), planning %.3g s",

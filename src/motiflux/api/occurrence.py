@@ -15,7 +15,8 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.graph.edge_rows import edges_of_arcs, row_starts
 from motiflux.pattern import Pattern, QueryEdge, QueryVertex
-from motiflux.types import Label, Semantics
+from motiflux.result.choices import Choices
+from motiflux.types import VERTEX_DTYPE, Label, Semantics
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +123,19 @@ def _check_induced(graph: Graph, pattern: Pattern, found: NDArray[np.int64]) -> 
                 raise ArgumentError(f"rows[{number}]", "no edge beside the pattern's", ends)
 
 
-def witness_of(graph: Graph, edge: QueryEdge, row: Sequence[int]) -> Witness | None:
-    """Return the first data edge that a query edge may fall on, given where its ends are."""
+def chosen_copies(graph: Graph, pattern: Pattern, row: Sequence[int]) -> list[int] | None:
+    """Return the row of attributes of the copy on which each query edge falls, by the first choice.
+
+    None without comparisons; empty if no choice satisfies them.
+    """
+    if not pattern.comparisons:
+        return None
+    found = Choices(graph, pattern, every=False).of(np.array([row], dtype=VERTEX_DTYPE))
+    return [int(copy) for copy in found[0, pattern.num_vertices :]] if len(found) else []
+
+
+def witness_of(graph: Graph, edge: QueryEdge, row: Sequence[int], copy: int | None = None) -> Witness | None:
+    """Return the first data edge that a query edge may fall on, given its ends, or the edge of a copy."""
     source, target = row[edge.source], row[edge.target]
     ways = [(source, target)]
     if graph.directed and edge.directed is False:
@@ -131,6 +143,10 @@ def witness_of(graph: Graph, edge: QueryEdge, row: Sequence[int]) -> Witness | N
     for u, v in ways:
         for found in edges_between(graph, u, v):
             if edge.labels is not None and found.label not in edge.labels:
+                continue
+            if copy is not None and len(found.rows):
+                if copy in found.rows:
+                    return Witness(found.source, found.target, found.label, np.array([copy]))
                 continue
             rows = found.rows if edge.where is None else _satisfying(graph, edge.where, found.rows)
             if edge.where is None or len(rows):

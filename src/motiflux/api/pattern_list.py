@@ -66,7 +66,7 @@ def naming_pattern(position: int | None) -> Iterator[None]:
 def count_one(graph: Graph, pattern: Pattern, request: Request, deadline: Deadline) -> Count:
     """Return the count of a pattern, and keep how it was executed."""
     begin_first_call(graph, [pattern], request, deadline)
-    engine, why = choose_engine(request)
+    engine, why = choose_engine(request, patterns=[pattern])
     check_symmetry(request.semantics, request.symmetry)
     physical = engine.plan(graph, pattern, request, deadline)
     planned, ran = time.perf_counter(), Ran(engine.name, engine.device, why)
@@ -105,7 +105,7 @@ def count_each(
     names the pattern by its position.
     """
     begin_first_call(graph, patterns, request, deadline)
-    engine, why = choose_engine(request)
+    engine, why = choose_engine(request, patterns=patterns)
     check_symmetry(request.semantics, request.symmetry)
     sharing = engine.capabilities.shares_passes and request.tuning["share"] == "on"
     watch = _Watch(deadline.started)

@@ -24,10 +24,13 @@ GPU = CudaGpu()
 """The GPU that ``device="auto"`` may take."""
 
 
-def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
+def choose_engine(
+    request: Request, gpu: Gpu = GPU, *, patterns: Sequence[Pattern] = ()
+) -> tuple[Engine, str]:
     """Return the engine for `request` and the reason in words.
 
-    If the choice depends on a plan, the engine is an `AutoEngine`, whose plans contain the reason.
+    If the choice depends on a plan, the engine is an `AutoEngine`, whose plans contain the reason. Patterns
+    with comparisons between attributes, and choices of copies, are for the CPU, whatever is asked for.
 
     Raises
     ------
@@ -35,6 +38,9 @@ def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
         The device asked for does not exist, or has no such engine.
     """
     device, engine = request.device, request.engine
+    if (why := _why_host(request, patterns)) is not None:
+        others = " and ".join(repr(one) for one in (device, engine) if one not in ("auto", "cpu"))
+        return open_engine(HOST_ENGINE, ()), f"{why}{f', not {others}' if others else ''}"
     asked = asked_for(device, engine, request.devices)
     on_host = engine != "auto" and not ENGINES[engine].on_gpu
     if on_host and request.devices is not None:
@@ -59,6 +65,13 @@ def choose_engine(request: Request, gpu: Gpu = GPU) -> tuple[Engine, str]:
         raise
 
 
+def _why_host(request: Request, patterns: Sequence[Pattern]) -> str | None:
+    """Return the reason for the CPU if no other engine can execute a request; None if others can."""
+    if any(pattern.comparisons for pattern in patterns):
+        return "the CPU engine compares attributes"
+    return "the CPU engine counts copies" if request.copies else None
+
+
 def begin_first_call(
     graph: Graph,
     patterns: Sequence[Pattern],
@@ -81,6 +94,8 @@ def begin_first_call(
         Whether embeddings are counted, or listed.
     """
     if request.device in ("auto", "cpu") and request.devices is None:
+        return
+    if _why_host(request, patterns) is not None:
         return
     is_opening = request.devices is None and begin_opening(request.device)
     graph.forward.begin()

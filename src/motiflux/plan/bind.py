@@ -10,6 +10,7 @@ from motiflux.conditions import Condition
 from motiflux.errors import PatternError
 from motiflux.graph import AdjacencyKey, Direction, Graph, LabelTable, VertexFilter
 from motiflux.pattern import Pattern, QueryEdge, QueryVertex
+from motiflux.plan.comparing import BoundComparisons, bind_comparisons
 from motiflux.types import Label
 
 Codes = tuple[int, ...] | None
@@ -70,6 +71,8 @@ class BoundPattern:
         Pairs of query vertices that may share a data vertex, each in both orders.
     filters
         Conditions and ids of each query vertex, beyond its labels; None for none.
+    comparisons
+        Comparisons of attributes, and choices to be counted; None for none.
     """
 
     directed: bool
@@ -78,6 +81,7 @@ class BoundPattern:
     missing: str | None
     may_coincide: frozenset[tuple[int, int]] = frozenset()
     filters: tuple[VertexFilter | None, ...] = ()
+    comparisons: BoundComparisons | None = None
     incident: tuple[tuple[BoundEdge, ...], ...] = field(init=False, compare=False, repr=False)
     """The edges at each query vertex."""
     approaches: tuple[tuple[Approach, ...], ...] = field(init=False, compare=False, repr=False)
@@ -150,19 +154,22 @@ class BoundPattern:
         return len(self.labels)
 
 
-def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
+def bind(pattern: Pattern, graph: Graph, *, count_choices: bool = False) -> BoundPattern:
     """Return `pattern` in the label codes and directions of `graph`.
+
+    Parameters
+    ----------
+    count_choices
+        Whether choices of copies are counted: then all query edges are variables of the comparisons.
 
     Raises
     ------
     PatternError
         A directed query edge on an undirected graph, or a condition on an attribute that the graph does not
-        have, or whose values are of another type.
+        have, or whose values are of another type; comparisons of attributes of different types.
     ArgumentError
         Ids that are integers where the graph's are strings, or the other way round.
     """
-    if pattern.comparisons:
-        raise PatternError(f"comparisons between attributes are not searched yet: {pattern}")
     missing: list[str] = []
 
     def codes(labels: frozenset[Label] | None, table: LabelTable, part: str) -> Codes:
@@ -180,17 +187,29 @@ def bind(pattern: Pattern, graph: Graph) -> BoundPattern:
         codes(vertex.labels, graph.vertex_label_table, f"query vertex {vertex.name!r}")
         for vertex in pattern.vertices
     )
-    edges: dict[BoundEdge, None] = {}
+    edges: dict[BoundEdge, int] = {}
+    positions: list[int] = []
     for edge in pattern.edges:
         names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
         edge_codes = codes(edge.labels, graph.edge_label_table, f"query edge {names[0]!r} - {names[1]!r}")
         if edge.where is not None:
             graph.edge_attributes.check(edge.where)
-        edges[bound_edge(edge, edge_codes, names, graph.directed)] = None
+        bound = bound_edge(edge, edge_codes, names, graph.directed)
+        edges.setdefault(bound, len(edges))
+        positions.append(edges[bound])
+    comparisons = bind_comparisons(
+        pattern, graph, positions, every_edge=count_choices, count_choices=count_choices
+    )
     filters = tuple(_filter(vertex, graph, missing) for vertex in pattern.vertices)
     coinciding = frozenset(pair for u, v in pattern.may_coincide for pair in ((u, v), (v, u)))
     return BoundPattern(
-        graph.directed, vertex_codes, tuple(edges), missing[0] if missing else None, coinciding, filters
+        graph.directed,
+        vertex_codes,
+        tuple(edges),
+        missing[0] if missing else None,
+        coinciding,
+        filters,
+        comparisons,
     )
 
 

@@ -64,6 +64,7 @@ class PlanOptions:
     deadline: float | None = field(compare=False)
     switches: Mapping[str, str] = field(hash=False)
     beside: tuple[Plan, ...]
+    count_choices: bool = False
     haste: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -112,6 +113,8 @@ class PlanBuilder:
         self.tails = options.counting and options.tail and options.switches["tail"] == "on"
         self._pattern = pattern
         self._key = key if space is not None else None
+        if bound.comparisons is not None:  # each level is matched for itself
+            self.parts = self.tails = False
         symmetric = has_images(options.semantics, options.symmetry, bound.may_coincide)
         self._multiply = symmetric and options.counting and options.switches["multiply"] == "on"
         self.images: tuple[Permutation, ...] = ()
@@ -274,7 +277,7 @@ class PlanBuilder:
             shape, closed = (shape, None) if found is None else found
         elif self.tails and tail:
             shape, closed = close_tail(shape, args, self._coinciding_levels(order), classes, first=first)
-        if options.switches["reuse"] == "on":
+        if options.switches["reuse"] == "on" and self.bound.comparisons is None:
             shape, args = share_intersections(shape, args, classes, closed)
         return Plan(
             order=order.vertices,
@@ -289,6 +292,7 @@ class PlanBuilder:
             tail=closed,
             space=self._key,
             classes=classes or (),
+            comparisons=self.bound.comparisons,
         )
 
     def _coinciding_levels(self, order: Order) -> frozenset[tuple[int, int]]:

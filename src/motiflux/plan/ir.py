@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from motiflux.pattern import Pattern
+from motiflux.plan.comparing import BoundComparisons
 from motiflux.plan.rooted import Kinds, Rooted
 from motiflux.plan.shape import AdaptiveOrder, PlanArgs, PlanShape, SpaceKey, Tail
 from motiflux.types import Semantics, Symmetry
@@ -61,6 +62,9 @@ class Plan:
     images
         Automorphisms: for each, an embedding found yields a row in which query vertex v has the image of
         ``automorphism[v]`` (enumerating only). Empty if the search finds every embedding itself.
+    comparisons
+        Comparisons of attributes that a choice of copies must satisfy, and whether choices are counted; None
+        for none.
     asked
         The pattern that the plan was made for; equal plans may differ in it.
     """
@@ -84,6 +88,7 @@ class Plan:
     all_different: tuple[tuple[int, int], ...] = ()
     adaptive_order: AdaptiveOrder | None = None
     images: tuple[tuple[int, ...], ...] = ()
+    comparisons: BoundComparisons | None = None
     asked: Pattern | None = field(default=None, compare=False, repr=False)
 
 

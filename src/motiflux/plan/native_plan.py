@@ -12,6 +12,7 @@ from motiflux.errors import ArgumentError, InternalError
 from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
 from motiflux.plan.candidates.space import CandidateSpace, candidate_space
 from motiflux.plan.ir import Plan
+from motiflux.plan.native_comparisons import native_comparisons
 from motiflux.plan.shape import SpaceKey, StepShape, TailBlock, TailList
 
 _List: TypeAlias = tuple[list[int], list[int], int, list[int], bool, int]
@@ -131,6 +132,8 @@ def native_problem(
         tail=given.tail,
     )
     problem.prune(_BACKJUMP[backjump], plan.all_different)
+    if plan.comparisons is not None:
+        problem.set_comparisons(*native_comparisons(graph, plan))
     return problem
 
 

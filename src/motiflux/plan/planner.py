@@ -13,6 +13,7 @@ from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.builder import PlanBuilder, PlanOptions
 from motiflux.plan.candidates.space import CandidateSpace, candidate_space, space_key
+from motiflux.plan.compared_order import compared_plan
 from motiflux.plan.estimate.predict import expected_seconds
 from motiflux.plan.estimate.sampled import MANY_MEMBERS, sample
 from motiflux.plan.ir import Formula, Plan
@@ -58,6 +59,7 @@ def make_plan(
     deadline: float | None = None,
     tuning: Mapping[str, str] | None = None,
     beside: Sequence[Plan] = (),
+    count_choices: bool = False,
 ) -> Plan:
     """Return the plan that finds `pattern` in `graph`, kept with the graph.
 
@@ -93,6 +95,8 @@ def make_plan(
     beside
         Other plans of the call: among orders of similar cost, the order that shares the most levels with one
         of these plans is taken.
+    count_choices
+        Whether choices of copies are counted, not embeddings.
 
     Raises
     ------
@@ -119,6 +123,7 @@ def make_plan(
         deadline=deadline,
         switches=resolve_tuning(tuning),
         beside=tuple(beside),
+        count_choices=count_choices,
     )
     return plan_with(graph, pattern, options)
 
@@ -139,15 +144,18 @@ def plan_with(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
 
 
 def _make_plan(graph: Graph, pattern: Pattern, options: PlanOptions) -> Plan:
-    bound = bind(pattern, graph)
+    bound = bind(pattern, graph, count_choices=options.count_choices)
     key = space = None
-    if options.space:
+    if options.space and bound.comparisons is None:  # copies are found by vertices, not by positions
         key = space_key(bound, options.semantics, options.switches)
         space = None if key is None else candidate_space(graph, key, options.threads, options.deadline)
     if (why := why_empty(bound, space)) is not None:
         kept = None if space is None else key
         return replace(empty_plan(bound, options.semantics, options.symmetry, kept, why), asked=pattern)
     builder = PlanBuilder(graph, pattern, options, bound, key, space)
+    if bound.comparisons is not None:
+        plan = compared_plan(builder, bound.comparisons)
+        return replace(plan, images=builder.images, asked=pattern)
     # The order does not depend on how the engine counts, so it is found once for all engines.
     plan, orders = graph.memo.get(
         ("ordered", pattern, space is not None, options.of_order()), lambda: _ordered_plan(builder)

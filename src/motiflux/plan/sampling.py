@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import automorphisms
@@ -43,11 +44,17 @@ def sampling_plan(
     Raises
     ------
     ArgumentError
-        Symmetry is ``subgraphs`` and query vertices may share a data vertex.
+        Symmetry is ``subgraphs`` and query vertices may share a data vertex; or the pattern has comparisons.
     TimeoutError
         The deadline passed while candidates were filtered or labels counted.
     """
     check_symmetry(semantics, symmetry, pattern)
+    if pattern.comparisons:
+        raise ArgumentError(
+            "pattern",
+            "no comparisons between attributes, which samples do not judge; see count",
+            str(pattern),
+        )
     key = ("sampling plan", pattern, semantics, symmetry, tuple(switches.values()))
     return graph.memo.get(
         key, lambda: _make(graph, pattern, semantics, symmetry, threads, deadline, switches)

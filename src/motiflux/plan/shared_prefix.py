@@ -38,7 +38,12 @@ def shared_levels(plan: Plan, other: Plan) -> int:
 
 def _num_enumerated(plan: Plan) -> int:
     """Return the number of levels that are enumerated over the graph's rows."""
-    if plan.space is not None or plan.impossible is not None or plan.formula is not None:
+    if (
+        plan.space is not None
+        or plan.impossible is not None
+        or plan.formula is not None
+        or plan.comparisons is not None
+    ):
         return 0
     return len(plan.order) - 1 if plan.tail is None else plan.tail.start
 

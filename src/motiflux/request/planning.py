@@ -60,6 +60,7 @@ def logical_plan(
         deadline=deadline.at,
         switches=request.tuning,
         beside=tuple(beside),
+        count_choices=request.copies,
     )
     try:
         return plan_with(graph, pattern, options)

@@ -37,13 +37,15 @@ class Request:
     progress: ProgressCallback | None = None
     devices: Devices = None
     """The devices of the kind of `device`: ``"all"``, a number of them, or ordinals."""
+    copies: bool = False
+    """Whether choices of copies are counted, not embeddings."""
 
     @cached_property
     def key(self) -> Hashable:
         """All options that a physical plan depends on."""
         return (
             self.semantics, self.symmetry, self.device, self.engine, self.limit, self.timeout, self.threads,
-            self.gpu_memory, self.devices, self.switches,
+            self.gpu_memory, self.devices, self.switches, self.copies,
         )  # fmt: skip
 
     @cached_property
@@ -65,6 +67,7 @@ def make_request(
     tuning: Mapping[str, str] | None = None,
     progress: ProgressCallback | None = None,
     devices: str | int | Sequence[int] | None = None,
+    copies: bool = False,
 ) -> Request:
     """Return the options of a call. Without `progress`, equal arguments give the same object.
 
@@ -79,8 +82,10 @@ def make_request(
     if devices is None and (tuning is None or type(tuning) in (dict, Tuning)):
         with suppress(TypeError):  # an argument without a hash is checked below
             known = _known_request(*given, None if tuning is None else tuple(tuning.items()))
-            return known if progress is None else replace(known, progress=progress)
-    return _checked(*given, tuning, progress, devices)
+            if progress is None and not copies:
+                return known
+            return replace(known, progress=progress, copies=_flag("copies", copies))
+    return replace(_checked(*given, tuning, progress, devices), copies=_flag("copies", copies))
 
 
 @lru_cache(_MOST_REQUESTS, typed=True)
@@ -139,6 +144,12 @@ def check_device(device: str) -> str:
     if isinstance(device, str) and is_device(device):
         return device
     return _one_of("device", device, ("auto", "cpu", *known_devices()))
+
+
+def _flag(argument: str, value: bool) -> bool:
+    if value not in (True, False):
+        raise ArgumentError(argument, "True or False", value)
+    return bool(value)
 
 
 def _one_of(argument: str, value: str, allowed: tuple[str, ...]) -> str:

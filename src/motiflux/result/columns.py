@@ -16,6 +16,7 @@ from motiflux.graph import Column, Graph, LabelTable
 from motiflux.interop.strings import StringTable
 from motiflux.io.tables.match_tables import Field
 from motiflux.pattern import Pattern
+from motiflux.result.choices import Choices, edges_of_copies
 from motiflux.result.images import Block, ImageBlock, written
 from motiflux.result.witnesses import Witnesses
 from motiflux.types import IdArray, VertexArray
@@ -33,11 +34,12 @@ _FEW_ROWS = 4
 
 @dataclass(frozen=True)
 class _Rows:
-    """A batch on its way: internal ids by column, edges by query edge."""
+    """A batch on its way: internal ids by column, edges by query edge, and copies if these are chosen."""
 
     vertices: VertexArray
     ids: NDArray[np.int64] | None
     edges: NDArray[np.int64] | None
+    copies: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class RowColumns:
         ``"v0.country"``, or ``"a.country"`` by its name in the pattern.
     names
         Whether columns have the names of the pattern's vertices and edges instead of ``v0`` and ``e0``.
+    choices
+        Whether blocks have columns of copies behind those of vertices (`motiflux.result.choices`).
     threads
         Threads for large blocks.
 
@@ -79,10 +83,13 @@ class RowColumns:
         edges: bool = False,
         attributes: Sequence[str] = (),
         names: bool = False,
+        choices: bool = False,
         threads: int = 1,
     ) -> None:
         self.graph = graph
         self.pattern = pattern
+        self._choices = choices
+        self._unlisted: Witnesses | None = None
         self._threads = threads
         self._ids_taken = 0
         self.witnesses = Witnesses(graph, pattern, threads) if edges else None
@@ -148,7 +155,7 @@ class RowColumns:
             block = block.written(self._threads)
         if self.witnesses is None:
             return ids[block] if self.ids_are_text else self._gathered(_native.gather_rows, block)
-        edges = self.witnesses.edges(block)
+        block, edges, _ = self._edges(block)
         if self.ids_are_text:
             result: NDArray[Any] = np.empty(len(block), self.dtype)
             for at, name in enumerate(self.columns):
@@ -160,6 +167,9 @@ class RowColumns:
     def table(self, block: Block) -> list[Column]:
         """Return the columns of the batch, in the order of `fields`."""
         block = written(block, self._threads)
+        edges = copies = None
+        if self.witnesses is not None:
+            block, edges, copies = self._edges(block)
         ids = None
         if not self.ids_are_text:
             ids = self._gathered(_native.gather_columns, block)
@@ -167,9 +177,39 @@ class RowColumns:
         rows = _Rows(
             _native.transpose(block, self._threads) if needs_vertices else block.T,
             ids,
-            None if self.witnesses is None else self.witnesses.edges(block),
+            edges,
+            copies,
         )
         return [source.make(rows) for source in self._sources]
+
+    def witnessed(self, block: VertexArray) -> tuple[VertexArray, NDArray[np.int64], NDArray[np.int64]]:
+        """Return the vertices of a block, and the number of the edge and the row of the copy of each edge."""
+        if self.pattern.comparisons and not self._choices:
+            block = Choices(self.graph, self.pattern, every=False).of(block)
+            copies = block[:, self._vertices :].T.astype(np.int64)
+            return block[:, : self._vertices], edges_of_copies(self.graph, copies), copies
+        if self._choices:
+            vertices, edges, chosen = self._edges(block)
+            assert chosen is not None
+            return vertices, edges, chosen
+        witnesses = self.witnesses or self._other_witnesses()
+        edges = witnesses.edges(block)
+        return block, edges, np.stack([witnesses.rows(query, of) for query, of in enumerate(edges)])
+
+    def _other_witnesses(self) -> Witnesses:
+        """Return witnesses for rows whose edges have no columns."""
+        if self._unlisted is None:
+            self._unlisted = Witnesses(self.graph, self.pattern, self._threads)
+        return self._unlisted
+
+    def _edges(self, block: VertexArray) -> tuple[VertexArray, NDArray[np.int64], NDArray[np.int64] | None]:
+        """Return the vertices of a block, the edge of each query edge, and its copy if copies are chosen."""
+        assert self.witnesses is not None
+        if not self._choices:
+            return block, self.witnesses.edges(block), None
+        copies = block[:, self._vertices :].T.astype(np.int64)
+        vertices = np.ascontiguousarray(block[:, : self._vertices])
+        return vertices, edges_of_copies(self.graph, copies), copies
 
     def _gathered(self, gather: _Gather, block: VertexArray) -> NDArray[np.int64]:
         """Return integer ids, in the type of 64 bits that NumPy shows without its name."""
@@ -245,7 +285,7 @@ class RowColumns:
 
         def place(rows: _Rows) -> NDArray[np.int64]:
             assert rows.edges is not None
-            return witnesses.rows(at, rows.edges[at])
+            return witnesses.rows(at, rows.edges[at]) if rows.copies is None else rows.copies[at]
 
         if attribute in graph.edge_attributes:
             column = graph.edge_attributes[attribute]

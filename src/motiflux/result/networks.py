@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from motiflux.graph import AttributeTable, Column
 from motiflux.packages import require
 from motiflux.result.columns import LABEL, RowColumns, edge_label_column, label_column
-from motiflux.result.witnesses import Witnesses
 from motiflux.types import VertexArray
 
 
@@ -21,8 +20,8 @@ def union(layout: RowColumns, blocks: Iterable[VertexArray]) -> Any:
     vertices = np.zeros(layout.graph.num_vertices, dtype=bool)
     edges: dict[tuple[int, int], tuple[int, int]] = {}
     for block in blocks:
+        block, ends, numbers, rows = drawer.witnesses_of(block)
         vertices[block] = True
-        ends, numbers, rows = drawer.witnesses_of(block)
         for pair, edge, row in _distinct(ends, numbers, rows):
             edges.setdefault((edge, row), pair)
     result = drawer.new()
@@ -37,7 +36,7 @@ def one_by_one(layout: RowColumns, blocks: Iterable[VertexArray]) -> Iterator[An
     drawer = _Drawer(layout)
     names = [vertex.name for vertex in layout.pattern.vertices]
     for block in blocks:
-        ends, numbers, rows = drawer.witnesses_of(block)
+        block, ends, numbers, rows = drawer.witnesses_of(block)
         for at, images in enumerate(block.tolist()):
             result = drawer.new()
             drawer.add_vertices(result, np.array(list(dict.fromkeys(images))))
@@ -55,7 +54,7 @@ class _Drawer:
         self._networkx = require("networkx", "graphs of matches")
         self._graph = graph = layout.graph
         self._pattern = layout.pattern
-        self._witnesses = layout.witnesses or Witnesses(graph, layout.pattern, 1)
+        self._layout = layout
         labels = label_column(graph.vertex_label_table, graph.vertex_labels, graph.num_vertices)
         self._of_vertex = _getters(graph.vertex_attributes, labels, graph.vertex_labels is not None)
         self._of_edge = _getters(graph.edge_attributes, None, False)
@@ -74,17 +73,16 @@ class _Drawer:
 
     def witnesses_of(
         self, block: VertexArray
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the ends of each query edge's edge [query edges, rows, 2], its number and its row."""
-        numbers = self._witnesses.edges(block)
-        rows = np.stack([self._witnesses.rows(query, edges) for query, edges in enumerate(numbers)])
+    ) -> tuple[VertexArray, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the vertices; of each query edge's edge its ends [query edges, rows, 2], number and row."""
+        block, numbers, rows = self._layout.witnessed(block)
         ends = np.stack(
             [np.stack([block[:, e.source], block[:, e.target]], axis=1) for e in self._pattern.edges]
         ).astype(np.int64)
         if self._arc_sources is not None:  # an edge that may go either way went the way the arc does
             backwards = self._arc_sources[numbers] != ends[:, :, 0]
             ends[backwards] = ends[backwards][:, ::-1]
-        return ends, numbers, rows
+        return block, ends, numbers, rows
 
     def add_vertices(self, result: Any, vertices: NDArray[Any]) -> None:
         """Add vertices with their label and attributes."""

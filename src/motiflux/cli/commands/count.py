@@ -2,7 +2,9 @@
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from motiflux.cli import image_counts as images
 from motiflux.cli import options as opt
@@ -14,6 +16,13 @@ from motiflux.units import quantity, seconds_text
 
 if TYPE_CHECKING:
     import motiflux as mf
+
+CopiesOption = Annotated[
+    bool,
+    typer.Option(
+        "--copies", metavar=opt.FLAG, help="Count choices of copies of edges, not maps of vertices."
+    ),
+]
 
 HELP = "Count the occurrences of each PATTERN in GRAPH, or those at each vertex or edge."
 
@@ -27,6 +36,7 @@ def run(
     top: images.TopOption = 20,
     output: images.OutputOption = None,
     search: Search,
+    copies: CopiesOption = False,
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
@@ -34,7 +44,7 @@ def run(
     wanted = images.Wanted(per_vertex, per_edge, top, output)
     if wanted.given:
         return images.run_image_counts(graph, patterns, wanted, search, progress, as_json=as_json)
-    keywords = search.keywords()
+    keywords = {**search.keywords(), "copies": copies}
     inputs = opt.read_inputs(
         graph, patterns, directed=search.directed, threads=search.threads, progress=progress
     )

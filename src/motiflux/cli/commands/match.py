@@ -42,6 +42,14 @@ EdgesOption = Annotated[
         "--edges", metavar=opt.FLAG, help="Add columns e0, e1, ...: the witness of each query edge."
     ),
 ]
+AllEdgesOption = Annotated[
+    bool,
+    typer.Option(
+        "--all-edges",
+        metavar=opt.FLAG,
+        help="The same, with a row for each choice of copies of edges that satisfies all conditions.",
+    ),
+]
 ColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -73,6 +81,7 @@ def run(
     *,
     output: OutputOption = None,
     edges: EdgesOption = False,
+    all_edges: AllEdgesOption = False,
     columns: ColumnsOption = None,
     names: NamesOption = False,
     keep_partial: KeepPartialOption = False,
@@ -82,7 +91,12 @@ def run(
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
     """Write the rows to the file or stdout, and return whether they are complete."""
-    keywords = {**search.keywords(), "edges": edges, "attributes": columns or (), "names": names}
+    keywords = {
+        **search.keywords(),
+        "edges": "all" if all_edges else edges,
+        "attributes": columns or (),
+        "names": names,
+    }
     output = _file_of(output, as_json=as_json)
     _check_files(graph, pattern, output, picture, keep_partial=keep_partial, names=names)
     inputs = search.read(graph, pattern, progress)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Literal
 
+from motiflux.comparisons import Operand, Relation, Within
 from motiflux.graph import AdjacencyKey, Graph, LabelTable
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import automorphisms
-from motiflux.pattern.text import condition_text
+from motiflux.pattern.text import comparison_texts, condition_text, span_text
 from motiflux.plan.bind import bind
 from motiflux.plan.candidates.space import candidate_space, space_key
 from motiflux.plan.ir import Plan
@@ -37,6 +38,7 @@ _NO_SPACE_ENGINE = "the engine searches rows of the graph"
 _NO_SPACE_OFF = "switched off by candidates=off"
 _NO_SPACE_MISSING = "the plan has no search"
 _NO_SPACE_UNLABELLED = "the pattern has no labels or conditions that could filter candidates"
+_NO_SPACE_COMPARED = "copies of edges are compared, which are found by vertices"
 _NO_SPACE_ROOM = "it would take too much memory"
 
 
@@ -135,6 +137,8 @@ def _why_no_space(
 ) -> str:
     if not searches_space:
         return _NO_SPACE_ENGINE
+    if pattern.comparisons:
+        return _NO_SPACE_COMPARED
     if tuning["candidates"] == "off":
         return _NO_SPACE_OFF
     if plan.impossible is not None:
@@ -159,7 +163,8 @@ def _steps(plan: Plan, graph: Graph, pattern: Pattern) -> Iterable[StepReport]:
             reuse=step.reuse,
             labels=_labels(_codes(plan, level), graph.vertex_label_table),
             conditions=tuple(_conditions(plan, names, level, graph))
-            + tuple(_vertex_conditions(plan, pattern, level)),
+            + tuple(_vertex_conditions(plan, pattern, level))
+            + tuple(_comparisons(plan, pattern, level)),
             tail=level >= tail,
             estimated=_finite(plan.estimates[level]),
             scanned=_finite(plan.scanned[level]) if plan.scanned else None,
@@ -214,6 +219,24 @@ def _vertex_conditions(plan: Plan, pattern: Pattern, level: int) -> Iterable[str
         yield f"one of {len(vertex.ids):,} ids" if len(vertex.ids) > 1 else f"id {next(iter(vertex.ids))!r}"
     if vertex.where is not None:
         yield condition_text(vertex.where)
+
+
+def _comparisons(plan: Plan, pattern: Pattern, level: int) -> Iterable[str]:
+    """Yield the comparisons that are judged first at a level, and the span over the edges matched so far."""
+    level_of = {vertex: at for at, vertex in enumerate(plan.order)}
+
+    def matched_at(operand: Operand) -> int:
+        if not operand.is_edge:
+            return level_of[operand.position]
+        edge = pattern.edges[operand.position]
+        return max(level_of[edge.source], level_of[edge.target])
+
+    relations = [one for one in pattern.comparisons if isinstance(one, Relation)]
+    for one, text in zip(relations, comparison_texts(pattern), strict=True):
+        if max(matched_at(one.left), matched_at(one.right)) == level:
+            yield text
+    if level > 0:
+        yield from (span_text(one) for one in pattern.comparisons if isinstance(one, Within))
 
 
 def _tail(

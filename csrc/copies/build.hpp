@@ -1,0 +1,41 @@
+// Indexes of copies (copies/index.hpp) from rows of arcs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace motiflux::copies {
+
+struct CopyRows {
+  std::vector<std::uint64_t> offsets;
+  std::vector<std::uint32_t> neighbors;
+  std::vector<std::uint64_t> starts;
+  std::vector<std::int64_t> rows;  // the row of attributes of each copy
+  std::vector<std::vector<std::int64_t>> columns;
+  std::vector<std::vector<std::int64_t>> row_columns;
+  std::vector<std::uint32_t> row_others;
+};
+
+struct CopySource {
+  std::span<const std::uint64_t> offsets;  // rows of arcs; arcs to one neighbour follow each other
+  std::span<const std::uint32_t> neighbors;
+  std::span<const std::uint32_t> edges;  // the edge of each arc; empty: the arc's own number
+  std::span<const std::int64_t>
+      starts;                // the first row of attributes of each edge; empty: the edge's own number
+  std::uint64_t copies = 0;  // rows of attributes
+  std::span<const std::uint8_t> arc_mask;              // arcs that are left out, 0; empty: none
+  std::span<const std::uint8_t> row_mask;              // rows that are left out, 0; empty: none
+  std::vector<std::span<const std::int64_t>> columns;  // by row of attributes; the first is the main one
+  bool floats = false;                                 // whether main values are doubles
+  bool by_value = false;                               // whether row_columns and row_others are made
+};
+
+CopyRows build_copies(const CopySource& source);
+
+// The arc in rows of sources of each arc in rows of targets: rows of targets have `offsets`, and the arcs of
+// one target keep their order.
+std::vector<std::uint32_t> arcs_by_target(std::span<const std::uint64_t> offsets,
+                                          std::span<const std::uint32_t> neighbors);
+
+}  // namespace motiflux::copies

@@ -1,0 +1,79 @@
+// Levels of a search that compares attributes of copies (copies/ranges.hpp).
+#include <algorithm>
+
+#include "copies/ranges.hpp"
+#include "search/walker.hpp"
+
+namespace motiflux::search {
+namespace {
+
+// A row of at most this many entries is tried as it is: looking for a part of it takes as long.
+constexpr std::size_t kShortRow = 4;
+
+// The same where several rows are intersected, after which few entries are left.
+constexpr std::size_t kShortIntersection = 64;
+
+}  // namespace
+
+// `candidate` points to the value of the level in the row that it came from, or elsewhere.
+bool Walker::enters_compared(int level, const Vertex* candidate) {
+  std::uint64_t guess = copies::Ranges::kNoGuess;
+  if (candidate) {
+    const Span from = row(native_plan_.plan.shape.steps[level].first_source);
+    if (candidate >= from.first && candidate < from.last)
+      guess = static_cast<std::uint64_t>(candidate - from.first);
+  }
+  return ranges_->enter(level, value_.data(), guess);
+}
+
+// The candidates of a level: where copies of an edge are sorted by their main value, only the ends of copies
+// that agree with the copies matched before, if these are fewer than the neighbours.
+Walker::Span Walker::compared_candidates(int level) {
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
+  std::size_t shortest = SIZE_MAX;
+  for (std::uint32_t s = 0; s < step.source_count; ++s)
+    shortest = std::min(shortest, row(step.first_source + s).size());
+  if (shortest <= (step.source_count > 1 ? kShortIntersection : kShortRow)) return clipped(level);
+  copies::Ranges::Window best;
+  std::uint32_t from = 0;
+  std::size_t fewest = shortest;
+  for (std::uint32_t s = 0; s < step.source_count; ++s) {
+    const int variable = native_plan_.variable_of_source[step.first_source + s];
+    if (variable < 0) continue;
+    const copies::Ranges::Window window = ranges_->window(variable, level, value_.data());
+    if (window.range.size() >= fewest) continue;
+    fewest = window.range.size();
+    best = window;
+    from = step.first_source + s;
+  }
+  if (fewest == shortest) return clipped(level);
+  std::vector<Vertex>& found = levels_[static_cast<std::size_t>(level)].buffer;
+  found.clear();
+  ranges_->others(best, level, found);
+  for (std::uint32_t s = 0; s < step.source_count && !found.empty(); ++s) {
+    if (step.first_source + s == from) continue;
+    const Span other = row(step.first_source + s);
+    std::erase_if(found, [&](Vertex vertex) { return !sets::contains(other, vertex); });
+  }
+  budget_ -= static_cast<std::int64_t>(fewest);
+  const rules::Bounds allowed = bounds(level, step.after, step.before);
+  return sets::clip({found.data(), found.data() + found.size()}, allowed.first, allowed.end);
+}
+
+bool Walker::visit_last_compared(int level, Span candidates) {
+  for (const Vertex* candidate = candidates.first; candidate != candidates.last; ++candidate) {
+    if (accepts(level, *candidate)) {
+      assign(level, *candidate);
+      if (enters(level, candidate) && ranges_->has_choice(level)) {
+        if (!counting_)
+          hand_out({candidate, candidate + 1});
+        else
+          found(native_plan_.compared->count_choices ? ranges_->choices(level) : 1);
+      }
+    }
+    if (!spend(1)) return false;
+  }
+  return spend(1);
+}
+
+}  // namespace motiflux::search

@@ -1,0 +1,223 @@
+"""Copies of edges by pairs of vertices, with the values of the attributes that comparisons need.
+
+Values have 64 bits: integers, nanoseconds, ranks of strings or ids, or the bits of a double. The layout is
+that of ``csrc/copies/index.hpp``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.conditions import Condition
+from motiflux.graph.adjacency import Direction
+from motiflux.graph.attributes.columns import Column
+from motiflux.graph.edge_rows import edges_of_arcs, row_starts
+from motiflux.graph.labels import mask
+
+if TYPE_CHECKING:
+    from motiflux.graph.graph import Graph
+
+Values = tuple[NDArray[np.int64], NDArray[np.bool_] | None]
+"""int64 [n], and where a value is missing; None for nowhere."""
+
+
+class Form(StrEnum):
+    """What the 64 bits of a value are."""
+
+    INTEGER = "integer"
+    FLOAT = "float"
+    RANK = "rank"
+    """The rank of a string among those of several columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKey:
+    """Names the values of one attribute.
+
+    Parameters
+    ----------
+    attribute
+        Its name; None: the ids of vertices.
+    form
+        The form of the values.
+    among
+        For ranks: the columns of strings that are compared with each other, as pairs of ``"vertex"`` or
+        ``"edge"`` and a name (None: the ids).
+    """
+
+    attribute: str | None
+    form: Form
+    among: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CopyKey:
+    """Names the copies that a query edge may fall on, as rows of the vertices that it is followed from.
+
+    Parameters
+    ----------
+    direction
+        Rows of sources (``OUT``), of targets (``IN``), or of both.
+    edge_labels
+        Codes, ascending; None: all labels.
+    where
+        A condition that each copy satisfies.
+    columns
+        The compared attributes, all of which a copy has; the first is the main one.
+    by_value
+        Whether there are rows by main value too.
+    """
+
+    direction: Direction
+    edge_labels: tuple[int, ...] | None
+    where: Condition | None
+    columns: tuple[ColumnKey, ...]
+    by_value: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopyIndex:
+    """Copies of edges by pairs of vertices.
+
+    Parameters
+    ----------
+    offsets, neighbors
+        The pairs of each vertex: uint64 [n + 1], uint32 [pairs].
+    starts
+        The first copy of each pair: uint64 [pairs + 1].
+    rows
+        The row of `Graph.edge_attributes` of each copy: int64 [copies]. The copies of a pair ascend by the
+        main value.
+    columns
+        Values of each attribute: int64 [copies].
+    by_value
+        The copies of each vertex by main value: the values of each attribute, and the other vertices; None
+        without attributes.
+    """
+
+    offsets: NDArray[np.uint64]
+    neighbors: NDArray[np.uint32]
+    starts: NDArray[np.uint64]
+    rows: NDArray[np.int64]
+    columns: tuple[NDArray[np.int64], ...]
+    by_value: tuple[tuple[NDArray[np.int64], ...], NDArray[np.uint32]] | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays: list[NDArray[Any]] = [self.offsets, self.neighbors, self.starts, self.rows, *self.columns]
+        if self.by_value is not None:
+            arrays += [*self.by_value[0], self.by_value[1]]
+        return sum(array.nbytes for array in arrays)
+
+
+def copy_index(graph: Graph, key: CopyKey) -> CopyIndex:
+    """Return the copies that `key` names, kept with the graph within a bound on memory."""
+    if not key.by_value:  # an index that has more serves too
+        found: CopyIndex | None = graph.memo.recent("copies", replace(key, by_value=True))
+        if found is not None:
+            return found
+    return graph.memo.get_sized("copies", key, lambda: _build(graph, key), graph.cache_bytes())
+
+
+def vertex_values(graph: Graph, key: ColumnKey) -> Values:
+    """Return a value for each vertex."""
+    if key.attribute is not None:
+        return _values(graph, graph.vertex_attributes[key.attribute], key)
+    ids = graph.vertex_ids
+    if key.form is Form.INTEGER:
+        return ids.astype(np.int64, copy=False), None
+    if key.form is Form.FLOAT:
+        return ids.astype(np.float64).view(np.int64), None
+    return np.searchsorted(_strings_among(graph, key), ids).astype(np.int64), None
+
+
+def _build(graph: Graph, key: CopyKey) -> CopyIndex:
+    arcs = _arcs(graph, key.direction)
+    allowed = None if key.edge_labels is None else mask(key.edge_labels, len(graph.edge_label_table))
+    columns = [_values(graph, graph.edge_attributes[str(one.attribute)], one) for one in key.columns]
+    fitting = None if key.where is None else graph.edge_attributes.holds(key.where, graph.num_edge_copies)
+    for _, absent in columns:
+        if absent is not None:
+            fitting = ~absent if fitting is None else fitting & ~absent
+    offsets, neighbors, starts, rows, values, by_value, others = _native.build_copies(
+        offsets=arcs.offsets,
+        neighbors=arcs.neighbors,
+        edges=arcs.edges,
+        starts=graph.memo.keep("row starts", lambda: row_starts(graph.forward, directed=graph.directed)),
+        copies=graph.num_edge_copies,
+        arc_mask=None if allowed is None or arcs.labels is None else allowed[arcs.labels],
+        row_mask=None if fitting is None else fitting.view(np.uint8),
+        columns=[np.ascontiguousarray(column) for column, _ in columns],
+        floats=bool(key.columns) and key.columns[0].form is Form.FLOAT,
+        by_value=key.by_value,
+    )
+    return CopyIndex(
+        offsets, neighbors, starts, rows, tuple(values), None if others is None else (tuple(by_value), others)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Arcs:
+    """Rows of arcs, with the edge (None: its own number) and the label (None: there is one) of each arc."""
+
+    offsets: NDArray[np.uint64]
+    neighbors: NDArray[np.uint32]
+    edges: NDArray[np.uint32] | None
+    labels: NDArray[np.uint32] | None
+
+
+def _arcs(graph: Graph, direction: Direction) -> _Arcs:
+    forward = graph.forward
+    if not graph.directed:
+        edges = graph.memo.keep("edges of arcs", lambda: edges_of_arcs(forward))
+        return _Arcs(forward.offsets, forward.neighbors, edges, forward.labels)
+    if direction is Direction.OUT:
+        return _Arcs(forward.offsets, forward.neighbors, None, forward.labels)
+    reverse = graph.reverse
+    into = graph.memo.keep(
+        "edges by target", lambda: _native.arcs_by_target(reverse.offsets, forward.neighbors)
+    )
+    if direction is Direction.IN:
+        return _Arcs(reverse.offsets, reverse.neighbors, into, reverse.labels)
+    first = np.concatenate([forward.sources(), reverse.sources()])
+    second = np.concatenate([forward.neighbors, reverse.neighbors])
+    order = np.lexsort((second, first))
+    edges = np.concatenate([np.arange(forward.num_arcs, dtype=np.uint32), into])[order]
+    labels = None if forward.labels is None else forward.labels[edges]
+    return _Arcs(forward.offsets + reverse.offsets, second[order], edges, labels)
+
+
+def _values(graph: Graph, column: Column, key: ColumnKey) -> Values:
+    absent = column.missing()
+    missing = absent if absent.any() else None
+    if column.strings is not None and key.form is Form.RANK:
+        ranks = np.searchsorted(_strings_among(graph, key), np.array(list(column.strings), dtype=object))
+        return np.append(ranks, 0)[column.data].astype(np.int64), missing
+    if key.form is Form.FLOAT:
+        return column.data.astype(np.float64).view(np.int64), missing
+    return column.data.astype(np.int64, copy=False), missing
+
+
+def _strings_among(graph: Graph, key: ColumnKey) -> NDArray[np.object_]:
+    """Return the different strings of the columns that are compared with each other, ascending."""
+
+    def make() -> NDArray[np.object_]:
+        strings: set[str] = set()
+        for of, attribute in key.among:
+            if attribute is None:
+                strings.update(graph.vertex_ids.tolist())
+                continue
+            table = (graph.edge_attributes if of == "edge" else graph.vertex_attributes)[attribute].strings
+            strings.update(() if table is None else table)
+        found = np.empty(len(strings), dtype=object)
+        found[:] = sorted(strings)
+        return found
+
+    return graph.memo.get(("strings among", key.among), make)

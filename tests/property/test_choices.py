@@ -1,0 +1,165 @@
+"""Choices of copies (csrc/copies/choices.cpp): existence, number, lists; against all products of copies."""
+
+from __future__ import annotations
+
+from itertools import product
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from motiflux import _native
+
+OPERATORS = [eq, ne, lt, le, gt, ge]
+
+
+@st.composite
+def networks(
+    draw: st.DrawFn,
+) -> tuple[list[list[np.ndarray]], list[tuple[Any, ...]], Any, list[tuple[int, int]]]:
+    """Draw columns of variables, comparisons, a span or None, and ranges of copies."""
+    floats = draw(st.booleans())
+    size = draw(st.integers(1, 4))
+    columns, ranges = [], []
+    for _ in range(size):
+        copies = draw(st.integers(1, 6))
+        values = draw(st.lists(st.integers(-3, 6), min_size=copies, max_size=copies))
+        others = draw(st.lists(st.integers(-3, 6), min_size=copies, max_size=copies))
+        one = [np.array(sorted(values)), np.array(others)]
+        columns.append([_bits(column, floats) for column in one])
+        first = draw(st.integers(0, copies - 1))
+        ranges.append((first, draw(st.integers(first, copies))))
+    place, column = st.integers(0, size - 1), st.sampled_from((0, 0, 1))
+    comparisons = []
+    for _ in range(draw(st.integers(0, 5))):
+        m, n = draw(st.integers(1, 3)), draw(st.sampled_from((1, 1, 2, -1, -2)))
+        c = draw(st.integers(-3, 3))
+        operator = draw(st.integers(0, 5))
+        plain = draw(st.booleans())
+        comparisons.append(
+            (
+                draw(place), draw(place), draw(column), draw(column), operator, floats,
+                *((1, 1, 0, 0, 1.0, 0.0) if plain else (m, n, c >> 64, c & (2**64 - 1), n / m, c / m)),
+            )
+        )  # fmt: skip
+    length = draw(st.none() | st.integers(0, 5))
+    span = None if length is None else (floats, 0, length, float(length))
+    return columns, comparisons, span, ranges
+
+
+def _bits(values: np.ndarray, floats: bool) -> np.ndarray:
+    return values.astype(np.float64).view(np.int64) if floats else values.astype(np.int64)
+
+
+def _value(column: np.ndarray, place: int, floats: bool) -> Any:
+    return float(column.view(np.float64)[place]) if floats else int(column[place])
+
+
+def _expected(
+    columns: list[list[np.ndarray]],
+    comparisons: list[tuple[Any, ...]],
+    span: Any,
+    ranges: list[tuple[int, int]],
+) -> list[tuple[int, ...]]:
+    def holds(one: tuple[Any, ...], choice: tuple[int, ...]) -> bool:
+        left, right, left_column, right_column, operator, floats, m, n, high, low, factor, offset = one
+        a = _value(columns[left][left_column], choice[left], floats)
+        b = _value(columns[right][right_column], choice[right], floats)
+        sides = (a, factor * b + offset) if floats else (m * a, n * b + (high << 64 | low))
+        return bool(OPERATORS[operator](*sides))
+
+    def within(choice: tuple[int, ...]) -> bool:
+        if span is None:
+            return True
+        floats = span[0]
+        values = [_value(one[0], place, floats) for one, place in zip(columns, choice, strict=True)]
+        return bool(max(values) <= min(values) + (span[3] if floats else span[2]))
+
+    return [
+        choice
+        for choice in product(*(range(first, last) for first, last in ranges))
+        if within(choice) and all(holds(one, choice) for one in comparisons)
+    ]
+
+
+def _native_of(
+    columns: list[list[np.ndarray]], comparisons: list[tuple[Any, ...]], span: Any, levels: int = 1
+) -> _native.Comparisons:
+    return _native.Comparisons(
+        variables=[(False, 0, 0, one, None, None) for one in columns],
+        comparisons=comparisons,
+        span=span,
+        levels=levels,
+        count_choices=False,
+    )
+
+
+@given(networks())
+def test_choices_are_those_of_all_products(network: Any) -> None:
+    columns, comparisons, span, ranges = network
+    expected = _expected(columns, comparisons, span, ranges)
+    native = _native_of(columns, comparisons, span)
+    assert native.list(ranges) == expected
+    assert native.count(ranges) == len(expected)
+    assert native.exists(ranges) == bool(expected)
+
+
+def test_many_copies_are_counted_without_listing_them() -> None:
+    times = np.arange(1000, dtype=np.int64)
+    chain = [(at, at + 1, 0, 0, 2, False, 1, 1, 0, 0, 1.0, 0.0) for at in range(5)]
+    native = _native_of([[times]] * 6, chain, None)
+    assert native.count([(0, 1000)] * 6) == 1_368_173_298_991_500  # 1000 choose 6
+    cycle = [*chain, (5, 0, 0, 0, 2, False, 1, 1, 0, 0, 1.0, 0.0)]
+    assert not _native_of([[times[:30]]] * 6, cycle, None).exists([(0, 30)] * 6)
+
+
+def test_a_number_of_choices_beyond_128_bits_is_an_error() -> None:
+    times = np.zeros(2**14, dtype=np.int64)
+    native = _native_of([[times]] * 10, [], None)
+    with pytest.raises(OverflowError, match=r"exceeds 2\^128 - 1"):
+        native.count([(0, 2**14)] * 10)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from((-1.5, -0.0, 0.0, 2.0, 7.5)))),
+    st.booleans(),
+)
+def test_copies_are_sorted_by_pair_and_by_vertex(edges: list[tuple[int, int, float]], floats: bool) -> None:
+    edges = sorted((u, v, value) for u, v, value in edges)
+    arcs = sorted({(u, v) for u, v, _ in edges})
+    starts = [next(at for at, edge in enumerate(edges) if edge[:2] == arc) for arc in arcs]
+    values = np.array([edge[2] for edge in edges])
+    column = values.view(np.int64) if floats else values.astype(np.int64)
+    marks = np.array([at % 3 != 2 for at in range(len(edges))], dtype=np.uint8)
+    offsets, neighbors, firsts, rows, columns, by_value, others = _native.build_copies(
+        offsets=np.array([sum(u < vertex for u, _ in arcs) for vertex in range(6)], dtype=np.uint64),
+        neighbors=np.array([v for _, v in arcs], dtype=np.uint32),
+        edges=None,
+        starts=np.array(starts, dtype=np.int64),
+        copies=len(edges),
+        arc_mask=None,
+        row_mask=marks,
+        columns=[column],
+        floats=floats,
+        by_value=True,
+    )
+    assert others is not None
+    decoded = [(one.view(np.float64) if floats else one).tolist() for one in (*columns, *by_value)]
+    kept = [at for at in range(len(edges)) if marks[at]]
+    assert sorted(rows.tolist()) == kept
+    plain = column.view(np.float64) if floats else column
+    for vertex in range(5):
+        first, last = int(offsets[vertex]), int(offsets[vertex + 1])
+        pairs = [v for u, v in arcs if u == vertex and any(edges[at][:2] == (u, v) for at in kept)]
+        assert neighbors[first:last].tolist() == pairs
+        for pair, other in zip(range(first, last), pairs, strict=True):
+            group = slice(int(firsts[pair]), int(firsts[pair + 1]))
+            expected = sorted(plain[at] for at in kept if edges[at][:2] == (vertex, other))
+            assert decoded[0][group] == expected
+        whole = slice(int(firsts[first]), int(firsts[last]))
+        expected_row = sorted((plain[at], edges[at][1]) for at in kept if edges[at][0] == vertex)
+        assert decoded[1][whole] == [value for value, _ in expected_row]
+        assert sorted(zip(decoded[1][whole], others[whole].tolist(), strict=True)) == expected_row
