@@ -89,11 +89,14 @@ void Compared::prepare(int levels) {
     for (int level = level_of(static_cast<int>(v)); level < levels; ++level)
       ++matched[static_cast<std::size_t>(level)];
   all_monotone = true;
+  both_ends = network.span.there;
   monotone.clear();
   for (std::size_t c = 0; c < network.comparisons.size(); ++c) {
     const Comparison& one = network.comparisons[c];
     monotone.push_back(network.is_monotone(one));
     all_monotone &= monotone.back() != 0;
+    const bool scaled = one.floats ? one.factor != 1 || one.offset != 0 : !one.plain;
+    both_ends |= monotone.back() && (scaled || one.op == Operator::kEqual);
     of_variable[static_cast<std::size_t>(one.left)].push_back(static_cast<int>(c));
     if (one.left != one.right)
       of_variable[static_cast<std::size_t>(one.right)].push_back(static_cast<int>(c));
@@ -129,7 +132,8 @@ bool Ranges::enter(int level, const std::uint32_t* values, std::uint64_t guess) 
     }
   }
   // Of the last level only the first copies matter: they are a choice if they agree.
-  return level == last_level_ ? enter_narrowing<false>(now, ranges) : enter_narrowing<true>(now, ranges);
+  const bool whole = compared_.both_ends && level < last_level_;
+  return whole ? enter_narrowing<true>(now, ranges) : enter_narrowing<false>(now, ranges);
 }
 
 template <bool both_ends>

@@ -35,6 +35,9 @@ struct Compared {
   std::vector<std::vector<int>> of_variable;  // comparisons by variable
   std::vector<char> monotone;                 // by comparison
   bool all_monotone = false;
+  // Whether copies are bounded from both sides, by a span, a difference, a factor or equality: then the last
+  // copies of ranges matter too while a search goes on. The first ones decide.
+  bool both_ends = false;
   bool count_choices = false;  // count choices, not embeddings
 
   // Derives the members after `ends`, for a number of levels.
@@ -50,6 +53,18 @@ class Ranges {
   // Matches `level` after the levels before it; false if no choice of copies is left. `guess` is the place of
   // the vertex in the row that led to it, or any number.
   bool enter(int level, const std::uint32_t* values, std::uint64_t guess = kNoGuess);
+  // Fetches into caches what `enter` reads of the copies at `guess`.
+  void prefetch(int level, const std::uint32_t* values, std::uint64_t guess) const {
+    const auto now = static_cast<std::size_t>(level);
+    for (std::size_t v = compared_.matched[now - 1]; v < compared_.matched[now]; ++v) {
+      const Compared::Ends& ends = compared_.ends[v];
+      const Variable& variable = compared_.network.variables[v];
+      if (variable.is_vertex || ends.to != level || variable.columns.empty()) continue;
+      const std::uint64_t pair = ends.index.offsets[values[ends.from]] + guess;
+      if (pair < ends.index.offsets[values[ends.from] + 1])
+        __builtin_prefetch(variable.columns[0] + ends.index.starts[pair]);
+    }
+  }
   // Of the last level: whether there is a choice, and the number of choices.
   bool has_choice(int level);
   Total choices(int level);

@@ -13,6 +13,9 @@ constexpr std::size_t kShortRow = 4;
 // The same where several rows are intersected, after which few entries are left.
 constexpr std::size_t kShortIntersection = 64;
 
+// Entries of a row between the one that is tried and the one whose copies are fetched into caches.
+constexpr std::uint64_t kAhead = 6;
+
 }  // namespace
 
 // `candidate` points to the value of the level in the row that it came from, or elsewhere.
@@ -34,6 +37,7 @@ Walker::Span Walker::compared_candidates(int level) {
   for (std::uint32_t s = 0; s < step.source_count; ++s)
     shortest = std::min(shortest, row(step.first_source + s).size());
   if (shortest <= (step.source_count > 1 ? kShortIntersection : kShortRow)) return clipped(level);
+  if (!native_plan_.compared->both_ends) return clipped(level);  // half of the copies agree
   copies::Ranges::Window best;
   std::uint32_t from = 0;
   std::size_t fewest = shortest;
@@ -61,7 +65,13 @@ Walker::Span Walker::compared_candidates(int level) {
 }
 
 bool Walker::visit_last_compared(int level, Span candidates) {
+  const view::StepShape& step = native_plan_.plan.shape.steps[level];
+  const Span whole = row(step.first_source);
+  const bool in_row =
+      step.source_count == 1 && candidates.first >= whole.first && candidates.last <= whole.last;
   for (const Vertex* candidate = candidates.first; candidate != candidates.last; ++candidate) {
+    if (in_row)
+      ranges_->prefetch(level, value_.data(), static_cast<std::uint64_t>(candidate - whole.first) + kAhead);
     if (accepts(level, *candidate)) {
       assign(level, *candidate);
       if (enters(level, candidate) && ranges_->has_choice(level)) {

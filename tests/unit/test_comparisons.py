@@ -170,3 +170,9 @@ def test_a_span_is_a_number_or_a_duration() -> None:
 )
 def test_automorphisms_keep_comparisons(text: str, order: int) -> None:
     assert automorphisms(Pattern.parse(text), directed=True).order == order
+
+
+def test_automorphisms_of_choices_keep_the_number_of_query_edges() -> None:
+    pattern = Pattern.parse("(a)-[x]->(b), (a)-[y]->(b), (a)-[z]->(c)")
+    assert automorphisms(pattern, directed=True).order == 2
+    assert automorphisms(pattern, directed=True, every_edge=True).order == 1

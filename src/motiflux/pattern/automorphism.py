@@ -56,7 +56,11 @@ class Automorphisms:
 
 
 def automorphisms(
-    pattern: Pattern, *, directed: bool = False, base: Sequence[int] | None = None
+    pattern: Pattern,
+    *,
+    directed: bool = False,
+    base: Sequence[int] | None = None,
+    every_edge: bool = False,
 ) -> Automorphisms:
     """Return the permutations of the query vertices that leave the pattern the same.
 
@@ -72,6 +76,9 @@ def automorphisms(
         The direction of the data graph, which query edges without one of their own take.
     base
         The order in which the chain fixes vertices; default: as the pattern lists them.
+    every_edge
+        Whether query edges of one kind between the same vertices count one by one, as for choices of copies:
+        an automorphism then keeps their number.
 
     Examples
     --------
@@ -81,7 +88,7 @@ def automorphisms(
     True
     """
     chosen = tuple(range(pattern.num_vertices)) if base is None else tuple(base)
-    structure = _structure(pattern, directed)
+    structure = _structure(pattern, directed, every_edge)
     if structure.is_rigid:
         return Automorphisms(1, (), chosen, tuple(frozenset((point,)) for point in chosen))
     fixed = [structure.domains]
@@ -98,9 +105,9 @@ def automorphisms(
 
 
 @lru_cache(_MOST_STRUCTURES)
-def _structure(pattern: Pattern, directed: bool) -> _Structure:
+def _structure(pattern: Pattern, directed: bool, every_edge: bool) -> _Structure:
     """Return the structure of a pattern, for which groups with several bases are asked in turn."""
-    return _Structure(pattern, directed)
+    return _Structure(pattern, directed, every_edge)
 
 
 def _stabilizer_orbit(
@@ -150,8 +157,8 @@ class _Structure:
     comparisons (`motiflux.pattern.comparison_points`). ``domains[v]`` holds the points that v may go to.
     """
 
-    def __init__(self, pattern: Pattern, directed: bool) -> None:
-        extra = comparison_points(pattern, directed)
+    def __init__(self, pattern: Pattern, directed: bool, every_edge: bool) -> None:
+        extra = comparison_points(pattern, directed, every_edge=every_edge)
         self.size = pattern.num_vertices + len(extra.colors)
         self._relation = _relations(pattern, directed, extra)
         # alike[v][r]: the vertices w with relation r to v.

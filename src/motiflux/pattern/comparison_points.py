@@ -34,21 +34,24 @@ class ComparisonPoints:
     links: tuple[tuple[int, int, Hashable], ...] = ()
 
 
-def comparison_points(pattern: Pattern, directed: bool) -> ComparisonPoints:
+def comparison_points(pattern: Pattern, directed: bool, *, every_edge: bool = False) -> ComparisonPoints:
     """Return the points of a pattern's comparisons; none without comparisons of two elements.
 
     Parameters
     ----------
     directed
         The direction of the data graph.
+    every_edge
+        Whether all edges are points, not only those that are compared.
     """
     relations = [one for one in pattern.comparisons if isinstance(one, Relation)]
-    if not relations:
+    if not (relations or every_edge):
         return ComparisonPoints()
     colors: list[Hashable] = []
     links: list[tuple[int, int, Hashable]] = []
     point_of: dict[int, int] = {}
-    for position in sorted(compared_edges(relations)):
+    points = range(pattern.num_edges) if every_edge else sorted(compared_edges(relations))
+    for position in points:
         edge = pattern.edges[position]
         arc = directed if edge.directed is None else edge.directed
         point = point_of[position] = pattern.num_vertices + len(colors)

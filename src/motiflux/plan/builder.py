@@ -217,7 +217,12 @@ class PlanBuilder:
 
     def _breaking(self, order: Order) -> tuple[tuple[Restriction, ...], int]:
         """Return the order restrictions of a plan in `order`, and the number of automorphisms."""
-        group = automorphisms(self._pattern, directed=self.graph.directed, base=order.vertices)
+        group = automorphisms(
+            self._pattern,
+            directed=self.graph.directed,
+            base=order.vertices,
+            every_edge=self.options.count_choices,
+        )
         once_each = self.options.symmetry is Symmetry.SUBGRAPHS
         return restrictions(group) if once_each or self._multiply or self.images else (), group.order
 

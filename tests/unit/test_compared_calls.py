@@ -1,0 +1,183 @@
+"""Calls with patterns that compare attributes: kinds of values, other engines, limits, and refusals."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.errors import ArgumentError, PatternError
+
+RING = "(a)-[x]->(b)-[y]->(c)-[z]->(a)"
+ORDERED = f"{RING} WHERE x.time < y.time < z.time"
+HOURS = ["2024-03-01T05", "2024-03-01T01", "2024-03-01T06", "2024-03-01T07"]
+
+
+@pytest.fixture
+def graph() -> mf.Graph:
+    """A ring with two copies of one edge, in order by the second copy only."""
+    return mf.Graph.from_edges(
+        [("a", "b"), ("b", "c"), ("b", "c"), ("c", "a")],
+        directed=True,
+        vertex_ids=["a", "b", "c"],
+        edge_attributes={
+            "time": np.array(HOURS, "M8[h]"),
+            "amount": [100.0, 98.0, 90.0, 81.0],
+            "fee": [1, 2, 3, 4],
+            "kind": ["wire", "cash", "wire", "wire"],
+        },
+        vertex_attributes={
+            "opened": np.array(["2024-03-01T05", "2020-01-01", "2024-01-01"], "M8[h]"),
+            "kind": ["wire", "cash", "card"],
+            "level": [1, None, 3],
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x.time < y.time < z.time", 1),
+        ("x.time < y.time AND y.time - x.time <= 1h AND y.amount >= 0.9 * x.amount", 2),
+        ("x.time < y.time AND y.amount > 0.9 * x.amount", 0),
+        ("y.time - x.time >= 2h", 1),
+        ("x.amount > y.fee", 3),
+        ("x.fee + y.fee = 4", 1),
+        ("x.kind = y.kind", 3),
+        ("x.kind <> y.kind", 2),
+        ("x.kind = a.kind", 2),
+        ("id(a) < id(b) AND id(b) < id(c)", 1),
+        ("x.time > a.opened", 2),
+        ("x.time >= a.opened", 3),
+        ("a.level < b.level", 0),
+        ("a.level <> c.level", 1),
+    ],
+)
+def test_values_of_all_kinds_are_compared(graph: mf.Graph, text: str, expected: int) -> None:
+    assert int(mf.count(graph, f"{RING} WHERE {text}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("WHERE x.tim < y.time", r"edge attribute 'tim': expected one of .*, perhaps 'time'"),
+        ("WHERE a.time < y.time", "vertex attribute 'time': expected one of the graph's vertex attributes"),
+        ("WHERE x.time < y.fee", "one kind to compare, found datetimes in x.time and integers in y.fee"),
+        ("WHERE x.kind < y.fee", "one kind to compare, found strings in x.kind and integers in y.fee"),
+        ("WHERE x.fee - y.fee < 1h", "whose unit is not known: write the difference as a number"),
+        ("WHERE x.time - y.time < 5", "expected a duration such as 1h in a difference of datetimes"),
+        ("WHERE 2 * x.time < y.time", "expected a duration such as 1h in a difference of datetimes"),
+        ("WHERE 2 * x.kind < y.kind", "expected numbers or datetimes in arithmetic, found strings"),
+        ("WHERE id(a) < b.kind", None),
+        ("WHERE id(a) < b.level", "one kind to compare, found strings in id.a. and integers in b.level"),
+        ("WITHIN 5", "WITHIN: expected a duration such as 3d, as 'time' holds datetimes"),
+        ("WITHIN 5h OF fee", "WITHIN: expected a number, as 'fee' holds integers"),
+        ("WITHIN 5 OF kind", "WITHIN: expected numbers or datetimes in 'kind', found strings"),
+    ],
+)
+def test_attributes_that_cannot_be_compared_are_named(
+    graph: mf.Graph, text: str, message: str | None
+) -> None:
+    if message is None:
+        mf.count(graph, f"{RING} {text}")
+        return
+    with pytest.raises(PatternError, match=message):
+        mf.count(graph, f"{RING} {text}")
+
+
+def test_integers_of_64_bits_are_compared_exactly() -> None:
+    large = 2**62
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], directed=True, edge_attributes={"n": [large, large + 1]})
+    path = "(a)-[x]->(b)-[y]->(c) WHERE"
+    assert int(mf.count(graph, f"{path} y.n = x.n + 1")) == 1
+    assert int(mf.count(graph, f"{path} y.n > x.n")) == 1
+    assert int(mf.count(graph, f"{path} y.n <= 1.0000000000000001 * x.n")) == 1
+    unsigned = np.array([2**63, 1], dtype=np.uint64)
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], directed=True, edge_attributes={"n": unsigned})
+    with pytest.raises(PatternError, match=r"expected integers below 2\*\*63"):
+        mf.count(graph, f"{path} y.n > x.n")
+
+
+def test_two_spans_hold_together(graph: mf.Graph) -> None:
+    assert int(mf.count(graph, f"{RING} WITHIN 2h WITHIN 19 OF amount")) == 3
+    assert int(mf.count(graph, f"{RING} WITHIN 2h WITHIN 18 OF amount")) == 0
+
+
+def test_symmetry_and_semantics_go_with_comparisons(graph: mf.Graph) -> None:
+    assert int(mf.count(graph, f"{RING} WITHIN 2h", symmetry="subgraphs")) == 1
+    assert int(mf.count(graph, ORDERED, semantics="homomorphism")) == 1
+    with pytest.raises(ArgumentError, match="symmetry"):
+        mf.count(graph, ORDERED, semantics="homomorphism", symmetry="subgraphs")
+
+
+def test_every_engine_hands_comparisons_to_the_cpu(graph: mf.Graph) -> None:
+    found = mf.count(graph, ORDERED, engine="dfs")
+    assert (int(found), found.engine, found.reason) == (
+        1,
+        "cpu",
+        "the CPU engine compares attributes, not 'dfs'",
+    )
+    rows = mf.match(graph, ORDERED, engine="pvm")
+    assert rows.reason == "the CPU engine compares attributes, not 'pvm'"
+    assert rows.to_numpy().tolist() == [["a", "b", "c"]]
+    counts = mf.count(graph, [RING, ORDERED, f"{RING} WITHIN 1h"])
+    assert [int(one) for one in counts] == [3, 1, 0]
+    copies = mf.count(graph, RING, copies=True, engine="dfs")
+    assert (int(copies), copies.reason) == (6, "the CPU engine counts copies, not 'dfs'")
+
+
+def test_estimates_samples_and_monitors_refuse_comparisons(graph: mf.Graph) -> None:
+    with pytest.raises(ArgumentError, match="no comparisons between attributes"):
+        mf.estimate(graph, ORDERED)
+    with pytest.raises(ArgumentError, match="no comparisons between attributes"):
+        mf.sample(graph, ORDERED, 3)
+    with pytest.raises(ArgumentError, match="no comparisons between attributes on streams"):
+        mf.Monitor(graph, [ORDERED])
+
+
+def test_the_plan_names_comparisons_where_they_are_judged(graph: mf.Graph) -> None:
+    text = str(mf.explain(graph, f"{ORDERED} WITHIN 1d", device="cpu", analyze=True))
+    assert "the CPU engine compares attributes" in text
+    assert "x.time < y.time" in text
+    assert "WITHIN 1d" in text
+    assert "copies of edges are compared, which are found by vertices" in text
+
+
+def test_witnesses_are_a_choice_that_satisfies_all_comparisons(graph: mf.Graph) -> None:
+    found = mf.match(graph, ORDERED, edges=True, attributes=["fee"], names=True).to_arrow().to_pylist()
+    assert [(row["x.fee"], row["y.fee"], row["z.fee"]) for row in found] == [(1, 3, 4)]
+    drawn = mf.match(graph, ORDERED).to_networkx()
+    assert sorted(fee for *_, fee in drawn.edges(data="fee")) == [1, 3, 4]
+    (one,) = mf.match(graph, ORDERED).graphs()
+    assert sorted(fee for *_, fee in one.edges(data="fee")) == [1, 3, 4]
+
+
+def test_limits_cut_rows_of_choices(graph: mf.Graph) -> None:
+    every = mf.match(graph, RING, edges="all")
+    assert every.to_numpy().shape == (6,)
+    cut = mf.match(graph, RING, edges="all", limit=4)
+    assert (len(cut.to_numpy()), cut.complete) == (4, False)
+    exact = mf.match(graph, RING, edges="all", limit=6)
+    assert (len(exact.to_numpy()), exact.complete) == (6, True)
+    counted = mf.count(graph, RING, copies=True, limit=5)
+    assert (int(counted), counted.complete) == (5, False)
+    with pytest.raises(ArgumentError, match="edges"):
+        mf.match(graph, RING, edges="some")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="copies"):
+        mf.count(graph, RING, copies="all")  # type: ignore[call-overload]
+
+
+def test_patterns_without_attributes_count_copies_too() -> None:
+    graph = mf.Graph.from_edges([(0, 1), (0, 1), (0, 1), (1, 2), (1, 2)], directed=True)
+    assert int(mf.count(graph, "(a)-->(b)-->(c)", copies=True)) == 6
+    undirected = mf.Graph.from_edges([(0, 1), (1, 0), (1, 2)])
+    assert int(mf.count(undirected, "(a)--(b)", copies=True)) == 6
+
+
+def test_durations_come_from_python(graph: mf.Graph) -> None:
+    builder = mf.PatternBuilder().vertex("a").vertex("b").vertex("c")
+    builder = builder.edge("a", "b", name="x", directed=True).edge("b", "c", name="y", directed=True)
+    builder = builder.compare(("y", "time"), ">", ("x", "time"), offset=dt.timedelta(minutes=30))
+    assert int(mf.count(graph, builder.build())) == 2
