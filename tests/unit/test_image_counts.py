@@ -139,6 +139,15 @@ def test_subgraphs_of_vertices_that_may_coincide_are_refused() -> None:
     assert mf.count_per_vertex(kite(), pattern)["eve"] == (3, 1, 3)
 
 
+@pytest.mark.parametrize("call", [mf.count_per_vertex, mf.count_per_edge])
+def test_comparisons_are_refused_by_name(call: Any) -> None:
+    times = {"time": [1, 2]}
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)], directed=True, edge_attributes=times)
+    pattern = mf.Pattern.parse("(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time")
+    with pytest.raises(mf.ArgumentError, match="pattern: expected no comparisons between attributes"):
+        call(graph, pattern)
+
+
 def test_the_top_has_ties_by_ids_and_no_zeros() -> None:
     found = mf.top(kite(), TRIANGLE, by="a", k=2)
     assert (found, found.complete) == ([("ann", 2), ("bob", 2)], True)
@@ -236,6 +245,7 @@ class TestTheCommand:
             (["--per-edge", "x"], "--per-edge: expected the name or position of a query edge"),
             (["--per-vertex", "a", "--per-edge", "e0"], "--per-vertex: expected no --per-edge beside it"),
             (["--per-vertex", "a", "--limit", "3"], "--limit: expected None"),
+            (["--per-edge", "x", "--copies"], "--copies: expected no --per-vertex or --per-edge beside it"),
             (["-o", "counts.csv"], "-o: expected --per-vertex or --per-edge beside it"),
             (["(a)--(b)", "--per-vertex", "a"], "--per-vertex and --per-edge: expected one PATTERN, found 2"),
         ],

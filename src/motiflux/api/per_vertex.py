@@ -306,6 +306,9 @@ def _counted(
     request: Request,
     finish: Callable[[ImagePlan, Sequence[NDArray[Any]]], list[NDArray[Any]]],
 ) -> Result:
+    if pattern.comparisons:
+        expected = "no comparisons between attributes, which only `count` and `match` take"
+        raise ArgumentError("pattern", expected, str(pattern))
     deadline = Deadline.after(request.timeout)
     plan: ImagePlan | None
     found: list[NDArray[Any]] = []

@@ -8,7 +8,7 @@ import typer
 
 from motiflux.cli import image_counts as images
 from motiflux.cli import options as opt
-from motiflux.cli.exits import ExitCode
+from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.interrupts import exit_code, keeping_partial
 from motiflux.cli.output import outcome_fields, print_json, timing_text
 from motiflux.cli.search import Search
@@ -43,6 +43,8 @@ def run(
     """Count and print; return whether all counts are complete."""
     wanted = images.Wanted(per_vertex, per_edge, top, output)
     if wanted.given:
+        if copies:
+            raise UsageError("--copies: expected no --per-vertex or --per-edge beside it")
         return images.run_image_counts(graph, patterns, wanted, search, progress, as_json=as_json)
     keywords = {**search.keywords(), "copies": copies}
     inputs = opt.read_inputs(
