@@ -117,7 +117,8 @@ Walker::Span Walker::from_root() {
 }
 
 bool Walker::extend(int level) {
-  if (ranges_) return visit(level, compared_candidates(level));
+  if (ranges_) [[unlikely]]
+    return visit(level, compared_candidates(level));
   if (level == tail_) return count_tail();
   if (level == last_level_ && is_fresh(level)) {
     if (const std::uint64_t ways = count_fresh(level))
@@ -226,7 +227,8 @@ void Walker::stop_at(int level, std::size_t tried, std::size_t candidates) {
 }
 
 bool Walker::visit_last(int level, Span candidates) {
-  if (ranges_) return visit_last_compared(level, candidates);
+  if (ranges_) [[unlikely]]
+    return visit_last_compared(level, candidates);
   failing_ = 0;
   const bool more = counting_ ? count_last(level, candidates) : list_last(level, candidates);
   if (jumps() && failing_ == 0) failing_ = why_none_last(level, candidates);

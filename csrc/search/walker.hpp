@@ -209,9 +209,9 @@ class Walker : private Adaptive::Owner {
   Span compared_candidates(int level);
   bool visit_last_compared(int level, Span candidates);
   bool enters(int level, const Vertex* candidate = nullptr) {
-    if (!ranges_ || enters_compared(level, candidate)) return true;
-    --sizes_[static_cast<std::size_t>(level)];
-    return false;
+    if (!ranges_) [[likely]]
+      return true;
+    return enters_compared(level, candidate);
   }
   bool enters_compared(int level, const Vertex* candidate);
   bool list_last(int level, Span candidates);

@@ -26,7 +26,9 @@ bool Walker::enters_compared(int level, const Vertex* candidate) {
     if (candidate >= from.first && candidate < from.last)
       guess = static_cast<std::uint64_t>(candidate - from.first);
   }
-  return ranges_->enter(level, value_.data(), guess);
+  if (ranges_->enter(level, value_.data(), guess)) return true;
+  --sizes_[static_cast<std::size_t>(level)];
+  return false;
 }
 
 // The candidates of a level: where copies of an edge are sorted by their main value, only the ends of copies

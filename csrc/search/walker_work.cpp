@@ -42,8 +42,8 @@ Walker::Span Walker::replay(const WorkItem& item) {
   for (int level = 0; level < item.level; ++level) {
     if (level >= std::min(2, tail_) && !ranges_) base(level);  // later levels may start from it
     assign(level, item.prefix[static_cast<std::size_t>(level)]);
+    enters(level);  // it does: the thread that gave the item away saw it
     --sizes_[static_cast<std::size_t>(level)];
-    if (ranges_) enters_compared(level, nullptr);
   }
   if (item.level == 1 && tail_ > 1) return from_root();
   return ranges_ ? compared_candidates(item.level) : clipped(item.level);
