@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +14,8 @@ from motiflux.result.images import Block, written
 from motiflux.result.rows import RowSource
 from motiflux.types import VERTEX_DTYPE, VertexArray
 
-_ROWS_AT_ONCE = 4096
-"""Rows whose choices are found in one call: they may be many for each."""
+_FIRST_ROWS, _MOST_ROWS, _CHOICES_AT_ONCE = 64, 4096, 1 << 16
+"""Rows whose choices are found in the first call and at most, and the choices that a call should give."""
 
 
 class Choices:
@@ -43,12 +41,14 @@ class Choices:
             if (variable := bound.comparisons.variables[number]).query_edge is not None
         ]
 
-    def of(self, block: VertexArray) -> VertexArray:
+    def of(self, block: VertexArray, most: int | None = None) -> VertexArray:
         """Return a row for each choice of the rows of a block: [choices, vertices and edges].
 
-        Behind the vertices are the rows of `Graph.edge_attributes` that the query edges fall on.
+        Behind the vertices are the rows of `Graph.edge_attributes` that the query edges fall on. With `most`,
+        at most as many choices of each row.
         """
-        rows, places = self._found.native.choices(np.ascontiguousarray(block), self._most)
+        found = self._most if self._most or most is None else max(1, most)
+        rows, places = self._found.native.choices(np.ascontiguousarray(block), found)
         result = np.empty((len(rows), block.shape[1] + len(self._columns)), dtype=VERTEX_DTYPE)
         result[:, : block.shape[1]] = block[rows]
         for query_edge, at in self._columns:
@@ -73,19 +73,24 @@ class ChoiceRows:
         self._choices = choices
         self._left = limit
         self._cut = False
-        self._waiting: deque[VertexArray] = deque()
+        self._waiting: VertexArray | None = None
+        self._rows_at_once = _FIRST_ROWS
 
     def next(self) -> Block | None:
         """Return the next block, or None at the end."""
-        while not self._waiting:
+        if self._waiting is None or not len(self._waiting):
             block = self._source.next()
             if block is None:
                 return None
-            rows = written(block)
-            self._waiting.extend(
-                rows[first : first + _ROWS_AT_ONCE] for first in range(0, len(rows), _ROWS_AT_ONCE)
-            )
-        found = self._choices.of(self._waiting.popleft())
+            self._waiting = written(block)
+        taken = self._waiting[: self._rows_at_once]
+        self._waiting = self._waiting[self._rows_at_once :]
+        if self._left is None:
+            found = self._choices.of(taken)
+        else:  # one more than is left shows that the result is cut
+            found = self._choices.of(taken, self._left + 1)
+        each = max(1, len(found) // max(1, len(taken)))
+        self._rows_at_once = min(_MOST_ROWS, max(1, _CHOICES_AT_ONCE // each))
         if self._left is None:
             return found
         given = found[: self._left]
@@ -95,10 +100,10 @@ class ChoiceRows:
 
     def close(self) -> None:
         """Stop the search; blocks not taken are dropped."""
-        self._waiting.clear()
+        self._waiting = None
         self._source.close()
 
     @property
     def complete(self) -> bool:
         """Whether all choices were given."""
-        return self._source.complete and not self._cut and not self._waiting
+        return self._source.complete and not self._cut
