@@ -194,6 +194,17 @@ nb::object walk_work(const PyWalk& walk, std::uint32_t vertices, const InputArra
   return to_numpy(local_counts::walk_work(found, as_span(roots), most));
 }
 
+nb::object weighted_cycles(const PyAdjacency& rows, const InputArray<std::uint64_t>& weights, int threads,
+                           std::optional<double> timeout) {
+  const std::uint32_t vertices = vertices_of(rows);
+  const view::Adjacency adjacency = as_adjacency(rows, vertices);
+  require(weights.size() == adjacency.offsets[vertices], "a weight for each arc expected");
+  return table_until(threads, timeout, [&](const Workers& workers) {
+    return local_counts::table_of(
+        local_counts::weighted_cycles(adjacency, vertices, as_span(weights), workers), workers);
+  });
+}
+
 using OfArcs = std::vector<std::uint64_t> (*)(const view::Adjacency&, std::uint32_t, const Workers&);
 
 template <OfArcs count>
@@ -229,6 +240,7 @@ void bind_local_counts(nb::module_& module) {
              "timeout"_a.none());
   module.def("four_cycles_of_arcs", &of_arcs<local_counts::four_cycles_of_arcs>, "rows"_a, "threads"_a,
              "timeout"_a.none());
+  module.def("weighted_cycles", &weighted_cycles, "rows"_a, "weights"_a, "threads"_a, "timeout"_a.none());
   module.def("orbits_of_vertices", &orbits_of_vertices, "rows"_a, "threads"_a, "timeout"_a.none());
   module.def("table_product", &table_product, "first"_a, "second"_a, "threads"_a, "timeout"_a.none());
   module.def("table_minus", &table_minus, "first"_a, "times"_a, "second"_a, "threads"_a, "timeout"_a.none());

@@ -46,7 +46,8 @@ def seconds_of_program(command: list[str]) -> float:
 
 
 def graph_of(name: str) -> mf.Graph:
-    return mf.read_graph(shared_folder() / "data" / f"{name}.npz", directed=False)
+    folder = shared_folder(Path(__file__).parents[1] / "suite")
+    return mf.read_graph(folder / "data" / f"{name}.npz", directed=False)
 
 
 def compare_counts(name: str, runs: int) -> None:

@@ -43,4 +43,9 @@ std::vector<std::uint64_t> four_cycles_of_arcs(const view::Adjacency& rows, std:
 std::vector<std::uint64_t> triangles_of_arcs(const view::Adjacency& rows, std::uint32_t vertices,
                                              const Workers& workers);
 
+// For each vertex, the sum over the 4-cycles through it, each in both directions c, b, a, d, of the weight of
+// the arc from b to a; `rows` are symmetric. Throws std::overflow_error if the weights' sum passes 62 bits.
+std::vector<Total> weighted_cycles(const view::Adjacency& rows, std::uint32_t vertices,
+                                   std::span<const std::uint64_t> weights, const Workers& workers);
+
 }  // namespace motiflux::local_counts

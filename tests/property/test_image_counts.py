@@ -12,8 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux import _native
 from motiflux.config import private_tuning
 from motiflux.cpu import reference
+from motiflux.plan.ir import WeightedCycles
+from motiflux.plan.local_counts import derive
+from motiflux.plan.local_counts.estimate_costs import CostEstimator
 from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases
 
@@ -143,3 +147,67 @@ def test_tables_and_searches_agree(pattern: mf.Pattern, edges: set[tuple[int, in
     assert np.array_equal(*found)
     total = mf.count(graph, pattern)
     assert (found[0].sum(axis=0) == total).all()
+
+
+@st.composite
+def pieces_on_a_square(draw: st.DrawFn) -> mf.Pattern:
+    """Draw a 4-cycle c, b, a, d with further vertices at b and a."""
+    edges = {(0, 1), (1, 2), (2, 3), (3, 0)}
+    size = draw(st.integers(5, 7))
+    for vertex in range(4, size):
+        above = [1, 2, *range(4, vertex)]
+        edges |= {(draw(st.sampled_from(above)), vertex), (draw(st.sampled_from(above)), vertex)}
+    return mf.Pattern.from_edges(sorted(edges))
+
+
+@pytest.mark.turns(2)
+@given(
+    pieces_on_a_square(),
+    st.sets(st.sampled_from(list(combinations(range(10), 2))), min_size=15),
+    st.sampled_from([1, 2]),
+)
+def test_weighted_cycles_count_what_a_search_finds(
+    pattern: mf.Pattern, edges: set[tuple[int, int]], threads: int
+) -> None:
+    made = []
+
+    def noted(*given: Any) -> WeightedCycles:
+        made.append(WeightedCycles(*given))
+        return made[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(derive, "_MIN_SECONDS_FOR_WALKS", -1.0)
+        patch.setattr(CostEstimator, "weighted_cycles", lambda *_: 0.0)
+        patch.setattr(CostEstimator, "walks", lambda *_: 1.0)
+        patch.setattr(derive, "WeightedCycles", noted)
+        found = mf.count_per_vertex(
+            mf.Graph.from_edges(sorted(edges)),
+            pattern,
+            tuning=private_tuning(WAYS["tables"]),
+            threads=threads,
+        )
+    assert made
+    searched = mf.count_per_vertex(
+        mf.Graph.from_edges(sorted(edges)), pattern, tuning=private_tuning(WAYS["rooted"])
+    )
+    assert np.array_equal(found.counts, searched.counts)
+
+
+def test_weighted_cycles_of_a_square_add_up() -> None:
+    square = mf.Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+    rows = (square.forward.offsets, square.forward.neighbors)
+    weights = np.arange(1, 9, dtype=np.uint64)
+    table = _native.weighted_cycles(rows, weights, 1, None)
+    assert table is not None
+    words, width = table
+    arc = {
+        (u, int(v)): int(weights[at])
+        for u in range(4)
+        for at in range(int(rows[0][u]), int(rows[0][u + 1]))
+        for v in [rows[1][at]]
+    }
+    joined = {u: [v for w, v in arc if w == u] for u in range(4)}
+    expected = [sum(arc[b, a] for b in joined[c] for a in joined[b] if a != c) for c in range(4)]
+    assert (words.tolist(), width) == (expected, 1)
+    with pytest.raises(OverflowError):
+        _native.weighted_cycles(rows, np.full(8, 2**60, np.uint64), 1, None)

@@ -24,6 +24,7 @@ from motiflux.plan.ir import (
     Triangles,
     Walks,
     Wedges,
+    WeightedCycles,
     all_tables,
     parts_of,
 )
@@ -133,6 +134,10 @@ class _Evaluation:
             case Triangles():
                 rows = self._rows(table.pattern, 0, 1)
                 found = _made(_native.triangles_of_arcs(rows, self._threads, self._remaining()))
+            case WeightedCycles():
+                rows = self._rows(table.pattern, *table.edge)
+                weights = self._weights(table.weights)
+                found = _made(_native.weighted_cycles(rows, weights, self._threads, self._remaining()))
             case Walks():
                 found = self._walks(table)
             case EndLookup():

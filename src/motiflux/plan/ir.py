@@ -202,6 +202,23 @@ class Triangles:
     pattern: Rooted
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedCycles:
+    """For each vertex c: the sum over 4-cycles c, b, a, d of the number that `weights` has for b and a.
+
+    All vertices of the cycle have one kind, and all its edges one that goes either way.
+
+    Parameters
+    ----------
+    edge
+        A query edge of the cycle, by its ends in the pattern.
+    """
+
+    pattern: Rooted
+    edge: tuple[int, int]
+    weights: Table
+
+
 class Move(IntEnum):
     """The operation of a step of walks (`csrc/local_counts/walks.hpp`)."""
 
@@ -287,7 +304,7 @@ class Joined:
     times: int = 1
 
 
-Table: TypeAlias = Searched | Wedges | Triangles | Ones | EndLookup | Walks | Joined
+Table: TypeAlias = Searched | Wedges | Triangles | Ones | EndLookup | WeightedCycles | Walks | Joined
 """The number of embeddings of `pattern` for each image of its roots.
 
 Tables are computed from other tables, which they share, so they are compared by identity.
@@ -348,6 +365,8 @@ def parts_of(table: Table) -> tuple[Table, ...]:
     match table:
         case EndLookup():
             return (table.table,)
+        case WeightedCycles():
+            return (table.weights,)
         case Walks():
             return tuple(step.weights for step in table.steps if step.weights is not None)
         case Joined():

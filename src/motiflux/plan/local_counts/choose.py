@@ -133,6 +133,7 @@ def _derivation(
         triangles=estimator.triangles,
         wedges=estimator.wedges,
         walks=estimator.walks,
+        weighted_cycles=estimator.weighted_cycles if speeds.threads else None,
     )
     known = KnownTables()
     if len(family.kinds.vertices) == 1:  # merging adds no kinds, so kinds keep their numbers

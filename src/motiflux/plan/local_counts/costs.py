@@ -87,6 +87,9 @@ class Costs:
         Returns the time of a histogram of wedges.
     walks
         Returns the time of walks from all vertices, without the tables that weight them.
+    weighted_cycles
+        Returns the time of 4-cycles with weights, from the histogram that counts them; None if there is no
+        such method.
     """
 
     vertices: float
@@ -95,6 +98,7 @@ class Costs:
     triangles: Callable[[Rooted], float]
     wedges: Callable[[Wedges], float]
     walks: Callable[[Walks], float]
+    weighted_cycles: Callable[[Wedges], float] | None = None
 
     def table(self, roots: int) -> float:
         """Return the time of a pass over a table."""

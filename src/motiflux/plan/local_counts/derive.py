@@ -8,6 +8,8 @@ With roots C, let F(P; C) be the number of embeddings of P for each image of C.
 * If K is joined to only one of two roots, F is the table of this root, minus the embeddings in which K takes
   the image of the other root.
 * F(P; a) is the sum of F(P; a, b) over the neighbours b of a.
+* If the root c lies on a 4-cycle c, b, a, d and c and d have no other neighbours, the table of the rest at b
+  and a weights the 4-cycles at c.
 * If vertices lie between two others, a histogram of wedges counts them.
 * Every pattern can be counted by a search.
 """
@@ -19,7 +21,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, islice
 
-from motiflux.plan.ir import EndLookup, Joined, Ones, Searched, Table, Triangles, parts_of
+from motiflux.plan.ir import (
+    EndLookup,
+    Joined,
+    Ones,
+    Searched,
+    Table,
+    Triangles,
+    WeightedCycles,
+    parts_of,
+)
 from motiflux.plan.local_counts.costs import MOST_KNOWN, Costs, CostSum, Found, seconds_of
 from motiflux.plan.local_counts.family import Family, Undecided, matchings, partitions
 from motiflux.plan.local_counts.walks import Spine, WalkPlan, spines
@@ -129,6 +140,7 @@ class Derivation:
             (self._triangles, 0.0),
             (self._by_wedges, 0.0),
             (self._joined, 0.0),
+            (self._by_weighted_cycles, _MIN_SECONDS_FOR_WALKS),
             (self._by_walks, _MIN_SECONDS_FOR_WALKS),
             (self._by_search, _MIN_SECONDS_FOR_SEARCH),
             (self._by_order, _MIN_SECONDS_FOR_ORDER),
@@ -229,6 +241,54 @@ class Derivation:
         merged = (self._family.merged(pattern, pairs) for pairs in matchings(*kinds))
         minus = self._subtracted(merged, pattern.roots, cost)
         return cost.found(Joined(pattern, (wedges,), minus))
+
+    def _by_weighted_cycles(self, pattern: Rooted, max_seconds: float) -> Found | None:
+        """Count the rest at the edge of a 4-cycle that lies opposite the root, for each such cycle."""
+        if (
+            pattern.roots != 1
+            or pattern.below
+            or not self._family.injective
+            or self._costs.weighted_cycles is None
+        ):
+            return None
+        best = None
+        for d in sorted(pattern.neighbors(0)):
+            try:
+                found = self._along_cycle(pattern, d, max_seconds)
+            except Undecided:
+                continue
+            if found is not None:
+                best, max_seconds = found, seconds_of(found)
+        return best
+
+    def _along_cycle(self, pattern: Rooted, d: int, max_seconds: float) -> Found | None:
+        """Count by cycles c, b, a, d, where c is the root, and only b and a have further neighbours."""
+        others, far = pattern.neighbors(0) - {d}, pattern.neighbors(d) - {0}
+        if len(others) != 1 or len(far) != 1 or others == far:
+            return None
+        b, a = min(others), min(far)
+        rest = [v for v in range(len(pattern.vertices)) if v not in (0, a, b, d)]
+        cycle = pattern.induced([0, b, a, d], 0)
+        if not rest or len(cycle.edges) != 4 or not is_uniform(cycle, self._family):
+            return None
+        histogram = wedges_of(cycle, self._family)
+        if histogram is None or self._costs.weighted_cycles is None:
+            return None
+        cost = CostSum(max_seconds)
+        weights, parts = self._find(
+            self._family.renumbered(pattern.induced([b, a, *rest], 2), range(2 + len(rest)), 2)
+        )
+        cost.add_tables(parts)
+        cycles = WeightedCycles(pattern, (0, b), weights)
+        cost.add_tables({cycles: self._costs.weighted_cycles(histogram[0])})
+        overlaps = (
+            self._family.merged(pattern, [pair for pair in ((0, root), (d, other)) if pair[1] >= 0])
+            for root in (-1, *rest)
+            for other in (-1, *rest)
+            if (root != other) and (root, other) != (-1, -1)
+        )
+        cost.add_passes(self._costs.table(1))
+        return cost.found(Joined(pattern, (cycles,), self._subtracted(overlaps, 1, cost)))
 
     def _by_walks(self, pattern: Rooted, max_seconds: float) -> Found | None:
         """Count by walks from the images of the first vertex."""

@@ -12,6 +12,7 @@ from motiflux.plan.ir import (
     Triangles,
     Walks,
     Wedges,
+    WeightedCycles,
 )
 from motiflux.plan.rooted import Rooted
 
@@ -44,6 +45,9 @@ def _text(table: Table, names: dict[Table, str]) -> str:
             ]
             by = f", weighted{' and'.join(weighted)}" if weighted else ""
             return f"{_edges(pattern)}{_greatest(pattern)}{_OVER[pattern.roots]}, by walks from a{by}"
+        case WeightedCycles():
+            weights = _factor(table.weights, names)
+            return f"4-cycles at each vertex, weighted by {weights} from a neighbour to the opposite vertex"
         case Joined():
             factors = " * ".join(_factor(factor, names) for factor in table.factors)
             more = table.factors[0].pattern.roots - pattern.roots

@@ -17,6 +17,7 @@ from motiflux.plan.ir import (
     Triangles,
     Walks,
     Wedges,
+    WeightedCycles,
     parts_of,
 )
 from motiflux.plan.passes.steps import adjacency_of
@@ -71,6 +72,9 @@ class _Sizes:
             case Wedges():
                 found = {0: 0, 1: _TOTAL, 2: _NUMBER}[table.pattern.roots]
                 return (self._threads * len(table.kinds) * _COUNTER + found) * vertices
+            case WeightedCycles():
+                reverse = _NUMBER * self._numbers(table.weights)
+                return self._threads * (4 * _NUMBER + _TOTAL) * vertices + reverse
             case Walks():
                 registers = 1 + max(step.into for step in table.steps)
                 found = _TOTAL * (self._numbers(table) if table.pattern.roots == 2 else vertices)
@@ -92,6 +96,8 @@ class _Sizes:
                 ends = [end for kind in table.kinds for end in (kind.first, kind.second)]
             case Walks():
                 ends = [*(step.ends for step in table.steps), table.ends]
+            case WeightedCycles():
+                ends = [table.edge]
             case Triangles() | Ones() | EndLookup():
                 ends = [(0, 1)]
             case Joined() if table.factors[0].pattern.roots > table.pattern.roots > 0:
