@@ -178,7 +178,8 @@ class CudaDevice:
 
     def settle(self) -> None:
         """Wait briefly for running work that uses closed buffers, and release their memory."""
-        self._retirement.drain(_PATIENCE)
+        with self._context.current():
+            self._retirement.drain(_PATIENCE)
 
     def add_reclaimer(self, reclaim: Callable[[int], int]) -> None:
         """Call `reclaim` for memory before a `DeviceMemoryError` is raised."""

@@ -142,6 +142,15 @@ class TiledRun(PhaseSteps):
             yield from self._through(0, Source(None, vertices))
         except OutOfTimeError:
             self.complete = False
+        finally:
+            self._end_copies()
+
+    def _end_copies(self) -> None:
+        """Wait for copies of embeddings that were begun: their pinned memory goes with this object."""
+        job = self._job
+        if self._copies is not None and job.is_open and not job.inherited:
+            job.stop_and_wait()
+            job.stream.wait()
 
     # Phases
 
