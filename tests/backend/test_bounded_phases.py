@@ -166,6 +166,26 @@ def test_rows_are_those_of_the_cpu_however_many_embeddings_there_is_room_for(
     assert len(seen.phases) == 2
 
 
+def test_explain_predicts_and_counts_the_bytes_of_copies(device: str, graph: mf.Graph, seen: Seen) -> None:
+    graph.forget()
+    with room(device, 34_000) as options:
+        told = mf.explain(graph, SHAPES["path"], analyze=True, tuning=ENUMERATE, **options)
+        bounded = told.report
+    assert bounded.actual is not None
+    assert bounded.predicted is not None
+    copied = sum(one.copied for one in seen.counted[-1].traffic.values())
+    assert bounded.actual.copied == copied > 0
+    assert " copied to the device" in told
+    assert bounded.predicted.memory.copied is not None
+    assert bounded.predicted.memory.copied >= copied
+    graph.forget()
+    options = {"device": device, "engine": "pvm", "analyze": True, "tuning": ENUMERATE}
+    for again in (False, True):
+        actual = mf.explain(graph, SHAPES["path"], **options).report.actual
+        assert actual is not None
+        assert actual.copied == (0 if again else sum(one.nbytes for one in seen.counted[-1].traffic.values()))
+
+
 class TinyTables(ResidentTables):
     """Tables in many tiles, however much memory there is."""
 

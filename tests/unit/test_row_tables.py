@@ -122,8 +122,14 @@ def test_ranges_have_the_rows_of_their_table_and_at_most_as_many_bytes(
         table = tables.table(TableKey(direction, None, where))
         tiles = table.tiles(most_bytes)
         together: Rows = {}
+        least = tiles.least_ids()
+        assert least[0] == 0
         for number, tile in enumerate(tiles):
             expect_well_formed(tile)
+            if tile.rows:
+                assert least[number] == (tile.firsts[0] if number else 0)
+                last = tile.firsts[-1] + np.diff(tile.rows_before)[-1] - 1
+                assert number + 1 == len(tiles) or last < least[number + 1]
             assert tile.nbytes <= tiles.nbytes(number)
             assert tile.nbytes <= most_bytes or tile.rows <= 1
             rows = rows_of(tile, tables)
