@@ -17,6 +17,10 @@ import motiflux as mf
 from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import devices_like, open_device
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.pvm import set_up
+from motiflux.gpu.pvm.row_tables import RowTables
+from motiflux.gpu.pvm.run import PhaseRun
+from motiflux.gpu.runtime.accelerator import Accelerator
 from tests.backend import test_running, test_search
 from tests.backend.cases import clique, cycle, path
 from tests.unit.cli_run import motiflux, only_json, write_edges
@@ -44,6 +48,10 @@ DIRECTED = {
     "either way": "(a)-[:x]-(b)-[:y]->(c), (c)-[:x|z]-(a)",
     "cycle": "(a)-[:x]->(b)-[:y]->(c)-[:z]->(a)",
 }
+
+
+TWO_PASS = {"pvm_writes": "two_pass"}
+GSI = {**TWO_PASS, "pvm": "sv", "pvm_rows": "hash", "pvm_filter": "on"}
 
 
 def in_phases(call: Callable[..., Any], device: str) -> Callable[..., Any]:
@@ -169,12 +177,82 @@ def test_phases_follow_directions(device: str, name: str) -> None:
 
 
 @pytest.mark.turns(2, "emulated")
-@pytest.mark.parametrize("switch", ["pvm", "pvm_distribution", "pvm_fused", "tail"])
+@pytest.mark.parametrize("switch", ["pvm", "tail", *(name for name in PRIVATE if name.startswith("pvm_"))])
 def test_switches_change_no_result(device: str, switch: str) -> None:
     graph = labelled(24)
     for value in {**TUNING, **PRIVATE}[switch].values:
         for name in ("square", "star", "two stars", "diamond"):
             check(graph, SHAPES[name], device, tuning=private_tuning({switch: value}))
+
+
+@pytest.mark.turns(2, "emulated")
+@pytest.mark.parametrize(
+    ("switches", "unit"),
+    [
+        ({}, "pvm-extend-1-0"),
+        ({"pvm_rows": "hash"}, "pvm-extend-1-0-hash"),
+        (TWO_PASS, "pvm-extend-1-0-two-passes"),
+        (GSI, "pvm-extend-1-0-hash-two-passes"),
+        (TWO_PASS, "pvm-offsets"),
+        ({"pvm_filter": "on"}, "pvm-filter"),
+        ({"pvm": "pv"}, "pvm-extend-3-0"),
+        ({"pvm": "pv", "pvm_generation": "nested"}, "pvm-extend-3-0-nested"),
+    ],
+)
+def test_switches_choose_kernels(
+    device: str, switches: dict[str, str], unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: set[str] = set()
+    kernels = Accelerator.kernels
+
+    def noted(self: Accelerator, source: Any, *args: Any, **options: Any) -> Any:
+        used.add(source.name)
+        return kernels(self, source, *args, **options)
+
+    monkeypatch.setattr(Accelerator, "kernels", noted)
+    tuning = private_tuning({"pvm": "sv", "pvm_fused": "off", **switches})
+    check(labelled(12), "(a)-[:x]-(b), (a)-[:x]-(c), (a)-[:x]-(d), (a)-[:y]-(e)", device, tuning=tuning)
+    assert unit in used
+    others = {"-hash", "-two-passes", "-filter", "-nested"}
+    assert {name for name in others if any(name in one for one in used)} == {
+        name for name in others if name in unit or ("two_pass" in switches.values() and name == "-two-passes")
+    } | ({"-filter"} if switches.get("pvm_filter") == "on" else set())
+
+
+def test_rows_that_are_not_renamed_need_no_new_ids(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: RowTables) -> Any:
+        raise AssertionError("new ids were made")
+
+    monkeypatch.setattr(RowTables, "renamed", property(refuse))
+    for form in ("unrenamed", "hash"):
+        check(labelled(24), SHAPES["square"], device, tuning=private_tuning({"pvm_rows": form}))
+    with pytest.raises(AssertionError):
+        mf.count(labelled(24), SHAPES["square"], device=device, engine="pvm")
+
+
+def test_the_filter_leaves_fewer_embeddings_between_phases(device: str) -> None:
+    alone = [(number, number + 1) for number in range(10, 70, 3)]
+    graph = mf.Graph.from_edges([(0, 1), (1, 2), *alone], edge_labels=[*"xy", *"xy" * 10])
+    sizes = []
+    for value in ("off", "on"):
+        tuning = private_tuning({"tail": "off", "multiply": "off", "pvm": "sv", "pvm_filter": value})
+        told = mf.explain(
+            graph, "(a)-[:x]-(b)-[:y]-(c)", device=device, engine="pvm", analyze=True, tuning=tuning
+        ).report
+        sizes.append([phase.actual for phase in told.phases])
+    assert sizes == [[22, 1], [1, 1]]
+
+
+def test_hash_tables_that_do_not_fit_are_an_error(device: str) -> None:
+    graph = labelled(60)
+    gc.collect()
+    open_device(device)._account.reclaim(1 << 40)  # type: ignore[attr-defined]
+    budget = open_device(device).used_memory() + 20_000
+    tuning = private_tuning({"pvm_rows": "hash"})
+    with pytest.raises(
+        DeviceMemoryError, match=r"hash tables of a search in phases: expected .* pvm_rows=interval"
+    ):
+        mf.count(graph, SHAPES["triangle"], device=device, engine="pvm", gpu_memory=budget, tuning=tuning)
 
 
 def test_labels_of_vertices_and_ids_narrow_candidates(device: str) -> None:
@@ -263,7 +341,10 @@ class TestConditions:
 class TestFrontiers:
     @pytest.mark.turns(2, "emulated")
     @pytest.mark.parametrize("room", [2 << 20, 1 << 20])
-    def test_larger_than_memory_pass_in_chunks(self, device: str, room: int) -> None:
+    @pytest.mark.parametrize("switches", [{}, TWO_PASS, {**TWO_PASS, "pvm_distribution": "round_robin"}])
+    def test_larger_than_memory_pass_in_chunks(
+        self, device: str, room: int, switches: dict[str, str]
+    ) -> None:
         """The embeddings of the last phase take more bytes than there are."""
         graph = mf.Graph.from_edges(clique(14), edge_labels=["x"] * len(clique(14)))
         pattern = mf.Pattern.from_edges([(0, 1), (0, 2), (0, 3), (3, 4)])
@@ -273,8 +354,34 @@ class TestFrontiers:
         open_device(device)._account.reclaim(1 << 40)  # type: ignore[attr-defined]
         budget = open_device(device).used_memory() + room
         options: dict[str, Any] = {"engine": "pvm", "gpu_memory": budget, "symmetry": "subgraphs"}
-        found = mf.count(graph, pattern, device=device, tuning={"tail": "off"}, **options)
+        tuning = private_tuning({"tail": "off", **switches})
+        found = mf.count(graph, pattern, device=device, tuning=tuning, **options)
         assert (found, found.complete, found.engine) == (expected, True, "pvm")
+
+    @pytest.mark.turns(4, "emulated")
+    @pytest.mark.parametrize("switches", [TWO_PASS, {**TWO_PASS, "pvm_distribution": "round_robin"}, GSI])
+    def test_that_are_full_again_and_again_lose_no_embedding(
+        self, device: str, switches: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("FIRST_BYTES", "MOST_BYTES"):
+            monkeypatch.setattr(set_up, name, 4096)
+        refused = []
+        note = PhaseRun._note
+
+        def noted(self: PhaseRun, work: Any, seen: Any) -> None:
+            refused.append(bool(seen.refused))
+            note(self, work, seen)
+
+        monkeypatch.setattr(PhaseRun, "_note", noted)
+        hub = [(0, leaf) for leaf in range(1, 100)]
+        long_rows = mf.Graph.from_edges([*hub, *((leaf, leaf + 1) for leaf in range(1, 99))])
+        for graph, pattern in (
+            (labelled(10), SHAPES["two stars"]),
+            (labelled(12), SHAPES["square"]),
+            (long_rows, mf.Pattern.from_edges([(0, 1), (1, 2), (2, 3)])),
+        ):
+            check(graph, pattern, device, tuning=private_tuning({"pvm_fused": "off", **switches}))
+        assert sum(refused) > 20
 
     def test_of_rows_longer_than_a_block_are_divided(self, device: str) -> None:
         hub = [(0, leaf) for leaf in range(1, 600)]

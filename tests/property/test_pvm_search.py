@@ -27,8 +27,11 @@ _MOST_ROWS = 100_000
 """Rows of the largest case that is compared row by row."""
 
 ALL = {**TUNING, **PRIVATE}
-SWITCHES = st.fixed_dictionaries(
-    {name: st.sampled_from(ALL[name].values) for name in ("pvm", "pvm_distribution", "pvm_fused", "tail")}
+OURS = ("pvm", "tail", *(name for name in PRIVATE if name.startswith("pvm_")))
+GSI = {"pvm": "sv", "pvm_rows": "hash", "pvm_filter": "on", "pvm_writes": "two_pass"}
+"""What `motiflux bench pvm` compares with."""
+SWITCHES = st.one_of(
+    st.just(GSI), st.fixed_dictionaries({name: st.sampled_from(ALL[name].values) for name in OURS})
 ).map(private_tuning)
 
 

@@ -306,6 +306,34 @@ PRIVATE = by_name(
         "it is done; round_robin: every embedding whose number has the same remainder",
     ),
     TuningOption(
+        "pvm_rows",
+        ("interval", "unrenamed", "hash"),
+        "interval",
+        "GPU, engine=pvm: how rows of a partition are found. interval: by intervals of new ids; unrenamed: "
+        "by intervals of the graph's ids; hash: by a hash table with 30 empty words for each row (GSI)",
+    ),
+    TuningOption(
+        "pvm_filter",
+        ("off", "on"),
+        "off",
+        "GPU, engine=pvm. on: each search first finds the candidates of query vertices by label, degree and "
+        "labels of neighbours, in signatures of 64 bytes for each vertex (GSI); off: it does not",
+    ),
+    TuningOption(
+        "pvm_writes",
+        ("single", "two_pass"),
+        "single",
+        "GPU, engine=pvm: where embeddings are written. single: behind a reservation of each group of lanes; "
+        "two_pass: a first pass counts them, a prefix sum finds their places, a second pass writes them",
+    ),
+    TuningOption(
+        "pvm_generation",
+        ("shared", "nested"),
+        "shared",
+        "GPU, engine=pvm: three query vertices or more in a phase. shared: each unordered set of candidates "
+        "is read once; nested: in nested loops, but for the last two query vertices (GENEVA, algorithm 6)",
+    ),
+    TuningOption(
         "pvm_fused",
         ("on", "off"),
         "on",
@@ -366,6 +394,10 @@ REMOVED = MappingProxyType(
         "mapped_rows": "rows of a large graph file stay there if the host lacks memory for copies",
         "pipeline": "stages of different batches overlap on a GPU where they come from a file",
         "pvm_distribution": "groups of lanes always take the next embeddings when they are done",
+        "pvm_rows": "rows are always found by intervals of new ids",
+        "pvm_filter": "phases never filter candidates before they search",
+        "pvm_writes": "embeddings are always written in a single pass",
+        "pvm_generation": "query vertices always share a set of candidates",
         "pvm_fused": "an extension phase always tests the query edges behind it",
         "probe_eager": "other orders are always tried on a few updates, and kept if they take less work",
     }

@@ -1,8 +1,9 @@
 """The rows of a partition in one piece of memory: of a device, or on the way there.
 
-    offsets | neighbors | firsts | rows_before
+    offsets | neighbors | firsts | rows_before          by intervals
+    words | neighbors                                   by a hash table
 
-Wide offsets are at the beginning, where memory is aligned. An image takes `IntervalPartition.nbytes`.
+Wide offsets are at the beginning, where memory is aligned. An image takes the `nbytes` of the partition.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.codegen import pcsr as layout
-from motiflux.gpu.pcsr.formats import IntervalPartition
+from motiflux.gpu.pcsr.formats import HashPartition, IntervalPartition
 
 _FEW = 1 << 16
 """Words that one thread copies."""
 
 
-def arrays_of(part: IntervalPartition) -> tuple[NDArray[Any], ...]:
+def arrays_of(part: IntervalPartition | HashPartition) -> tuple[NDArray[Any], ...]:
     """Return the arrays in the order in which an image has them."""
+    if isinstance(part, HashPartition):
+        return part.words, part.neighbors
     return part.offsets, part.neighbors, part.firsts, part.rows_before
 
 
@@ -46,7 +49,9 @@ def _copy(words: NDArray[np.uint32], into: NDArray[np.uint32], threads: int) -> 
     _native.pack_row_ends(one_row, words, one_row, 0, into, threads)
 
 
-def rows_at(part: IntervalPartition, address: int, renamed: int) -> layout.IntervalRows:
+def rows_at(
+    part: IntervalPartition | HashPartition, address: int, renamed: int
+) -> layout.IntervalRows | layout.HashRows:
     """Return rows whose image is at an address as kernels see them.
 
     Parameters
@@ -54,6 +59,8 @@ def rows_at(part: IntervalPartition, address: int, renamed: int) -> layout.Inter
     renamed
         Address of the ids of all vertices; 0: vertices are asked for by the ids of the rows.
     """
+    if isinstance(part, HashPartition):
+        return layout.HashRows(address, address + part.words.nbytes, part.groups, 0)
     neighbors = address + part.offsets.nbytes
     firsts = neighbors + part.neighbors.nbytes
     wide = part.offsets.dtype == np.uint64

@@ -113,12 +113,18 @@ class Partitions:
         GraphError
             A partition has 2^32 arcs or more.
         """
-        return HashFormat([self._hashed(part) for part in self.intervals(renames=False).partitions])
+        return HashFormat([hashed(part, self._threads) for part in self.intervals(renames=False).partitions])
 
-    def _hashed(self, part: IntervalPartition) -> HashPartition:
-        if len(part.neighbors) > MOST_ARCS:
-            raise GraphError(
-                f"a partition of {len(part.neighbors)} arcs; hash tables hold at most {MOST_ARCS}"
-            )
-        offsets = part.offsets.astype(np.uint32, copy=False)
-        return HashPartition(*_native.hash_rows(part.ids(), offsets, part.neighbors, self._threads))
+
+def hashed(part: IntervalPartition, threads: int = 1) -> HashPartition:
+    """Return the rows of a partition by intervals of the graph's ids by a hash table.
+
+    Raises
+    ------
+    GraphError
+        The partition has 2^32 arcs or more.
+    """
+    if len(part.neighbors) > MOST_ARCS:
+        raise GraphError(f"a partition of {len(part.neighbors)} arcs; hash tables hold at most {MOST_ARCS}")
+    offsets = part.offsets.astype(np.uint32, copy=False)
+    return HashPartition(*_native.hash_rows(part.ids(), offsets, part.neighbors, threads))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from motiflux.codegen import pvm as layout
 from motiflux.codegen.pcsr import IntervalRows
+from motiflux.codegen.pvm import FilterArgs, KernelForm
 from motiflux.device import Buffer, Device, Stream
 from motiflux.gpu.pvm.programs import (
     EliminationProgram,
@@ -18,6 +19,8 @@ from motiflux.gpu.pvm.programs import (
     SetProgram,
     TestProgram,
 )
+from motiflux.gpu.pvm.resident_tables import TableRows
+from motiflux.gpu.pvm.signatures import Signature
 from motiflux.graph import Graph, VertexFilter
 from motiflux.plan.bind import Codes
 
@@ -32,13 +35,22 @@ class Constants:
     ----------
     vertex_labels
         Address of the labels of all vertices, or 0.
+    filters
+        Arguments of the launches that find candidates by signatures, which the masks of these have.
     """
 
     def __init__(
-        self, device: Device, stream: Stream, graph: Graph, vertex_labels: int, budget: int | None
+        self,
+        device: Device,
+        stream: Stream,
+        graph: Graph,
+        vertex_labels: int,
+        budget: int | None,
+        signatures: int = 0,
     ) -> None:
         self._device, self._stream, self._graph, self._budget = device, stream, graph, budget
-        self.vertex_labels = vertex_labels
+        self.vertex_labels, self._signatures = vertex_labels, signatures
+        self.filters: list[FilterArgs] = []
         self._buffers: dict[object, Buffer] = {}
 
     @property
@@ -54,8 +66,10 @@ class Constants:
         bits[list(codes)] = True
         return self._address(("labels", codes), _packed(bits))
 
-    def mask(self, narrowing: VertexFilter | None) -> int:
-        """Return the address of bits by vertex; 0 for all vertices."""
+    def mask(self, narrowing: VertexFilter | None, signature: Signature | None = None) -> int:
+        """Return the address of bits by vertex; 0 for all vertices. Those of a signature are made later."""
+        if signature is not None:
+            return self._filtered(narrowing, signature)
         if narrowing is None:
             return 0
         bits = np.ones(self._graph.num_vertices, bool)
@@ -66,6 +80,15 @@ class Constants:
             among[list(narrowing.ids)] = True
             bits &= among
         return self._address(("mask", narrowing), _packed(bits))
+
+    def _filtered(self, narrowing: VertexFilter | None, signature: Signature) -> int:
+        name, words = ("filtered", narrowing, signature), -(-self._graph.num_vertices // 32)
+        if name not in self._buffers:
+            among = self.mask(narrowing)
+            args = FilterArgs(self._signatures, among, 0, self._graph.num_vertices, signature.words)
+            args.candidates = self._address(name, np.zeros(words, np.uint32))
+            self.filters.append(args)
+        return self._buffers[name].address
 
     def orders(self, orders: tuple[tuple[int, ...], ...]) -> int:
         """Return the address of orders of combinations; 0 for the ascending one, or none."""
@@ -85,30 +108,36 @@ class Constants:
         return self._buffers[name].address
 
 
-def arguments_of(program: Program, constants: Constants) -> Any:
+def arguments_of(program: Program, constants: Constants, form: KernelForm = layout.DEFAULT_FORM) -> Any:
     """Return the arguments of a phase, all but its work, frontiers and rows."""
     if isinstance(program, EliminationProgram):
-        return _elimination(program, constants.vertex_labels)
-    return _extension(program, constants, constants.vertex_labels)
+        args: Any = layout.EliminateByHashArgs() if form.by_hash else layout.EliminateArgs()
+        _fill_elimination(args, program)
+    else:
+        args = layout.ExtendByHashArgs() if form.by_hash else layout.ExtendArgs()
+        _fill_extension(args, program, constants)
+    args.vertex_labels = constants.vertex_labels
+    return args
 
 
-def set_rows(args: Any, rows: Sequence[IntervalRows]) -> int:
+def set_rows(args: Any, rows: Sequence[TableRows]) -> int:
     """Set the rows of a phase; return the bytes of shared memory of their interval indexes."""
     for at, one in enumerate(rows):
         args.tables[at] = one
     args.table_count = len(rows)
+    indexed = [one for one in rows if isinstance(one, IntervalRows)]
+    if not indexed:
+        return 0
     room = INDEX_BYTES // len(rows) // 4
-    words = min(room, max(2 * one.intervals + 1 for one in rows))
+    words = min(room, max(2 * one.intervals + 1 for one in indexed))
     args.index_words = -(-words // 4) * 4
     return int(4 * args.table_count * args.index_words)
 
 
-def _extension(program: ExtensionProgram, constants: Constants, vertex_labels: int) -> Any:
-    args: Any = layout.ExtendArgs()
-    args.vertex_labels = vertex_labels
+def _fill_extension(args: Any, program: ExtensionProgram, constants: Constants) -> None:
     if program.root is not None:
-        labels, narrowing = program.root
-        args.root_labels, args.root_mask = constants.labels(labels), constants.mask(narrowing)
+        labels, narrowing, signature = program.root
+        args.root_labels, args.root_mask = constants.labels(labels), constants.mask(narrowing, signature)
     args.set_count, args.tuples = len(program.sets), program.tuples
     for at, one in enumerate(program.sets):
         _fill_set(args.sets[at], one, constants)
@@ -119,18 +148,18 @@ def _extension(program: ExtensionProgram, constants: Constants, vertex_labels: i
     for at, source in enumerate(program.out):
         args.out_sources[at] = source
     _fill_tests(args, program.tests)
+    args.own_test_count = program.own_tests
     if (following := program.following) is not None:
         args.next_set_count, args.next_tuples = len(following.sets), following.tuples
         for at, one in enumerate(following.sets):
             _fill_set(args.next_sets[at], one, constants)
-    return args
 
 
 def _fill_set(packed: Any, one: SetProgram, constants: Constants) -> None:
     packed.table, packed.source = one.table, one.source
     packed.label = layout.ANY_LABEL if one.label is None else one.label
     packed.ascends = one.ascends
-    packed.labels, packed.mask = constants.labels(one.labels), constants.mask(one.narrowing)
+    packed.labels, packed.mask = constants.labels(one.labels), constants.mask(one.narrowing, one.signature)
     packed.distinct, packed.after = _bits(one.common.distinct), _bits(one.common.after)
     packed.members, packed.orders = one.members, one.order_count
     for at, own in enumerate(one.own if one.members <= layout.MOST_MEMBERS else ()):
@@ -138,20 +167,17 @@ def _fill_set(packed: Any, one: SetProgram, constants: Constants) -> None:
     packed.order_positions = constants.orders(one.orders)
 
 
-def _elimination(program: EliminationProgram, vertex_labels: int) -> Any:
-    args: Any = layout.EliminateArgs()
-    args.vertex_labels = vertex_labels
+def _fill_elimination(args: Any, program: EliminationProgram) -> None:
     _fill_tests(args, program.tests)
     args.kept_count = len(program.kept)
     for at, column in enumerate(program.kept):
         args.kept[at] = column
-    return args
 
 
 def _fill_tests(args: Any, tests: Sequence[TestProgram]) -> None:
     args.test_count = len(tests)
     for at, test in enumerate(tests):
-        args.tests[at] = layout.ArcTest(test.table, test.source, test.target, test.grouped)
+        args.tests[at] = layout.ArcTest(test.table, test.source, test.target, test.grouped, test.absent)
 
 
 def _bits(numbers: Iterable[int]) -> int:

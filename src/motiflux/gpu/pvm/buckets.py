@@ -25,7 +25,7 @@ class Buckets:
     stream
         The stream of the search.
     renamed
-        Address of the ids of all vertices in tables.
+        Address of the ids of all vertices in tables; 0: those of the graph.
     most_tiles
         Most tiles of a table.
     """

@@ -11,15 +11,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from motiflux.codegen import layout
-from motiflux.codegen.pcsr import IntervalRows
 from motiflux.codegen.pvm import (
+    DEFAULT_FORM,
+    FILTER_THREADS,
+    OFFSET_THREADS,
     OPENED_BYTES,
     THREADS,
     ExtendArgs,
+    ExtendByHashArgs,
+    KernelForm,
+    OffsetArgs,
     PhaseKernel,
     closing_source,
     elimination_source,
     extension_source,
+    filter_source,
+    offset_source,
 )
 from motiflux.device import Buffer, Kernel, Stream
 from motiflux.errors import DeviceError
@@ -27,6 +34,7 @@ from motiflux.gpu.pvm.arguments import Constants, arguments_of, set_rows
 from motiflux.gpu.pvm.controls import PhaseControls
 from motiflux.gpu.pvm.frontiers import Frontier, LeftRoom
 from motiflux.gpu.pvm.programs import ExtensionProgram, Program, Programs
+from motiflux.gpu.pvm.resident_tables import TableRows
 from motiflux.gpu.pvm.work import LONG_BATCH, PhaseWork
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.control_block import ControlBlock
@@ -35,8 +43,12 @@ from motiflux.jit import Source
 from motiflux.request.deadline import Deadline
 
 WARPS_OF_BLOCK = THREADS // 32
+PLACE_BYTES = 8
+"""Bytes of the place of a unit of work."""
 RESIDENT_WARPS = 64
 """Most warps of a multiprocessor."""
+_FILTER_BLOCKS = 8
+"""Blocks of a multiprocessor that filter candidates."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +63,20 @@ class Room:
         Room for work that launches leave.
     positions
         Round robin: the next batch of each warp, for each phase; None: warps take batches from a counter.
+    places
+        Writes in two passes: the places of units of work; None: one pass.
     """
 
     frontiers: Sequence[Frontier]
     left: LeftRoom
     positions: Buffer | None
+    places: Buffer | None = None
 
     @property
     def buffers(self) -> list[Buffer]:
         """All memory."""
         found = [one.buffer for one in self.frontiers] + self.left.buffers
+        found += [] if self.places is None else [self.places]
         return found if self.positions is None else [*found, self.positions]
 
 
@@ -111,6 +127,7 @@ class Launch:
     grid: int
     shared: int
     args: Any
+    block: int = THREADS
 
 
 class PhaseLaunches:
@@ -126,6 +143,10 @@ class PhaseLaunches:
         Whether the last phase counts.
     by_size
         Whether it counts by the numbers of candidates where it can, for several query vertices at a time.
+    form
+        How kernels are compiled.
+    share
+        The number of this device among those that share the roots, and how many these are.
 
     Attributes
     ----------
@@ -147,25 +168,51 @@ class PhaseLaunches:
         counts: bool,
         by_size: bool,
         deadline: Deadline,
+        form: KernelForm = DEFAULT_FORM,
+        share: tuple[int, int] = (0, 1),
     ) -> None:
-        self._vertices, self._roots_ascend = vertices, roots_ascend
+        self._vertices, self._roots_ascend, self._share = vertices, roots_ascend, share
+        self._places: Buffer | None = None
         self.programs, self.controls, self.counts = programs, controls, counts
         self._accelerator = accelerator
-        self._constants = constants
+        self._constants, self._form = constants, form
         last = len(programs.phases) - 1
         self._kernels = [
-            self._kernel(phase, counts=counts and at == last, by_size=by_size, deadline=deadline)
+            self._kernels_of(phase, counts=counts and at == last, by_size=by_size, deadline=deadline)
             for at, phase in enumerate(programs.phases)
         ]
+        self._arguments = [arguments_of(phase, constants, form) for phase in programs.phases]
+        self._filters = self._filtering(deadline)
+        self._is_filtered = False
         self._chain: list[Launch] = []
         self._packed: dict[int, Any] = {}  # arguments of phases that were launched one at a time
-        self._single: Launch | None = None
+        self._single: list[Launch] = []
 
-    def _kernel(self, phase: Program, *, counts: bool, by_size: bool, deadline: Deadline) -> Kernel:
+    def _kernels_of(
+        self, phase: Program, *, counts: bool, by_size: bool, deadline: Deadline
+    ) -> dict[PhaseKernel, Kernel]:
+        """Return the kernel of a phase, or those of both passes."""
         entry = entry_of(phase, counts=counts, by_size=by_size)
-        return self._accelerator.kernels(*unit_of(phase, entry), deadline)[entry]
+        kernels = self._accelerator.kernels
+        if entry is PhaseKernel.WRITE and self._form.two_passes:
+            both = kernels(*unit_of(phase, entry, self._form), deadline)
+            offsets = kernels(offset_source(), [PhaseKernel.OFFSETS], deadline)
+            return {PhaseKernel(name): kernel for name, kernel in (*both.items(), *offsets.items())}
+        found = kernels(*unit_of(phase, entry, self._form._replace(two_passes=False)), deadline)
+        return {entry: found[entry]}
 
-    def chain(self, room: Room, rows: Sequence[Sequence[IntervalRows]], control: int) -> None:
+    def _filtering(self, deadline: Deadline) -> list[Launch]:
+        """Return the launches that find candidates by signatures."""
+        if not self._constants.filters:
+            return []
+        kernel = self._accelerator.kernels(filter_source(), [PhaseKernel.FILTER], deadline)[
+            PhaseKernel.FILTER
+        ]
+        most = _FILTER_BLOCKS * self._accelerator.device.multiprocessors
+        grid = max(1, min(most, -(-self._vertices // FILTER_THREADS)))
+        return [Launch(kernel, grid, 0, args, FILTER_THREADS) for args in self._constants.filters]
+
+    def chain(self, room: Room, rows: Sequence[Sequence[TableRows]], control: int) -> None:
         """Set the launches of all phases.
 
         Parameters
@@ -176,16 +223,16 @@ class PhaseLaunches:
             Address of the control block of the job.
         """
         self._chain = []
-        for at, kernel in enumerate(self._kernels):
-            args = self._arguments(at, room, control)
+        for at in range(len(self.programs.phases)):
+            args = self._packed_arguments(at, room, control)
             shared = self._set_rows(args, rows[at])
             if at == 0:
-                args.work.size = self._vertices
+                args.work.size = self.roots
             else:
                 args.work.before = self.controls.address(at - 1)
-            self._chain.append(Launch(kernel, self._grid(kernel, shared, None), shared, args))
+            self._chain += self._launches(at, room, args, shared, None)
 
-    def single(self, at: int, room: Room, rows: Sequence[IntervalRows], control: int, step: Step) -> None:
+    def single(self, at: int, room: Room, rows: Sequence[TableRows], control: int, step: Step) -> None:
         """Have the next launch run one phase.
 
         Parameters
@@ -197,7 +244,7 @@ class PhaseLaunches:
         """
         packed = self._packed.get(at)
         if packed is None:
-            packed = self._packed[at] = self._arguments(at, room, control)
+            packed = self._packed[at] = self._packed_arguments(at, room, control)
         shared = self._set_rows(packed, rows)
         work = packed.work
         work.size = step.work.size
@@ -208,19 +255,18 @@ class PhaseLaunches:
             packed.in_.words, packed.in_.capacity = step.source.address, step.source.capacity
         if step.output is not None:
             _set_columns(packed.out, step.output)
-        kernel, units = self._kernels[at], step.work.units
-        grid = self._grid(kernel, shared, units if room.positions is None else None)
-        self._single = Launch(kernel, grid, shared, packed)
+        self._places = room.places
+        self._single = self._launches(at, room, packed, shared, step.work.units)
 
     def all_phases(self, limit: int | None) -> None:
         """Have the next launch run all phases."""
-        self._single = None
+        self._single = []
         for launch in self._chain:
             launch.args.work.limit = _limit(limit)
 
-    def _arguments(self, at: int, room: Room, control: int) -> Any:
+    def _packed_arguments(self, at: int, room: Room, control: int) -> Any:
         """Return the arguments of a phase, all but the rows and the size of its work."""
-        args = arguments_of(self.programs.phases[at], self._constants)
+        args = _copy(self._arguments[at])
         work = args.work
         work.control, work.search = self.controls.address(at), control
         work.parked, work.long_parts = room.left.parked.address, room.left.long_parts.address
@@ -232,15 +278,57 @@ class PhaseLaunches:
             _set_columns(args.in_, room.frontiers[at - 1])
         else:
             args.in_.capacity = 0 if self._roots_ascend else self._vertices
+            args.in_.first, args.in_.step = self._share
         if at < len(room.frontiers):
             _set_columns(args.out, room.frontiers[at])
         return args
 
-    @staticmethod
-    def _set_rows(args: Any, rows: Sequence[IntervalRows]) -> int:
+    def _set_rows(self, args: Any, rows: Sequence[TableRows]) -> int:
         """Set the rows of a phase; return the bytes of shared memory of its kernel."""
         shared = set_rows(args, rows)
-        return shared + WARPS_OF_BLOCK * OPENED_BYTES if isinstance(args, ExtendArgs) else shared
+        extends = isinstance(args, ExtendArgs | ExtendByHashArgs)
+        return shared + WARPS_OF_BLOCK * OPENED_BYTES if extends else shared
+
+    def _launches(self, at: int, room: Room, args: Any, shared: int, units: int | None) -> list[Launch]:
+        """Return the launch of a phase, or those of both passes.
+
+        Parameters
+        ----------
+        args
+            All of its arguments.
+        units
+            Most units of work; None: not known.
+        """
+        kernels = self._kernels[at]
+        most = units if room.positions is None else None
+        grid = min(
+            self._grid(kernel, shared, most)
+            for entry, kernel in kernels.items()
+            if entry is not PhaseKernel.OFFSETS
+        )
+        if room.places is None or PhaseKernel.PLACE not in kernels:
+            (kernel,) = kernels.values()
+            return [Launch(kernel, grid, shared, args)]
+        args.work.places = room.places.address
+        measuring = _copy(args)
+        measuring.work.control = measured = self.controls.address(len(self.programs.phases) + at)
+        return [
+            Launch(kernels[PhaseKernel.MEASURE], grid, shared, measuring),
+            Launch(
+                kernels[PhaseKernel.OFFSETS],
+                1,
+                OFFSET_THREADS // 32 * PLACE_BYTES,
+                OffsetArgs(args.work, measured),
+                OFFSET_THREADS,
+            ),
+            Launch(kernels[PhaseKernel.PLACE], grid, shared, args),
+        ]
+
+    @property
+    def roots(self) -> int:
+        """Number of roots of the first phase: vertices of the graph, or of this device's share."""
+        first, step = self._share
+        return max(0, -(-(self._vertices - first) // step))
 
     @property
     def position_bytes(self) -> int:
@@ -262,12 +350,23 @@ class PhaseLaunches:
     def bind(self, stream: Stream) -> Sequence[Wave]:
         """Return a function that runs the launches that were set last."""
         clear, fetch = self.controls.clearing(stream), self.controls.fetching(stream)
-        bound = [stream.launching(one.kernel, one.grid, THREADS, one.shared, one.args) for one in self._chain]
+        filters, bound = (
+            [stream.launching(one.kernel, one.grid, one.block, one.shared, one.args) for one in some]
+            for some in (self._filters, self._chain)
+        )
 
         def launch() -> None:
             clear()
-            if (one := self._single) is not None:
-                stream.launch(one.kernel, one.grid, THREADS, one.shared, one.args)
+            if not (self._single and self._is_filtered):  # each search filters its candidates
+                self._is_filtered = True
+                for run in filters:
+                    run()
+            if self._single:
+                if self._places is not None:
+                    stream.hold(self._places)
+                    stream.clear(self._places)  # round robin: some units were done by earlier launches
+                for one in self._single:
+                    stream.launch(one.kernel, one.grid, one.block, one.shared, one.args)
             else:
                 for run in bound:
                     run()
@@ -282,7 +381,8 @@ class PhaseLaunches:
 
     def release(self) -> None:
         """Drop all launches, and the memory that they use."""
-        self._chain, self._packed, self._single, self.memory = [], {}, None, None
+        self._chain, self._packed, self._single, self._filters = [], {}, [], []
+        self._places = self.memory = None
 
 
 class PhaseReader:
@@ -336,18 +436,25 @@ def entry_of(program: Program, *, counts: bool, by_size: bool) -> PhaseKernel:
     return PhaseKernel.COUNT
 
 
-def unit_of(program: Program, entry: PhaseKernel) -> tuple[Source, list[PhaseKernel]]:
+def unit_of(
+    program: Program, entry: PhaseKernel, form: KernelForm = DEFAULT_FORM
+) -> tuple[Source, list[PhaseKernel]]:
     """Return the unit of a kernel, and all its entry points."""
     if not isinstance(program, ExtensionProgram):
-        return elimination_source(), [PhaseKernel.WRITE, PhaseKernel.COUNT]
+        return elimination_source(form), [*form.entries]
     if entry is PhaseKernel.SIZE:
-        return closing_source(), [PhaseKernel.SIZE]
-    return extension_source(program.shape), [PhaseKernel.WRITE, PhaseKernel.COUNT, PhaseKernel.NEXT]
+        return closing_source(form), [PhaseKernel.SIZE]
+    more = [] if form.two_passes else [PhaseKernel.NEXT]
+    return extension_source(program.shape, form), [*form.entries, *more]
 
 
 def most_warps(multiprocessors: int) -> int:
     """Return the warps of the largest grid."""
     return multiprocessors * RESIDENT_WARPS
+
+
+def _copy(args: Any) -> Any:
+    return type(args).from_buffer_copy(args)
 
 
 def _set_columns(packed: Any, frontier: Frontier) -> None:

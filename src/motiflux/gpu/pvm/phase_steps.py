@@ -10,12 +10,12 @@ from math import inf
 import numpy as np
 
 from motiflux.codegen import layout
-from motiflux.codegen.pcsr import IntervalRows
 from motiflux.codegen.pvm import ITEMS, PhaseControl
 from motiflux.device import Buffer
 from motiflux.gpu.pvm.frontiers import Frontier
 from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, Step, View, counted
 from motiflux.gpu.pvm.programs import ExtensionProgram
+from motiflux.gpu.pvm.resident_tables import TableRows
 from motiflux.gpu.pvm.work import NOTHING, ItemArray, PhaseWork
 from motiflux.gpu.rows.found_rows import HAND_OUT_SECONDS
 from motiflux.gpu.runtime.job import KernelJob
@@ -125,7 +125,7 @@ class PhaseSteps:
         self,
         at: int,
         work: PhaseWork,
-        rows: Sequence[IntervalRows],
+        rows: Sequence[TableRows],
         output: Filling,
         source: View | None = None,
         beside: Callable[[], None] = nothing_beside,
@@ -189,7 +189,7 @@ class PhaseSteps:
         self,
         at: int,
         work: PhaseWork,
-        rows: Sequence[IntervalRows],
+        rows: Sequence[TableRows],
         output: Filling,
         source: View | None,
         beside: Callable[[], None],

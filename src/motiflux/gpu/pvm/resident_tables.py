@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeAlias
 from weakref import WeakMethod
 
 import numpy as np
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from motiflux.codegen import pcsr as layout
 from motiflux.device import Buffer, Mark, Stream
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.pcsr.formats import IntervalPartition
+from motiflux.gpu.pcsr.formats import HashPartition, IntervalPartition
 from motiflux.gpu.pcsr.images import arrays_of, rows_at
-from motiflux.gpu.pvm.row_ranges import RowRanges
+from motiflux.gpu.pvm.row_ranges import RowRanges, WholeTable
 from motiflux.gpu.pvm.row_tables import RowTables, TableKey
 from motiflux.gpu.pvm.table_copies import TableCopies
 from motiflux.gpu.pvm.tile_memory import Taking, TileMemory
@@ -35,6 +35,8 @@ from motiflux.gpu.storage.device_csr import CopiedArray, resident
 from motiflux.gpu.storage.upload import UploadContext, wait_for_mark
 from motiflux.request.deadline import Deadline
 
+TableRows: TypeAlias = layout.IntervalRows | layout.HashRows
+"""Rows of a table as kernels see them."""
 TILES = 3
 """Tiles that fit at once: those of two tables of a phase, and one that is copied meanwhile."""
 
@@ -75,7 +77,7 @@ class ResidentTile(CacheEntry):
         Behind the kernels that read it last; None: none did.
     """
 
-    rows: layout.IntervalRows = field(repr=False)
+    rows: TableRows = field(repr=False)
     memory: Buffer
     copied: Mark = field(repr=False)
     read: Mark | None = field(default=None, repr=False)
@@ -117,7 +119,7 @@ class ResidentTables:
     copies
         How often tiles of each table were copied.
     renamed
-        Ids of all vertices in tables, uint32 [n].
+        Ids of all vertices in tables, uint32 [n]; None if no expected table has new ids.
     labels
         Codes of the labels of all vertices, uint32 [n]; None if all have one label.
 
@@ -145,7 +147,7 @@ class ResidentTables:
         self._deadline = Deadline.after(None) if deadline is None else deadline
         self._cache = resident(tables.graph, self._device)
         self._copier = TableCopies(self._device, self._cache, self._deadline, tables.threads)
-        self._ranges: dict[TableKey, RowRanges] = {}
+        self._ranges: dict[TableKey, RowRanges | WholeTable] = {}
         self._shared: dict[TableKey, ResidentTile] = {}
         self._own: dict[TileName, ResidentTile] = {}  # the one that was used last is the last
         self._reading: list[ResidentTile] = []
@@ -176,7 +178,8 @@ class ResidentTables:
             self._claim_shared()  # before the search allocates memory, for which they might be dropped
         self._arrays: list[CopiedArray] = []
         try:
-            self.renamed: Buffer = self._copied_ids()
+            renames = not expected or any(key.renames for key in expected)
+            self.renamed: Buffer | None = self._copied_ids() if renames else None
             self.labels: Buffer | None = self._copied_labels()
         except BaseException:
             self.close()  # entries that an object uses are not dropped, and it may wait for the collector
@@ -209,6 +212,10 @@ class ResidentTables:
         """Whether all tables that the search reads fit together."""
         return self._fits
 
+    def expects(self, key: TableKey) -> bool:
+        """Whether the search reads a table."""
+        return self._tables.normal(key) in self._expected
+
     def tiles(self, key: TableKey) -> int:
         """Return the number of tiles of a table."""
         return len(self._ranges_of(self._tables.normal(key)))
@@ -229,7 +236,7 @@ class ResidentTables:
             for key in self._expected | set(self._ranges)
         }
 
-    def acquire(self, stream: Stream, wanted: Sequence[tuple[TableKey, int]]) -> list[layout.IntervalRows]:
+    def acquire(self, stream: Stream, wanted: Sequence[tuple[TableKey, int]]) -> list[TableRows]:
         """Have tiles on the device, and return their rows.
 
         Kernels may read them that are launched on `stream` before the next call. They wait for the copies,
@@ -254,7 +261,7 @@ class ResidentTables:
             if buffer is not None:
                 stream.hold(buffer)
         self._stream, self._reading = stream, tiles
-        return [self._rows_of(tile) for tile in tiles]
+        return [self._rows_of(name.key, tile) for name, tile in zip(names, tiles, strict=True)]
 
     def prefetch(self, wanted: Sequence[tuple[TableKey, int]]) -> None:
         """Begin to copy tiles, while kernels run that read those of the last `acquire`.
@@ -286,7 +293,7 @@ class ResidentTables:
 
     # Tiles
 
-    def _ranges_of(self, key: TableKey) -> RowRanges:
+    def _ranges_of(self, key: TableKey) -> RowRanges | WholeTable:
         """Return the tiles of a table, and take over those that an earlier search has left."""
         if (found := self._ranges.get(key)) is None:
             assert not self._expected or key in self._expected, "a table that was not expected"
@@ -312,10 +319,12 @@ class ResidentTables:
     def _names(self, wanted: Iterable[tuple[TableKey, int]]) -> list[TileName]:
         return [TileName(self._tables.normal(key), number) for key, number in wanted]
 
-    def _rows_of(self, tile: ResidentTile) -> layout.IntervalRows:
+    def _rows_of(self, key: TableKey, tile: ResidentTile) -> TableRows:
         """Return the rows of a tile with the ids of this search: an earlier one may have copied the tile."""
-        rows = layout.IntervalRows.from_buffer_copy(tile.rows)
-        rows.renamed = self.renamed.address
+        rows = type(tile.rows).from_buffer_copy(tile.rows)
+        if isinstance(rows, layout.IntervalRows):
+            assert self.renamed is not None or not key.renames
+            rows.renamed = self.renamed.address if key.renames and self.renamed is not None else 0
         return rows
 
     def _held(self) -> int:
@@ -373,7 +382,7 @@ class ResidentTables:
         tile.used = next(ticks)
         self._shared[key] = tile
 
-    def _bring_shared(self, name: TileName, ranges: RowRanges) -> ResidentTile:
+    def _bring_shared(self, name: TileName, ranges: RowRanges | WholeTable) -> ResidentTile:
         if (found := self._shared.get(name.key)) is None:
 
             def make() -> ResidentTile:
@@ -390,7 +399,7 @@ class ResidentTables:
     def _copy(
         self,
         name: TileName,
-        part: IntervalPartition,
+        part: IntervalPartition | HashPartition,
         memory: Buffer,
         marks: Sequence[Mark] = (),
         image: Hashable = None,

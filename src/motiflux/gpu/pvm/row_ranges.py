@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.gpu.pcsr.formats import IntervalPartition
+from motiflux.gpu.pcsr.formats import HashPartition, IntervalPartition
 
 _MOST_NARROW = 2**32 - 1
 """Most arcs of a range whose offsets have 32 bits."""
@@ -65,6 +65,32 @@ class RowRanges:
         if len(self) == 1:
             return self._rows.nbytes
         return _bytes_of(self._rows, self._ends[number], self._ends[number + 1])
+
+
+class WholeTable:
+    """A table that is not divided, as its only range."""
+
+    def __init__(self, rows: HashPartition) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, number: int) -> HashPartition:
+        if number != 0:
+            raise IndexError(number)
+        return self._rows
+
+    def __iter__(self) -> Iterator[HashPartition]:
+        return iter((self._rows,))
+
+    def least_ids(self) -> NDArray[np.uint32]:
+        """Return the least id of the only range."""
+        return np.zeros(1, np.uint32)
+
+    def nbytes(self, number: int) -> int:
+        """Return the bytes that it takes."""
+        return self[number].nbytes
 
 
 def split_rows(rows: IntervalPartition, most_bytes: int) -> RowRanges:

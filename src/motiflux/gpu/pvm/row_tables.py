@@ -7,20 +7,34 @@ has the neighbours that arcs of several partitions, or arcs with a condition, le
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import NamedTuple
+
+import numpy as np
 
 from motiflux import _native
 from motiflux.conditions import Condition
 from motiflux.errors import InternalError
-from motiflux.gpu.pcsr.formats import IntervalPartition
-from motiflux.gpu.pcsr.partitions import MOST_ARCS, PartitionKey, Partitions
+from motiflux.gpu.pcsr.formats import HashPartition, IntervalPartition
+from motiflux.gpu.pcsr.partitions import MOST_ARCS, PartitionKey, Partitions, hashed
 from motiflux.gpu.pvm.empty_rows import fill_gaps
-from motiflux.gpu.pvm.row_ranges import RowRanges, split_rows
+from motiflux.gpu.pvm.row_ranges import RowRanges, WholeTable, split_rows
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.types import VertexArray
 
 _KEPT_RATIO = 4
 """Merged tables of a graph that are kept: at most this many times the bytes that it keeps of other rows."""
+
+
+class RowForm(StrEnum):
+    """How a table finds the row of a vertex; the others are to compare with."""
+
+    INTERVAL = "interval"
+    """By intervals of new ids."""
+    UNRENAMED = "unrenamed"
+    """By intervals of the graph's own ids."""
+    HASH = "hash"
+    """By a hash table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +52,20 @@ class TableKey:
     target
         Code of the label of the neighbours, in graphs whose arcs are divided by it (`RowTables.by_target`);
         None: neighbours of all labels.
+    form
+        How rows are found.
     """
 
     direction: Direction
     labels: tuple[int, ...] | None = None
     where: Condition | None = None
     target: int | None = None
+    form: RowForm = RowForm.INTERVAL
+
+    @property
+    def renames(self) -> bool:
+        """Whether rows are found by new ids."""
+        return self.form is RowForm.INTERVAL
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,31 +77,33 @@ class HostTable:
     key
         Its name, in normal form.
     rows
-        The rows of vertices by their new ids; some may be empty. Neighbours are ids of the graph; they
-        ascend, by label first if the tables are `RowTables.grouped`.
+        The rows of vertices by their new ids, if the form has these; some may be empty. Neighbours are ids of
+        the graph; they ascend, by label first if the tables are `RowTables.grouped`.
     """
 
     key: TableKey
-    rows: IntervalPartition
+    rows: IntervalPartition | HashPartition
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return self.rows.nbytes
 
-    def tiles(self, most_bytes: int) -> RowRanges:
+    def tiles(self, most_bytes: int) -> RowRanges | WholeTable:
         """Return the table in ranges of rows.
 
         Each has at most `most_bytes`, unless it is a single row, and offsets that begin at 0. All neighbours
-        of a vertex are in one range. A table of at most `most_bytes` is one range.
+        of a vertex are in one range. A table of at most `most_bytes` is one range, and so is a hash table.
         """
+        if isinstance(self.rows, HashPartition):
+            return WholeTable(self.rows)
         return split_rows(self.rows, most_bytes)
 
 
 class _Divided(NamedTuple):
     """The partitions of a graph by intervals, and the ids of vertices there."""
 
-    parts: dict[PartitionKey, IntervalPartition]
+    parts: dict[PartitionKey, IntervalPartition | HashPartition]
     renamed: VertexArray
 
 
@@ -116,7 +140,7 @@ class RowTables:
     @property
     def renamed(self) -> VertexArray:
         """New id of each vertex in all tables, uint32 [n]; vertices without arcs have the last ids."""
-        return self._divided.renamed
+        return self._divided(RowForm.INTERVAL).renamed
 
     def normal(self, key: TableKey) -> TableKey:
         """Return the normal form of a key: keys of equal tables mostly have the same one.
@@ -149,7 +173,7 @@ class RowTables:
         key = self.normal(key)
         name = self._partition(key)
         if name is not None:
-            return HostTable(key, self._divided.parts[name])
+            return HostTable(key, self._divided(key.form).parts[name])
         room = _KEPT_RATIO * self.graph.cache_bytes()
         return self.graph.memo.get_sized("row tables", key, lambda: HostTable(key, self._merged(key)), room)
 
@@ -160,15 +184,24 @@ class RowTables:
     def _direction(self, direction: Direction) -> Direction:
         return direction if self.graph.directed else Direction.EITHER
 
-    @property
-    def _divided(self) -> _Divided:
-        return self.graph.memo.keep("partitions of rows", self._divide)
+    def _divided(self, form: RowForm) -> _Divided:
+        name = "partitions of rows" if form is RowForm.INTERVAL else f"partitions of rows, {form}"
+        return self.graph.memo.keep(name, lambda: self._divide(form))
 
-    def _divide(self) -> _Divided:
+    def _divide(self, form: RowForm) -> _Divided:
         partitions = Partitions.of(self.graph, self.threads)
-        made = partitions.intervals()
-        parts = dict(zip(partitions.keys, map(fill_gaps, made.partitions), strict=True))
-        return _Divided(parts, partitions.renamed)
+        made = partitions.intervals(renames=form is RowForm.INTERVAL).partitions
+        parts = dict(zip(partitions.keys, (self._in_form(one, form) for one in made), strict=True))
+        return _Divided(parts, partitions.renamed if form is RowForm.INTERVAL else self._own_ids())
+
+    def _in_form(self, rows: IntervalPartition, form: RowForm) -> IntervalPartition | HashPartition:
+        """Return rows by intervals in a form; raises `GraphError` if they are too many for a hash table."""
+        if form is RowForm.HASH:
+            return hashed(rows, self.threads)
+        return fill_gaps(rows) if form is RowForm.INTERVAL else rows
+
+    def _own_ids(self) -> VertexArray:
+        return np.arange(self.graph.num_vertices, dtype=np.uint32)
 
     def _partition(self, key: TableKey) -> PartitionKey | None:
         """Return the name of the only partition that a table has; None if it is merged."""
@@ -181,12 +214,13 @@ class RowTables:
             return PartitionKey(key.direction, 0) if self._edge_codes == 1 else None
         return PartitionKey(key.direction, key.labels[0]) if len(key.labels) == 1 else None
 
-    def _merged(self, key: TableKey) -> IntervalPartition:
+    def _merged(self, key: TableKey) -> IntervalPartition | HashPartition:
         """Return the rows of the arcs that a key names, each neighbour once."""
         targets = None if key.target is None else (key.target,)
         arcs = AdjacencyKey(key.direction, key.labels, None, targets, key.where)
         offsets, neighbors = self.graph.adjacency(arcs, self.threads)
         groups = self.graph.vertex_labels if self.grouped else None
         arcs_of = _native.Partitions([(offsets, neighbors, None)], groups, 1, False, self.threads)
-        rows = arcs_of.interval_rows(self.renamed, MOST_ARCS, self.threads)[3:]
-        return fill_gaps(IntervalPartition(*rows))
+        ids = self.renamed if key.renames else self._own_ids()
+        rows = arcs_of.interval_rows(ids, MOST_ARCS, self.threads)[3:]
+        return self._in_form(IntervalPartition(*rows), key.form)

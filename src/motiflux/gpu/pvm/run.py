@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 
-from motiflux.codegen.pcsr import IntervalRows
 from motiflux.gpu.pvm.launches import Room
 from motiflux.gpu.pvm.phase_steps import Chunk, Filling, PhaseJob, PhaseSteps, Watch, rows_of
+from motiflux.gpu.pvm.resident_tables import TableRows
 from motiflux.gpu.pvm.work import PhaseWork
 
 
@@ -28,9 +28,7 @@ class PhaseRun(PhaseSteps):
         The rows of each phase.
     """
 
-    def __init__(
-        self, job: PhaseJob, room: Room, rows: Sequence[Sequence[IntervalRows]], watch: Watch
-    ) -> None:
+    def __init__(self, job: PhaseJob, room: Room, rows: Sequence[Sequence[TableRows]], watch: Watch) -> None:
         super().__init__(job, room, watch)
         self._rows = rows
         self._size: int | None = None  # roots of a chain that runs
@@ -124,11 +122,12 @@ class PhaseRun(PhaseSteps):
         self._begins = False
         if seen is None:
             return
+        phases = self._last + 1
         share, size = 0.0, self._size
-        for block in seen:
+        for block in seen[:phases]:
             batches = PhaseWork(size).batches
             done = min(int(block.batches_taken), batches)
-            share += (done / batches if batches else 1.0) / len(seen)
+            share += (done / batches if batches else 1.0) / phases
             if done < batches or block.refused:
                 break
             size = rows_of(block, 0)

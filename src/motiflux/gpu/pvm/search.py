@@ -81,7 +81,7 @@ def _counted(accelerator: Accelerator, query: PhaseQuery, watch: Watch, *, grows
     with job, closing(memory):
         run = _run(job, memory, query, watch)
         try:
-            for _ in run.chunks(query.graph.num_vertices, may_grow=memory.is_first):
+            for _ in run.chunks(job.launches.roots, may_grow=memory.is_first):
                 pass
         except FullFrontier:
             job.keep_when_over(None)  # the next search begins with larger ones
@@ -151,7 +151,7 @@ class FoundEmbeddings:
         self._job, memory = phase_job(self._accelerator, query, self._watch.deadline, grows=grows)
         self._memory = memory
         self._run = _run(self._job, memory, query, self._watch)
-        self._chunks = self._run.chunks(query.graph.num_vertices, may_grow=memory.is_first)
+        self._chunks = self._run.chunks(self._job.launches.roots, may_grow=memory.is_first)
 
     def next(self) -> Block | None:
         """Return the next block of internal ids, or None at the end."""

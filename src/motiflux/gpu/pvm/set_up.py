@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from motiflux.codegen.pcsr import IntervalRows
+from motiflux.codegen.pvm import BATCH, ITEMS, MOST_TABLES, KernelForm
 from motiflux.device import Buffer
+from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.pvm.arguments import Constants
 from motiflux.gpu.pvm.buckets import Buckets, bucket_bytes
@@ -19,6 +20,7 @@ from motiflux.gpu.pvm.frontiers import (
     SHARE,
     TILED_SHARE,
     Frontier,
+    LeftRoom,
     allocate_equal,
     allocate_frontiers,
     allocate_left,
@@ -26,12 +28,14 @@ from motiflux.gpu.pvm.frontiers import (
     left_bytes,
 )
 from motiflux.gpu.pvm.fusing import fused
-from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, most_warps
+from motiflux.gpu.pvm.launches import PLACE_BYTES, PhaseLaunches, PhaseReader, Room, most_warps
 from motiflux.gpu.pvm.memory import room_for
 from motiflux.gpu.pvm.phase_steps import PhaseJob
 from motiflux.gpu.pvm.programs import ExtensionProgram, Layout, Program, Programs, programs_of
-from motiflux.gpu.pvm.resident_tables import TILES, ResidentTables, Traffic
-from motiflux.gpu.pvm.row_tables import RowTables, TableKey
+from motiflux.gpu.pvm.resident_signatures import resident_signatures, signature_bytes
+from motiflux.gpu.pvm.resident_tables import TILES, ResidentTables, TableRows, Traffic
+from motiflux.gpu.pvm.row_tables import RowForm, RowTables, TableKey
+from motiflux.gpu.pvm.signatures import Labels, Signature, signatures_of_query
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import setting_up
 from motiflux.graph import Graph
@@ -47,6 +51,17 @@ _GROWN, _MOST_GROWN = "phases with large frontiers", 64
 """Searches whose frontiers of the first size were full begin with larger ones; how many are remembered."""
 _FEW_ROWS = 1 << 20
 """If fewer are wanted, that frontier has room for no more."""
+_SWITCHES = (
+    "pvm_distribution",
+    "pvm_fused",
+    "pvm_rows",
+    "pvm_filter",
+    "pvm_writes",
+    "pvm_generation",
+    "tail",
+)
+_MANY = 3
+"""Least number of query vertices of the matching patterns 5 to 7."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +72,56 @@ class PhaseQuery:
     ----------
     counts
         Whether embeddings are counted, or listed.
+    share
+        The number of the device among those that share the roots, and how many these are.
     """
 
     graph: Graph
     phases: PhasePlan
     request: Request
     counts: bool
+    share: tuple[int, int] = (0, 1)
 
     @property
     def name(self) -> tuple[object, ...]:
         """Name of its kept jobs."""
         tuning = self.request.tuning
-        switches = tuning["pvm_distribution"], tuning["pvm_fused"], tuning["tail"]
+        switches = tuple(tuning[name] for name in _SWITCHES)
         listed = None if self.counts else self.request.limit
-        return "phases", id(self.phases), self.counts, listed, self.request.gpu_memory, switches
+        return "phases", id(self.phases), self.counts, listed, self.request.gpu_memory, switches, self.share
+
+    def is_on(self, switch: str, value: str) -> bool:
+        """Whether a switch has a value."""
+        found: bool = self.request.tuning[switch] == value
+        return found
+
+    @property
+    def row_form(self) -> RowForm:
+        """How rows are found."""
+        return RowForm(self.request.tuning["pvm_rows"])
+
+    @property
+    def kernel_form(self) -> KernelForm:
+        """How kernels are compiled."""
+        return KernelForm(self.row_form is RowForm.HASH, self.is_on("pvm_writes", "two_pass"))
+
+    @property
+    def signatures(self) -> dict[int, Signature]:
+        """Signatures of query vertices, if candidates are filtered by them."""
+        if self.is_on("pvm_filter", "off"):
+            return {}
+        return signatures_of_query(self.phases, Labels.of(self.graph))
+
+    def nests(self, program: ExtensionProgram) -> bool:
+        """Whether loops over the candidates of a phase are nested: not where it counts by their numbers."""
+        is_last = program.of[-1] == len(self.phases.phases) - 1
+        closes = self.counts and is_last and not self.is_on("tail", "off")
+        return (
+            self.is_on("pvm_generation", "nested")
+            and program.shape.members >= _MANY
+            and not program.tuples
+            and not (closes and program.follows_from_sizes)
+        )
 
 
 @dataclass(frozen=True)
@@ -111,7 +162,7 @@ class Memory:
     """
 
     room: Room
-    rows: Sequence[Sequence[IntervalRows]]
+    rows: Sequence[Sequence[TableRows]]
     is_first: bool
     tiled: TiledMemory | None = None
     traffic: Mapping[TableKey, Traffic] = field(default_factory=dict)
@@ -153,10 +204,11 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
     graph, request = query.graph, query.request
     device, budget = job.accelerator.device, request.gpu_memory
     host = RowTables.of(graph, request.threads)
-    programs = programs_of(query.phases, layout_of(graph, host), lists=not query.counts)
-    largest = max(host.table(key).nbytes for key in programs.tables)
+    programs = _programs(query, host)
+    nbytes = [host.table(key).nbytes for key in programs.tables]
     room = room_for(job.accelerator, budget) - ResidentTables.vertex_bytes(host)
-    whole, tiled = _divided(room, programs, graph, most_warps(device.multiprocessors), largest)
+    room -= signature_bytes(graph) if query.signatures else 0
+    whole, tiled = _divided(room, programs, query, most_warps(device.multiprocessors), max(nbytes))
     tables = ResidentTables(
         job.accelerator,
         host,
@@ -169,10 +221,32 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
     try:
         if tables.fits:
             return _whole(job, query, programs, tables, whole.frontiers, deadline, grows=grows)
+        if query.row_form is RowForm.HASH:
+            what, hint = "hash tables of a search in phases", "set pvm_rows=interval"
+            raise DeviceMemoryError(what, sum(nbytes), whole.tables, hint)
         return _tiled(job, query, tables, tiled.frontiers, deadline)
     except BaseException:
         tables.close()
         raise
+
+
+def _programs(
+    query: PhaseQuery,
+    host: RowTables,
+    *,
+    most_tables: int = MOST_TABLES,
+    is_tiled: Callable[[TableKey], bool] = lambda key: False,
+) -> Programs:
+    """Return the phases of a search for kernels."""
+    return programs_of(
+        query.phases,
+        layout_of(query.graph, host, query.row_form),
+        lists=not query.counts,
+        most_tables=most_tables,
+        is_tiled=is_tiled,
+        signatures=query.signatures,
+        nested=query.nests,
+    )
 
 
 class _Division(NamedTuple):
@@ -183,7 +257,7 @@ class _Division(NamedTuple):
 
 
 def _divided(
-    room: int, programs: Programs, graph: Graph, warps: int, largest: int
+    room: int, programs: Programs, query: PhaseQuery, warps: int, largest: int
 ) -> tuple[_Division, _Division]:
     """Return how memory is divided if all tables fit, and if they do not.
 
@@ -194,7 +268,11 @@ def _divided(
     largest
         Bytes of the largest table.
     """
-    room -= _other_bytes(programs, graph, left_bytes(warps, min(MOST_BYTES, max(0, int(SHARE * room)))))
+    left = left_bytes(warps, min(MOST_BYTES, max(0, int(SHARE * room))))
+    room -= _other_bytes(programs, query.graph, left)
+    if query.kernel_form.two_passes:
+        rows = max(query.graph.num_vertices, min(MOST_BYTES, max(0, int(TILED_SHARE * room))) // 4)
+        room -= _place_bytes(rows, left // ITEMS.itemsize)
     found = []
     for share in (SHARE, TILED_SHARE):
         frontiers = max(min(MOST_BYTES, int(share * room)), _least_share(programs))
@@ -202,6 +280,11 @@ def _divided(
     whole, tiled = found
     tiles = 2 + TILES * largest // max(1, tiled.tables // 2)
     return whole, tiled._replace(tables=max(0, tiled.tables - bucket_bytes(tiles)))
+
+
+def _place_bytes(rows: int, parts: int) -> int:
+    """Return the bytes of the places of units of work: batches of so many rows, and parts of batches."""
+    return PLACE_BYTES * (-(-max(1, rows) // BATCH) + parts)
 
 
 def _least_share(programs: Programs) -> int:
@@ -213,9 +296,10 @@ def _least_share(programs: Programs) -> int:
 def _other_bytes(programs: Programs, graph: Graph, left: int) -> int:
     """Bound the bytes of a search beside tables and frontiers: work that is left, and small arrays."""
     extensions = [phase for phase in programs.phases if isinstance(phase, ExtensionProgram)]
-    roots = [phase.root[1] for phase in extensions if phase.root is not None]
+    roots = [phase.root[1:] for phase in extensions if phase.root is not None]
     sets = [one for phase in extensions for one in phase.sets]
-    filters = [one for one in (*roots, *(one.narrowing for one in sets)) if one is not None]
+    among = [*roots, *((one.narrowing, one.signature) for one in sets)]
+    filters = [one for both in among for one in both if one is not None]
     orders = sum(one.members * len(one.orders) for one in sets)
     labels = (len(sets) + len(roots)) * (len(graph.vertex_label_table) // 8 + _SMALL)
     masks = len(filters) * (graph.num_vertices // 8 + _SMALL)
@@ -262,12 +346,11 @@ def _tiled(
     request, accelerator = query.request, job.accelerator
     device, budget = accelerator.device, request.gpu_memory
     host = RowTables.of(query.graph, request.threads)
-    programs = programs_of(
-        query.phases,
-        layout_of(query.graph, host),
-        lists=not query.counts,
+    programs = _programs(
+        query,
+        host,
         most_tables=TILES - 1,
-        is_tiled=lambda key: tables.tiles(key) > 1,
+        is_tiled=lambda key: tables.expects(key) and tables.tiles(key) > 1,
     )
     launches, constants = _launches(job, query, programs, tables, deadline)
     last = programs.phases[-1:] if not query.counts else ()
@@ -277,13 +360,16 @@ def _tiled(
         device, [*between, between[-1]] if between else [], share - sum(of_last), budget
     )
     frontiers = sorted_ones[:-1] + allocate_equal(device, last, sum(of_last), budget)
+    left = allocate_left(device, most_warps(device.multiprocessors), budget, share)
     room = Room(
         frontiers,
-        allocate_left(device, most_warps(device.multiprocessors), budget, share),
+        left,
         _positions(job, launches, request),
+        _places(job, launches, request, frontiers, left),
     )
     most_tiles = max(tables.tiles(key) for key in programs.tables)
-    buckets = Buckets(accelerator, job.stream, tables.renamed.address, most_tiles, budget, deadline)
+    renamed = 0 if tables.renamed is None else tables.renamed.address
+    buckets = Buckets(accelerator, job.stream, renamed, most_tiles, budget, deadline)
     for buffer in (*room.buffers, *(one.buffer for one in sorted_ones[-1:]), *buckets.buffers):
         job.memory.hold(buffer)
     for buffer in constants.buffers:
@@ -299,8 +385,12 @@ def _launches(
     graph, request = query.graph, query.request
     device, budget = job.accelerator.device, request.gpu_memory
     labels = 0 if tables.labels is None else tables.labels.address
-    constants = Constants(device, job.stream, graph, labels, budget)
-    controls = PhaseControls(device, len(programs.phases), budget)
+    there = 0
+    if query.signatures:
+        there = job.memory.read(resident_signatures(job, graph, request, deadline)).buffer.address
+    constants = Constants(device, job.stream, graph, labels, budget, there)
+    form = query.kernel_form
+    controls = PhaseControls(device, len(programs.phases) * (1 + form.two_passes), budget)
     launches = PhaseLaunches(
         job.accelerator,
         programs,
@@ -311,6 +401,8 @@ def _launches(
         counts=query.counts,
         by_size=request.tuning["tail"] != "off",
         deadline=deadline,
+        form=form,
+        share=query.share,
     )
     job.set_up(launches, PhaseReader(job.control))
     job.memory.hold(controls.buffer)
@@ -324,11 +416,11 @@ def _counts_last(programs: Programs, request: Request) -> bool:
     return one or request.tuning["tail"] != "off"
 
 
-def layout_of(graph: Graph, tables: RowTables) -> Layout:
+def layout_of(graph: Graph, tables: RowTables, form: RowForm = RowForm.INTERVAL) -> Layout:
     """Return the layout of the rows of a graph."""
     edge_labels = 1 if graph.forward.labels is None else len(graph.edge_label_table)
     labelled = graph.vertex_labels is not None
-    return Layout(graph.directed, edge_labels, labelled, tables.by_target, tables.grouped)
+    return Layout(graph.directed, edge_labels, labelled, tables.by_target, tables.grouped, form)
 
 
 def _room(job: PhaseJob, launches: PhaseLaunches, request: Request, nbytes: int) -> Room:
@@ -336,10 +428,13 @@ def _room(job: PhaseJob, launches: PhaseLaunches, request: Request, nbytes: int)
     phases = launches.programs.phases
     written = phases[:-1] if launches.counts else phases
     last = nbytes if launches.counts else _last_bytes(written[-1], request)
+    frontiers = allocate_frontiers(device, written, budget, nbytes, last)
+    left = allocate_left(device, most_warps(device.multiprocessors), budget, nbytes)
     return Room(
-        allocate_frontiers(device, written, budget, nbytes, last),
-        allocate_left(device, most_warps(device.multiprocessors), budget, nbytes),
+        frontiers,
+        left,
         _positions(job, launches, request),
+        _places(job, launches, request, frontiers, left),
     )
 
 
@@ -356,3 +451,14 @@ def _positions(job: PhaseJob, launches: PhaseLaunches, request: Request) -> Buff
         return None
     nbytes = launches.position_bytes * len(launches.programs.phases)
     return job.accelerator.device.allocate(nbytes, "the work of warps", budget=request.gpu_memory)
+
+
+def _places(
+    job: PhaseJob, launches: PhaseLaunches, request: Request, frontiers: Sequence[Frontier], left: LeftRoom
+) -> Buffer | None:
+    """Return memory of the place of each unit of work, if embeddings are written in two passes."""
+    if request.tuning["pvm_writes"] != "two_pass":
+        return None
+    rows = max(launches.roots, *(one.capacity for one in frontiers), 1)
+    nbytes = _place_bytes(rows, left.most_long + left.most_left)
+    return job.accelerator.device.allocate(nbytes, "places of embeddings", budget=request.gpu_memory)

@@ -51,6 +51,8 @@ def _checks(pairs: Sequence[Pair]) -> Checks:
     return Checks(
         distinct=tuple(pair.first for pair in pairs if pair.relation is Relation.DIFFERENT),
         after=tuple(pair.first for pair in pairs if pair.relation is Relation.LESS),
+        not_out=tuple(pair.first for pair in pairs if pair.not_out),
+        not_in=tuple(pair.first for pair in pairs if pair.not_in),
     )
 
 
@@ -59,4 +61,6 @@ def _with(checks: Checks, added: Checks) -> Checks:
         checks,
         distinct=(*checks.distinct, *added.distinct),
         after=(*checks.after, *added.after),
+        not_out=(*checks.not_out, *added.not_out),
+        not_in=(*checks.not_in, *added.not_in),
     )

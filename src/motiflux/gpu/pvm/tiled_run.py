@@ -20,12 +20,12 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.codegen.pcsr import IntervalRows
 from motiflux.gpu.pvm.frontiers import Frontier
 from motiflux.gpu.pvm.host_frontiers import FrontierCopies, HostFrontier
 from motiflux.gpu.pvm.launches import Room, View
 from motiflux.gpu.pvm.phase_steps import Chunk, Filling, PhaseJob, PhaseSteps, Watch, nothing_beside
 from motiflux.gpu.pvm.programs import ExtensionProgram
+from motiflux.gpu.pvm.resident_tables import TableRows
 from motiflux.gpu.pvm.row_tables import TableKey
 from motiflux.gpu.pvm.set_up import TiledMemory
 from motiflux.gpu.pvm.work import PhaseWork
@@ -120,7 +120,7 @@ class TiledRun(PhaseSteps):
             for at in range(self._last + 1)
         ]
         self._least_ids = {key: tiled.tables.least_ids(key) for key in self._tiled if key is not None}
-        self._acquired: tuple[object, Sequence[IntervalRows]] | None = None
+        self._acquired: tuple[object, Sequence[TableRows]] | None = None
         self._shares = [0.0] * len(phases)
 
     @property
@@ -300,7 +300,7 @@ class TiledRun(PhaseSteps):
     def _prefetch(self, at: int, tiles: Tiles) -> None:
         self._tables.prefetch(list(zip(self._programs.phases[at].tables, tiles, strict=True)))
 
-    def _acquire(self, at: int, tiles: Tiles) -> Sequence[IntervalRows]:
+    def _acquire(self, at: int, tiles: Tiles) -> Sequence[TableRows]:
         """Have tiles on the device, if they are not those of the launch before."""
         names = list(zip(self._programs.phases[at].tables, tiles, strict=True))
         if self._acquired is None or self._acquired[0] != names:

@@ -233,6 +233,20 @@ class PhasePlan:
     semantics: Semantics
 
     @property
+    def tests_absent_arcs(self) -> bool:
+        """Whether phases test that arcs are absent, for induced matching."""
+        for phase in self.phases:
+            if isinstance(phase, Elimination):
+                absent = bool(phase.forbidden)
+            else:
+                checks = [one for some in phase.sets for one in (some.common, *some.own)]
+                absent = any(one.not_out or one.not_in for one in checks)
+                absent = absent or any(pair.not_out or pair.not_in for pair in phase.pairs)
+            if absent:
+                return True
+        return False
+
+    @property
     def extensions(self) -> tuple[Extension, ...]:
         """The extension phases."""
         return tuple(phase for phase in self.phases if isinstance(phase, Extension))

@@ -16,6 +16,10 @@ MOTIFLUX_DEVICE std::uint32_t tile_of(const BucketArgs& args, std::uint32_t id) 
   return view::Bisection{}(args.least_ids, 0, args.tiles, id);
 }
 
+MOTIFLUX_DEVICE std::uint32_t id_of(const BucketArgs& args, std::uint32_t vertex) {
+  return args.renamed == nullptr ? vertex : args.renamed[vertex];
+}
+
 template <bool Writes>
 MOTIFLUX_DEVICE void bucket(const BucketArgs& args) {
   const lanes::Group<32> warp;
@@ -25,7 +29,7 @@ MOTIFLUX_DEVICE void bucket(const BucketArgs& args) {
     const std::uint64_t embedding = batch * kBatch + warp.lane();
     const bool live = embedding < args.size;
     const std::uint32_t tile =
-        live ? tile_of(args, args.renamed[args.in.read(args.column, embedding)]) : args.tiles;
+        live ? tile_of(args, id_of(args, args.in.read(args.column, embedding))) : args.tiles;
     std::uint32_t left = warp.ballot(live);
     while (left != 0) {
       const std::uint32_t chosen = warp.broadcast(tile, lowest_bit(left));

@@ -7,11 +7,13 @@
 namespace motiflux::pvm {
 
 // Numbers of members of both sets, and whether members of one set may have equal candidates: then items are
-// tuples instead of combinations.
-template <std::uint32_t First, std::uint32_t Second, bool Tuples = false>
+// tuples instead of combinations. Nested: items are those of algorithm 6, for three members or more: tuples
+// of the second set and of the first one without its last two members, which have combinations.
+template <std::uint32_t First, std::uint32_t Second, bool Tuples = false, bool Nested = false>
 struct Shape {
   static constexpr std::uint32_t kFirst = First, kSecond = Second, kMembers = First + Second;
   static constexpr bool kTuples = Tuples;
+  static constexpr bool kNested = Nested;
   static constexpr std::uint32_t kSets = Second == 0 ? 1 : 2;
 };
 
@@ -25,8 +27,8 @@ struct InputColumns {
 
 // Candidates of a set for the embedding whose vertices `read` gives by column. Labels of a set, filters and
 // columns of a row that does not ascend are not checked yet.
-template <class Read>
-MOTIFLUX_DEVICE sets::Span candidates(const Tables& tables, const CandidateSet& set, Read&& read) {
+template <class Rows, class Read>
+MOTIFLUX_DEVICE sets::Span candidates(const Tables<Rows>& tables, const CandidateSet& set, Read&& read) {
   sets::Span row = tables.open(set.table, read(set.source));
   if (set.label != kAnyLabel) row = tables.with_label(row, set.label);
   if (set.ascends != 0 && set.after != 0) {
@@ -41,8 +43,9 @@ MOTIFLUX_DEVICE sets::Span candidates(const Tables& tables, const CandidateSet& 
 }
 
 // Candidates of a set that are not in the embedding, if all others are valid.
-template <class Read>
-MOTIFLUX_DEVICE std::uint64_t valid_candidates(const Tables& tables, const CandidateSet& set, Read&& read) {
+template <class Rows, class Read>
+MOTIFLUX_DEVICE std::uint64_t valid_candidates(const Tables<Rows>& tables, const CandidateSet& set,
+                                               Read&& read) {
   const sets::Span row = candidates(tables, set, read);
   std::uint64_t size = row.size();
   const bool grouped = set.label == kAnyLabel && set.ascends == 0;
@@ -54,9 +57,9 @@ MOTIFLUX_DEVICE std::uint64_t valid_candidates(const Tables& tables, const Candi
 
 // Extensions of an embedding by a phase without comparisons between its members: combinations of valid
 // candidates, each in all of its orders; kTooMany if there are that many, or more.
-template <class Read>
-MOTIFLUX_DEVICE std::uint64_t extensions(const Tables& tables, const CandidateSet* sets, std::uint32_t count,
-                                         bool tuples, Read&& read) {
+template <class Rows, class Read>
+MOTIFLUX_DEVICE std::uint64_t extensions(const Tables<Rows>& tables, const CandidateSet* sets,
+                                         std::uint32_t count, bool tuples, Read&& read) {
   std::uint64_t number = 1;
   for (std::uint32_t at = 0; at < count && number != 0; ++at) {
     const CandidateSet& set = sets[at];
@@ -68,7 +71,8 @@ MOTIFLUX_DEVICE std::uint64_t extensions(const Tables& tables, const CandidateSe
 }
 
 // Whether the first phase begins with a vertex; true for all embeddings of other phases.
-MOTIFLUX_DEVICE bool is_root(const ExtendArgs& args, std::uint64_t embedding) {
+template <class Args>
+MOTIFLUX_DEVICE bool is_root(const Args& args, std::uint64_t embedding) {
   if (args.in.words != nullptr) return true;
   const std::uint32_t vertex = args.in.read(0, embedding);
   if (args.root_labels != nullptr && !has_bit(args.root_labels, args.vertex_labels[vertex])) return false;

@@ -11,11 +11,12 @@
 
 namespace motiflux::pvm {
 
-MOTIFLUX_DEVICE void count_by_size(const ExtendArgs& args) {
+template <class Args>
+MOTIFLUX_DEVICE void count_by_size(const Args& args) {
   MOTIFLUX_DYNAMIC_SHARED(memory);
-  const Tables tables(args, reinterpret_cast<std::uint32_t*>(memory));
+  const Tables<typename Args::Rows> tables(args, reinterpret_cast<std::uint32_t*>(memory));
   __syncthreads();
-  Units units(args.work);
+  Units<> units(args.work);
   std::uint64_t counted = 0;
   for (Unit unit; units.next(unit);) {
     units.opened(unit);

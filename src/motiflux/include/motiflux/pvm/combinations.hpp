@@ -56,10 +56,14 @@ MOTIFLUX_HOST_DEVICE std::uint64_t power(std::uint64_t size) {
   return found;
 }
 
-// Combinations, or tuples, of so many of `size` candidates.
-template <class Shape, std::uint32_t Members>
+// Combinations of so many of `size` candidates, or tuples. Those of algorithm 6 are tuples but for the last
+// two members of the first set.
+template <class Shape, std::uint32_t Members, bool IsFirst>
 MOTIFLUX_HOST_DEVICE std::uint64_t items_of(std::uint64_t size) {
-  return Shape::kTuples ? power<Members>(size) : choose<Members>(size);
+  if constexpr (Shape::kNested && IsFirst)
+    return multiply(power<Members - 2>(size), choose<2>(size));
+  else
+    return Shape::kTuples || Shape::kNested ? power<Members>(size) : choose<Members>(size);
 }
 
 // The larger position of a pair: p * (p - 1) / 2 <= number < p * (p + 1) / 2. Roots may be off by one.
@@ -117,6 +121,15 @@ MOTIFLUX_HOST_DEVICE void tuple(std::uint64_t number, std::uint32_t size, std::u
     positions[at] = static_cast<std::uint32_t>(number % size);
     number /= size;
   }
+}
+
+// Writes the positions of an item of N of `size` positions, as algorithm 6 nests its loops: those of pairs
+// are the inner ones.
+template <std::uint32_t N>
+MOTIFLUX_HOST_DEVICE void nested(std::uint64_t number, std::uint32_t size, std::uint32_t* positions) {
+  const std::uint64_t pairs = choose<2>(size);
+  tuple<N - 2>(number / pairs, size, positions);
+  combination<2>(number % pairs, size, positions + N - 2);
 }
 
 }  // namespace motiflux::pvm

@@ -33,23 +33,34 @@ struct OpenedBatch {
 
 enum class Goal { kWrite, kCount, kCountNext };
 
-template <class Shape, Goal goal>
+template <class Args, class Shape, Goal goal, Pass pass>
 class Extension {
+  using AllTables = Tables<typename Args::Rows>;
+
  public:
-  MOTIFLUX_DEVICE Extension(const ExtendArgs& args, const Tables& tables, OpenedBatch& opened, Units& units)
+  MOTIFLUX_DEVICE Extension(const Args& args, const AllTables& tables, OpenedBatch& opened,
+                            Units<pass>& units)
       : args_(args), tables_(tables), opened_(opened), units_(units) {}
 
   MOTIFLUX_DEVICE void run() {
     Unit unit;
     while (units_.next(unit)) {
+      if constexpr (pass == Pass::kPlace)
+        if (!units_.begin_placed(unit)) continue;
       const std::uint64_t total = open(unit.batch);
-      const bool later = total != kTooMany && units_.put_off(unit, total);
+      const bool later = pass != Pass::kPlace && total != kTooMany && units_.put_off(unit, total);
+      if constexpr (pass == Pass::kMeasure)
+        if (later) units_.measured_as_put_off(unit);
       units_.opened(unit, later);
       if (later || total == kTooMany) continue;  // so many pass the range: the result is not used
       if (!extend(unit, unit.end < total ? unit.end : total)) break;
+      if constexpr (pass == Pass::kMeasure) {
+        units_.measured(unit, counted_);
+        counted_ = 0;
+      }
     }
     units_.tell(made_, goal == Goal::kCountNext ? stayed_ : 0);
-    units_.finish(counted_);
+    units_.finish(pass == Pass::kMeasure ? 0 : counted_);
   }
 
  private:
@@ -69,8 +80,8 @@ class Extension {
                                  ? candidates(tables_, args_.sets[at], InputColumns{args_.in, embedding})
                                  : sets::Span{};
       opened_.rows[at][lane] = row;
-      items = multiply(items, at == 0 ? items_of<Shape, Shape::kFirst>(row.size())
-                                      : items_of<Shape, Shape::kSecond>(row.size()));
+      items = multiply(items, at == 0 ? items_of<Shape, Shape::kFirst, true>(row.size())
+                                      : items_of<Shape, Shape::kSecond, false>(row.size()));
     }
     if constexpr (kOrdersAreItems) items = multiply(items, orders());
     std::uint64_t sum = items;
@@ -93,7 +104,7 @@ class Extension {
     std::uint32_t turn = 0;
     for (std::uint64_t first = unit.first; first < end; first += 32) {
       if (++turn % kTurns == 0) {
-        if (args_.work.limit != match::kNoLimit) {
+        if (pass != Pass::kMeasure && args_.work.limit != match::kNoLimit) {
           units_.add(counted_);
           counted_ = 0;
         }
@@ -104,7 +115,9 @@ class Extension {
       }
       Item item;
       const bool live = first + lane < end && pick(unit.batch, first + lane, item);
-      if constexpr (goal == Goal::kWrite) {
+      if constexpr (pass == Pass::kMeasure) {
+        if (live) counted_ += orders_that_pass(item).number;
+      } else if constexpr (goal == Goal::kWrite) {
         if (!write(live, item)) {
           units_.park(unit, first, end);
           return false;
@@ -148,14 +161,15 @@ class Extension {
       number = combination;
     }
     if constexpr (Shape::kSets == 2) {
-      const std::uint64_t many = items_of<Shape, Shape::kFirst>(opened_.rows[0][at].size());
+      const std::uint64_t many = items_of<Shape, Shape::kFirst, true>(opened_.rows[0][at].size());
       const std::uint64_t second = divide(number, many);
-      if (!pick_of<Shape::kSecond>(args_.sets[1], opened_.rows[1][at], second, item.embedding,
-                                   item.found + Shape::kFirst))
+      if (!pick_of<Shape::kSecond, false>(args_.sets[1], opened_.rows[1][at], second, item.embedding,
+                                          item.found + Shape::kFirst))
         return false;
       number -= second * many;
     }
-    return pick_of<Shape::kFirst>(args_.sets[0], opened_.rows[0][at], number, item.embedding, item.found);
+    return pick_of<Shape::kFirst, true>(args_.sets[0], opened_.rows[0][at], number, item.embedding,
+                                        item.found);
   }
 
   MOTIFLUX_DEVICE static std::uint64_t divide(std::uint64_t a, std::uint64_t b) {
@@ -163,11 +177,13 @@ class Extension {
     return a / b;
   }
 
-  template <std::uint32_t Members>
+  template <std::uint32_t Members, bool IsFirst>
   MOTIFLUX_DEVICE bool pick_of(const CandidateSet& set, sets::Span row, std::uint64_t number,
                                std::uint64_t embedding, std::uint32_t* found) const {
     std::uint32_t positions[Members];
-    if constexpr (Shape::kTuples)
+    if constexpr (Shape::kNested && IsFirst)
+      nested<Members>(number, static_cast<std::uint32_t>(row.size()), positions);
+    else if constexpr (Shape::kTuples || Shape::kNested)
       tuple<Members>(number, static_cast<std::uint32_t>(row.size()), positions);
     else
       combination<Members>(number, static_cast<std::uint32_t>(row.size()), positions);
@@ -233,7 +249,7 @@ class Extension {
   }
 
   // Whether members pass their own checks, and those among each other.
-  MOTIFLUX_DEVICE bool pass(std::uint64_t embedding, const std::uint32_t (&members)[kMembers]) const {
+  MOTIFLUX_DEVICE bool pass_checks(std::uint64_t embedding, const std::uint32_t (&members)[kMembers]) const {
     bool passes = true;
 #pragma unroll
     for (std::uint32_t at = 0; at < kMembers; ++at) {
@@ -275,10 +291,17 @@ class Extension {
     }
   };
 
-  MOTIFLUX_DEVICE bool pass_tests(const Extended& extended) const {
-    for (std::uint32_t at = 0; at < args_.test_count; ++at)
+  MOTIFLUX_DEVICE bool pass_tests(const Extended& extended, std::uint32_t first, std::uint32_t end) const {
+    for (std::uint32_t at = first; at < end; ++at)
       if (!tables_.passes(args_.tests[at], extended)) return false;
     return true;
+  }
+
+  // Whether a row passes the tests of the phase and of those behind it; it is made if it passes the former.
+  MOTIFLUX_DEVICE bool stays(const Extended& extended) {
+    if (!pass_tests(extended, 0, args_.own_test_count)) return false;
+    ++made_;
+    return pass_tests(extended, args_.own_test_count, args_.test_count);
   }
 
   // Orders of an item that pass: their number, and themselves as bits.
@@ -292,9 +315,8 @@ class Extension {
     for (std::uint32_t order = item.first_order; order < item.end_order; ++order) {
       std::uint32_t members[kMembers];
       arrange(item.found, order, members);
-      if (!pass(item.embedding, members)) continue;
-      ++made_;
-      if (!pass_tests({*this, item.embedding, members})) continue;
+      if (!pass_checks(item.embedding, members)) continue;
+      if (!stays({*this, item.embedding, members})) continue;
       ++passing.number;
       passing.bits |= 1u << (order - item.first_order);
     }
@@ -306,10 +328,9 @@ class Extension {
     for (std::uint32_t order = item.first_order; order < item.end_order; ++order) {
       std::uint32_t members[kMembers];
       arrange(item.found, order, members);
-      if (!pass(item.embedding, members)) continue;
-      ++made_;
+      if (!pass_checks(item.embedding, members)) continue;
       const Extended extended{*this, item.embedding, members};
-      if (!pass_tests(extended)) continue;
+      if (!stays(extended)) continue;
       ++stayed_;
       const std::uint64_t number = extensions(tables_, args_.next_sets, args_.next_set_count,
                                               args_.next_tuples != 0, Output{extended});
@@ -346,25 +367,25 @@ class Extension {
 
   static constexpr std::uint32_t kTurns = 16;  // between looks at the flag that stops
 
-  const ExtendArgs& args_;
-  const Tables& tables_;
+  const Args& args_;
+  const AllTables& tables_;
   OpenedBatch& opened_;
-  Units& units_;
+  Units<pass>& units_;
   std::uint64_t counted_ = 0;
-  std::uint64_t made_ = 0;    // rows before tests
+  std::uint64_t made_ = 0;    // rows before tests of later phases
   std::uint64_t stayed_ = 0;  // and after them, if none is written
 };
 
 // Shared memory: interval indexes | OpenedBatch of each warp.
-template <class Shape, Goal goal>
-MOTIFLUX_DEVICE void extend(const ExtendArgs& args) {
+template <class Shape, Goal goal, Pass pass = Pass::kSingle, class Args>
+MOTIFLUX_DEVICE void extend(const Args& args) {
   MOTIFLUX_DYNAMIC_SHARED(memory);
-  const Tables tables(args, reinterpret_cast<std::uint32_t*>(memory));
+  const Tables<typename Args::Rows> tables(args, reinterpret_cast<std::uint32_t*>(memory));
   __syncthreads();
   auto* opened =
       reinterpret_cast<OpenedBatch*>(memory + std::size_t{4} * args.table_count * args.index_words);
-  Units units(args.work);
-  Extension<Shape, goal>(args, tables, opened[threadIdx.x / 32], units).run();
+  Units<pass> units(args.work);
+  Extension<Args, Shape, goal, pass>(args, tables, opened[threadIdx.x / 32], units).run();
 }
 
 }  // namespace motiflux::pvm

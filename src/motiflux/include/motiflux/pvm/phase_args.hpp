@@ -7,6 +7,7 @@
 #pragma once
 
 #include "motiflux/match/task.hpp"
+#include "motiflux/view/hash_rows.hpp"
 #include "motiflux/view/interval_rows.hpp"
 
 namespace motiflux::pvm {
@@ -18,16 +19,19 @@ inline constexpr std::uint32_t kThreads = 256;    // of a block
 inline constexpr std::uint32_t kBatch = 32;       // embeddings
 inline constexpr std::uint32_t kAnyLabel = ~std::uint32_t{0};
 
-// A frontier. One without words has the vertices themselves in column 0. The last one is first, as its row is
-// long and takes long, unless the other vertices of an embedding must be greater: then the first one is
-// first.
+// A frontier. One without words has the vertices themselves in column 0: all of them, or every `step`-th one
+// from `first` on. The last one is first, as its row is long and takes long, unless the other vertices of an
+// embedding must be greater: then the first one is first.
 struct Columns {
   std::uint32_t* words;
   std::uint64_t capacity;  // without words, the number of vertices, or 0 if these ascend
+  std::uint32_t first;
+  std::uint32_t step;
 
   MOTIFLUX_HOST_DEVICE std::uint32_t read(std::uint32_t column, std::uint64_t embedding) const {
     if (words != nullptr) return words[column * capacity + embedding];
-    return static_cast<std::uint32_t>(capacity == 0 ? embedding : capacity - 1 - embedding);
+    const std::uint64_t root = first + embedding * step;
+    return static_cast<std::uint32_t>(capacity == 0 ? root : capacity - 1 - root);
   }
 };
 
@@ -44,7 +48,7 @@ struct PhaseControl {
   std::uint64_t batches_opened;
   std::uint64_t left_taken;  // these two may exceed the numbers of parts
   std::uint64_t long_taken;
-  std::uint64_t made;  // rows before tests of query edges
+  std::uint64_t made;  // rows before tests of later phases
   // Rows that stayed: places of the output that were asked for, and the complement of the first place that
   // was refused (0 if none was). Later requests were refused too, so all rows before that place are written.
   std::uint64_t reserved;
@@ -75,6 +79,8 @@ struct Work {
   std::uint32_t long_batch;  // a batch of more items is put off in parts, which many warps share
   std::uint64_t limit;       // stop once more are counted, or match::kNoLimit
   std::uint64_t filled;      // rows of the output that earlier launches wrote
+  // Two passes: the rows of each unit, and then their place in the output; null: one pass (offsets.cuh).
+  std::uint64_t* places;
 };
 
 inline constexpr std::uint32_t kMostParts = 1024;  // of one batch
@@ -105,19 +111,24 @@ struct CandidateSet {
 // that the phase matches.
 inline constexpr std::uint32_t kMember = 32;
 
-// A query edge that needs an arc.
+// A query edge that needs an arc, or two query vertices between which there must be none.
 struct ArcTest {
   std::uint32_t table;
   std::uint32_t source;  // columns of the input, or members
   std::uint32_t target;
   std::uint32_t grouped;  // whether rows are grouped by label
+  std::uint32_t absent;   // whether there must be no arc
 };
 
-struct ExtendArgs {
+// Rows are in tables of one format of the view: view::IntervalRows, or view::HashRows to compare with.
+template <class Format>
+struct ExtendArgsOf {
+  using Rows = Format;
+
   Work work;
   Columns in;
   Columns out;
-  view::IntervalRows tables[kMostTables];
+  Rows tables[kMostTables];
   std::uint32_t table_count;
   std::uint32_t index_words;  // shared memory of each interval index
   const std::uint32_t* vertex_labels;
@@ -132,20 +143,24 @@ struct ExtendArgs {
   std::uint32_t out_count;
   std::uint32_t test_count;
   std::uint8_t out_sources[view::kMaxLevels];
-  ArcTest tests[kMostTests];  // of elimination phases behind this one
+  ArcTest tests[kMostTests];  // of this phase, then of elimination phases behind it
   // Of the phase that this kernel counts; its columns are those of the output.
   CandidateSet next_sets[2];
   std::uint32_t set_count;
   std::uint32_t next_set_count;
   std::uint32_t tuples;  // whether members of one set may have equal candidates
   std::uint32_t next_tuples;
+  std::uint32_t own_test_count;  // tests of this phase
 };
 
-struct EliminateArgs {
+template <class Format>
+struct EliminateArgsOf {
+  using Rows = Format;
+
   Work work;
   Columns in;
   Columns out;
-  view::IntervalRows tables[kMostTables];
+  Rows tables[kMostTables];
   std::uint32_t table_count;
   std::uint32_t index_words;
   const std::uint32_t* vertex_labels;
@@ -160,7 +175,7 @@ struct BucketArgs {
   Columns in;
   Columns out;
   std::uint64_t size;              // embeddings
-  const std::uint32_t* renamed;    // ids of all vertices in tables
+  const std::uint32_t* renamed;    // ids of all vertices in tables; null: those of the graph
   const std::uint32_t* least_ids;  // of each tile
   std::uint64_t* places;           // of each tile
   std::uint32_t tiles;
@@ -168,5 +183,10 @@ struct BucketArgs {
   std::uint32_t width;
   std::uint32_t unused;
 };
+
+using ExtendArgs = ExtendArgsOf<view::IntervalRows>;
+using EliminateArgs = EliminateArgsOf<view::IntervalRows>;
+using ExtendByHashArgs = ExtendArgsOf<view::HashRows>;
+using EliminateByHashArgs = EliminateArgsOf<view::HashRows>;
 
 }  // namespace motiflux::pvm

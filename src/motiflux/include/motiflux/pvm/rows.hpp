@@ -7,21 +7,26 @@ namespace motiflux::pvm {
 
 // The rows of a phase. All threads of a block make it, and pass a barrier before they use it.
 //
-//   shared memory:  index of table 0 | index of table 1 | ...      index_words each
+//   shared memory:  index of table 0 | index of table 1 | ...      index_words each; none for hash tables
+template <class Rows>
 class Tables {
  public:
   template <class Args>
   MOTIFLUX_DEVICE Tables(const Args& args, std::uint32_t* memory)
       : rows_(args.tables), labels_(args.vertex_labels) {
-    for (std::uint32_t at = 0; at < args.table_count; ++at)
-      view::load_index(rows_[at], memory + at * args.index_words, args.index_words);
+    if constexpr (Rows::kHasIndex)
+      for (std::uint32_t at = 0; at < args.table_count; ++at)
+        view::load_index(rows_[at], memory + at * args.index_words, args.index_words);
     memory_ = memory;
     words_ = args.index_words;
   }
 
   MOTIFLUX_DEVICE sets::Span open(std::uint32_t table, std::uint32_t vertex) const {
-    const view::IntervalRows& rows = rows_[table];
-    return view::IntervalIndex::in(memory_ + table * words_, words_, rows.intervals).open(rows, vertex);
+    const Rows& rows = rows_[table];
+    if constexpr (Rows::kHasIndex)
+      return view::IntervalIndex::in(memory_ + table * words_, words_, rows.intervals).open(rows, vertex);
+    else
+      return rows.open(vertex);
   }
 
   // The neighbours of one label in a row that is grouped by labels.
@@ -35,11 +40,11 @@ class Tables {
     return sets::contains(grouped ? with_label(row, labels_[vertex]) : row, vertex);
   }
 
-  // Whether a query edge has an arc in the embedding whose vertices `read` gives by column.
+  // Whether the embedding whose vertices `read` gives by column has an arc for a query edge, or lacks it.
   template <class Read>
   MOTIFLUX_DEVICE bool passes(const ArcTest& test, Read&& read) const {
     const sets::Span row = open(test.table, read(test.source));
-    return contains(row, read(test.target), test.grouped != 0);
+    return contains(row, read(test.target), test.grouped != 0) == (test.absent == 0);
   }
 
   MOTIFLUX_DEVICE std::uint32_t label(std::uint32_t vertex) const { return labels_[vertex]; }
@@ -56,7 +61,7 @@ class Tables {
     return row.first;
   }
 
-  const view::IntervalRows* rows_;
+  const Rows* rows_;
   const std::uint32_t* labels_;
   const std::uint32_t* memory_;
   std::uint32_t words_;

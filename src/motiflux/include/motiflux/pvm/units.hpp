@@ -17,16 +17,24 @@ struct Unit {
   std::uint64_t first;
   std::uint64_t end;  // at most; a whole batch does not know its end yet
   bool whole;
+  std::uint64_t number;  // of all units of the launch, in the order in which they are taken
 };
+
+// What a launch does for the output: all of it, or in two passes (offsets.cuh), of which the first one counts
+// the rows of each unit, and the second one writes them to known places.
+enum class Pass { kSingle, kMeasure, kPlace };
 
 inline constexpr std::uint64_t kMostOfLane = std::uint64_t{1} << 57;  // the sum of 32 lanes has 64 bits
 inline constexpr std::uint64_t kUnknownEnd = ~std::uint64_t{0};
+inline constexpr std::uint64_t kPutOff = std::uint64_t{1}
+                                         << 63;  // a unit that was put off in parts has no rows
 
 // Embeddings that a phase has written; 0 if it had no room for all.
 MOTIFLUX_DEVICE std::uint64_t rows_of(const PhaseControl& control) {
   return control.refused != 0 || control.overflow != 0 ? 0 : control.reserved;
 }
 
+template <Pass pass = Pass::kSingle>
 class Units {
  public:
   MOTIFLUX_DEVICE explicit Units(const Work& work)
@@ -43,16 +51,34 @@ class Units {
   MOTIFLUX_DEVICE bool next(Unit& unit) {
     if (stop() != match::Stop::kNone) return false;
     if (stage_ == Stage::kLeft) {
-      if (next_part(work_.left, work_.left_count, work_.control->left_taken, unit)) return true;
+      if (next_part(work_.left, work_.left_count, work_.control->left_taken, 0, unit)) return true;
       stage_ = Stage::kBatches;
     }
     if (stage_ == Stage::kBatches) {
       if (next_batch(unit)) return true;
-      if (work_.next_batches != nullptr || !all_are_opened()) return false;
+      if (work_.next_batches != nullptr || (pass != Pass::kPlace && !all_are_opened())) return false;
       long_parts_ = device::device_wide(work_.control->long_parts).load(device::Order::kRelaxed);
       stage_ = Stage::kLong;
     }
-    return next_part(work_.long_parts, long_parts_, work_.control->long_taken, unit);
+    return next_part(work_.long_parts, long_parts_, work_.control->long_taken,
+                     work_.left_count + batches_ - work_.first_batch, unit);
+  }
+
+  // The first pass: notes how many rows the warp's lanes counted for a unit, or kPutOff.
+  MOTIFLUX_DEVICE void measured(const Unit& unit, std::uint64_t rows) const {
+    rows = warp_.sum(rows);
+    if (warp_.leads()) work_.places[unit.number] = rows;
+  }
+
+  MOTIFLUX_DEVICE void measured_as_put_off(const Unit& unit) const {
+    if (warp_.leads()) work_.places[unit.number] = kPutOff;
+  }
+
+  // The second pass: begins with the rows of a unit; returns false if it was put off.
+  MOTIFLUX_DEVICE bool begin_placed(const Unit& unit) {
+    const std::uint64_t place = work_.places[unit.number];
+    place_ = place & ~kPutOff;
+    return (place & kPutOff) == 0;
   }
 
   // Notes that a batch is opened: its parts were put off, or the warp extends it.
@@ -68,11 +94,13 @@ class Units {
     }
   }
 
-  // The reason to stop. If it is a pause, the rest of the unit is to be parked.
+  // The reason to stop. If it is a pause, the rest of the unit is to be parked. Two passes do not pause: each
+  // row has its place.
   MOTIFLUX_DEVICE match::Stop stop() const {
     std::uint32_t stop = 0;
     if (warp_.leads()) stop = device::device_wide(work_.search->stop).load(device::Order::kRelaxed);
-    return static_cast<match::Stop>(warp_.broadcast(stop));
+    const auto found = static_cast<match::Stop>(warp_.broadcast(stop));
+    return pass != Pass::kSingle && found == match::Stop::kPause ? match::Stop::kNone : found;
   }
 
   // Puts off a batch of many items, in parts that many warps take; returns whether there was room for them.
@@ -109,7 +137,7 @@ class Units {
 
   // Ends the warp's work of this launch: what its lanes counted is added to the total.
   MOTIFLUX_DEVICE void finish(std::uint64_t counted) {
-    if (work_.next_batches != nullptr) {
+    if (work_.next_batches != nullptr && pass != Pass::kMeasure) {
       warp_.sync();  // all lanes have read the place
       if (warp_.leads()) work_.next_batches[warp_.in_grid()] = next_ - warp_.in_grid();
     }
@@ -126,13 +154,16 @@ class Units {
 
   // Takes `rows` places of the output, in all lanes; returns false if there is no room for all of them.
   MOTIFLUX_DEVICE bool reserve(std::uint32_t rows, std::uint64_t capacity, std::uint64_t& place) {
+    if (pass == Pass::kPlace) place = place_;
     if (warp_.leads()) {
-      place = work_.filled + device::fast_add(work_.control->reserved, std::uint64_t{rows});
+      if (pass != Pass::kPlace)
+        place = work_.filled + device::fast_add(work_.control->reserved, std::uint64_t{rows});
       if (place + rows > capacity)
         device::device_wide(work_.control->refused).fetch_max(~place, device::Order::kRelaxed);
     }
     place = warp_.broadcast(place);
-    return place + rows <= capacity;
+    place_ = place + rows;
+    return place_ <= capacity;
   }
 
   // Notes that a number passed the range of the kernels.
@@ -161,15 +192,16 @@ class Units {
     return kNoRoom;
   }
 
-  // Takes the next of some parts, of which `taken` are handed out.
-  MOTIFLUX_DEVICE bool next_part(const Items* parts, std::uint64_t number, std::uint64_t& taken, Unit& unit) {
+  // Takes the next of some parts, of which `taken` are handed out; `before` units come before them.
+  MOTIFLUX_DEVICE bool next_part(const Items* parts, std::uint64_t number, std::uint64_t& taken,
+                                 std::uint64_t before, Unit& unit) {
     if (number == 0) return false;
     std::uint64_t part = 0;
     if (warp_.leads()) part = device::fast_add(taken, std::uint64_t{1});
     part = warp_.broadcast(part);
     if (part >= number) return false;
     const Items& items = parts[part];
-    unit = {items.batch, items.first, items.end, false};
+    unit = {items.batch, items.first, items.end, false, before + part};
     return true;
   }
 
@@ -203,7 +235,7 @@ class Units {
         batch = work_.first_batch + device::fast_add(work_.control->batches_taken, std::uint64_t{1});
       batch = warp_.broadcast(batch);
     }
-    unit = {batch, 0, kUnknownEnd, true};
+    unit = {batch, 0, kUnknownEnd, true, work_.left_count + batch - work_.first_batch};
     return batch < batches_ && batches_ > work_.first_batch;
   }
 
@@ -214,6 +246,7 @@ class Units {
   Stage stage_;
   std::uint64_t next_;
   std::uint64_t long_parts_ = 0;
+  std::uint64_t place_ = 0;  // two passes: of the next row of the unit
 };
 
 }  // namespace motiflux::pvm

@@ -33,6 +33,8 @@ struct HashRows {
   std::uint32_t groups;
   std::uint32_t unused;
 
+  static constexpr bool kHasIndex = false;
+
   // The row of a vertex, of each lane its own; a null one: it has none. A warp reads up to 32 lines.
   MOTIFLUX_HOST_DEVICE sets::Span open(std::uint32_t vertex) const {
     if (groups == 0) return {};

@@ -28,6 +28,7 @@ struct IntervalRows {
   std::uint32_t unused;
 
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr bool kHasIndex = true;  // of intervals, in shared memory
 
   MOTIFLUX_HOST_DEVICE std::uint32_t id_of(std::uint32_t vertex) const {
     return renamed == nullptr ? vertex : renamed[vertex];
