@@ -21,9 +21,9 @@ from motiflux.gpu.pvm import phase_steps, search, set_up
 from motiflux.gpu.pvm.resident_tables import ResidentTables
 from motiflux.gpu.pvm.row_tables import TableKey
 from motiflux.gpu.pvm.tiled_run import TiledRun
-from tests.property.test_pvm_search import CELLS, SWITCHES, found
+from tests.property.test_pvm_search import IN_TILES, found
 from tests.rotating import rotating
-from tests.strategies import Case, Combination, cases
+from tests.strategies import COMBINATIONS, Case, Combination, cases
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="phases are for GPUs")
 
@@ -132,6 +132,49 @@ def test_tables_beyond_memory_are_copied_at_most_twice_for_each_phase_that_reads
     assert max(seen.copies.values()) > 0
 
 
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("name", ["path", "two sources of one label", "forks", "star"])
+def test_arcs_that_a_pattern_lacks_are_absent_in_tiles(
+    device: str, graph: mf.Graph, seen: Seen, name: str
+) -> None:
+    options: dict[str, Any] = {"semantics": "induced"}
+    expected = mf.count(graph, SHAPES[name], device="cpu", **options)
+    assert expected > 0
+    graph.forget()
+    with room(device, 60_000) as limited:
+        counted = mf.count(graph, SHAPES[name], tuning=ENUMERATE, **options, **limited)
+    assert (counted, counted.complete, counted.engine) == (expected, True, "pvm")
+    assert seen.phases, "all tables fit"
+
+
+@pytest.mark.turns(3, "emulated")
+@pytest.mark.parametrize(
+    "switches",
+    [
+        {"pvm_rows": "unrenamed"},
+        {"pvm_filter": "on"},
+        {"pvm_writes": "two_pass"},
+        {"pvm_writes": "two_pass", "pvm_distribution": "round_robin"},
+        {"pvm_generation": "nested"},
+        {"pvm": "sv", "pvm_rows": "unrenamed", "pvm_filter": "on", "pvm_writes": "two_pass"},
+    ],
+    ids=str,
+)
+def test_switches_find_the_same_in_tiles(
+    device: str, graph: mf.Graph, seen: Seen, switches: dict[str, str]
+) -> None:
+    tuning = private_tuning({"tail": "off", "parts": "off", "tables": "off", **switches})
+    for name in ("star", "triangle"):
+        expected = mf.count(graph, SHAPES[name], device="cpu")
+        graph.forget()
+        with room(device, 80_000) as options:
+            counted = mf.count(graph, SHAPES[name], tuning=tuning, **options)
+            rows = mf.match(graph, SHAPES[name], tuning=tuning, **options).to_numpy()
+        assert (counted, counted.complete, counted.engine) == (expected, True, "pvm")
+        assert len(np.unique(rows, axis=0)) == len(rows) == expected
+        assert len(seen.phases) > 1, "all tables fit"
+
+
 def test_edges_that_close_cycles_at_one_vertex_are_tested_together(
     device: str, graph: mf.Graph, seen: Seen
 ) -> None:
@@ -197,7 +240,7 @@ class TinyTables(ResidentTables):
 
 
 @pytest.mark.turns(4, "emulated")
-@pytest.mark.parametrize("combination", rotating(CELLS, 4), ids=str)
+@pytest.mark.parametrize("combination", rotating(COMBINATIONS, 4), ids=str)
 def test_random_graphs_in_tiles_have_the_embeddings_of_the_reference(
     combination: Combination, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,7 +249,7 @@ def test_random_graphs_in_tiles_have_the_embeddings_of_the_reference(
     @settings(deadline=None)
     @given(
         cases(combination.directed, combination.labels),
-        SWITCHES,
+        IN_TILES.map(private_tuning),
         st.sampled_from((600, 1500)),
         st.sampled_from((0, 300, 1 << 20)),
         st.sampled_from((1 << 11, 1 << 20)),

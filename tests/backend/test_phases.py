@@ -398,30 +398,49 @@ class TestFrontiers:
         check(graph, SHAPES["triangle"], device)
 
 
-class TestHandOvers:
-    @pytest.mark.parametrize("name", ["path", "square", "star"])
-    def test_of_induced_matching_give_the_count_of_dfs(self, device: str, name: str) -> None:
-        graph, options = labelled(20), {"semantics": "induced"}
-        found = mf.count(graph, SHAPES[name], device=device, engine="pvm", **options)
-        expected = mf.count(graph, SHAPES[name], device="cpu", **options)
-        assert (found, found.complete, found.engine, found.device) == (expected, True, "dfs", device)
-        assert found.reason.startswith("engine='pvm' hands over to 'dfs': ")
-        again = mf.count(graph, SHAPES[name], device=device, engine="pvm", **options)
-        assert (again, again.engine, again.reason) == (expected, "dfs", found.reason)
-        matches = mf.match(graph, SHAPES[name], device=device, engine="pvm", **options)
-        assert (len(matches.to_numpy()), matches.engine) == (expected, "dfs")
-        assert matches.reason == found.reason
+class TestInduced:
+    @pytest.mark.turns(2, "emulated")
+    @pytest.mark.parametrize("fused", ["on", "off"])
+    @pytest.mark.parametrize("name", ["path", "square", "star", "two stars", "any label", "some labels"])
+    def test_arcs_that_a_pattern_lacks_are_absent(self, device: str, name: str, fused: str) -> None:
+        tuning = private_tuning({"pvm_fused": fused})
+        graph = labelled(30, share=0.2)
+        assert mf.count(graph, SHAPES[name], device="cpu", semantics="induced") > 0
+        for symmetry in ("embeddings", "subgraphs"):
+            check(graph, SHAPES[name], device, semantics="induced", symmetry=symmetry, tuning=tuning)
 
-    def test_are_in_a_list_of_patterns_too(self, device: str) -> None:
-        graph = labelled(20)
-        patterns = [SHAPES["square"], SHAPES["path"]]
-        found = mf.count(graph, patterns, device=device, engine="pvm", semantics="induced")
-        assert [count.engine for count in found] == ["dfs", "dfs"]
-        assert [*found] == [mf.count(graph, one, device="cpu", semantics="induced") for one in patterns]
+    @pytest.mark.turns(2, "emulated")
+    @pytest.mark.parametrize("name", DIRECTED)
+    def test_arcs_of_either_direction_are_absent(self, device: str, name: str) -> None:
+        graph = labelled(20, directed=True, share=0.15)
+        assert mf.count(graph, DIRECTED[name], device="cpu", semantics="induced") > 0
+        check(graph, DIRECTED[name], device, semantics="induced")
 
-    def test_are_not_needed_for_complete_patterns(self, device: str) -> None:
-        for name in ("edge", "triangle", "clique"):
-            check(labelled(20), SHAPES[name], device, semantics="induced")
+    def test_more_arcs_than_a_kernel_tests_are_absent(self, device: str) -> None:
+        """A star of nine leaves has 36 pairs without an arc, and its labels more tables than a kernel has."""
+        edges = [(0, leaf) for leaf in range(1, 12)] + [(1, 2), (12, 13)]
+        labels = [f"l{vertex % 6}" for vertex in range(14)]
+        graph = mf.Graph.from_edges(edges, vertex_labels=labels)
+        leaves = ", ".join(f"(c:{labels[0]})--(v{leaf}:{labels[leaf]})" for leaf in range(2, 12))
+        assert mf.count(graph, leaves, device="cpu", semantics="induced") > 0
+        for switches in ({}, GSI):
+            check(graph, leaves, device, semantics="induced", tuning=private_tuning(switches))
+        check(graph, leaves.replace("v2", "v1"), device, semantics="induced")
+
+    def test_sizes_of_phases_leave_out_embeddings_with_such_arcs(self, device: str) -> None:
+        graph = mf.Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
+        tuning = private_tuning({"tail": "off", "multiply": "off", "pvm": "sv"})
+        for semantics, expected in (("isomorphism", [8, 10]), ("induced", [8, 4])):
+            told = mf.explain(
+                graph,
+                mf.Pattern.from_edges([(0, 1), (1, 2)]),
+                device=device,
+                engine="pvm",
+                analyze=True,
+                semantics=semantics,
+                tuning=tuning,
+            )
+            assert [phase.actual for phase in told.report.phases] == expected
 
 
 class TestExplain:
@@ -453,11 +472,6 @@ class TestExplain:
         assert whole.phases[-1].actual == split.phases[-1].actual
         assert {phase.actual for phase in whole.phases} <= {phase.actual for phase in split.phases}
 
-    def test_says_before_a_run_which_engine_takes_over(self, device: str) -> None:
-        told = mf.explain(labelled(12), SHAPES["path"], device=device, engine="pvm", semantics="induced")
-        assert told.report.engine.name == "dfs"
-        assert "engine='pvm' hands over to 'dfs'" in told
-
 
 class TestSeveralDevices:
     def test_leave_phases_to_the_first(self, device: str) -> None:
@@ -473,18 +487,6 @@ class TestSeveralDevices:
         assert "alone: phases are not shared among devices" in mf.explain(graph, SHAPES["star"], **options)
         listed = rows(mf.match(graph, SHAPES["star"], **options))
         assert listed == rows(mf.match(graph, SHAPES["star"], device="cpu"))
-
-    def test_share_what_is_handed_over(self, device: str) -> None:
-        if len(devices_like(device)) < 2:
-            pytest.skip(f"needs two devices of kind {device!r}, found one")
-        graph = labelled(24)
-        options: dict[str, Any] = {"engine": "pvm", "semantics": "induced"}
-        found = mf.count(graph, SHAPES["path"], device=device, devices=2, **options)
-        assert (found, found.engine) == (
-            mf.count(graph, SHAPES["path"], device="cpu", semantics="induced"),
-            "dfs",
-        )
-        assert len(found.device.split(", ")) == 2
 
 
 def test_the_command_line_has_the_engine(device: str, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from motiflux.gpu.pvm import engine as pvm
 from motiflux.gpu.pvm import search
 from motiflux.gpu.pvm.engine import PvmEngine
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.plan.phases.data import PhasePlan
+from motiflux.plan.phases.data import HandOver, PhasePlan
 from motiflux.plan.physical import Family, PhysicalPlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import Request, make_request
@@ -249,37 +249,39 @@ class TestListings:
         assert (len(matches.to_numpy()), matches.complete, standing.requests) == (0, True, [])
 
 
+@pytest.fixture
+def without_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no pattern have phases."""
+    monkeypatch.setattr(pvm, "phases_of", lambda *_, **_options: HandOver("it has none"))
+
+
+@pytest.mark.usefixtures("without_phases")
 class TestHandOvers:
     @pytest.mark.parametrize("counting", [True, False])
-    def test_of_induced_matching_name_the_reason(self, counting: bool) -> None:
-        engine, physical, _ = planned(clique(5), PATH, counting=counting, semantics="induced")
+    def test_name_the_reason(self, counting: bool) -> None:
+        engine, physical, _ = planned(clique(5), PATH, counting=counting)
         assert physical.engine == "dfs"
         assert physical.phases is None
-        assert physical.why == (
-            "engine='pvm' hands over to 'dfs': its kernels do not check that edges are absent, as induced"
-            " matching requires"
-        )
+        assert physical.why == "engine='pvm' hands over to 'dfs': it has none"
         assert engine.executor(physical).name == "dfs"
 
     def test_have_the_plan_of_the_other_engine(self) -> None:
         """Its tails in closed form, its tables and its candidate spaces are used."""
-        engine, physical, request = planned(clique(5), PATH, semantics="induced")
+        engine, physical, request = planned(clique(5), PATH)
         alone = engine._dfs.plan(clique(5), mf.Pattern.parse(PATH), request, Deadline.after(None))
         assert alone is not None
         assert [stage.family for stage in physical.stages] == [stage.family for stage in alone.stages]
 
+
+class TestInduced:
     @pytest.mark.parametrize("directed", [False, True])
-    def test_are_not_needed_if_no_edge_must_be_absent(self, standing: Standing, directed: bool) -> None:
+    def test_counts_are_those_of_the_cpu(self, standing: Standing, directed: bool) -> None:
         edges = [(u, v) for u in range(6) for v in range(6) if u != v and (u < v or (u * v) % 3 == 2)]
         graph = mf.Graph.from_edges(edges if directed else list(combinations(range(6), 2)), directed=directed)
-        complete = "(a)-->(b), (b)-->(a)" if directed else TRIANGLE
-        found = mf.count(graph, complete, **on_gpu(semantics="induced"))
-        expected = mf.count(graph, complete, device="cpu", semantics="induced")
-        assert (found, found.complete, found.engine) == (expected, True, "pvm")
-        assert expected > 0
-        if directed:
-            _, physical, _ = planned(graph, "(a)-->(b)", semantics="induced")
-            assert physical.engine == "dfs"
+        for pattern in ("(a)-->(b), (b)-->(a)", "(a)-->(b)-->(c)") if directed else (TRIANGLE, PATH):
+            found = mf.count(graph, pattern, **on_gpu(semantics="induced"))
+            expected = mf.count(graph, pattern, device="cpu", semantics="induced")
+            assert (found, found.complete, found.engine) == (expected, True, "pvm")
 
 
 class TestSeveralDevices:
@@ -398,10 +400,11 @@ class TestExplain:
         assert report.predicted is not None
         assert report.predicted.memory.device == 1 << 20
 
+    @pytest.mark.usefixtures("without_phases")
     def test_says_before_a_run_that_a_request_is_handed_over(self, standing: Standing) -> None:
-        told = mf.explain(clique(5), PATH, **on_gpu(semantics="induced"))
+        told = mf.explain(clique(5), PATH, **on_gpu())
         assert told.report.engine.name == "dfs"
-        assert "engine='pvm' hands over to 'dfs': its kernels do not check" in told
+        assert "engine='pvm' hands over to 'dfs': it has none" in told
         assert told.report.phases == ()
         assert told.report.steps != ()
 

@@ -17,7 +17,6 @@ from motiflux.gpu.pvm.programs import (
     Program,
     Programs,
     SetProgram,
-    TestProgram,
 )
 from motiflux.gpu.pvm.row_tables import TableKey
 
@@ -50,11 +49,11 @@ def _with_tests(extension: Program, elimination: Program) -> ExtensionProgram | 
     if tables is None or len(extension.tests) + len(elimination.tests) > MOST_TESTS:
         return None
     tests = tuple(
-        TestProgram(
-            tables.index(elimination.tables[test.table]),
-            extension.out[test.source],
-            extension.out[test.target],
-            test.grouped,
+        replace(
+            test,
+            table=tables.index(elimination.tables[test.table]),
+            source=extension.out[test.source],
+            target=extension.out[test.target],
         )
         for test in elimination.tests
     )

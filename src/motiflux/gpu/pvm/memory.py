@@ -123,8 +123,10 @@ def _partitions(
     labels = range(len(statistics.partitions)) if phase.partitions is None else phase.partitions
     if isinstance(phase, Elimination):
         asked = {Direction.EITHER if edge.either else Direction.OUT for edge in phase.required}
+        asked |= {Direction.OUT for _ in phase.forbidden}
     else:
         asked = {one.direction for one in phase.sets}
+        asked |= {Direction.OUT} if phase.tests_absent_arcs else set()
     ways = {way for one in asked for way in _sides(one, directed=directed)}
     yield from ((label, way) for label in labels for way in ways)
 

@@ -13,15 +13,12 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.bind import bind
-from motiflux.plan.phases.checks import absent_arcs
 from motiflux.plan.phases.data import Extension, HandOver, PhasePlan, Relation
 from motiflux.plan.phases.decompose import decompose
 from motiflux.plan.phases.statistics import phase_statistics
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
-from motiflux.types import Semantics, Symmetry
-
-INDUCED = "its kernels do not check that edges are absent, as induced matching requires"
+from motiflux.types import Symmetry
 
 
 def phases_of(
@@ -40,8 +37,6 @@ def phases_of(
         The deadline passed while labels were counted.
     """
     bound = bind(pattern, graph)
-    if request.semantics is Semantics.INDUCED and absent_arcs(bound):
-        return HandOver(INDUCED)
     decomposed = partial(
         decompose,
         pattern,

@@ -170,6 +170,12 @@ class Extension:
         first = () if self.root is None else (self.root.vertex,)
         return (*first, *(member for one in self.sets for member in one.members))
 
+    @property
+    def tests_absent_arcs(self) -> bool:
+        """Whether the phase tests that arcs are absent, for induced matching."""
+        checks = [one for some in self.sets for one in (some.common, *some.own)]
+        return any(one.not_out or one.not_in for one in (*checks, *self.pairs))
+
 
 @dataclass(frozen=True, slots=True)
 class EdgeTest:
@@ -231,20 +237,6 @@ class PhasePlan:
     restrictions: tuple[Restriction, ...]
     automorphisms: int
     semantics: Semantics
-
-    @property
-    def tests_absent_arcs(self) -> bool:
-        """Whether phases test that arcs are absent, for induced matching."""
-        for phase in self.phases:
-            if isinstance(phase, Elimination):
-                absent = bool(phase.forbidden)
-            else:
-                checks = [one for some in phase.sets for one in (some.common, *some.own)]
-                absent = any(one.not_out or one.not_in for one in checks)
-                absent = absent or any(pair.not_out or pair.not_in for pair in phase.pairs)
-            if absent:
-                return True
-        return False
 
     @property
     def extensions(self) -> tuple[Extension, ...]:
