@@ -17,9 +17,10 @@ import motiflux as mf
 from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import devices_like, open_device
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.pvm import set_up
+from motiflux.gpu.pvm import set_up, shares
 from motiflux.gpu.pvm.row_tables import RowTables
 from motiflux.gpu.pvm.run import PhaseRun
+from motiflux.gpu.pvm.search import Begun
 from motiflux.gpu.runtime.accelerator import Accelerator
 from tests.backend import test_running, test_search
 from tests.backend.cases import clique, cycle, path
@@ -473,20 +474,116 @@ class TestExplain:
         assert {phase.actual for phase in whole.phases} <= {phase.actual for phase in split.phases}
 
 
+@pytest.fixture
+def two(device: str) -> dict[str, Any]:
+    """Return options for two devices."""
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
+    return {"device": device, "devices": 2, "engine": "pvm"}
+
+
 class TestSeveralDevices:
-    def test_leave_phases_to_the_first(self, device: str) -> None:
-        if len(devices_like(device)) < 2:
-            pytest.skip(f"needs two devices of kind {device!r}, found one")
+    def threads(self) -> list[str]:
+        """Return the names of the threads of searches that still run."""
+        return [one.name for one in threading.enumerate() if one.name.startswith(shares.THREAD_NAME)]
+
+    @pytest.mark.turns(2, "emulated")
+    @pytest.mark.parametrize("name", SHAPES)
+    def test_share_the_roots(self, device: str, two: dict[str, Any], name: str) -> None:
         graph = labelled(24)
-        options: dict[str, Any] = {"device": device, "devices": 2, "engine": "pvm"}
-        found = mf.count(graph, SHAPES["star"], **options)
-        assert (found, found.complete) == (mf.count(graph, SHAPES["star"], device="cpu"), True)
-        assert found.engine == "pvm"
-        assert found.device == devices_like(device)[0]
-        assert "alone: phases are not shared among devices" in found.reason
-        assert "alone: phases are not shared among devices" in mf.explain(graph, SHAPES["star"], **options)
-        listed = rows(mf.match(graph, SHAPES["star"], **options))
-        assert listed == rows(mf.match(graph, SHAPES["star"], device="cpu"))
+        for options in ({}, {"symmetry": "subgraphs"}, {"semantics": "homomorphism"}):
+            found = mf.count(graph, SHAPES[name], **two, **options)
+            expected = mf.count(graph, SHAPES[name], device="cpu", **options)
+            assert (found, found.complete, found.engine) == (expected, True, "pvm")
+            assert found.device == ", ".join(devices_like(device)[:2])
+            matches = mf.match(graph, SHAPES[name], **two, **options)
+            listed = rows(matches)
+            assert (len(listed), len(set(listed)), matches.complete) == (expected, expected, True)
+
+    def test_search_different_roots(self, two: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        counted: list[int] = []
+        add = shares._sum
+
+        def noted(results: Any) -> Any:
+            counted.extend(one.found for one in results)
+            return add(results)
+
+        monkeypatch.setattr(shares, "_sum", noted)
+        graph = labelled(24)
+        tuning = private_tuning({"multiply": "off"})
+        total = mf.count(graph, SHAPES["square"], tuning=tuning, **two)
+        assert len(counted) == 2
+        assert sum(counted) == total
+        assert all(0 < one < total for one in counted)
+
+    @pytest.mark.parametrize("switches", [GSI, {"pvm_distribution": "round_robin"}])
+    def test_share_with_switches(self, two: dict[str, Any], switches: dict[str, str]) -> None:
+        graph, tuning = labelled(24), private_tuning(switches)
+        for semantics in ("isomorphism", "induced"):
+            expected = mf.count(graph, SHAPES["star"], device="cpu", semantics=semantics)
+            assert mf.count(graph, SHAPES["star"], tuning=tuning, semantics=semantics, **two) == expected
+
+    @pytest.mark.parametrize("limit", [0, 1, 100, 10**6])
+    def test_stop_at_a_limit_together(self, two: dict[str, Any], limit: int) -> None:
+        graph = labelled(24)
+        expected = int(mf.count(graph, SHAPES["path"], device="cpu"))
+        assert 100 < expected < 10**6
+        found = mf.count(graph, SHAPES["path"], limit=limit, **two)
+        assert (found, found.complete) == (min(limit, expected), limit >= expected)
+        matches = mf.match(graph, SHAPES["path"], limit=limit, batch_rows=7, **two)
+        listed = rows(matches)
+        assert len(set(listed)) == len(listed) == min(limit, expected)
+        assert matches.complete is (limit >= expected)
+
+    def test_end_when_time_is_up(self, two: dict[str, Any]) -> None:
+        graph = mf.Graph.from_edges(clique(150))
+        options = {"tuning": {"tail": "off"}, "timeout": 0.3}
+        found = mf.count(graph, mf.Pattern.from_edges(path(7)), **options, **two)
+        assert not found.complete
+        matches = mf.match(graph, mf.Pattern.from_edges(path(7)), timeout=0.3, **two)
+        assert all(len(batch) for batch in matches)
+        assert not matches.complete
+
+    def test_are_released_if_rows_are_not_taken(self, two: dict[str, Any]) -> None:
+        graph = mf.Graph.from_edges(clique(60))
+        with mf.match(graph, mf.Pattern.from_edges(path(6)), **two) as matches:
+            assert len(next(iter(matches)))
+        assert not self.threads()
+        assert mf.count(graph, TRIANGLE, **two) == 60 * 59 * 58
+
+    def test_report_what_all_found(self, two: dict[str, Any]) -> None:
+        told: list[mf.ProgressReport] = []
+        graph = mf.Graph.from_edges(clique(120))
+        options = {"tuning": {"tail": "off"}, "timeout": 0.6, "progress": told.append}
+        mf.count(graph, mf.Pattern.from_edges(path(6)), **options, **two)
+        assert told
+        assert all(0 <= one.done <= one.total for one in told)
+        assert [one.found for one in told] == sorted(one.found for one in told)
+
+    def test_pass_on_an_error(self, two: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(self: Begun) -> Any:
+            raise mf.DeviceError("it broke")
+
+        graph = labelled(24)
+        with monkeypatch.context() as patched:
+            patched.setattr(Begun, "chunks", fail)
+            with pytest.raises(mf.DeviceError, match=r"on .*: it broke"):
+                mf.count(graph, SHAPES["star"], **two)
+        assert not self.threads()
+        assert mf.count(graph, SHAPES["star"], **two) == mf.count(graph, SHAPES["star"], device="cpu")
+
+    def test_without_memory_take_no_part(self, two: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        of, graph = Begun.of, labelled(24)
+
+        def refusing(accelerator: Accelerator, *args: Any, **options: Any) -> Begun:
+            if accelerator.device.name == open_device(two["device"]).name:
+                raise DeviceMemoryError("rows", 2, 1, "none")
+            return of(accelerator, *args, **options)
+
+        monkeypatch.setattr(Begun, "of", refusing)
+        with pytest.warns(mf.MotifluxWarning, match="a device takes no part: on .*rows"):
+            found = mf.count(graph, SHAPES["star"], **two)
+        assert found == mf.count(graph, SHAPES["star"], device="cpu")
 
 
 def test_the_command_line_has_the_engine(device: str, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from motiflux.device import Device
 from motiflux.dispatch import choose
 from motiflux.gpu.group import DeviceGroup
 from motiflux.gpu.pvm import engine as pvm
-from motiflux.gpu.pvm import search
+from motiflux.gpu.pvm import search, shares
 from motiflux.gpu.pvm.engine import PvmEngine
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.plan.phases.data import HandOver, PhasePlan
@@ -285,21 +285,27 @@ class TestInduced:
 
 
 class TestSeveralDevices:
-    def test_leave_phases_to_the_first_one(self, standing: Standing) -> None:
+    def test_share_phases(self, monkeypatch: pytest.MonkeyPatch) -> None:
         engine, physical, request = planned(clique(5), TRIANGLE, devices=2)
-        assert not physical.whole
-        why = "cuda:0 alone: phases are not shared among devices"
-        assert engine.notes(clique(5), physical, request) == f"; {why}"
-        outcome = engine.count(clique(5), physical, request, Deadline.after(None))
-        assert outcome.value == 60
-        assert outcome.ran is not None
-        assert (outcome.ran.engine, outcome.ran.device, outcome.ran.why) == ("pvm", "cuda:0", why)
-        _, ran = engine.rows(clique(5), physical, request, 100, Deadline.after(None))
-        assert ran == outcome.ran
-
-    def test_of_one_device_there_is_nothing_to_note(self) -> None:
-        engine, physical, request = planned(clique(5), TRIANGLE)
+        assert physical.whole
         assert engine.notes(clique(5), physical, request) == ""
+        asked: list[DeviceGroup] = []
+
+        def count(group: DeviceGroup, *_: Any) -> search.Counted:
+            asked.append(group)
+            return search.Counted(10, True, (10, 10))
+
+        monkeypatch.setattr(shares, "count_shared", count)
+        outcome = engine.count(clique(5), physical, request, Deadline.after(None))
+        assert (outcome.value, outcome.complete, outcome.sizes, outcome.ran) == (60, True, (10, 10), None)
+        assert [len(group.accelerators) for group in asked] == [2]
+
+    def test_count_what_each_finds_and_are_complete_if_each_is(self) -> None:
+        one, other = search.Counted(3, True, (2, 3)), search.Counted(4, True, (1, 4))
+        assert shares._sum([one, other]) == search.Counted(7, True, (3, 7))
+        cut = search.Counted(4, False, ())
+        assert shares._sum([one, cut]) == search.Counted(7, False, (2, 3))
+        assert shares._sum([one, search.Counted(0, False, (), True)]).overflow
 
 
 class TestExplain:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from motiflux import log
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.group import DeviceGroup
-from motiflux.gpu.pvm import search
+from motiflux.gpu.pvm import search, shares
 from motiflux.gpu.pvm.choice import PhaseFacts, prefers_phases
 from motiflux.gpu.pvm.host_frontiers import host_room
 from motiflux.gpu.pvm.memory import phase_memory, room_for
@@ -42,7 +42,7 @@ CAPABILITIES = Capabilities(
 
 
 class PvmEngine:
-    """Executes phases on the first device of a group, which has the edges of one label at a time.
+    """Executes phases on the devices of a group, each of which has the edges of one label at a time.
 
     Requests that it does not support are handed over to ``dfs``: plans of these name that engine and the
     reason.
@@ -89,7 +89,7 @@ class PvmEngine:
                 graph, pattern, request, deadline, phases.reason, counting=counting, beside=beside
             )
         stage = Stage(Family.PHASES, plan, phases=phases)
-        return PhysicalPlan(self.name, plan, (stage,), whole=self._group.alone)
+        return PhysicalPlan(self.name, plan, (stage,))
 
     def _handed_over(
         self,
@@ -150,15 +150,18 @@ class PvmEngine:
         inner = replace(request, limit=enough, progress=_multiplied(request.progress, times))
         try:
             deadline.check()
-            counted = search.count_phases(self._group.first, graph, phases, inner, deadline)
+            if self._group.alone:
+                counted = search.count_phases(self._group.first, graph, phases, inner, deadline)
+            else:
+                counted = shares.count_shared(self._group, graph, phases, inner, deadline)
         except OutOfTimeError:
-            return Outcome(0, False, ran=self._alone())
+            return Outcome(0, False)
         if counted.overflow:
             return None
         total, copied = counted.found * times, sum(one.copied for one in counted.traffic.values())
         if limit is not None and total > limit:
-            return Outcome(limit, False, counted.sizes, self._alone(), copied)
-        return Outcome(total, counted.complete, counted.sizes, self._alone(), copied)
+            return Outcome(limit, False, counted.sizes, copied=copied)
+        return Outcome(total, counted.complete, counted.sizes, copied=copied)
 
     def count_together(
         self, graph: Graph, plans: Sequence[PhysicalPlan], request: Request, deadline: Deadline
@@ -177,9 +180,9 @@ class PvmEngine:
             return source, ran or self._ran(self._dfs, physical.why)
         try:
             deadline.check()
-            return self._rows(graph, physical, request, batch_rows, deadline), self._alone()
+            return self._rows(graph, physical, request, batch_rows, deadline), None
         except OutOfTimeError:
-            return NoRows(complete=False), self._alone()
+            return NoRows(complete=False), None
 
     def _rows(
         self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
@@ -193,16 +196,19 @@ class PvmEngine:
             limit=_reachable(found_limit(request.limit, times)),
             progress=_multiplied(request.progress, times),
         )
-        source = search.list_phases(
-            first, graph, physical.phases, inner, max(1, batch_rows // times), deadline
-        )
+        rows = max(1, batch_rows // times)
+        source: RowSource
+        if self._group.alone:
+            source = search.list_phases(first, graph, physical.phases, inner, rows, deadline)
+        else:
+            source = shares.SharedEmbeddings(self._group, graph, physical.phases, inner, rows, deadline)
         if times == 1 and isinstance(source, StoresRows):
             return source
         return PhaseRows(source, images, request.limit, first.device, request.gpu_memory)
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
         """Return the text that `explain` adds to the reason for the engine."""
-        return "" if self._group.alone or not physical.stages else f"; {self._why_alone}"
+        return ""
 
     def predict(self, graph: Graph, physical: PhysicalPlan, request: Request) -> Prediction:
         """Return the expected result and memory of a count, without searching."""
@@ -223,16 +229,6 @@ class PvmEngine:
             ),
             note="times of phases are not known",
         )
-
-    @property
-    def _why_alone(self) -> str:
-        return f"{self._group.first.device.name} alone: phases are not shared among devices"
-
-    def _alone(self) -> Ran | None:
-        """Return the device that searched, if there are several; else None."""
-        if self._group.alone:
-            return None
-        return Ran(self.name, self._group.first.device.name, self._why_alone)
 
     def _ran(self, engine: Engine, why: str) -> Ran:
         return Ran(engine.name, engine.device, why)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -77,24 +78,64 @@ def count_phases(
 
 
 def _counted(accelerator: Accelerator, query: PhaseQuery, watch: Watch, *, grows: bool) -> Counted:
-    job, memory = phase_job(accelerator, query, watch.deadline, grows=grows)
-    with job, closing(memory):
-        run = _run(job, memory, query, watch)
+    with closing(Begun.of(accelerator, query, watch, grows=grows)) as begun:
+        return begun.count()
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A search that is set up on a device. Close it after use.
+
+    Parameters
+    ----------
+    job, memory, run
+        Its job, its memory, and its run.
+    """
+
+    job: PhaseJob
+    memory: Memory
+    run: PhaseRun | TiledRun
+
+    @classmethod
+    def of(cls, accelerator: Accelerator, query: PhaseQuery, watch: Watch, *, grows: bool) -> Self:
+        """Set up a search, with larger frontiers if those of the first size were full."""
+        job, memory = phase_job(accelerator, query, watch.deadline, grows=grows)
+        return cls(job, memory, _run(job, memory, query, watch))
+
+    def chunks(self) -> Generator[Chunk, None, None]:
+        """Run all phases (`PhaseRun.chunks`)."""
+        return self.run.chunks(self.job.launches.roots, may_grow=self.memory.is_first)
+
+    def count(self) -> Counted:
+        """Count; raises `FullFrontier`."""
         try:
-            for _ in run.chunks(job.launches.roots, may_grow=memory.is_first):
+            for _ in self.chunks():
                 pass
         except FullFrontier:
-            job.keep_when_over(None)  # the next search begins with larger ones
+            self.grow()
             raise
-        traffic = memory.traffic if memory.tiled is None else memory.tiled.tables.traffic()
+        run, tiled = self.run, self.memory.tiled
+        traffic = self.memory.traffic if tiled is None else tiled.tables.traffic()
         return Counted(run.found, run.complete, run.sizes(), run.overflow, traffic)
+
+    def grow(self) -> None:
+        """Have the job not be kept: the next search begins with larger frontiers."""
+        self.job.keep_when_over(None)
+
+    def close(self) -> None:
+        """Stop the kernels if they run, and leave tables to later searches."""
+        try:
+            self.job.close()
+        finally:
+            self.memory.close()
 
 
 def _run(job: PhaseJob, memory: Memory, query: PhaseQuery, watch: Watch) -> PhaseRun | TiledRun:
     tiled = memory.tiled
     if tiled is None:
         return PhaseRun(job, memory.room, memory.rows, watch)
-    return TiledRun(job, memory.room, tiled, watch, host_room(), hurries=query.request.limit is not None)
+    of_host = host_room() // query.share[1]
+    return TiledRun(job, memory.room, tiled, watch, of_host, hurries=query.request.limit is not None)
 
 
 def list_phases(
@@ -116,6 +157,8 @@ class FoundEmbeddings:
     ----------
     complete
         Whether nothing was cut.
+    accelerator
+        The device that searches.
     """
 
     complete = False
@@ -128,18 +171,17 @@ class FoundEmbeddings:
         request: Request,
         batch_rows: int,
         deadline: Deadline,
+        share: tuple[int, int] = (0, 1),
     ) -> None:
         self._over, self._closing = False, threading.Event()
         self._lock = threading.RLock()
-        self._accelerator, self._batch_rows = accelerator, batch_rows
-        self._query = PhaseQuery(graph, phases, request, counts=False)
+        self.accelerator, self._batch_rows = accelerator, batch_rows
+        self._query = PhaseQuery(graph, phases, request, counts=False, share=share)
         self._watch = Watch(deadline, request.progress, is_closing=self._closing.is_set)
         self._rows: VertexArray = np.empty((0, len(phases.order)), VERTEX_DTYPE)
         self._delivered = 0
-        self._job: PhaseJob | None = None
-        self._memory: Memory | None = None
-        self._run: PhaseRun | TiledRun | None = None
-        self._chunks: Iterator[Chunk] = iter(())
+        self._begun: Begun | None = None
+        self._chunks: Generator[Chunk, None, None] | None = None
         try:
             self._begin(grows=False)
         except OutOfTimeError:
@@ -147,15 +189,12 @@ class FoundEmbeddings:
 
     def _begin(self, *, grows: bool) -> None:
         """Begin the search; it runs while rows are taken."""
-        query = self._query
-        self._job, memory = phase_job(self._accelerator, query, self._watch.deadline, grows=grows)
-        self._memory = memory
-        self._run = _run(self._job, memory, query, self._watch)
-        self._chunks = self._run.chunks(self._job.launches.roots, may_grow=memory.is_first)
+        self._begun = Begun.of(self.accelerator, self._query, self._watch, grows=grows)
+        self._chunks = self._begun.chunks()
 
     def next(self) -> Block | None:
         """Return the next block of internal ids, or None at the end."""
-        self._accelerator.device.use()  # before the lock: refuses forked children
+        self.accelerator.device.use()  # before the lock: refuses forked children
         with self._lock:
             if self._over:
                 return None
@@ -172,7 +211,8 @@ class FoundEmbeddings:
         while not len(self._rows):
             chunk = self._next_chunk()
             if chunk is None:
-                self._end(complete=self._run is not None and self._run.complete)
+                assert self._begun is not None
+                self._end(complete=self._begun.run.complete)
                 return None
             self._rows = self._fetched(chunk)
         block, self._rows = self._rows[: self._batch_rows], self._rows[self._batch_rows :]
@@ -186,19 +226,24 @@ class FoundEmbeddings:
     def _next_chunk(self) -> Chunk | None:
         """Return the next embeddings; begin again with larger frontiers if one was full at first."""
         with suppress(FullFrontier):  # once it is handled, nothing refers to the memory of the first search
-            return next(self._chunks, None)
-        if self._job is not None:
-            self._job.keep_when_over(None)  # the next search begins with larger ones
+            return self._taken()
+        if self._begun is not None:
+            self._begun.grow()
         self._release()
         self._begin(grows=True)
+        return self._taken()
+
+    def _taken(self) -> Chunk | None:
+        assert self._chunks is not None, "the search is over"
         return next(self._chunks, None)
 
     def _fetched(self, chunk: Chunk) -> VertexArray:
         """Return the embeddings of a chunk by the pattern's vertices."""
-        assert self._job is not None, "the search is over"
-        stream, frontier = self._job.stream, chunk.frontier
+        assert self._begun is not None, "the search is over"
+        job, frontier = self._begun.job, chunk.frontier
+        stream = job.stream
         columns = np.empty((frontier.width, chunk.rows), VERTEX_DTYPE)
-        for at, column in enumerate(self._job.launches.programs.output):
+        for at, column in enumerate(job.launches.programs.output):
             stream.download(frontier.buffer, columns[at], 4 * column * frontier.capacity)
         stream.wait()
         return np.ascontiguousarray(columns.T)
@@ -210,25 +255,24 @@ class FoundEmbeddings:
 
     def _release(self) -> None:
         """Stop the search, and release its memory."""
-        job, self._job = self._job, None
-        if job is None:
+        begun, self._begun = self._begun, None  # frontiers would outlive the job
+        chunks, self._chunks = self._chunks, None
+        if begun is None:
             return
-        memory, self._memory, self._run = self._memory, None, None  # frontiers would outlive the job
-        self._chunks = iter(())
         try:
-            job.close()
+            if chunks is not None:
+                chunks.close()
         finally:
-            if memory is not None:
-                memory.close()
+            begun.close()
 
     def close(self) -> None:
         """Stop the search; rows not taken are dropped."""
         self._closing.set()
-        if self._job is not None and self._job.inherited:
+        if self._begun is not None and self._begun.job.inherited:
             return
         with self._lock:
             if not self._over:
-                with self._accelerator.device.current():
+                with self.accelerator.device.current():
                     self._end(complete=False)
 
     def __del__(self) -> None:

@@ -200,6 +200,13 @@ def phase_job(
     return job, memory
 
 
+def make_tables(query: PhaseQuery) -> None:
+    """Have the tables of a search be made on the host, so that searches at the same time share them."""
+    host = RowTables.of(query.graph, query.request.threads)
+    for key in _programs(query, host).tables:
+        host.table(key)
+
+
 def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool) -> Memory:
     graph, request = query.graph, query.request
     device, budget = job.accelerator.device, request.gpu_memory
