@@ -473,7 +473,7 @@ def partitions(run: Checked) -> None:
 
 
 def phases(run: Checked) -> None:
-    """Match in phases of one to three query vertices, with eliminations in kernels of their own, too."""
+    """Match in phases of one to three query vertices, with all switches that have kernels of their own."""
     random = np.random.default_rng(17)
     pairs = random.integers(0, 60, (300, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
@@ -484,10 +484,12 @@ def phases(run: Checked) -> None:
         "(a)-[:0]-(b), (a)-[:0]-(c), (a)-[:0]-(d), (b)-[:1]-(e)",
         "(a)-[:0]-(b)-[:1]-(c), (a)-[:1]-(d), (a)-[:1]-(e), (c)-[:0]-(f)",
     )
-    for shape, fused in product(shapes, ("on", "off")):
-        tuning = private_tuning({"pvm_fused": fused})
+    compared_with = {"pvm_rows": "hash", "pvm_filter": "on", "pvm_writes": "two_pass"}
+    switches = ({}, {"pvm_fused": "off"}, {**compared_with, "pvm": "sv"}, {"pvm_generation": "nested"})
+    for shape, some in product(shapes, switches):
+        tuning = private_tuning(some)
         asked = partial(mf.count, graph, mf.Pattern.parse(shape))
-        for semantics in (Semantics.ISOMORPHISM, Semantics.HOMOMORPHISM):
+        for semantics in (Semantics.ISOMORPHISM, Semantics.INDUCED, Semantics.HOMOMORPHISM):
             found = asked(semantics=semantics, device=run.device, engine="pvm", tuning=tuning)
             _compare(mf.Pattern.parse(shape), int(found), int(asked(semantics=semantics, device="cpu")))
 
@@ -539,7 +541,10 @@ CASES = {
     ),
     "spaces": Case(spaces, ("space",)),
     "partitions": Case(partitions, ("pcsr",)),
-    "phases": Case(phases, ("pvm-eliminate", "pvm-close", "pvm-extend-1-0", "pvm-extend-2-0")),
+    "phases": Case(
+        phases,
+        ("pvm-eliminate", "pvm-close", "pvm-extend-1-0", "pvm-extend-2-0", "pvm-offsets", "pvm-filter"),
+    ),
     "estimates": Case(estimates, ("draw-alley", "draw-wanderjoin", "draw-tree", "draw-custom")),
 }
 
