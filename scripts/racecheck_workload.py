@@ -485,6 +485,7 @@ def phases(run: Checked) -> None:
         "(a)-[:0]-(b)-[:1]-(c), (a)-[:1]-(d), (a)-[:1]-(e), (c)-[:0]-(f)",
     )
     compared_with = {"pvm_rows": "hash", "pvm_filter": "on", "pvm_writes": "two_pass"}
+    switches: tuple[dict[str, str], ...]
     switches = ({}, {"pvm_fused": "off"}, {**compared_with, "pvm": "sv"}, {"pvm_generation": "nested"})
     for shape, some in product(shapes, switches):
         tuning = private_tuning(some)
