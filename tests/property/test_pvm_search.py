@@ -167,7 +167,7 @@ def test_a_list_gives_what_single_calls_give(combination: Combination, device: s
 @pytest.mark.turns(4, "emulated")
 @settings(deadline=None, max_examples=4)
 @given(cases(True, "both"), st.sampled_from(("isomorphism", "induced", "homomorphism")))
-def test_the_first_of_several_devices_finds_all(device: str, case: Case, semantics: str) -> None:
+def test_several_devices_find_all_together(device: str, case: Case, semantics: str) -> None:
     if len(devices_like(device)) < 2:
         pytest.skip(f"needs two devices of kind {device!r}, found one")
     options: dict[str, Any] = {"semantics": semantics, "device": device, "devices": 2}
