@@ -11,6 +11,7 @@ import motiflux as mf
 from motiflux.plan.bind import BoundEdge, BoundPattern, bind
 from motiflux.plan.phases.data import (
     Elimination,
+    Extension,
     HandOver,
     Relation,
 )
@@ -117,6 +118,19 @@ class TestEachMatchingPattern:
             assert sorted(tuple(sorted(row[2:])) for row in found) == list(combinations((2, 3, 4, 5), 3))
         else:
             assert found == [(0, 1, *leaves) for leaves in permutations((2, 3, 4, 5), 3)]
+
+    def test_5_cuts_all_vertices_in_ascending_order_by_a_restriction_of_the_first(self) -> None:
+        """The first phase matches a leaf and the centre; the other leaves follow in order."""
+        pattern = mf.Pattern.from_edges(star(5))
+        graph = mf.Graph.from_edges(star(6))
+        plan = phases_of(graph, pattern, once_each=True)
+        last = plan.phases[-1]
+        assert isinstance(last, Extension)
+        (one,) = last.sets
+        assert len(one.members) == 4
+        assert one.common.after == plan.order[:1]
+        assert not any(checks.after for checks in one.own)
+        assert len(rows_of(graph, plan)) == 6
 
     def test_6_matches_two_sets_from_one_source(self) -> None:
         graph = mf.Graph.from_edges(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import reduce
 
 from motiflux.plan.bind import BoundPattern, Codes
@@ -114,8 +114,12 @@ class _Checking:
                 yield Elimination((label,), (), forbidden)
 
     def _candidate_set(self, draft: DraftSet) -> CandidateSet:
-        checks = [self._checks(member.vertex) for member in draft.members]
-        common = reduce(_both, checks)
+        vertices = tuple(member.vertex for member in draft.members)
+        checks = [self._checks(vertex) for vertex in vertices]
+        after = self._all_after(vertices)
+        below = {u for u in self.matched if u in after or any((u, least) in self._ordered for least in after)}
+        checks = [replace(one, after=tuple(u for u in one.after if u not in below)) for one in checks]
+        common = replace(reduce(_both, checks), after=after)
         key = draft.key
         return CandidateSet(
             key.source,
@@ -123,10 +127,19 @@ class _Checking:
             key.where,
             key.labels,
             key.narrowing,
-            tuple(member.vertex for member in draft.members),
+            vertices,
             common,
             tuple(_beyond(one, common) for one in checks),
         )
+
+    def _all_after(self, vertices: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the matched vertices that candidates of all members of a set come after.
+
+        Of members in ascending order, restrictions name the first one only; the others are cut with it before
+        combinations of candidates are made. Vertices that come before another one found are left out.
+        """
+        found = [u for u in sorted(self.matched) if all((u, vertex) in self._ordered for vertex in vertices)]
+        return tuple(u for u in found if not any((u, other) in self._ordered for other in found))
 
     def _checks(self, vertex: int) -> Checks:
         """Return the checks of a candidate with the vertices matched before the phase."""
