@@ -277,6 +277,12 @@ def _divided(
     """
     left = left_bytes(warps, min(MOST_BYTES, max(0, int(SHARE * room))))
     room -= _other_bytes(programs, query.graph, left)
+    if query.is_on("pvm_distribution", "round_robin"):
+        most_phases = sum(
+            len(phase.sets) + len(phase.tests) if isinstance(phase, ExtensionProgram) else len(phase.tests)
+            for phase in programs.phases
+        )
+        room -= 8 * warps * most_phases + _SMALL
     if query.kernel_form.two_passes:
         rows = max(query.graph.num_vertices, min(MOST_BYTES, max(0, int(TILED_SHARE * room))) // 4)
         room -= _place_bytes(rows, left // ITEMS.itemsize)

@@ -174,7 +174,8 @@ class Extension:
     def tests_absent_arcs(self) -> bool:
         """Whether the phase tests that arcs are absent, for induced matching."""
         checks = [one for some in self.sets for one in (some.common, *some.own)]
-        return any(one.not_out or one.not_in for one in (*checks, *self.pairs))
+        absent = any(one.not_out or one.not_in for one in checks)
+        return absent or any(pair.not_out or pair.not_in for pair in self.pairs)
 
 
 @dataclass(frozen=True, slots=True)
