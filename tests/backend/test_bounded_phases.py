@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
 from typing import Any
@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.device import open_device
+from motiflux.device import devices_like, open_device
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.pvm import phase_steps, search, set_up
+from motiflux.gpu.pvm import phase_steps, search, set_up, shares
 from motiflux.gpu.pvm.resident_tables import ResidentTables
 from motiflux.gpu.pvm.row_tables import TableKey
 from motiflux.gpu.pvm.tiled_run import TiledRun
@@ -276,6 +276,41 @@ def test_random_graphs_in_tiles_have_the_embeddings_of_the_reference(
             assert set(rows) == expected
 
     holds()
+
+
+@pytest.mark.parametrize(
+    "switches", [{}, {"pvm": "sv", "pvm_rows": "unrenamed", "pvm_filter": "on", "pvm_writes": "two_pass"}]
+)
+def test_devices_share_a_search_in_tiles(
+    device: str, graph: mf.Graph, seen: Seen, monkeypatch: pytest.MonkeyPatch, switches: dict[str, str]
+) -> None:
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
+    added: list[search.Counted] = []
+    add = shares._sum
+
+    def summed(results: Sequence[search.Counted]) -> search.Counted:
+        added.append(add(results))
+        return added[-1]
+
+    monkeypatch.setattr(shares, "_sum", summed)
+    monkeypatch.setattr(set_up, "ResidentTables", TinyTables)
+    monkeypatch.setattr(TinyTables, "most", 6000)
+    options: dict[str, Any] = {
+        "device": device,
+        "devices": 2,
+        "engine": "pvm",
+        "tuning": private_tuning({"tail": "off", **switches}),
+    }
+    for semantics in ("isomorphism", "induced"):
+        expected = mf.count(graph, SHAPES["star"], device="cpu", semantics=semantics)
+        seen.phases.clear()
+        counted = mf.count(graph, SHAPES["star"], semantics=semantics, **options)
+        assert (counted, counted.complete, counted.engine) == (expected, True, "pvm")
+        assert len(seen.phases) == 2, "all tables fit"
+        assert all(one.copied >= one.nbytes for one in added[-1].traffic.values()), "copies are not added"
+        rows = mf.match(graph, SHAPES["star"], semantics=semantics, **options).to_numpy()
+        assert len(np.unique(rows, axis=0)) == len(rows) == expected
 
 
 @pytest.mark.turns(4, "emulated")
