@@ -369,9 +369,9 @@ class TestFrontiers:
         refused = []
         note = PhaseRun._note
 
-        def noted(self: PhaseRun, work: Any, seen: Any) -> None:
+        def noted(self: PhaseRun, work: Any, seen: Any, **options: Any) -> None:
             refused.append(bool(seen.refused))
-            note(self, work, seen)
+            note(self, work, seen, **options)
 
         monkeypatch.setattr(PhaseRun, "_note", noted)
         hub = [(0, leaf) for leaf in range(1, 100)]
