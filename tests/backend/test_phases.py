@@ -516,6 +516,15 @@ class TestSeveralDevices:
         assert sum(counted) == total
         assert all(0 < one < total for one in counted)
 
+    def test_have_copies_of_all_tables_each(self, device: str, two: dict[str, Any]) -> None:
+        one = mf.explain(labelled(24), SHAPES["square"], **{**two, "devices": 1})
+        told = mf.explain(labelled(24), SHAPES["square"], analyze=True, **two)
+        assert told.report.predicted.memory.copied == 2 * one.report.predicted.memory.copied
+        assert told.report.actual.copied > one.report.predicted.memory.copied / 2
+        assert "to copy to all devices" in str(told)
+        assert "copied to all devices" in str(told)
+        assert "to copy to it" in str(one)
+
     @pytest.mark.parametrize("switches", [GSI, {"pvm_distribution": "round_robin"}])
     def test_share_with_switches(self, two: dict[str, Any], switches: dict[str, str]) -> None:
         graph, tuning = labelled(24), private_tuning(switches)

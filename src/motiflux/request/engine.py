@@ -45,7 +45,7 @@ class Outcome:
     ran
         The engine that counted, if another one was called; None otherwise.
     copied
-        Bytes of rows that were copied to a device; None if the engine does not count them.
+        Bytes of rows that were copied to the devices; None if the engine does not count them.
     """
 
     value: int

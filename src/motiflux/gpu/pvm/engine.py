@@ -225,7 +225,7 @@ class PvmEngine:
                 memory.partitions,
                 0,
                 memory.device_bytes(room),
-                copied=memory.copied_bytes(room, host_room()),
+                copied=len(self._group.accelerators) * memory.copied_bytes(room, host_room()),
             ),
             note="times of phases are not known",
         )

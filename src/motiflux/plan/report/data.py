@@ -224,7 +224,7 @@ class Actual:
     note
         The reason if there are no actual sizes of steps, else None.
     copied
-        Bytes of rows that the run copied to a device; None if the engine does not count them.
+        Bytes of rows that the run copied to its devices; None if the engine does not count them.
     """
 
     count: int

@@ -164,7 +164,8 @@ def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, st
     if memory.device is not None:
         parts.append(f"device at most {bytes_text(memory.device)}")
     if memory.copied is not None:
-        parts.append(f"about {bytes_text(memory.copied)} to copy to it")
+        to = "all devices" if _has_several_devices(report) else "it"
+        parts.append(f"about {bytes_text(memory.copied)} to copy to {to}")
     return [*lines, ("memory", ", ".join(parts))]
 
 
@@ -173,8 +174,13 @@ def _number(number: float, noun: str) -> str:
     return f"{text} {noun}{'' if text == '1' else 's'}"
 
 
+def _has_several_devices(report: PlanReport) -> bool:
+    return ", " in report.engine.device
+
+
 def _actual(report: PlanReport, actual: Actual) -> str:
     text = quantity(actual.count, report.symmetry.removesuffix("s"))
     text = text if actual.complete else f"at least {text}, stopped early"
-    copied = f"; {bytes_text(actual.copied)} copied to the device" if actual.copied is not None else ""
+    to = "all devices" if _has_several_devices(report) else "the device"
+    copied = f"; {bytes_text(actual.copied)} copied to {to}" if actual.copied is not None else ""
     return f"{text}; {seconds_text(actual.seconds)}, planning {seconds_text(actual.plan_seconds)}{copied}"
