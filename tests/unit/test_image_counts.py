@@ -97,7 +97,7 @@ def test_ctrl_c_stops_and_leaves_the_graph_usable(way: str) -> None:
 
 def test_progress_is_reported() -> None:
     reports: list[Any] = []
-    graph = mf.generate.erdos_renyi(vertices=3000, edges=100_000, seed=1)
+    graph = mf.generate.erdos_renyi(vertices=3000, edges=800_000, seed=1)
     for way in WAYS.values():
         reports.clear()
         tuning = private_tuning(way)

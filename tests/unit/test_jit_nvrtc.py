@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -38,6 +40,25 @@ def test_a_unit_becomes_a_cubin_and_a_log() -> None:
     resources = parse_resources(built.log)["plain"]
     assert 0 < resources.registers < 32
     assert (resources.stack, resources.spill_stores, resources.spill_loads) == (0, 0, 0)
+
+
+@needs_nvrtc
+def test_a_unit_is_compiled_while_another_thread_imports_cuda_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = importlib.import_module("cuda.core")
+    begun = ModuleType("cuda.core")
+    monkeypatch.setitem(sys.modules, "cuda.core", begun)
+    ends = threading.Timer(0.2, begun.__dict__.update, [whole.__dict__])
+    ends.start()
+    assert NvrtcToolchain("sm_90").build(PLAIN, ()).image
+    ends.join()
+
+
+@needs_nvrtc
+def test_a_cuda_core_without_what_compiling_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.core", ModuleType("cuda.core"))
+    monkeypatch.setattr(nvrtc, "_MOST_WAIT", 0.01)
+    with pytest.raises(DeviceError, match=r"cuda\.core lacks Program or ProgramOptions"):
+        NvrtcToolchain("sm_90").build(PLAIN, ())
 
 
 @needs_nvrtc

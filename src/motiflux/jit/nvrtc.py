@@ -14,6 +14,7 @@ import io
 import os
 import re
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -84,7 +85,7 @@ class NvrtcToolchain:
             The GPU packages are not installed, NVRTC cannot be loaded, or the interpreter is shutting down.
         """
         _versions()  # a missing package must raise a `DeviceError`, not a `BuildError`
-        core: Any = _gpu_package("cuda.core")
+        core = _core()
         options = core.ProgramOptions(
             name=source.name,
             arch=self.arch,
@@ -162,8 +163,30 @@ def _core_version() -> str:
     try:
         return importlib.metadata.version("cuda-core")
     except importlib.metadata.PackageNotFoundError:
+        return str(_core().__version__)
+
+
+_core_lock = threading.Lock()
+_NAMES_OF_CORE = "Program", "ProgramOptions"
+_MOST_WAIT = 60.0
+"""Seconds that another thread may take to import cuda.core."""
+
+
+def _core() -> Any:
+    """Return cuda.core once it is imported.
+
+    While it is imported it takes the name and the import state of its module for the version of CUDA, so
+    that Python hands it to other threads before it has its own names. Threads of motiflux wait at the lock;
+    another library may have begun.
+    """
+    with _core_lock:
         core: Any = _gpu_package("cuda.core")
-        return str(core.__version__)
+        last = time.monotonic() + _MOST_WAIT
+        while not all(hasattr(core, name) for name in _NAMES_OF_CORE):
+            if time.monotonic() > last:
+                raise DeviceError(f"cuda.core lacks {' or '.join(_NAMES_OF_CORE)}. {_INSTALL}")
+            time.sleep(0.001)
+        return core
 
 
 _INSTALL = "Install what a GPU needs with: pip install 'motiflux[gpu]'"
