@@ -74,7 +74,8 @@ class Compared:
         for name in ("plan", "vertices", "moment", "slot"):
             versioned[name] = roots[name]
         rows = np.zeros(len(table.names), TARGET_VERSIONS)
-        rows["heads"], rows["memory"] = graph.address("heads"), graph.address("memory")
+        places = rows["versions"]
+        places["heads"], places["memory"] = graph.address("heads"), graph.address("memory")
         rows["first_row"] = self.vertices * np.arange(len(rows))
         searched = replace(
             searched, rows=graph.put("rows", rows), longest=max(searched.longest, self.vertices)

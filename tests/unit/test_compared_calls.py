@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,6 +99,48 @@ def test_integers_of_64_bits_are_compared_exactly() -> None:
     graph = mf.Graph.from_edges([(0, 1), (1, 2)], directed=True, edge_attributes={"n": unsigned})
     with pytest.raises(PatternError, match=r"expected integers below 2\*\*63"):
         mf.count(graph, f"{path} y.n > x.n")
+
+
+def test_lists_of_patterns_that_differ_in_comparisons_alone() -> None:
+    path = mf.Graph.from_edges([(0, 1), (1, 2)], directed=True, edge_attributes={"t": [1, 2]})
+    pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.t"
+    patterns = [f"{pattern} < y.t", f"{pattern} > y.t", f"{pattern} <> y.t"]
+    assert [*mf.count(path, patterns)] == [1, 0, 1]
+    repeated = mf.Graph.from_edges([(0, 1)] * 3, directed=True)
+    assert [*mf.count(repeated, ["(a)-[x]->(b), (a)-[y]->(b)", "(a)-->(b)"], copies=True)] == [9, 3]
+
+
+@pytest.mark.parametrize("nothing", [[None, None], [np.nan, np.nan]])
+def test_attributes_without_a_value_satisfy_no_comparison(nothing: list[Any]) -> None:
+    path = mf.Graph.from_edges(
+        [(0, 1), (1, 2)],
+        directed=True,
+        num_vertices=3,
+        edge_attributes={"t": nothing, "u": [1, 2]},
+        vertex_attributes={"w": [*nothing, None]},
+    )
+    for condition in ("WHERE x.t < y.t", "WHERE x.t < y.u", "WHERE a.w <> b.w", "WITHIN 3 OF t"):
+        assert mf.count(path, f"(a)-[x]->(b)-[y]->(c) {condition}") == 0
+
+
+def test_more_choices_than_counts_can_hold_are_an_error_of_counts() -> None:
+    both = mf.Graph.from_edges([(0, 1)] * 1000 + [(1, 0)] * 1000, directed=True)
+    path = ", ".join(f"(v{at})-[x{at}]->(v{at + 1})" for at in range(13))
+    with pytest.raises(mf.CountOverflowError):
+        mf.count(both, path, semantics="homomorphism", copies=True)
+
+
+def test_integers_beyond_63_bits_have_no_span() -> None:
+    path = mf.Graph.from_edges(
+        [(0, 1), (1, 2)], directed=True, edge_attributes={"time": np.array([2**64 - 1, 3], "u8")}
+    )
+    with pytest.raises(mf.PatternError, match=r"WITHIN: 'time': expected integers below 2\*\*63"):
+        mf.count(path, "(a)-->(b)-->(c) WITHIN 100")
+
+
+def test_two_spans_of_one_edge_are_refused(graph: mf.Graph) -> None:
+    with pytest.raises(mf.PatternError, match="expected one span for one edge, found 2"):
+        mf.count(graph, "(a)-[x]->(b) WITHIN 3d OF t WITHIN 3 OF n")
 
 
 def test_two_spans_hold_together(graph: mf.Graph) -> None:

@@ -139,6 +139,13 @@ def test_subgraphs_of_vertices_that_may_coincide_are_refused() -> None:
     assert mf.count_per_vertex(kite(), pattern)["eve"] == (3, 1, 3)
 
 
+def test_an_edge_with_the_name_of_a_place_does_not_hide_another() -> None:
+    path = mf.Graph.from_edges([(0, 1), (1, 2)], directed=True)
+    found = mf.count_per_edge(path, "(a)-[e1]->(b)-->(c)")
+    assert found.columns == ("e1", "e1_")
+    assert found.counts.tolist() == [[1, 0], [0, 1]]
+
+
 @pytest.mark.parametrize("call", [mf.count_per_vertex, mf.count_per_edge])
 def test_comparisons_are_refused_by_name(call: Any) -> None:
     times = {"time": [1, 2]}

@@ -38,7 +38,7 @@ STORE = "void motiflux::device::builtin::store<(OrderName)3, (Scope)0, unsigned 
 LOADS = line_of("device/builtin_atomics.hpp", "__nv_atomic_load_n")
 STORES = line_of("device/builtin_atomics.hpp", "__nv_atomic_store_n")
 WITHOUT_SHARED_MEMORY = {
-    "triangles", "ring", "rmat", "space", "sample",
+    "triangles", "ring", "rmat", "space", "sample", "streaming",
     "local-counts-order", "local-counts-merge", "local-counts-join", "local-counts-ranks",
 }  # fmt: skip
 

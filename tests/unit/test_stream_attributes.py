@@ -209,6 +209,23 @@ def test_only_the_attributes_that_are_named_are_kept() -> None:
         assert list(monitor.snapshot().edge_attributes) == ["amount"]
 
 
+def test_an_attribute_that_a_condition_asks_for_has_to_be_kept() -> None:
+    with pytest.raises(mf.ArgumentError, match="attributes: expected 'amount' among them"):
+        mf.Monitor(empty(), LARGE, attributes=["ref"])
+    with mf.Monitor(empty(), attributes=["ref"]) as monitor:
+        with pytest.raises(mf.ArgumentError, match="attributes: expected 'amount' among them"):
+            monitor.add(LARGE)
+        assert monitor.apply([("+", "ann", "bob", "wire")], attributes={"ref": ["p"]}).noops == 0
+
+
+def test_edges_with_the_name_of_a_place_do_not_hide_others() -> None:
+    graph = mf.Graph.from_edges([], num_vertices=3, directed=True)
+    with mf.Monitor(graph, "(a)-[e1 WHERE e1.amount > 5]->(b)-->(c)", matches=True) as monitor:
+        delta = monitor.apply([("+", 0, 1), ("+", 1, 2)], attributes={"amount": [9, 0]})
+        found = {name: edges["amount"].to_list() for name, edges in delta[0].edges().items()}
+    assert found == {"e1": [9], "e1_": [0]}
+
+
 def test_without_conditions_attributes_are_left_alone() -> None:
     with mf.Monitor(empty(), "(a)-->(b)", matches=True) as monitor:
         delta = monitor.apply([("+", "ann", "bob", "wire")], attributes={"amount": [5]})
@@ -356,6 +373,22 @@ def test_rows_of_copies_that_are_gone_are_dropped(monkeypatch: pytest.MonkeyPatc
         assert monitor._copies._held.copies.rows < 24
         assert monitor.snapshot().edge_attributes["ref"].to_list() == [f"ref {n}" for n in range(96, 100)]
         assert monitor.apply([("-", "ann", "bob", "wire")], attributes={"ref": ["ref 98"]}).noops == 0
+
+
+def test_a_monitor_that_was_saved_twice_keeps_labels(tmp_path: Path) -> None:
+    path = tmp_path / "monitor"
+    with mf.Monitor(empty(), LARGE) as monitor:
+        edges = [("+", "ann", "bob", "wire"), ("+", "bob", "cy", "wire")]
+        monitor.apply(edges, attributes={"amount": [500, 600]})
+        monitor.save(path)
+    for _ in range(2):
+        with mf.Monitor.load(path) as again:
+            assert again.count(LARGE) == 1
+            with pytest.raises(mf.StreamError, match="expected strings, as others have, found integers"):
+                again.apply([("+", "bob", "cy", 3)], attributes={"amount": [500]})
+            again.save(path)
+    with mf.Monitor.load(path) as again:
+        assert again.apply([("-", "ann", "bob", "wire")])[0].negative == 1
 
 
 def test_checkpoints_keep_attributes(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def _outcomes_so_far(request: Request, searches: int) -> list[Outcome]:
 def work_of(plan: Plan) -> Hashable:
     """Return what is equal for plans whose searches find the same number."""
     order = None if plan.space is None else plan.order
-    return plan.shape, plan.args, plan.space, order, plan.tail, plan.multiplier
+    return plan.shape, plan.args, plan.space, order, plan.tail, plan.multiplier, plan.comparisons
 
 
 class _Watch:

@@ -18,6 +18,7 @@ from motiflux.errors import ArgumentError, DeviceError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, PatternLike, QueryEdge
 from motiflux.pattern.automorphism import automorphisms
+from motiflux.pattern.elements import edge_names
 from motiflux.plan.bind import BoundEdge, bind, bound_edge
 from motiflux.plan.image_counts import Asked, ImagePlan, image_plan, orbit_of
 from motiflux.request.deadline import Deadline
@@ -182,7 +183,7 @@ def count_per_edge(
     """
     arguments = locals()
     data, query = subject_of(graph, pattern)
-    names = [edge.name or f"e{at}" for at, edge in enumerate(query.edges)]
+    names = edge_names(query.edges)
     places = _places("by", by, names, "query edge")
     with _requested(arguments, "counting per edge") as request:
         edges = [_bound(query, query.edges[place], data) for place in places]

@@ -154,7 +154,7 @@ def load_source() -> Source:
 
 
 TARGET_VERSIONS = np.dtype(
-    [("heads", "<u8"), ("memory", "<u8"), ("first_row", "<u4"), ("unused", "<u4")], align=True
+    [("versions", [("heads", "<u8"), ("memory", "<u8")]), ("first_row", "<u4"), ("unused", "<u4")], align=True
 )
 """``view::TargetVersions``."""
 VERSIONED_ROOT = np.dtype(

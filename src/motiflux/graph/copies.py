@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.conditions import Condition
 from motiflux.graph.adjacency import Direction
-from motiflux.graph.attributes.columns import Column
+from motiflux.graph.attributes.columns import Column, Kind
 from motiflux.graph.edge_rows import edges_of_arcs, row_starts
 from motiflux.graph.labels import mask
 
@@ -197,6 +197,8 @@ def _arcs(graph: Graph, direction: Direction) -> _Arcs:
 def _values(graph: Graph, column: Column, key: ColumnKey) -> Values:
     absent = column.missing()
     missing = absent if absent.any() else None
+    if column.kind is Kind.NOTHING:
+        return np.zeros(len(absent), dtype=np.int64), missing
     if column.strings is not None and key.form is Form.RANK:
         ranks = np.searchsorted(_strings_among(graph, key), np.array(list(column.strings), dtype=object))
         return np.append(ranks, 0)[column.data].astype(np.int64), missing

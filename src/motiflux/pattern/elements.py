@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import SupportsIndex, TypeAlias
@@ -75,6 +75,21 @@ class QueryEdge:
         object.__setattr__(self, "labels", label_set(self.labels))
         object.__setattr__(self, "name", _name(self.name, "edge"))
         object.__setattr__(self, "where", normal_form(self.where))
+
+
+def edge_names(edges: Sequence[QueryEdge]) -> list[str]:
+    """Return a name for each query edge, no two alike: its own, else e0, e1, ... by its position.
+
+    One that another edge has gets underscores.
+    """
+    taken = {edge.name for edge in edges}
+    names = []
+    for at, edge in enumerate(edges):
+        name = edge.name or f"e{at}"
+        while not edge.name and name in taken:
+            name += "_"
+        names.append(name)
+    return names
 
 
 def label_set(choice: LabelChoice) -> frozenset[Label] | None:

@@ -5,7 +5,7 @@ Estimates of sizes do not know how selective comparisons are; a search of some r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from motiflux.plan.bind import BoundPattern
@@ -35,6 +35,14 @@ def compared_plan(builder: PlanBuilder, comparisons: BoundComparisons) -> Plan:
     plans = [builder.plan(builder.order(order)) for order in dict.fromkeys(orders)][:_MOST_ORDERS]
     if switch not in ("sampled", "adaptive"):
         return plans[0 if switch == "given" or len(plans) == 1 else 1]
+    try:
+        return _cheapest(builder, plans)
+    except OverflowError:  # more choices than counts can hold: the search says so, in any order
+        return plans[0]
+
+
+def _cheapest(builder: PlanBuilder, plans: Sequence[Plan]) -> Plan:
+    """Return the plan whose search of some root arcs takes least, with its estimates."""
     graph, threads = builder.graph, builder.options.threads
     if len(plans) > 1:
         if graph.num_edge_copies > _MANY_EDGES:

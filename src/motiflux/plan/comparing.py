@@ -124,13 +124,16 @@ class _Binding:
         spans = [one for one in pattern.comparisons if isinstance(one, Within)]
         self._span = spans[0] if spans else None
         for other in spans[1:]:  # one span decides the main column
+            if pattern.num_edges == 1:
+                raise PatternError(f"WITHIN: expected one span for one edge, found {len(spans)}")
+            self._form_of_span(other)
             self._relations += _in_pairs(other, pattern.num_edges)
         self._forms = [self._forms_of(one) for one in self._relations]
         self._among = self._strings()
         self._compared: dict[tuple[bool, int], list[ColumnKey]] = {}
         if every_edge or self._span is not None:
             self._compared = {(True, position): [] for position in range(pattern.num_edges)}
-        self._span_form = self._form_of_span()
+        self._span_form = Form.INTEGER if self._span is None else self._form_of_span(self._span)
         for relation, form in zip(self._relations, self._forms, strict=True):
             for operand in (relation.left, relation.right):
                 self._compared.setdefault((operand.is_edge, operand.position), [])
@@ -222,12 +225,10 @@ class _Binding:
             )
         return Form.RANK if kinds[0] is Kind.STRING else Form.INTEGER
 
-    def _form_of_span(self) -> Form:
-        if self._span is None:
-            return Form.INTEGER
-        attribute = self._span.attribute
-        kind = self._known(self._graph.edge_attributes, attribute)
-        a_duration = isinstance(self._span.span, Duration)
+    def _form_of_span(self, span: Within) -> Form:
+        attribute = span.attribute
+        kind = self._known_values(self._graph.edge_attributes, attribute, f"WITHIN: {attribute!r}")
+        a_duration = isinstance(span.span, Duration)
         if kind not in (*_NUMBERS, *_TIMES, Kind.NOTHING):
             raise PatternError(f"WITHIN: expected numbers or datetimes in {attribute!r}, found {kind.value}")
         if a_duration and kind in _NUMBERS:
@@ -279,14 +280,16 @@ class _Binding:
         if operand.attribute is None:
             return Kind.INTEGER if self._graph.vertex_ids.dtype.kind in "iu" else Kind.STRING
         table = self._graph.edge_attributes if operand.is_edge else self._graph.vertex_attributes
-        kind = self._known(table, operand.attribute)
+        return self._known_values(table, operand.attribute, self._shown(operand))
+
+    def _known_values(self, table: AttributeTable, attribute: str, shown: str) -> Kind:
+        """Return the kind of an attribute; refuse integers that need 64 bits without a sign."""
+        kind = self._known(table, attribute)
         if kind is Kind.INTEGER:
-            data = table[operand.attribute].data
+            data = table[attribute].data
             largest = int(data.max()) if data.dtype == np.uint64 and len(data) else 0
             if largest > _LARGEST:
-                raise PatternError(
-                    f"{self._shown(operand)}: expected integers below 2**63 to compare, found {largest}"
-                )
+                raise PatternError(f"{shown}: expected integers below 2**63 to compare, found {largest}")
         return kind
 
     def _known(self, table: AttributeTable, attribute: str) -> Kind:

@@ -84,6 +84,9 @@ class Keeping(Watching):
         codes = vertex_codes[saved.arrays["vertex_labels"]]
         self._numbering.ids = GrowingIds(saved.arrays["vertex_ids"])
         if saved.copies is not None:
+            if len(saved.copies.labels):  # the graph has no edges, so it does not tell the kind
+                label = saved.edge_label_values[int(saved.copies.labels[0])]
+                self._numbering.edge_labels.admit("U" if isinstance(label, str) else "i", "edges")
             self._restore_copies(saved, saved.copies._replace(labels=edge_codes[saved.copies.labels]), codes)
         else:
             self._native = self._restored(saved, codes, edge_codes)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.errors import InternalError, PatternError, StreamError
+from motiflux.errors import ArgumentError, InternalError, PatternError, StreamError
 from motiflux.graph import AttributeTable, Column, Kind
 from motiflux.notes import note
 from motiflux.pattern import Pattern
@@ -143,8 +143,14 @@ class CopyStore:
         ------
         PatternError
             Names the attribute.
+        ArgumentError
+            An attribute is not kept.
         """
         conditions = edge_conditions(pattern)
+        for name in sorted({name for one in conditions for name in names_in(one)}):
+            if not self.wants(name):
+                expected = f"{name!r} among them, as a condition asks for it"
+                raise ArgumentError("attributes", expected, sorted(self._names or ()))
         if conditions:
             table = self._table(np.zeros(0, dtype=np.int64), {n for one in conditions for n in names_in(one)})
             for condition in conditions:

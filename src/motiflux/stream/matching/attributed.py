@@ -12,6 +12,7 @@ from motiflux.conditions import Condition
 from motiflux.graph import AttributeTable, Graph, Kind
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
+from motiflux.pattern.elements import edge_names
 from motiflux.plan.bind import bound_edge
 from motiflux.stream.copies.facets import Facets, numbers_in
 from motiflux.stream.copies.kept import STAYS, TIME, copies_of
@@ -115,7 +116,7 @@ class Attributed:
         updates, whole = rows.by_row(rows.runs.updates.astype(np.int64)), self._options.mode == "batch"
         positive = rows.by_row(rows.runs.positive)
         found = {}
-        for at, edge in enumerate(pattern.edges):
+        for name, edge in zip(edge_names(pattern.edges), pattern.edges, strict=True):
             vertices = rows.vertices
             labels = label_codes(edge.labels, self._numbering.edge_labels)
             names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
@@ -127,5 +128,5 @@ class Attributed:
                 self._facets,
                 whole=whole,
             )
-            found[edge.name or f"e{at}"] = AttributeTable("edge", columns)
+            found[name] = AttributeTable("edge", columns)
         return found
