@@ -63,7 +63,8 @@ def match(
     timeout
         Seconds of wall clock, including the time of the caller between batches.
     batch_rows
-        Maximum number of rows per batch. Memory is bounded by a few batches per thread.
+        Maximum number of rows per batch. Memory is bounded by a few batches per thread, and with
+        ``edges="all"`` and comparisons by the choices of one embedding.
     edges
         Whether to return the witness of each query edge: columns ``e0``, ``e1``, ... in the order of the
         pattern's edges, with the number of the edge in `Graph.to_edges`. If there are several witnesses, it
