@@ -414,5 +414,5 @@ def test_ctrl_c_while_the_thread_is_waited_for_is_raised_once_it_has_ended() -> 
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - it may come at any line
         again.start()
         reading.stop()
-        again.join()  # Python may have taken note of the signal only, which it raises in the next call
+        again.join()  # Python may have noted the signal only, and handles it in the next call
     again.join()
