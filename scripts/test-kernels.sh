@@ -15,7 +15,7 @@ emulated=(
   tests/property/test_device_sampling.py tests/property/test_device_space.py tests/property/test_monitor_devices.py
   tests/property/test_sizes_of_calls.py
 )
-# In a process of their own: behind all others, threads and memory of 700 tests are too much for the sanitizers.
+# In a process of their own: behind all others, the process was once aborted, for a reason that was not found.
 emulated_apart=(
   tests/property/test_monitor_out_of_core.py tests/property/test_monitor_overlap.py tests/property/test_pvm_search.py
 )
