@@ -16,6 +16,7 @@ from motiflux.graph import Column, Graph, LabelTable
 from motiflux.interop.strings import StringTable
 from motiflux.io.tables.match_tables import Field
 from motiflux.pattern import Pattern
+from motiflux.pattern.elements import edge_names
 from motiflux.result.choices import Choices, edges_of_copies
 from motiflux.result.images import Block, ImageBlock, written
 from motiflux.result.witnesses import Witnesses
@@ -336,8 +337,7 @@ def _plain_names(pattern: Pattern) -> list[str]:
 
 
 def _pattern_names(pattern: Pattern) -> list[str]:
-    edges = [edge.name or f"e{at}" for at, edge in enumerate(pattern.edges)]
-    return [vertex.name for vertex in pattern.vertices] + edges
+    return [vertex.name for vertex in pattern.vertices] + edge_names(pattern.edges)
 
 
 def _positions(*naming: Sequence[str]) -> dict[str, list[int]]:
