@@ -38,7 +38,7 @@ cxx_sources := $(shell find csrc src/motiflux/include -name '*.cpp' -o -name '*.
 side_by_side = $(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=4)
 fuzz_options = --seconds $(SECONDS) --processes $(PROCESSES) $(if $(SEED),--seed $(SEED))
 
-.PHONY: help setup setup-docs demo test test-changed test-all test-gpu test-gpu-all racecheck fuzz fuzz-gpu lint format bench wheels docs clean
+.PHONY: help setup setup-docs demo demo-serve test test-changed test-all test-gpu test-gpu-all racecheck fuzz fuzz-gpu lint format bench wheels docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -53,13 +53,16 @@ demo: $(STAMPS)/package ## search WordNet and a million transfers, play them liv
 	@$(BIN)/python demo/run.py $(if $(GRAPH),--graph "$(GRAPH)") $(if $(PATTERN),--pattern "$(PATTERN)") \
 	  $(if $(filter-out 0,$(DIRECTED)),--directed)
 
+demo-serve: $(STAMPS)/package $(STAMPS)/tools ## send transfers to a service, and show rings on a page until Ctrl-C
+	@$(BIN)/python demo/serve.py
+
 test: lint ## lint, then all tests but the long ones
 	@scripts/test-kernels.sh $(BIN)/python
 
 test-changed: setup ## all tests of the parts that changed since `make test-all` passed
 	@$(BIN)/python tests/full_checks.py
 
-test-all: lint ## lint, then all tests; on a machine with a GPU, on that too
+test-all: lint $(STAMPS)/cluster ## lint, then all tests; on a machine with a GPU, on that too
 	@echo "==> all tests of the GPU's kernels, emulated and sanitized"
 	@scripts/test-emulated.sh $(BIN)/python --long
 	@echo "==> all tests"
@@ -91,7 +94,7 @@ lint: setup ## style, types, layers, spelling
 	@$(BIN)/ruff format --quiet --check || { echo "make format lays these out"; exit 1; }
 	@$(BIN)/clang-format --dry-run -Werror $(cxx_sources) || { echo "make format lays these out"; exit 1; }
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/mypy --no-error-summary --strict demo/*.py scripts/write_pages.py scripts/write_grammar.py scripts/fuzz.py scripts/fuzz_streams.py scripts/racecheck.py scripts/racecheck_workload.py scripts/soak_batches.py
+	@$(BIN)/mypy --no-error-summary --strict demo/*.py scripts/write_pages.py scripts/write_grammar.py scripts/fuzz.py scripts/fuzz_streams.py scripts/racecheck.py scripts/racecheck_workload.py scripts/soak_batches.py scripts/soak_serve.py
 	@report=$$($(BIN)/lint-imports 2>&1) || { echo "$$report"; exit 1; }
 	@$(BIN)/codespell
 
@@ -146,7 +149,8 @@ $(STAMPS)/gpu: pyproject.toml | $(STAMPS)/package
 $(STAMPS)/tools: groups := test lint nvrtc
 $(STAMPS)/docs: groups := docs
 $(STAMPS)/peers: groups := peers interop
-$(STAMPS)/tools $(STAMPS)/docs $(STAMPS)/peers: pyproject.toml | $(STAMPS)/build
+$(STAMPS)/cluster: groups := cluster
+$(STAMPS)/tools $(STAMPS)/docs $(STAMPS)/peers $(STAMPS)/cluster: pyproject.toml | $(STAMPS)/build
 	@echo "==> installing packages: $(groups)"
 	@$(IN_TURN) $(INSTALL) $(addprefix --group ,$(groups))
 	@touch $@

@@ -5,11 +5,16 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "bind_checks.hpp"
 #include "bindings.hpp"
 #include "common/free_gil.hpp"
+#include "common/live_work.hpp"
+#include "common/watched.hpp"
 #include "copies/build.hpp"
 #include "motiflux/view/plan.hpp"
 #include "python_int.hpp"
@@ -22,59 +27,6 @@ using namespace nb::literals;
 
 copies::Int128 joined(std::int64_t upper, std::uint64_t lower) {
   return static_cast<copies::Int128>((static_cast<Total>(static_cast<std::uint64_t>(upper)) << 64) | lower);
-}
-
-copies::CopyIndex checked_index(const PyCopyIndex& given, std::size_t copies) {
-  const auto& [offsets, neighbors, starts, rows] = given;
-  require(offsets.size() >= 1 && offsets.data()[offsets.size() - 1] == neighbors.size(),
-          "offsets do not end at the last pair");
-  require(starts.size() == neighbors.size() + 1 && starts.data()[starts.size() - 1] == copies,
-          "starts do not end at the last copy");
-  copies::CopyIndex index;
-  index.offsets = offsets.data();
-  index.neighbors = neighbors.data();
-  index.starts = starts.data();
-  if (rows) {
-    const auto& [columns, others] = *rows;
-    require(others.size() == copies, "one entry of rows for each copy expected");
-    for (const auto& column : columns) {
-      require(column.size() == copies, "one entry of rows for each copy expected");
-      index.row_columns.push_back(column.data());
-    }
-    index.row_others = others.data();
-  }
-  return index;
-}
-
-copies::Comparison checked_comparison(const PyComparison& given,
-                                      const std::vector<copies::Variable>& variables) {
-  const auto& [left, right, left_column, right_column, op, floats, m, n, upper, lower, factor, offset] =
-      given;
-  const auto size = static_cast<int>(variables.size());
-  require(left >= 0 && left < size && right >= 0 && right < size, "a comparison names no variable");
-  const auto columns = [&](int variable) {
-    return static_cast<int>(variables[static_cast<std::size_t>(variable)].columns.size());
-  };
-  require(
-      left_column >= 0 && left_column < columns(left) && right_column >= 0 && right_column < columns(right),
-      "a comparison names no column");
-  require(op >= 0 && op <= static_cast<int>(copies::Operator::kAtLeast), "unknown operator");
-  require(m >= 1 && n != 0 && factor != 0 && std::isfinite(factor) && std::isfinite(offset),
-          "a malformed comparison");
-  copies::Comparison one;
-  one.left = left;
-  one.right = right;
-  one.left_column = left_column;
-  one.right_column = right_column;
-  one.op = static_cast<copies::Operator>(op);
-  one.floats = floats;
-  one.m = m;
-  one.n = n;
-  one.c = joined(upper, lower);
-  one.factor = factor;
-  one.offset = offset;
-  one.plain = !floats && m == 1 && n == 1 && one.c == 0;
-  return one;
 }
 
 using PyRange = std::tuple<std::uint64_t, std::uint64_t>;
@@ -92,42 +44,122 @@ nb::object number(Total total) {
   return to_python(Wide(total));
 }
 
-// The choices of rows of data vertices, one column for each level: for each choice its row, and the place of
-// the copy of each variable. At most `most` choices of each row, if that is not 0.
-nb::tuple list_choices(
-    const OwnedComparisons& comparisons,
-    const nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& rows,
-    std::uint64_t most) {
-  const copies::Compared& compared = comparisons.get();
-  const int levels = comparisons.levels();
-  require(rows.shape(1) == static_cast<std::size_t>(levels), "one column for each level expected");
-  const std::size_t variables = compared.network.variables.size();
-  std::vector<std::int64_t> of_row;
-  std::vector<std::uint64_t> places;
-  {
-    const FreeGil free_gil;
-    for (std::size_t at = 0; at < rows.size(); ++at)
-      if (rows.data()[at] >= comparisons.vertices()) throw nb::value_error("no such vertex");
-    copies::Ranges ranges(compared, levels);
-    for (std::size_t row = 0; row < rows.shape(0); ++row) {
-      const std::uint32_t* values = rows.data() + row * static_cast<std::size_t>(levels);
-      bool possible = true;
-      for (int level = 0; level < levels && possible; ++level) possible = ranges.enter(level, values);
-      if (!possible) continue;
-      std::uint64_t found = 0;
-      ranges.list(levels - 1, [&](std::span<const copies::Place> choice) {
-        of_row.push_back(static_cast<std::int64_t>(row));
-        places.insert(places.end(), choice.begin(), choice.end());
-        return ++found != most;
-      });
+using PyRows = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// The choices of rows of data vertices, one column for each level, piece by piece. At most `most` choices of
+// each row, if that is not 0.
+class RowChoices {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  RowChoices(nb::object comparisons, PyRows rows, std::uint64_t most)
+      : comparisons_(std::move(comparisons)),
+        rows_(std::move(rows)),
+        most_(most),
+        given_(nb::cast<const OwnedComparisons&>(comparisons_)),
+        ranges_(given_.get(), given_.levels()) {
+    require(rows_.shape(1) == static_cast<std::size_t>(given_.levels()),
+            "one column for each level expected");
+    for (std::size_t at = 0; at < rows_.size(); ++at)
+      if (rows_.data()[at] >= given_.vertices()) throw nb::value_error("no such vertex");
+    ranges_.watch([this](std::size_t) { return keep_going(); });
+  }
+
+  // For each of the next choices its row, and the place of the copy of each variable: `most` choices, fewer
+  // if these take long, none if `timeout` seconds have passed. Python's signals are handled meanwhile.
+  nb::tuple next(std::uint64_t most, std::optional<double> timeout) {
+    require(most >= 1, "at least one choice expected");
+    started_ = looked_ = Clock::now();
+    timeout_ = timeout;
+    std::vector<std::int64_t> of_row;
+    std::vector<std::uint64_t> places;
+    {
+      const LiveWork live([this] { exiting_.store(true, std::memory_order_relaxed); });
+      const nb::gil_scoped_release release;
+      try {
+        fill(most, of_row, places);
+      } catch (const copies::Stopped&) {
+        row_ = rows_.shape(0);  // a decision that was ended is not taken up again
+        stopped_ = true;
+      }
+    }
+    if (error_) throw nb::python_error();
+    const std::size_t found = of_row.size();
+    const std::size_t variables = given_.get().network.variables.size();
+    return nb::make_tuple(to_numpy(std::move(of_row)), to_numpy(std::move(places), found, variables));
+  }
+
+  // True once all choices were given, None if time was up before.
+  nb::object finished() const {
+    return stopped_ ? nb::none() : nb::object(nb::bool_(!list_ && row_ == rows_.shape(0)));
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kHandOut{50};
+
+  void fill(std::uint64_t most, std::vector<std::int64_t>& of_row, std::vector<std::uint64_t>& places) {
+    while (of_row.size() < most && (list_ || begin())) {
+      if ((most_ != 0 && found_ == most_) || !list_->next()) {
+        list_.reset();
+        ++row_;
+        continue;
+      }
+      ++found_;
+      of_row.push_back(static_cast<std::int64_t>(row_));
+      places.insert(places.end(), list_->chosen().begin(), list_->chosen().end());
+      if (of_row.size() % kLook != 0) continue;
+      if (!keep_going()) throw copies::Stopped{};
+      if (looked_ - started_ > kHandOut) return;
     }
   }
-  const std::size_t found = of_row.size();
-  return nb::make_tuple(to_numpy(std::move(of_row)), to_numpy(std::move(places), found, variables));
-}
 
-// Offsets, neighbours, starts, rows of attributes, columns; columns by main value and other vertices, or
-// None.
+  // Begins the list of the next row that has choices; false if there is none.
+  bool begin() {
+    for (; row_ < rows_.shape(0); ++row_) {
+      if (row_ % kLook == 0 && !keep_going()) throw copies::Stopped{};
+      const std::uint32_t* values = rows_.data() + row_ * rows_.shape(1);
+      bool possible = true;
+      for (int level = 0; level < given_.levels() && possible; ++level)
+        possible = ranges_.enter(level, values);
+      if (!possible) continue;
+      list_.emplace(ranges_.list(given_.levels() - 1));
+      found_ = 0;
+      return true;
+    }
+    return false;
+  }
+
+  // Called without the GIL.
+  bool keep_going() {
+    const auto now = Clock::now();
+    if (timeout_ && std::chrono::duration<double>(now - started_).count() >= *timeout_) return false;
+    if (exiting_.load(std::memory_order_relaxed)) return false;
+    if (now - looked_ < kSignalPeriod) return true;
+    looked_ = now;
+    const nb::gil_scoped_acquire acquire;
+    error_ = PyErr_CheckSignals() != 0;
+    return !error_;
+  }
+
+  static constexpr std::size_t kLook = 256;  // rows, and choices, between two looks at the clock
+
+  nb::object comparisons_;
+  PyRows rows_;
+  const std::uint64_t most_;
+  const OwnedComparisons& given_;
+  copies::Ranges ranges_;
+  std::optional<copies::ChoiceList> list_;  // of the row `row_`
+  std::size_t row_ = 0;
+  std::uint64_t found_ = 0;  // of that row
+  Clock::time_point started_, looked_;
+  std::optional<double> timeout_;
+  std::atomic<bool> exiting_{false};
+  bool stopped_ = false;
+  bool error_ = false;
+};
+
+// Offsets, neighbours, starts, rows of attributes, columns; columns by main value, other vertices and their
+// places among the neighbours, or None.
 nb::tuple build_copies(const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors,
                        const std::optional<InputArray<std::uint32_t>>& edges,
                        const std::optional<InputArray<std::int64_t>>& starts, std::uint64_t copies,
@@ -168,16 +200,90 @@ nb::tuple build_copies(const InputArray<std::uint64_t>& offsets, const InputArra
     const FreeGil free_gil;
     made = copies::build_copies(source);
   }
+  const auto given = [](auto&& values) {
+    const std::size_t size = values.size();
+    return to_numpy(std::move(values), size);
+  };
   nb::list of_columns, of_rows;
-  for (auto& column : made.columns) of_columns.append(to_numpy(std::move(column)));
-  for (auto& column : made.row_columns) of_rows.append(to_numpy(std::move(column)));
-  nb::object others = by_value && !columns.empty() ? to_numpy(std::move(made.row_others)) : nb::none();
-  return nb::make_tuple(to_numpy(std::move(made.offsets)), to_numpy(std::move(made.neighbors)),
-                        to_numpy(std::move(made.starts)), to_numpy(std::move(made.rows)), of_columns, of_rows,
+  for (auto& column : made.columns) of_columns.append(given(std::move(column)));
+  for (auto& column : made.row_columns) of_rows.append(given(std::move(column)));
+  nb::object others = nb::none();
+  if (by_value && !columns.empty())
+    others = nb::make_tuple(given(std::move(made.row_others)), given(std::move(made.row_pairs)));
+  return nb::make_tuple(given(std::move(made.offsets)), given(std::move(made.neighbors)),
+                        given(std::move(made.starts)), given(std::move(made.rows)), of_columns, of_rows,
                         others);
 }
 
 }  // namespace
+
+copies::Comparison checked_comparison(const PyComparison& given,
+                                      const std::vector<copies::Variable>& variables) {
+  const auto& [left, right, left_column, right_column, op, floats, m, n, upper, lower, factor, offset] =
+      given;
+  const auto size = static_cast<int>(variables.size());
+  require(left >= 0 && left < size && right >= 0 && right < size, "a comparison names no variable");
+  const auto columns = [&](int variable) {
+    return static_cast<int>(variables[static_cast<std::size_t>(variable)].columns.size());
+  };
+  require(
+      left_column >= 0 && left_column < columns(left) && right_column >= 0 && right_column < columns(right),
+      "a comparison names no column");
+  require(op >= 0 && op <= static_cast<int>(copies::Operator::kAtLeast), "unknown operator");
+  require(m >= 1 && n != 0 && factor != 0 && std::isfinite(factor) && std::isfinite(offset),
+          "a malformed comparison");
+  copies::Comparison one;
+  one.left = left;
+  one.right = right;
+  one.left_column = left_column;
+  one.right_column = right_column;
+  one.op = static_cast<copies::Operator>(op);
+  one.floats = floats;
+  one.m = m;
+  one.n = n;
+  one.c = joined(upper, lower);
+  one.factor = factor;
+  one.offset = offset;
+  one.plain = !floats && m == 1 && n == 1 && one.c == 0;
+  return one;
+}
+
+copies::Span checked_span(const PySpan& given) {
+  const auto& [floats, upper, lower, length] = given;
+  const copies::Span span{true, floats, joined(upper, lower), length};
+  require(floats ? length >= 0 : span.span >= 0, "a span that is not negative expected");
+  return span;
+}
+
+copies::CopyIndex checked_index(const PyCopyIndex& given, std::size_t size) {
+  const auto& [offsets, neighbors, starts, lasts, rows] = given;
+  require(offsets.size() >= 1 && offsets.data()[offsets.size() - 1] == neighbors.size(),
+          "offsets do not end at the last pair");
+  require(starts.size() == neighbors.size() + 1 && starts.data()[starts.size() - 1] == size,
+          "starts do not end at the last copy");
+  copies::CopyIndex index;
+  index.offsets = offsets.data();
+  index.neighbors = neighbors.data();
+  index.starts = starts.data();
+  require(!lasts || lasts->size() == neighbors.size(), "one greatest value for each pair expected");
+  if (lasts) index.lasts = lasts->data();
+  if (rows) {
+    const auto& [columns, others, pairs, row_starts, samples] = *rows;
+    require(row_starts.size() == offsets.size(), "one start of each row expected");
+    require(others.size() == size && pairs.size() == size, "one entry of rows for each copy expected");
+    for (const auto& column : columns) {
+      require(column.size() == size, "one entry of rows for each copy expected");
+      index.row_columns.push_back(column.data());
+    }
+    index.row_others = others.data();
+    index.row_pairs = pairs.data();
+    require(samples.size() == (size + copies::CopyIndex::kSampled - 1) / copies::CopyIndex::kSampled,
+            "too few samples of rows");
+    index.row_starts = row_starts.data();
+    index.row_samples = samples.data();
+  }
+  return index;
+}
 
 OwnedComparisons::OwnedComparisons(std::vector<PyVariable> variables,
                                    const std::vector<PyComparison>& comparisons, std::optional<PySpan> span,
@@ -220,9 +326,7 @@ OwnedComparisons::OwnedComparisons(std::vector<PyVariable> variables,
   for (const PyComparison& one : comparisons)
     compared_.network.comparisons.push_back(checked_comparison(one, compared_.network.variables));
   if (span) {
-    const auto& [floats, upper, lower, length] = *span;
-    compared_.network.span = {true, floats, joined(upper, lower), length};
-    require(floats ? length >= 0 : compared_.network.span.span >= 0, "a span that is not negative expected");
+    compared_.network.span = checked_span(*span);
     for (const copies::Variable& variable : compared_.network.variables)
       require(variable.is_vertex || !variable.columns.empty(), "a span over copies without values");
   }
@@ -247,18 +351,20 @@ void bind_copies(nb::module_& module) {
            [](const OwnedComparisons& self, const std::vector<PyRange>& ranges) {
              return number(copies::Choices(self.get().network).count(checked_ranges(self, ranges)));
            })
-      .def(
-          "list",
-          [](const OwnedComparisons& self, const std::vector<PyRange>& ranges) {
-            nb::list found;
-            copies::Choices(self.get().network)
-                .list(checked_ranges(self, ranges), [&](std::span<const copies::Place> choice) {
-                  found.append(nb::tuple(nb::cast(std::vector<copies::Place>(choice.begin(), choice.end()))));
-                  return true;
-                });
-            return found;
-          })
-      .def("choices", &list_choices, "rows"_a, "most"_a);
+      .def("list", [](const OwnedComparisons& self, const std::vector<PyRange>& ranges) {
+        nb::list found;
+        const copies::Choices choices(self.get().network);
+        copies::ChoiceList list(choices, checked_ranges(self, ranges));
+        while (list.next()) {
+          const std::span<const copies::Place> choice = list.chosen();
+          found.append(nb::tuple(nb::cast(std::vector<copies::Place>(choice.begin(), choice.end()))));
+        }
+        return found;
+      });
+  nb::class_<RowChoices>(module, "RowChoices")
+      .def(nb::init<nb::object, PyRows, std::uint64_t>(), "comparisons"_a, "rows"_a, "most"_a)
+      .def("next", &RowChoices::next, "most"_a, "timeout"_a.none())
+      .def_prop_ro("finished", &RowChoices::finished);
   module.def("build_copies", &build_copies, nb::kw_only(), "offsets"_a, "neighbors"_a, "edges"_a.none(),
              "starts"_a.none(), "copies"_a, "arc_mask"_a.none(), "row_mask"_a.none(), "columns"_a, "floats"_a,
              "by_value"_a);

@@ -13,10 +13,13 @@
 
 namespace motiflux {
 
-// Offsets, neighbours, starts; and, or None, columns and other vertices of rows by main value.
-using PyCopyRows = std::tuple<std::vector<InputArray<std::int64_t>>, InputArray<std::uint32_t>>;
-using PyCopyIndex = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>,
-                               InputArray<std::uint64_t>, std::optional<PyCopyRows>>;
+// Offsets, neighbours, starts, greatest values or None; and, or None, columns, other vertices and their
+// places among the neighbours, starts and samples of rows by main value.
+using PyCopyRows = std::tuple<std::vector<InputArray<std::int64_t>>, InputArray<std::uint32_t>,
+                              InputArray<std::uint32_t>, InputArray<std::uint64_t>, InputArray<std::int64_t>>;
+using PyCopyIndex =
+    std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>, InputArray<std::uint64_t>,
+               std::optional<InputArray<std::int64_t>>, std::optional<PyCopyRows>>;
 // Whether a vertex, the two levels, columns of values, index (of an edge), missing values (of a vertex).
 using PyVariable = std::tuple<bool, int, int, std::vector<InputArray<std::int64_t>>,
                               std::optional<PyCopyIndex>, std::optional<InputArray<std::uint8_t>>>;
@@ -26,6 +29,13 @@ using PyComparison = std::tuple<int, int, int, int, int, bool, std::int64_t, std
                                 std::uint64_t, double, double>;
 // Whether floats, upper and lower half of the span, span.
 using PySpan = std::tuple<bool, std::int64_t, std::uint64_t, double>;
+
+// A comparison between variables, whose columns are counted.
+copies::Comparison checked_comparison(const PyComparison& given,
+                                      const std::vector<copies::Variable>& variables);
+copies::Span checked_span(const PySpan& given);
+// Checks an index of `copies` copies.
+copies::CopyIndex checked_index(const PyCopyIndex& given, std::size_t copies);
 
 class OwnedComparisons {
  public:

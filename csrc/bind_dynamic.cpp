@@ -59,9 +59,15 @@ using PyOrbit = std::tuple<std::uint8_t, std::vector<PyImage>>;       // point, 
 using PyChoice = std::tuple<double, bool, std::uint64_t, bool, bool>;
 using PySharedStep = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // after, before, distinct
 using PyShared = std::optional<std::tuple<std::uint32_t, std::vector<PySharedStep>>>;  // group, from level 2
+using PyAbsent = std::tuple<int, int, int, std::uint32_t, bool>;  // level, earlier one, way, relation, before
+using PyBare =
+    std::tuple<int, int, std::uint32_t, std::uint32_t, bool>;  // level, way, target, relation, before
+// Whether the plan is inverse, the edges that must not be there, within the pair, at later levels and to any
+// vertex, and the level of the pair that is in no match (-1: none).
+using PyNegated = std::tuple<bool, std::vector<PyPair>, std::vector<PyAbsent>, std::vector<PyBare>, int>;
 using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>, PyTail,
                           std::vector<std::vector<std::uint8_t>>, std::uint64_t, PyChoice,
-                          std::vector<PyOrbit>, PyShared>;
+                          std::vector<PyOrbit>, PyShared, std::optional<PyNegated>>;
 
 // Updates that a thread reads at a time.
 constexpr std::size_t kTaken = std::size_t{1} << 16;
@@ -110,13 +116,40 @@ void share_levels(Plan& plan, const PyShared::value_type& given) {
   }
 }
 
+// Sets the edges that must not be there. What plans share or remember does not know of these.
+void negate(Plan& plan, const PyNegated& given) {
+  const auto& [inverse, pair, absent, bare, free_end] = given;
+  require(plan.shared.empty() && plan.symmetries == 0 && plan.tail.start == plan.levels(),
+          "a plan with negated edges is searched by itself");
+  plan.negates = true;
+  plan.inverse = inverse;
+  for (const auto& [way, relation] : pair) plan.pair_absent.push_back({way_of(way), relation});
+  require(!inverse || !plan.pair_absent.empty(), "an inverse plan starts from a negated edge");
+  for (const auto& [level, earlier, way, relation, before] : absent) {
+    require(level >= 2 && level < plan.levels() && earlier >= 0 && earlier < level,
+            "a negated edge is between a level and an earlier one");
+    dynamic::Step& step = plan.steps[static_cast<std::size_t>(level)];
+    step.absent.push_back({earlier, way_of(way), relation, before});
+  }
+  for (const auto& [level, way, target, relation, before] : bare) {
+    require(level >= 0 && level < plan.levels() && level != free_end, "a plan has no such level");
+    plan.steps[static_cast<std::size_t>(level)].bare.push_back({way_of(way), target, relation, before});
+  }
+  for (const dynamic::Step& step : plan.steps)
+    require(step.reuse == dynamic::kNone, "a plan with negated edges reuses no set");
+}
+
 Plan plan_of(const PyPlan& given) {
-  const auto& [pair, first, second, steps, tail, images, multiplier, choice, orbits, shared] = given;
+  const auto& [pair, first, second, steps, tail, images, multiplier, choice, orbits, shared, negated] = given;
   const auto levels = static_cast<int>(steps.size());
+  const int free_end = negated ? std::get<4>(*negated) : dynamic::kNone;
   require(levels >= 2 && levels <= view::kMaxLevels, "a plan has 2 to 32 levels");
+  require(free_end >= dynamic::kNone && free_end < 2 && (free_end == dynamic::kNone || levels > 2),
+          "a free end is one of the pair");
   Plan plan;
+  plan.free_end = free_end;
   for (const auto& [way, relation] : pair) plan.pair.push_back({way_of(way), relation});
-  require(!pair.empty(), "a plan starts from a pair");
+  require(!pair.empty() || negated, "a plan starts from a pair");
   plan.first.codes = first;
   plan.second.codes = second;
   for (int level = 0; level < levels; ++level)
@@ -133,24 +166,27 @@ Plan plan_of(const PyPlan& given) {
           "a malformed tail component");
     plan.tail.blocks[0].components.push_back({members, sets, chains, {}});
   }
+  const std::size_t width = steps.size() - (free_end == dynamic::kNone ? 0 : 1);
   for (const auto& image : images) {
-    require(image.size() == steps.size(), "an image names a level for each query vertex");
-    for (std::uint8_t level : image) require(level < levels, "an image names an unknown level");
+    require(image.size() == width, "an image names a level for each query vertex");
+    for (std::uint8_t level : image)
+      require(level < levels && level != free_end, "an image names an unknown level");
   }
   plan.images = images;
   plan.multiplier = multiplier;
   std::tie(plan.row_cost, plan.replaces_last, plan.symmetries, plan.always_sums, plan.injective) = choice;
   for (const auto& [point, reached] : orbits) {
-    require(point < levels && !reached.empty(), "an orbit names an unknown query vertex");
+    require(point < width && !reached.empty(), "an orbit names an unknown query vertex");
     dynamic::Orbit orbit{point, {}};
     for (const auto& [vertex, moves] : reached) {
-      require(vertex < levels && moves.size() == steps.size(), "a malformed orbit");
-      for (std::uint8_t other : moves) require(other < levels, "a malformed orbit");
+      require(vertex < width && moves.size() == width, "a malformed orbit");
+      for (std::uint8_t other : moves) require(other < width, "a malformed orbit");
       orbit.images.push_back({vertex, moves});
     }
     plan.orbits.push_back(std::move(orbit));
   }
   if (shared) share_levels(plan, *shared);
+  if (negated) negate(plan, *negated);
   return plan;
 }
 

@@ -54,7 +54,8 @@ nb::object columns_of(Copies::Changes&& changes) {
   return nb::make_tuple(to_numpy(std::move(inserts)), to_numpy(std::move(sources)),
                         to_numpy(std::move(targets)), to_numpy(std::move(facets)),
                         to_numpy(std::move(changes.origins)), to_numpy(std::move(changes.deletions)),
-                        to_numpy(std::move(changes.taken)), changes.expired, changes.noops, first);
+                        to_numpy(std::move(changes.taken)), changes.expired, changes.noops, first,
+                        to_numpy(std::move(changes.rows)));
 }
 
 class PyCopies {
@@ -153,6 +154,7 @@ class PyCopies {
     return to_numpy(std::move(found));
   }
 
+  Copies& copies() { return copies_; }
   std::size_t rows() const { return copies_.rows(); }
   std::size_t size() const { return copies_.size(); }
   std::size_t edges() const { return copies_.edges(); }
@@ -165,6 +167,10 @@ class PyCopies {
 };
 
 }  // namespace
+
+dynamic::Copies& native_copies_of(nb::handle copies) {
+  return nb::cast<PyCopies&>(copies).copies();
+}
 
 void bind_edge_copies(nb::module_& module) {
   nb::class_<PyCopies>(module, "Copies")

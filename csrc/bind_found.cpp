@@ -10,6 +10,7 @@
 #include "bind_checks.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
+#include "dynamic/compared_matcher.hpp"
 #include "python_int.hpp"
 
 namespace motiflux {
@@ -41,16 +42,16 @@ nb::object PyFound::changes(std::size_t pattern) const {
   std::vector<std::int8_t> signs;
   bool wide = false;
   if (!batch_)
-    for (const auto& [update, count] : changes) {
+    for (const auto& [update, count, positive] : changes) {
       numbers.push_back(origin(update));
-      signs.push_back(applied_.updates[update].inserts ? 1 : -1);
+      signs.push_back(positive ? 1 : -1);
       matches.push_back(static_cast<std::uint64_t>(count));
       wide = wide || count > UINT64_MAX;
     }
   nb::object of_updates = to_numpy(std::move(matches));
   if (wide) {
     nb::list exact;
-    for (const auto& [update, count] : changes) exact.append(to_python(Wide(count)));
+    for (const auto& [update, count, positive] : changes) exact.append(to_python(Wide(count)));
     of_updates = exact;
   }
   return nb::make_tuple(to_numpy(std::move(numbers)), of_updates, to_numpy(std::move(signs)));
@@ -159,6 +160,17 @@ nb::object apply_prepared(dynamic::Monitor& monitor, nb::handle prepared, const 
   return giving(nb::borrow(prepared), terms, full, watch, holder.applied_.updates.size() <= kBrief,
                 [&](std::size_t most, const std::function<void()>& flush) {
                   monitor.apply_prepared(*batch, terms.how, holder.found_, watch, most, flush);
+                });
+}
+
+nb::object match_compared(dynamic::ComparedMatcher& matcher, nb::handle found, const Terms& terms,
+                          const std::optional<nb::callable>& full, SignalWatch& watch) {
+  PyFound& holder = nb::cast<PyFound&>(found);
+  const std::size_t changes = matcher.copies().changes().size();
+  require(holder.applied_.updates.size() == changes, "results of other updates");
+  return giving(nb::borrow(found), terms, full, watch, changes <= kBrief,
+                [&](std::size_t most, const std::function<void()>& flush) {
+                  matcher.match(terms.how.batch, terms.how.threads, holder.found_, watch, most, flush);
                 });
 }
 

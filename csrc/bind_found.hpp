@@ -15,6 +15,10 @@
 
 namespace motiflux {
 
+namespace dynamic {
+class ComparedMatcher;
+}
+
 // How updates are applied.
 struct Terms {
   dynamic::How how;
@@ -62,6 +66,8 @@ class PyFound {
   friend nanobind::object prepare_all(dynamic::Monitor&, Applied, const Terms&, SignalWatch&);
   friend nanobind::object apply_prepared(dynamic::Monitor&, nanobind::handle, const Terms&,
                                          const std::optional<nanobind::callable>&, SignalWatch&);
+  friend nanobind::object match_compared(dynamic::ComparedMatcher&, nanobind::handle, const Terms&,
+                                         const std::optional<nanobind::callable>&, SignalWatch&);
   std::uint64_t origin(std::uint64_t update) const {
     return applied_.origins.empty() || batch_ ? update : static_cast<std::uint64_t>(applied_.origins[update]);
   }
@@ -86,6 +92,11 @@ nanobind::object prepare_all(dynamic::Monitor& monitor, Applied applied, const T
                              SignalWatch& watch);
 // Applies it; the rest is as for apply_all().
 nanobind::object apply_prepared(dynamic::Monitor& monitor, nanobind::handle prepared, const Terms& terms,
+                                const std::optional<nanobind::callable>& full, SignalWatch& watch);
+
+// Adds the matches of patterns that compare attributes to a PyFound, which has the updates that stand for the
+// changes of copies; returns it, or None after the deadline.
+nanobind::object match_compared(dynamic::ComparedMatcher& matcher, nanobind::handle found, const Terms& terms,
                                 const std::optional<nanobind::callable>& full, SignalWatch& watch);
 
 }  // namespace motiflux

@@ -5,16 +5,17 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 #include "bind_checks.hpp"
+#include "bind_until.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
-#include "common/watched.hpp"
+#include "local_counts/edge_orbits.hpp"
+#include "local_counts/five/edges.hpp"
+#include "local_counts/five/vertices.hpp"
 #include "local_counts/orbits.hpp"
 #include "local_counts/walks.hpp"
 #include "local_counts/wedges.hpp"
@@ -26,6 +27,7 @@ namespace {
 
 namespace nb = nanobind;
 using namespace nb::literals;
+namespace five = local_counts::five;
 
 std::uint32_t vertices_of(const PyAdjacency& rows) {
   require(std::get<0>(rows).size() >= 1, "offsets must not be empty");
@@ -43,27 +45,6 @@ std::vector<local_counts::Middles> middles_of(const std::vector<PyMiddles>& kind
     result.push_back({{as_adjacency(first, vertices), as_adjacency(second, vertices), vertices}, number});
   }
   return result;
-}
-
-// Runs work(workers) on `threads` threads; false if `timeout` passes first.
-template <class Work>
-bool run_until(int threads, std::optional<double> timeout, Work&& work) {
-  require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
-  const auto start = std::chrono::steady_clock::now();
-  std::atomic<bool> stop{false};
-  bool late = false;
-  try {
-    run_watched([&] { work(Workers{threads, &stop}); },
-                [&] {
-                  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-                  if (timeout && passed.count() >= *timeout) late = true, stop.store(true);
-                  return true;
-                },
-                [&] { stop.store(true); });
-  } catch (const Cancelled&) {
-    if (!late) throw;
-  }
-  return !late;
 }
 
 nb::object wedge_total(const std::vector<PyMiddles>& kinds, int below, int threads,
@@ -216,19 +197,55 @@ nb::object of_arcs(const PyAdjacency& rows, int threads, std::optional<double> t
   });
 }
 
-// The orbits of each vertex: words modulo 2^64, and what is missing in some as pairs of a position and an
-// int.
-nb::object orbits_of_vertices(const PyAdjacency& rows, int threads, std::optional<double> timeout) {
-  const std::uint32_t vertices = vertices_of(rows);
-  const view::Adjacency adjacency = as_adjacency(rows, vertices);
+// Counts orbits by count(workers).
+template <class Count>
+nb::object orbits_until(int threads, std::optional<double> timeout, Count&& count) {
   local_counts::Orbits found;
-  if (!run_until(threads, timeout, [&](const Workers& workers) {
-        found = local_counts::orbits_of_vertices(adjacency, vertices, workers);
-      }))
+  if (!run_until(threads, timeout, [&](const Workers& workers) { found = count(workers); }))
     return nb::none();
   nb::list above;
   for (const auto& [at, missing] : found.above) above.append(nb::make_tuple(at, to_python(missing)));
   return nb::make_tuple(to_numpy(std::move(found.words)), above);
+}
+
+using CountOrbits = local_counts::Orbits (*)(const view::Adjacency&, std::uint32_t, const Workers&);
+
+// The orbits of each vertex, or each arc: words modulo 2^64, and what is missing in some as pairs of a
+// position and an int.
+template <CountOrbits count>
+nb::object orbits_of(const PyAdjacency& rows, int threads, std::optional<double> timeout) {
+  const std::uint32_t vertices = vertices_of(rows);
+  const view::Adjacency adjacency = as_adjacency(rows, vertices);
+  return orbits_until(threads, timeout,
+                      [&](const Workers& workers) { return count(adjacency, vertices, workers); });
+}
+
+using SumsForOrbits = std::vector<std::uint64_t> (*)(const view::Adjacency&, std::uint32_t, const Workers&);
+
+// The sums of each vertex, or each edge, from which orbits of five vertices follow.
+template <SumsForOrbits sum>
+nb::object orbit_sums_of(const PyAdjacency& rows, int threads, std::optional<double> timeout) {
+  const std::uint32_t vertices = vertices_of(rows);
+  const view::Adjacency adjacency = as_adjacency(rows, vertices);
+  std::vector<std::uint64_t> sums;
+  if (!run_until(threads, timeout, [&](const Workers& workers) { sums = sum(adjacency, vertices, workers); }))
+    return nb::none();
+  return to_numpy(std::move(sums));
+}
+
+using SolveOrbits = local_counts::Orbits (*)(const view::Adjacency&, std::uint32_t,
+                                             std::span<const std::uint64_t>, const Workers&);
+
+// As orbits_of, from the coefficients of the sums.
+template <SolveOrbits count, std::size_t sums, std::size_t orbits>
+nb::object all_orbits_of(const PyAdjacency& rows, const InputArray<std::uint64_t>& coefficients, int threads,
+                         std::optional<double> timeout) {
+  const std::uint32_t vertices = vertices_of(rows);
+  const view::Adjacency adjacency = as_adjacency(rows, vertices);
+  require(coefficients.size() == sums * orbits, "a coefficient for each sum and orbit expected");
+  return orbits_until(threads, timeout, [&](const Workers& workers) {
+    return count(adjacency, vertices, as_span(coefficients), workers);
+  });
 }
 
 }  // namespace
@@ -241,7 +258,20 @@ void bind_local_counts(nb::module_& module) {
   module.def("four_cycles_of_arcs", &of_arcs<local_counts::four_cycles_of_arcs>, "rows"_a, "threads"_a,
              "timeout"_a.none());
   module.def("weighted_cycles", &weighted_cycles, "rows"_a, "weights"_a, "threads"_a, "timeout"_a.none());
-  module.def("orbits_of_vertices", &orbits_of_vertices, "rows"_a, "threads"_a, "timeout"_a.none());
+  module.def("orbits_of_vertices", &orbits_of<local_counts::orbits_of_vertices>, "rows"_a, "threads"_a,
+             "timeout"_a.none());
+  module.def("orbits_of_edges", &orbits_of<local_counts::orbits_of_edges>, "rows"_a, "threads"_a,
+             "timeout"_a.none());
+  module.def("orbit_sums_of_vertices", &orbit_sums_of<five::sums_of_vertices>, "rows"_a, "threads"_a,
+             "timeout"_a.none());
+  module.def("all_orbits_of_vertices",
+             &all_orbits_of<five::all_orbits_of_vertices, five::kSums, five::kAllOrbits>, "rows"_a,
+             "coefficients"_a, "threads"_a, "timeout"_a.none());
+  module.def("orbit_sums_of_edges", &orbit_sums_of<five::sums_of_edges>, "rows"_a, "threads"_a,
+             "timeout"_a.none());
+  module.def("all_orbits_of_edges",
+             &all_orbits_of<five::all_orbits_of_edges, five::kEdgeSums, 1 + five::kAllEdgeOrbits>, "rows"_a,
+             "coefficients"_a, "threads"_a, "timeout"_a.none());
   module.def("table_product", &table_product, "first"_a, "second"_a, "threads"_a, "timeout"_a.none());
   module.def("table_minus", &table_minus, "first"_a, "times"_a, "second"_a, "threads"_a, "timeout"_a.none());
   module.def("table_row_sums", &table_row_sums, "rows"_a, "table"_a, "threads"_a, "timeout"_a.none());

@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "bind_checks.hpp"
+#include "bind_ring.hpp"
 #include "bindings.hpp"
 #include "common/arrays.hpp"
 #include "common/live_work.hpp"
 #include "common/watched.hpp"
 #include "ring/echo.hpp"
+#include "ring/pace.hpp"
 #include "ring/reader.hpp"
 #include "ring/writer.hpp"
 
@@ -38,52 +40,6 @@ Clock::duration duration(double seconds, const char* what) {
   return std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::fmin(seconds, kForEver)));
 }
-
-device::Ring ring_at(std::uintptr_t tail, std::uintptr_t published, std::uintptr_t payload,
-                     std::uint32_t slots, std::uint32_t slot_bytes) {
-  return {nullptr,
-          reinterpret_cast<std::uint64_t*>(tail),
-          reinterpret_cast<std::uint64_t*>(published),
-          reinterpret_cast<unsigned char*>(payload),
-          slots,
-          slot_bytes};
-}
-
-// One end of a ring for Python, used by one thread at a time; keeps the owner of its memory alive.
-template <class End>
-class ExclusiveEnd {
- public:
-  ExclusiveEnd(std::uintptr_t tail, std::uintptr_t published, std::uintptr_t payload, std::uint32_t slots,
-               std::uint32_t slot_bytes, std::uint32_t record_words, nb::object memory)
-      : end_(ring_at(tail, published, payload, slots, slot_bytes), record_words),
-        memory_(std::move(memory)) {}
-
-  // A lock: while one exists, no other thread can make one.
-  class Use {
-   public:
-    explicit Use(ExclusiveEnd& owner) : owner_(owner) {
-      if (owner.used_.exchange(true)) throw std::runtime_error("another thread uses this end of the ring");
-    }
-    ~Use() { owner_.used_.store(false); }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-    End* operator->() { return &owner_.end_; }
-    End& operator*() { return owner_.end_; }
-
-   private:
-    ExclusiveEnd& owner_;
-  };
-
-  std::uint64_t position() const { return end_.position(); }
-
- private:
-  End end_;
-  nb::object memory_;
-  std::atomic<bool> used_{false};
-};
-
-using PyReader = ExclusiveEnd<ring::Reader>;
-using PyWriter = ExclusiveEnd<ring::Writer>;
 
 std::size_t read(PyReader& self, OutputRows out, double wait_seconds, double spin_seconds) {
   const Clock::duration wait = duration(wait_seconds, "wait_seconds must be 0 or more");
@@ -113,13 +69,9 @@ bool try_write(PyWriter& self, InputRows records) {
   return writer->try_write(records.data(), records.shape(0));
 }
 
-nb::object echo(PyReader& reading, PyWriter& writing, std::uint32_t rounds, double round_seconds) {
-  const Clock::duration limit = duration(round_seconds, "round_seconds must be 0 or more");
-  require(rounds <= kMaxRounds, "rounds must be less than 2^32 - 1");
-  PyReader::Use reader(reading);
-  PyWriter::Use writer(writing);
-  require(reader->record_words() == writer->record_words(), "the rings have records of different sizes");
-  std::vector<std::uint64_t> nanoseconds(rounds);
+// Runs run(tick) without the GIL; it ends once tick() is false: after a signal, or at the end of the process.
+template <class Run>
+void run_until_stopped(Run&& run) {
   std::atomic<bool> stopped{false};
   bool python_error = false;
   const LiveWork live([&] { stopped.store(true, std::memory_order_relaxed); });
@@ -130,13 +82,47 @@ nb::object echo(PyReader& reading, PyWriter& writing, std::uint32_t rounds, doub
   };
   try {
     nb::gil_scoped_release release;
-    nanoseconds.resize(ring::echo(*reader, *writer, nanoseconds, limit, tick));
+    run(tick);
   } catch (const ring::EchoTimeout& timeout) {
     PyErr_SetString(PyExc_TimeoutError, timeout.what());
     python_error = true;
   }
   if (python_error) throw nb::python_error();
+}
+
+nb::object echo(PyReader& reading, PyWriter& writing, std::uint32_t rounds, double round_seconds) {
+  const Clock::duration limit = duration(round_seconds, "round_seconds must be 0 or more");
+  require(rounds <= kMaxRounds, "rounds must be less than 2^32 - 1");
+  PyReader::Use reader(reading);
+  PyWriter::Use writer(writing);
+  require(reader->record_words() == writer->record_words(), "the rings have records of different sizes");
+  std::vector<std::uint64_t> nanoseconds(rounds);
+  run_until_stopped(
+      [&](const auto& tick) { nanoseconds.resize(ring::echo(*reader, *writer, nanoseconds, limit, tick)); });
   return to_numpy(std::move(nanoseconds));
+}
+
+using Due = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ToldWords = nb::ndarray<std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::object pace(PyReader& reading, PyWriter& writing, const ToldWords& told, const InputRows& updates,
+                const Due& due, std::uint64_t first, double limit_seconds, bool keeps) {
+  const Clock::duration limit = duration(limit_seconds, "limit_seconds must be 0 or more");
+  PyReader::Use reader(reading);
+  PyWriter::Use writer(writing);
+  require(updates.shape(1) == writer->record_words(), "updates must have one column per word of a record");
+  require(updates.shape(0) == due.shape(0), "due must have one element per update");
+  require(told.shape(0) == 2, "told must be the words `packets` and `finished`");
+  std::vector<ring::Paced> paced(due.shape(0), ring::Paced{0, 0});
+  std::vector<std::uint32_t> kept;
+  run_until_stopped([&](const auto& tick) {
+    ring::pace(*reader, *writer, {told.data(), told.data() + 1}, updates.data(), {due.data(), due.shape(0)},
+               first, paced, keeps ? &kept : nullptr, limit, tick);
+  });
+  std::vector<std::uint64_t> times;
+  times.reserve(2 * paced.size());
+  for (const ring::Paced& one : paced) times.insert(times.end(), {one.written, one.answered});
+  return nb::make_tuple(to_numpy(std::move(times)), to_numpy(std::move(kept)));
 }
 
 template <class End>
@@ -172,6 +158,13 @@ void bind_ring(nb::module_& module) {
              "Send records one by one, wait busily for each to come back; return the nanoseconds that each "
              "took. TimeoutError if one takes longer than `round_seconds`, RuntimeError if something else "
              "comes back.");
+  module.def(
+      "pace", &pace, "reader"_a, "writer"_a, "told"_a, "updates"_a, "due"_a, "first"_a,
+      "limit_seconds"_a = 10.0, "keeps"_a = false,
+      "Write updates to a resident kernel when they are due, nanoseconds after the start; return for each "
+      "the nanoseconds after that at which it was written, and at which it was answered; and the words of "
+      "all "
+      "answers, if it `keeps` them. TimeoutError if nothing is finished for `limit_seconds`.");
 }
 
 }  // namespace motiflux

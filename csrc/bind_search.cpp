@@ -5,16 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bind_checks.hpp"
 #include "bind_copies.hpp"
+#include "bind_portion.hpp"
 #include "bindings.hpp"
 #include "candidates/space.hpp"
 #include "common/arrays.hpp"
@@ -25,6 +28,8 @@
 #include "search/count.hpp"
 #include "search/enumerate.hpp"
 #include "search/image_counts.hpp"
+#include "search/pair_walker.hpp"
+#include "search/projection.hpp"
 #include "search/sample.hpp"
 
 namespace motiflux {
@@ -46,9 +51,24 @@ using PyAllDifferent = std::tuple<std::uint32_t, std::uint32_t>;  // search::All
 using PyLink =
     std::tuple<std::size_t, std::size_t, std::size_t, bool>;  // from, to, query edge, as PySourceEdge
 using PyCompared = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // apart, smaller, greater
+using PyApart = std::tuple<std::size_t, std::size_t, PyAdjacency>;           // level, earlier level, rows
 using PyPolicy = std::tuple<int, int>;                                       // sets::Method, sets::Simd
 using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether its source is the earlier end
 
+// Of an edge that a search from copy to copy follows, its copies at both ends; None for a vertex, and for an
+// end whose rows are not read.
+using PyWalkEdge = std::optional<std::tuple<std::optional<PyCopyIndex>, std::optional<PyCopyIndex>>>;
+// Of a search from pair to pair: its edges in order, and how many of the last are counted without being
+// matched; the columns of the root's copies by pairs.
+using PyPairWalk = std::optional<std::tuple<std::vector<int>, int, std::vector<InputArray<std::int64_t>>>>;
+
+std::size_t copies_of(const PyCopyIndex& index) {
+  const auto& starts = std::get<2>(index);
+  require(starts.size() > 0, "starts must not be empty");
+  return starts.data()[starts.size() - 1];
+}
+
+constexpr std::size_t kMostWalkVariables = 64;
 constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxBlockRows = std::size_t{1} << 30;
 
@@ -116,16 +136,35 @@ class OwnedNativePlan {
     };
   }
 
+  // Sets the arcs that must not lead to a level: (level, earlier level, rows by data vertex). They are those
+  // that not_out and not_in name, at each level that has any.
+  void set_apart(std::vector<PyApart> given) {
+    std::vector<std::vector<search::Apart>> apart(steps_.size());
+    const std::size_t vertices = data_vertices();
+    for (const auto& [level, earlier, rows] : given) {
+      require(level < steps_.size() && earlier < level, "arcs lead from an earlier level to a later one");
+      require(std::get<0>(rows).size() == vertices + 1, "rows of another number of vertices");
+      const view::StepShape& step = steps_[level];
+      require((((step.not_out | step.not_in) >> earlier) & 1) != 0, "arcs of a level that is not named");
+      apart[level].push_back({static_cast<std::uint32_t>(earlier), as_adjacency(rows, vertices)});
+    }
+    native_plan_.apart = std::move(apart);
+    apart_ = std::move(given);
+  }
+
   // Searches with comparisons between attributes, over rows of the graph. `variables` has for each source the
-  // variable whose rows by main value may give candidates, or -1.
-  void set_comparisons(nb::object comparisons, std::vector<int> variables) {
+  // variable whose rows by main value may give candidates, or -1, `filtered` whether vertices that it leads
+  // to have conditions.
+  void set_comparisons(nb::object comparisons, std::vector<int> variables,
+                       const std::vector<bool>& filtered) {
     const OwnedComparisons& given = comparisons_of(comparisons);
     require(candidates_ == nullptr, "comparisons need rows of the graph");
     require(given.levels() == static_cast<int>(steps_.size()), "comparisons of another number of levels");
     require(given.vertices() == 0 || given.vertices() == native_plan_.vertices,
             "comparisons of another graph");
     require(native_plan_.tail.start == static_cast<int>(steps_.size()), "comparisons do not go with a tail");
-    require(variables.size() == sources_.size(), "one variable for each source expected");
+    require(variables.size() == sources_.size() && filtered.size() == sources_.size(),
+            "one variable for each source expected");
     for (const view::StepShape& step : steps_)
       require(step.reuse == view::kNoReuse, "comparisons do not go with sets that are used again");
     for (std::size_t level = 1; level < steps_.size(); ++level)
@@ -142,6 +181,66 @@ class OwnedNativePlan {
     comparisons_ = std::move(comparisons);
     native_plan_.compared = &given.get();
     native_plan_.variable_of_source = std::move(variables);
+    native_plan_.filtered_source.assign(filtered.begin(), filtered.end());
+  }
+
+  // Searches from copy to copy, from those of the variable `root`, as rows of one end. `indexes` has for each
+  // variable that is an edge its copies at its first and at its second end, `masks` the data vertices that
+  // each level may have. After set_comparisons.
+  void set_copy_walk(std::vector<PyWalkEdge> indexes, int root, int side,
+                     std::vector<std::optional<InputArray<std::uint8_t>>> masks, PyPairWalk by_pairs) {
+    require(native_plan_.compared != nullptr, "a search from copy to copy has comparisons");
+    const copies::Compared& compared = *native_plan_.compared;
+    require(indexes.size() == compared.ends.size() && indexes.size() <= kMostWalkVariables,
+            "copies for each variable expected");
+    require(masks.size() == steps_.size(), "one mask per level expected");
+    require(native_plan_.vertices > 0 && side >= 0 && side <= 1 && root >= 0 &&
+                static_cast<std::size_t>(root) < indexes.size() &&
+                !compared.network.variables[static_cast<std::size_t>(root)].is_vertex,
+            "a search begins at an edge");
+    for (const view::StepShape& step : steps_)
+      require((step.not_out | step.not_in) == 0, "induced matching needs vertices");
+    walk_indexes_ = std::move(indexes);
+    walk_masks_ = std::move(masks);
+    walk_rows_.clear();
+    copy_walk_ = {};
+    for (std::size_t v = 0; v < walk_indexes_.size(); ++v) {
+      const copies::Variable& variable = compared.network.variables[v];
+      require(variable.is_vertex != walk_indexes_[v].has_value(), "copies of an edge expected");
+      auto& rows = walk_rows_.emplace_back();
+      search::CopyWalk::Edge edge;
+      if (walk_indexes_[v]) {
+        require(!variable.columns.empty(), "an edge whose copies are not compared");
+        edge.ends[0] = compared.ends[v].from;
+        edge.ends[1] = compared.ends[v].to;
+        const std::optional<PyCopyIndex>* given[2] = {&std::get<0>(*walk_indexes_[v]),
+                                                      &std::get<1>(*walk_indexes_[v])};
+        for (std::size_t end = 0; end < 2; ++end) {
+          require(given[end]->has_value() || by_pairs, "rows of both ends expected");
+          if (!given[end]->has_value()) continue;
+          const PyCopyIndex& index = **given[end];
+          rows[end] = checked_index(index, copies_of(index));
+          require((rows[end].row_columns.size() == variable.columns.size() || by_pairs) &&
+                      std::get<0>(index).size() == native_plan_.vertices + std::size_t{1},
+                  "rows of other columns, or of another graph");
+        }
+      }
+      copy_walk_.edges.push_back(edge);
+    }
+    for (std::size_t v = 0; v < walk_rows_.size(); ++v)
+      for (std::size_t end = 0; end < 2; ++end)
+        if (walk_rows_[v][end].offsets) copy_walk_.edges[v].rows[end] = &walk_rows_[v][end];
+    for (const auto& mask : walk_masks_) {
+      require(!mask || mask->size() == native_plan_.vertices, "one mark for each vertex expected");
+      copy_walk_.masks.push_back(mask ? mask->data() : nullptr);
+    }
+    copy_walk_.root = root;
+    copy_walk_.side = side;
+    walk_by_pairs_ = std::move(by_pairs);
+    if (walk_by_pairs_) set_pair_walk(*walk_by_pairs_);
+    require(copy_walk_.edges[static_cast<std::size_t>(root)].rows[side] != nullptr,
+            "rows of the root expected");
+    native_plan_.copy_walk = &copy_walk_;
   }
 
   // Sets the options that prune a search: see search::NativePlan.
@@ -174,6 +273,51 @@ class OwnedNativePlan {
     require(simd >= 0 && simd <= 2 && sets::runs_here(static_cast<sets::Simd>(simd)),
             "this processor lacks the instructions");
     native_plan_.sets = {static_cast<sets::Method>(method), static_cast<sets::Simd>(simd)};
+  }
+
+  // Checks that each edge but the first begins at a vertex that is matched before, and has the rows for that.
+  void set_pair_walk(const PyPairWalk::value_type& given) {
+    const auto& [order, leaves, columns] = given;
+    const copies::Compared& compared = *native_plan_.compared;
+    require(!order.empty() && order[0] == copy_walk_.root, "an order begins with the root");
+    require(leaves >= 0 && leaves <= 2, "at most two edges are counted without being matched");
+    std::uint32_t reached = 0;
+    std::size_t edges = 0;
+    for (const copies::Variable& variable : compared.network.variables) edges += !variable.is_vertex;
+    std::vector<char> seen(compared.ends.size(), 0);
+    for (const int variable : order) {
+      require(variable >= 0 && static_cast<std::size_t>(variable) < seen.size() &&
+                  !compared.network.variables[static_cast<std::size_t>(variable)].is_vertex &&
+                  !std::exchange(seen[static_cast<std::size_t>(variable)], 1),
+              "an order names each edge once");
+      const search::CopyWalk::Edge& edge = copy_walk_.edges[static_cast<std::size_t>(variable)];
+      const bool there[2] = {(reached >> edge.ends[0] & 1) != 0, (reached >> edge.ends[1] & 1) != 0};
+      if (reached != 0) {
+        require(there[0] || there[1], "an edge that begins at no matched vertex");
+        const copies::CopyIndex* rows = edge.rows[there[0] ? 0 : 1];
+        require((there[0] && there[1]) ||
+                    (rows &&
+                     rows->neighbors == compared.ends[static_cast<std::size_t>(variable)].index.neighbors &&
+                     rows->row_columns.size() ==
+                         compared.network.variables[static_cast<std::size_t>(variable)].columns.size()),
+                "rows of an edge expected");
+      }
+      for (const int end : edge.ends) reached |= std::uint32_t{1} << end;
+    }
+    require(order.size() == edges && std::popcount(reached) == static_cast<int>(steps_.size()),
+            "an order has all edges and vertices");
+    const auto root = static_cast<std::size_t>(copy_walk_.root);
+    require(copy_walk_.edges[root].rows[copy_walk_.side] != nullptr &&
+                columns.size() == compared.network.variables[root].columns.size(),
+            "copies of the root expected");
+    const std::uint64_t copies =
+        copy_walk_.root_rows().starts[copy_walk_.root_rows().offsets[native_plan_.vertices]];
+    for (const auto& column : columns) {
+      require(column.size() == copies, "one value for each copy expected");
+      copy_walk_.root_columns.push_back(column.data());
+    }
+    copy_walk_.order = order;
+    copy_walk_.leaves = leaves;
   }
 
   void use_space(candidates::Space& space, const std::vector<std::size_t>& order,
@@ -405,11 +549,17 @@ class OwnedNativePlan {
   }
 
   nb::object comparisons_;
+  std::vector<PyWalkEdge> walk_indexes_;
+  std::vector<std::optional<InputArray<std::uint8_t>>> walk_masks_;
+  std::deque<std::array<copies::CopyIndex, 2>> walk_rows_;
+  search::CopyWalk copy_walk_;
+  PyPairWalk walk_by_pairs_;
   nb::object space_;
   candidates::Space* candidates_ = nullptr;  // the one in space_
   std::once_flag adaptive_order_made_;
   search::AdaptiveOrder adaptive_order_;
   std::vector<PyAdjacency> arrays_;
+  std::vector<PyApart> apart_;
   PyAdjacency out_, in_;
   std::vector<view::StepShape> steps_;
   std::vector<view::Source> sources_;
@@ -442,7 +592,7 @@ nb::tuple count(const OwnedNativePlan& native_plan, int threads, std::optional<s
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   std::vector<std::uint64_t> sizes;
   if (brief) {
-    search::Control control(native_plan.get().root_arcs(), 1, timeout);
+    search::Control control(native_plan.get().units(), 1, timeout);
     std::optional<Wide> total;
     {
       const FreeGil free_gil;
@@ -450,11 +600,24 @@ nb::tuple count(const OwnedNativePlan& native_plan, int threads, std::optional<s
     }
     if (total) return nb::make_tuple(to_python(*total), static_cast<int>(control.reason()), sizes);
   }
-  search::Control control(native_plan.get().root_arcs(), threads, timeout);
+  search::Control control(native_plan.get().units(), threads, timeout);
   Wide total;
   run_watched([&] { total = search::count(native_plan.get(), control, threads, limit, &sizes); },
               [&] { return report(progress, control); }, [&] { control.stop(search::Stop::kCancelled); });
   return nb::make_tuple(to_python(total), static_cast<int>(control.reason()), sizes);
+}
+
+// The number of embeddings of a portion, the reason why the search ended, and the items left; these are of no
+// use if the reason is not kNone.
+nb::tuple count_portion(const OwnedNativePlan& native_plan, const PyPortion& given, int threads,
+                        std::optional<std::uint64_t> limit, std::optional<double> timeout) {
+  require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
+  search::Control control(0, threads, timeout);
+  search::Pool pool(control, as_portion(native_plan.get(), given));
+  Wide total;
+  run_watched([&] { total = search::count(native_plan.get(), control, threads, limit, nullptr, &pool); },
+              [] { return true; }, [&] { control.stop(search::Stop::kCancelled); });
+  return nb::make_tuple(to_python(total), static_cast<int>(control.reason()), to_python(pool.left()));
 }
 
 // The count for each root arc, and the reason why the search ended.
@@ -473,9 +636,11 @@ using PyCountedLevel = std::tuple<int, int, std::size_t>;  // search::CountedLev
 
 // The count at each image of the counted levels: the numbers modulo 2^64, what is missing in some of them as
 // pairs of a position and a Python int, and the reason why the search ended.
+// Of a portion, the items left follow.
 nb::tuple count_images(const OwnedNativePlan& native_plan, const std::vector<PyCountedLevel>& levels,
                        const std::optional<PyAdjacency>& arcs, std::size_t size, bool listing, int threads,
-                       std::optional<double> timeout, const nb::object& progress) {
+                       std::optional<double> timeout, const nb::object& progress,
+                       const std::optional<PyPortion>& given) {
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   const search::NativePlan& plan = native_plan.get();
   const std::size_t vertices = native_plan.data_vertices();
@@ -489,13 +654,64 @@ nb::tuple count_images(const OwnedNativePlan& native_plan, const std::vector<PyC
             "too few numbers");
     counted.levels.push_back({level, target, first});
   }
-  search::Control control(plan.root_arcs(), threads, timeout);
+  search::Control control(given ? 0 : plan.root_arcs(), threads, timeout);
+  std::optional<search::Pool> pool;
+  if (given) pool.emplace(control, as_portion(plan, *given));
   search::ImageCounts counts = search::ImageCounts::of_search(size, threads);
-  run_watched([&] { search::count_images(plan, control, threads, counted, listing, counts); },
+  search::Pool* const portion = pool ? &*pool : nullptr;
+  run_watched([&] { search::count_images(plan, control, threads, counted, listing, counts, portion); },
               [&] { return report(progress, control); }, [&] { control.stop(search::Stop::kCancelled); });
   nb::list above;
   for (const auto& [at, missing] : counts.above()) above.append(nb::make_tuple(at, to_python(missing)));
+  if (pool)
+    return nb::make_tuple(to_numpy(std::move(counts.words())), above, static_cast<int>(control.reason()),
+                          to_python(pool->left()));
   return nb::make_tuple(to_numpy(std::move(counts.words())), above, static_cast<int>(control.reason()));
+}
+
+// Levels, least, most, unequal.
+using PyThreshold =
+    std::tuple<Levels, std::uint64_t, std::optional<std::uint64_t>, std::optional<std::uint64_t>>;
+// Returned levels, thresholds, whether subtrees are left at a witness.
+using PyProjection = std::tuple<Levels, std::vector<PyThreshold>, bool>;
+
+search::ProjectionPlan checked_projection(const OwnedNativePlan& native_plan, const PyProjection& given) {
+  const search::NativePlan& plan = native_plan.get();
+  const int levels = static_cast<int>(plan.plan.shape.levels);
+  require(plan.tail.start == levels && !plan.copy_walk && !plan.adaptive_order,
+          "a projection is searched level by level, in one order");
+  std::uint32_t returned = 0;
+  const auto add = [&](std::uint32_t& mask, int level) {
+    require(level >= 0 && level < levels && ((mask >> level) & 1) == 0,
+            "a projection names a level twice, or none");
+    mask |= std::uint32_t{1} << level;
+  };
+  for (int level : std::get<0>(given)) add(returned, level);
+  std::vector<search::Threshold> thresholds;
+  for (const auto& [counted, least, most, unequal] : std::get<1>(given)) {
+    require(!counted.empty() && returned != 0, "a threshold counts levels beside returned ones");
+    std::uint32_t mask = returned;
+    for (int level : counted) add(mask, level);
+    search::Threshold& one = thresholds.emplace_back();
+    one.levels = counted;
+    one.least = least;
+    one.most = most.value_or(search::Threshold::kNoMost);
+    one.unequal = unequal;
+  }
+  return {std::get<0>(given), std::move(thresholds), std::get<2>(given)};
+}
+
+// The number of rows of a projection, and the reason why the search ended: the limit if there are more.
+nb::tuple count_rows(const OwnedNativePlan& native_plan, const PyProjection& projection, int threads,
+                     std::optional<std::uint64_t> limit, std::optional<double> timeout,
+                     const nb::object& progress) {
+  require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
+  const search::ProjectionPlan plan = checked_projection(native_plan, projection);
+  search::Control control(native_plan.get().units(), threads, timeout);
+  std::uint64_t total = 0;
+  run_watched([&] { total = search::count_rows(native_plan.get(), plan, control, threads, limit); },
+              [&] { return report(progress, control); }, [&] { control.stop(search::Stop::kCancelled); });
+  return nb::make_tuple(total, static_cast<int>(control.reason()));
 }
 
 // Several searches in one pass: for each its total and the reason why it ended. `progress` receives a list of
@@ -568,15 +784,26 @@ std::tuple<double, std::vector<double>> probe_sizes(const OwnedNativePlan& nativ
 class Rows {
  public:
   Rows(nb::object native_plan, std::vector<std::uint32_t> position, int threads, std::size_t block_rows,
-       std::optional<std::uint64_t> limit, std::optional<double> timeout)
+       std::optional<std::uint64_t> limit, std::optional<double> timeout,
+       const std::optional<PyProjection>& projection, const std::optional<PyPortion>& portion)
       : native_plan_(std::move(native_plan)), process_(getpid()) {
     const auto& owned = nb::cast<const OwnedNativePlan&>(native_plan_);
     require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
+    require(!owned.get().copy_walk || !owned.get().copy_walk->by_pairs(),
+            "embeddings are counted from pair to pair, not listed");
     require(block_rows >= 1 && block_rows <= kMaxBlockRows, "block_rows must be 1 to 2^30");
+    if (projection) {
+      require(!std::get<0>(*projection).empty(), "rows have columns");
+      rows_ = std::make_unique<search::Enumeration>(
+          owned.get(), checked_projection(owned, *projection),
+          search::EnumerationOptions{threads, block_rows, limit, timeout});
+      return;
+    }
     require(position.size() == owned.get().plan.shape.levels, "one column per level expected");
     for (std::uint32_t column : position) require(column < position.size(), "column out of range");
-    rows_ = std::make_unique<search::Enumeration>(
-        owned.get(), std::move(position), search::EnumerationOptions{threads, block_rows, limit, timeout});
+    search::EnumerationOptions options{threads, block_rows, limit, timeout};
+    if (portion) options.portion = as_portion(owned.get(), *portion);
+    rows_ = std::make_unique<search::Enumeration>(owned.get(), std::move(position), options);
   }
 
   ~Rows() {
@@ -617,6 +844,12 @@ class Rows {
 
   int reason() const { return static_cast<int>(rows_->control().reason()); }
 
+  // The items of a portion that were not searched, at its end.
+  nb::list left() {
+    require(rows_->finished(), "a portion is handed back at its end");
+    return to_python(rows_->left());
+  }
+
  private:
   bool ours() const { return getpid() == process_; }
 
@@ -633,6 +866,7 @@ const search::NativePlan& native_plan_of(nb::handle native_plan) {
 }
 
 void bind_search(nb::module_& module) {
+  nb::exception<search::TooManyChoices>(module, "TooManyChoicesError", PyExc_RuntimeError);
   nb::class_<PyStep>(module, "Step")
       .def(
           "__init__",
@@ -666,13 +900,22 @@ void bind_search(nb::module_& module) {
            nb::kw_only(), "steps"_a, "bounds"_a, "space"_a, "order"_a, "source_edges"_a, "out"_a, "in_"_a,
            "sets"_a, "tail"_a)
       .def("set_adaptive_order", &OwnedNativePlan::set_adaptive_order, "links"_a, "compared"_a, "always"_a)
-      .def("set_comparisons", &OwnedNativePlan::set_comparisons, "comparisons"_a, "variables"_a)
-      .def("prune", &OwnedNativePlan::prune, "backjump"_a, "all_different"_a);
+      .def("set_apart", &OwnedNativePlan::set_apart, "apart"_a)
+      .def("set_comparisons", &OwnedNativePlan::set_comparisons, "comparisons"_a, "variables"_a, "filtered"_a)
+      .def("set_copy_walk", &OwnedNativePlan::set_copy_walk, "indexes"_a, "root"_a, "side"_a, "masks"_a,
+           "by_pairs"_a.none())
+      .def("prune", &OwnedNativePlan::prune, "backjump"_a, "all_different"_a)
+      .def_prop_ro("units", [](const OwnedNativePlan& plan) { return plan.get().units(); });
   module.def("count", &count, "native_plan"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),
              "progress"_a.none(), "brief"_a);
+  module.def("count_portion", &count_portion, "native_plan"_a, "portion"_a, "threads"_a, "limit"_a.none(),
+             "timeout"_a.none());
   module.def("count_arcs", &count_arcs, "native_plan"_a, "threads"_a, "timeout"_a.none());
   module.def("count_images", &count_images, "native_plan"_a, "levels"_a, "arcs"_a.none(), "size"_a,
-             "listing"_a, "threads"_a, "timeout"_a.none(), "progress"_a.none());
+             "listing"_a, "threads"_a, "timeout"_a.none(), "progress"_a.none(),
+             "portion"_a.none() = nb::none());
+  module.def("count_rows", &count_rows, "native_plan"_a, "projection"_a, "threads"_a, "limit"_a.none(),
+             "timeout"_a.none(), "progress"_a.none());
   module.def("count_together", &count_together, "native_plans"_a, "threads"_a, "limits"_a, "timeout"_a.none(),
              "progress"_a.none());
   module.def("simd_here", [] {
@@ -686,10 +929,13 @@ void bind_search(nb::module_& module) {
   module.def("probe_sizes", &probe_sizes, "native_plan"_a, "arcs"_a, "most"_a, "seed"_a);
   nb::class_<Rows>(module, "Rows")
       .def(nb::init<nb::object, std::vector<std::uint32_t>, int, std::size_t, std::optional<std::uint64_t>,
-                    std::optional<double>>(),
-           "native_plan"_a, "position"_a, "threads"_a, "block_rows"_a, "limit"_a.none(), "timeout"_a.none())
+                    std::optional<double>, const std::optional<PyProjection>&,
+                    const std::optional<PyPortion>&>(),
+           "native_plan"_a, "position"_a, "threads"_a, "block_rows"_a, "limit"_a.none(), "timeout"_a.none(),
+           "projection"_a.none() = nb::none(), "portion"_a.none() = nb::none())
       .def("next", &Rows::next, "progress"_a.none())
       .def("close", &Rows::close)
+      .def("left", &Rows::left)
       .def_prop_ro("reason", &Rows::reason);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     nb::gil_scoped_release release;

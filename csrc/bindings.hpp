@@ -6,8 +6,9 @@ namespace motiflux {
 
 class OwnedComparisons;
 namespace dynamic {
+class Copies;
 class Monitor;
-}
+}  // namespace dynamic
 namespace search {
 struct NativePlan;
 }
@@ -18,8 +19,12 @@ const search::NativePlan& native_plan_of(nanobind::handle native_plan);
 const OwnedComparisons& comparisons_of(nanobind::handle comparisons);
 // That of Python's Monitor, likewise.
 dynamic::Monitor& native_monitor_of(nanobind::handle monitor);
+// Those in Python's Copies, likewise.
+dynamic::Copies& native_copies_of(nanobind::handle copies);
 
 void bind_candidates(nanobind::module_& module);
+void bind_census(nanobind::module_& module);
+void bind_compared(nanobind::module_& module);
 void bind_copies(nanobind::module_& module);
 void bind_dynamic(nanobind::module_& module);
 void bind_edge_copies(nanobind::module_& module);
@@ -36,6 +41,7 @@ void bind_rows(nanobind::module_& module);
 void bind_runs(nanobind::module_& module);
 void bind_sample(nanobind::module_& module);
 void bind_search(nanobind::module_& module);
+void bind_streaming(nanobind::module_& module);
 void bind_table(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
 void bind_updates(nanobind::module_& module);

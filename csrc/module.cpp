@@ -9,6 +9,8 @@ NB_MODULE(_native, module) {
   // A daemon thread that the interpreter ends keeps its objects: no user could change that.
   nanobind::set_leak_warnings(false);
   motiflux::bind_candidates(module);
+  motiflux::bind_census(module);
+  motiflux::bind_compared(module);
   motiflux::bind_copies(module);
   motiflux::bind_dynamic(module);
   motiflux::bind_edge_copies(module);
@@ -25,6 +27,7 @@ NB_MODULE(_native, module) {
   motiflux::bind_runs(module);
   motiflux::bind_sample(module);
   motiflux::bind_search(module);
+  motiflux::bind_streaming(module);
   motiflux::bind_table(module);
   motiflux::bind_text(module);
   motiflux::bind_updates(module);

@@ -180,6 +180,18 @@ class Checked:
         elif not found[1] <= int(mf.count(graph, pattern, device="cpu")) <= found[2]:
             raise WrongAnswerError(f"{pattern}: the count is not in the interval of {found}")
 
+    def images(self, graph: mf.Graph, pattern: mf.Pattern, tuning: dict[str, str]) -> None:
+        """Count at each vertex and each edge on the device and on the CPU."""
+        for call in (mf.count_per_vertex, mf.count_per_edge):
+            found = call(graph, pattern, device=self.device, tuning=tuning)
+            _compare(pattern, found.counts.tolist(), call(graph, pattern, device="cpu").counts.tolist())
+
+    def orbits(self, graph: mf.Graph) -> None:
+        """Count orbits on the device and on the CPU."""
+        found, expected = (mf.orbits(graph, device=device).counts for device in (self.device, "cpu"))
+        if not np.array_equal(found, expected):
+            raise WrongAnswerError("the orbits differ")
+
 
 def _compare(pattern: mf.Pattern, found: object, expected: object) -> None:
     if found != expected:
@@ -520,6 +532,19 @@ def _stealing(within: str) -> dict[str, Case]:
     }
 
 
+def images(run: Checked) -> None:
+    """Count at vertices and edges by a search whose groups share work, and orbits of long rows."""
+    graph = skewed(60, 300, seed=9)
+    for lanes in ("8", "32"):
+        for one in (pattern(clique(4)), pattern([*cycle(4), (0, 4), (4, 1)])):
+            run.images(graph, one, private_tuning({**MATCHED, "lanes": lanes}))
+    dense = mf.Graph.from_edges([*clique(40), *((0, leaf) for leaf in range(40, 60))])
+    run.orbits(dense)
+    run.orbits(graph)
+    with mock.patch.object(table_run.TableRun, "room_of_two", return_value=256):
+        run.orbits(dense)
+
+
 CASES = {
     "counts": Case(counts, ("search-count-any-8", "search-count-any-32", "search-count-4v-32")),
     "tails": Case(tails, ("search-tail-any", "search-stars-any")),
@@ -540,6 +565,7 @@ CASES = {
             for name in ("triangles", "wedge-total", "wedge-ends", "wedge-arcs", "kinds", "walks", "sums")
         ),
     ),
+    "images": Case(images, ("search-images-any", "local-counts-diamonds", "local-counts-orbits")),
     "spaces": Case(spaces, ("space",)),
     "partitions": Case(partitions, ("pcsr",)),
     "phases": Case(

@@ -169,8 +169,32 @@ def comparisons(
 
 
 @st.composite
-def compared_cases(draw: st.DrawFn, *, most_edges: int = 4, most_copies: int = 14) -> ComparedCase:
-    """Draw a multigraph of up to 5 vertices and a pattern of 2 to 4 with comparisons."""
+def with_all_edges(
+    draw: st.DrawFn, compared: tuple[reference.Comparison, ...], num_edges: int
+) -> tuple[reference.Comparison, ...]:
+    """Add a span, or relations of the edges that have none."""
+    if any(len(one) == 2 for one in compared):
+        return compared
+    named = {side[1] for one in compared if len(one) != 2 for side in (one[0], one[2]) if side[0] == "edge"}
+    others = [edge for edge in range(num_edges) if edge not in named]
+    if others and (num_edges == 1 or draw(st.booleans())):
+        return (*compared, ("time", draw(st.integers(0, 6))))
+    found = []
+    for edge in others:
+        other = draw(st.integers(0, num_edges - 1).filter(lambda at, edge=edge: at != edge))
+        operator = draw(st.sampled_from(OPERATORS))
+        found.append((("edge", edge, "time"), operator, ("edge", other, "time"), 1, 0))
+    return (*compared, *found)
+
+
+@st.composite
+def compared_cases(
+    draw: st.DrawFn, *, most_edges: int = 4, most_copies: int = 14, all_edges: bool = False
+) -> ComparedCase:
+    """Draw a multigraph of up to 5 vertices and a pattern of 2 to 4 with comparisons.
+
+    `all_edges` says whether every query edge is compared, by a relation or by a span.
+    """
     directed = draw(st.booleans())
     num_vertices = draw(st.integers(2, 5))
     pairs = [(u, v) for u in range(num_vertices) for v in range(num_vertices) if u != v]
@@ -196,6 +220,9 @@ def compared_cases(draw: st.DrawFn, *, most_edges: int = 4, most_copies: int = 1
     def many(values: Any, count: int) -> list[Any]:
         return draw(st.lists(values, min_size=count, max_size=count))  # type: ignore[no-any-return]
 
+    compared = draw(comparisons(size, len(pattern_edges)))
+    if all_edges:
+        compared = draw(with_all_edges(compared, len(pattern_edges)))
     missing = draw(st.sampled_from((False, False, True)))
     numbers = st.integers(0, 5) | (st.none() if missing else st.integers(-2, 2))
     return ComparedCase(
@@ -219,7 +246,7 @@ def compared_cases(draw: st.DrawFn, *, most_edges: int = 4, most_copies: int = 1
             draw(st.sampled_from((None, None, 0))) if labelled else None for _ in range(size)
         ),
         pattern_edges=pattern_edges,
-        comparisons=draw(comparisons(size, len(pattern_edges))),
+        comparisons=compared,
     )
 
 
@@ -249,12 +276,13 @@ def long_row_cases(draw: st.DrawFn) -> ComparedCase:
         st.sampled_from(([(0, 1), (1, 2), (2, 3)], [(0, 1), (1, 2), (2, 0)], [(0, 1), (2, 1), (1, 3)]))
     )
     query = tuple((u, v, None, "follow") for u, v in draw(st.permutations(shape)))
+    labelled = draw(st.booleans())
     return ComparedCase(
         directed=True,
         num_vertices=size,
         edges=tuple(edges),
         edge_labels=None,
-        vertex_labels=None,
+        vertex_labels=tuple(random.randrange(2) for _ in range(size)) if labelled else None,
         edge_attributes={
             "time": [random.randrange(40) for _ in edges],
             "amount": [random.randrange(8) / 2 for _ in edges],
@@ -264,7 +292,10 @@ def long_row_cases(draw: st.DrawFn) -> ComparedCase:
             "level": [random.randrange(40) for _ in range(size)],
             "name": [random.choice("ab") for _ in range(size)],
         },
-        pattern_vertex_labels=(None,) * (1 + max(max(pair) for pair in shape)),
+        pattern_vertex_labels=tuple(
+            random.choice((None, 0)) if labelled else None
+            for _ in range(1 + max(max(pair) for pair in shape))
+        ),
         pattern_edges=query,
         comparisons=(*draw(comparisons(3, 3)), ("time", draw(st.integers(1, 12)))),
     )

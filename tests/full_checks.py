@@ -110,7 +110,7 @@ PARTS = (
         ("src/motiflux/include/motiflux/match", "src/motiflux/codegen"),
         (
             Check((*_PYTEST, "tests/nvrtc"), 16),
-            Check((*_EMULATED, "tests/backend", "tests/device"), 32),
+            Check((*_EMULATED, "tests/backend", "tests/device"), 128),
             Check(
                 (
                     *_EMULATED,
@@ -120,6 +120,7 @@ PARTS = (
             ),
         ),
     ),
+    Part("services", ("src/motiflux/serve",), (Check((*_PYTEST, "tests/serve"), 5),)),
     Part("pages", ("docs",), (Check((*_PYTEST, "tests/unit/test_docs_examples.py"), None),)),
     Part(
         "tests in turn",

@@ -86,6 +86,7 @@ class PlainEngine:
     pools = False
     counts_tails = False
     overlaps_calls = True
+    feed_updates = 4096
     opened: ClassVar[list[PlainEngine]] = []
     """All that were opened by monitors since `registered`."""
 
@@ -135,6 +136,9 @@ class PlainEngine:
     def is_ready(self) -> bool:
         """There is nothing to compile."""
         return True
+
+    def hold(self, *, on: bool) -> None:
+        """Nothing runs between calls."""
 
     def outdate(self) -> None:
         """Forget all rows."""

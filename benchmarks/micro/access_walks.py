@@ -1,4 +1,7 @@
-"""Walks on the device against walks on the host, by coverage: ``access_walks.py [DEVICE] [SCALE] [QUERY]``.
+"""Walks on the device against walks on the host, by coverage.
+
+``access_walks.py [DEVICE] [SCALE] [QUERY] [FOLDER]`` prints a table, and writes
+``access-walks-<query>-<device>-<date>.json`` into the folder (``benchmarks/results``).
 
 First it checks, on a small graph, that walks which look at everything find the true numbers, and that deltas
 are those of the CPU Monitor; it ends with an error if not. Then it applies batches of 4,096 updates of the
@@ -11,6 +14,9 @@ an estimate of the host that takes `TRUTH_SECONDS`:
                              percent of what the best choice covers
     top 1 %                  the part of the hundredth of the rows that are opened most that are chosen
     sum of opens             of all rows, over that of the long estimate
+
+In the file a case is an estimate, its count the rows that it found, its baseline the host's of equal limit,
+and its ratio how many times less of what the best choice covers it leaves out.
 """
 
 from __future__ import annotations
@@ -18,10 +24,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from motiflux.bench.results import CaseResult
 
 TRUTH_SECONDS = 2.0
 SECONDS = (5e-4, 1e-3, 3e-3, 1e-2)
@@ -87,8 +97,10 @@ def check(device: str) -> None:
     device_walks.MOST_LOOKS = 64
 
 
-def main(device: str = "cuda", scale: str = "20", query: str = "Q3") -> None:
-    """Apply the batches."""
+def main(
+    device: str = "cuda", scale: str = "20", query: str = "Q3", folder: str = "benchmarks/results"
+) -> None:
+    """Apply the batches, and write what both estimated."""
     check(device)
     os.environ |= {"MOTIFLUX_DEVICE": device, "MOTIFLUX_RMAT": scale}
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "suite"))
@@ -96,16 +108,22 @@ def main(device: str = "cuda", scale: str = "20", query: str = "Q3") -> None:
     import outofcore as suite
 
     import motiflux as mf
+    from motiflux.bench.machine import commit, versions
+    from motiflux.bench.results import Report, write_report
     from motiflux.config import private_tuning
+    from motiflux.device import open_device
     from motiflux.gpu.outofcore.engine import OutOfCoreEngine
 
     graph, updates = suite.skewed()
     walk, number = OutOfCoreEngine._walk, 0
+    cases: list[CaseResult] = []
 
     def beside(engine: Any, stream: Any, run: Any, roots: Any, seconds: float) -> None:
         nonlocal number
         if number:
-            compare(engine, stream, run, roots, walk, SHARE * 8 * graph.num_edges)
+            room = SHARE * 8 * graph.num_edges
+            for case in compare(engine, stream, run, roots, walk, room):
+                cases.append(replace(case, case=f"{query}, batch {number}, {case.case}"))
         number += 1
         walk(engine, stream, run, roots, seconds)
 
@@ -118,6 +136,15 @@ def main(device: str = "cuda", scale: str = "20", query: str = "Q3") -> None:
             begun = time.perf_counter()
             monitor.apply(some)
             print(f"batch of {suite.BATCH}: {time.perf_counter() - begun:.3f} s with all comparisons")
+    report = Report(
+        suite=f"access-walks-{query.lower()}",
+        commit=commit(Path.cwd()),
+        date=datetime.now(UTC).date().isoformat(),
+        device=open_device(device).model,
+        versions=versions(("motiflux", "numpy")),
+        cases=cases,
+    )
+    print(write_report(report, Path(folder)))
 
 
 @dataclass(frozen=True)
@@ -131,11 +158,13 @@ class Estimate:
     seconds: float
 
 
-def compare(engine: Any, stream: Any, run: Any, roots: Any, walk: Any, room: float) -> None:
-    """Print both estimates for each limit of time."""
+def compare(engine: Any, stream: Any, run: Any, roots: Any, walk: Any, room: float) -> Iterator[CaseResult]:
+    """Print both estimates for each limit of time, and give them."""
     import numpy as np
 
     from motiflux import _native
+    from motiflux.bench.measure import Timing
+    from motiflux.bench.results import BaselineTime, CaseResult
 
     native, names = engine._native, engine._table.names
 
@@ -166,6 +195,7 @@ def compare(engine: Any, stream: Any, run: Any, roots: Any, walk: Any, room: flo
     )
     top = truth.keys[: max(1, len(truth.keys) // 100)]
     for seconds in SECONDS:
+        host: tuple[float, float] | None = None
         for where, estimate in (("host", of_host), ("device", of_device)):
             found = estimate(seconds)
             share = covered(found.keys, known, {**sizes_of(engine, found.keys), **sizes}, room) / best
@@ -174,6 +204,23 @@ def compare(engine: Any, stream: Any, run: Any, roots: Any, walk: Any, room: flo
                 f"  {1e3 * seconds:5.1f} ms  {where:<7} {found.walks:>9,} walks in {found.rounds} rounds,"
                 f" {1e3 * found.seconds:7.2f} ms  covered {100 * share:5.1f} %  top 1 % {100 * chosen:5.1f} %"
                 f"  sum of opens {found.times.sum() / truth.times.sum():.3f} of the long estimate"
+            )
+            host = host or (found.seconds, share)
+            yield CaseResult(
+                f"{1e3 * seconds:g} ms, {where}",
+                "outofcore",
+                len(found.keys),
+                None,
+                Timing.of([found.seconds]),
+                BaselineTime("host", host[0]),
+                (1 - host[1]) / max(1e-9, 1 - share),
+                figures={
+                    "walks": float(found.walks),
+                    "rounds": float(found.rounds),
+                    "covered": float(share),
+                    "top_hundredth": float(chosen),
+                    "sum_of_opens": float(found.times.sum() / truth.times.sum()),
+                },
             )
 
 

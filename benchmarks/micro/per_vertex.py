@@ -2,7 +2,8 @@
 
 CPU time on one thread, the least of five runs of which each pair follows one another. Needs the shared graphs
 (``MOTIFLUX_SHARED``). With ``--orca PROGRAM`` (built from github.com/thocevar/orca, which is no part of this
-repository) orbits are compared with it, in time and number; its time contains reading and writing text.
+repository) orbits are compared with it, in time and number; its time contains reading and writing text. With
+``--edges`` these are the orbits of edges; after ``--limit`` seconds of CPU time, ORCA is stopped.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ def seconds(call: Callable[[], Any]) -> float:
     return time.process_time() - began
 
 
-def seconds_of_program(command: list[str]) -> float:
-    """Return the CPU time of a program."""
+def seconds_of_program(command: list[str], limit: int) -> float:
+    """Return the CPU time of a program; raise CalledProcessError if it passes the limit."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    limited = ["prlimit", f"--cpu={limit}", *command]
+    subprocess.run(limited, stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -71,30 +73,37 @@ def compare_counts(name: str, runs: int) -> None:
         print(f"{name} {pattern}: count {count:.4f} s, times it: {ratios}", flush=True)
 
 
-def compare_orbits(name: str, size: int, orca: Path, runs: int) -> None:
+def compare_orbits(name: str, size: int, orca: Path, runs: int, limit: int, *, edges: bool) -> None:
     """Print the times of both, and whether the numbers are equal."""
     graph = graph_of(name)
+    call: Callable[..., Any] = mf.edge_orbits if edges else mf.orbits
     with tempfile.TemporaryDirectory() as folder:
         given, made = Path(folder, "graph"), Path(folder, "orbits")
         sources, targets = graph.forward.sources(), graph.forward.neighbors
-        pairs = np.unique(np.stack([sources, targets], axis=1)[sources < targets], axis=0)
+        ends = np.stack([sources, targets], axis=1)[sources < targets]
+        pairs, firsts = np.unique(ends, axis=0, return_index=True)  # labels make parallel edges
         with given.open("w") as file:
             file.write(f"{graph.num_vertices} {len(pairs)}\n")
             np.savetxt(file, pairs, fmt="%d")
-        ours = theirs = float("inf")
-        found = None
+        command = [str(orca), "edge" if edges else "node", str(size), str(given), str(made)]
+        times, theirs, stopped = [], float("inf"), False
+        found: Any = None
         for _ in range(runs):
             graph.forget()
             began = time.process_time()
-            found = mf.orbits(graph, size, threads=1)
-            ours = min(ours, time.process_time() - began)
-            command = [str(orca), "node", str(size), str(given), str(made)]
-            theirs = min(theirs, seconds_of_program(command))
-        assert found is not None
-        equal = np.array_equal(found.counts, np.loadtxt(made, dtype=np.int64))
-    said = "equal" if equal else "DIFFERENT"
+            found = call(graph, size, threads=1)
+            times.append(time.process_time() - began)
+            try:
+                theirs = theirs if stopped else min(theirs, seconds_of_program(command, limit))
+            except subprocess.CalledProcessError:
+                stopped, theirs = True, float(limit)
+        numbers = found.counts[firsts] if edges else found.counts
+        equal = stopped or np.array_equal(numbers, np.loadtxt(made, dtype=np.int64))
+    said = "stopped" if stopped else "equal" if equal else "DIFFERENT"
+    ours, ratio = min(times), theirs / min(times)
     print(
-        f"{name} orbits {size}: {ours:.3f} s, ORCA {theirs:.3f} s, {theirs / ours:.1f} times, {said}",
+        f"{name} orbits {size}{' of edges' if edges else ''}: {ours:.3f} s, at first {times[0]:.3f}, "
+        f"ORCA {'more than ' * stopped}{theirs:.3f} s, {ratio:.1f} times, {said}",
         flush=True,
     )
 
@@ -106,12 +115,14 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=4, choices=(4, 5))
     parser.add_argument("--graphs", nargs="+", default=GRAPHS)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--edges", action="store_true", help="orbits of edges, not of vertices")
+    parser.add_argument("--limit", type=int, default=3600, help="seconds of CPU time of ORCA")
     given = parser.parse_args()
     for name in given.graphs:
         if given.orca is None:
             compare_counts(name, given.runs)
         else:
-            compare_orbits(name, given.size, given.orca, given.runs)
+            compare_orbits(name, given.size, given.orca, given.runs, given.limit, edges=given.edges)
 
 
 if __name__ == "__main__":

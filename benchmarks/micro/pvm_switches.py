@@ -7,6 +7,7 @@ queries of its time by that of no switch, the least of five warm calls in turns,
 and with tables that each call copies. ``--seconds`` is for the checks, most of them for compiling kernels,
 and half as many are for the times: what is left then is left out, and the numbers of queries say so.
 ``MOTIFLUX_QUERIES`` is the number of queries of a graph, 3. ``--device emulated`` checks without a GPU.
+Writes ``pvm-switches-<device>-<date>.json`` into the folder that ``--out`` names, ``benchmarks/results``.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
 import motiflux as mf
+from motiflux.bench.machine import commit, versions
 from motiflux.bench.measure import wall_clock
+from motiflux.bench.results import Bar, CaseResult, Report, write_report
 from motiflux.bench.suite import load_part
 from motiflux.config import private_tuning
+from motiflux.gpu.runtime.accelerator import open_accelerator
 
 PARTS = Path(__file__).resolve().parents[1] / "suite/pvm_parts"
 SHARED = Path(os.environ.get("MOTIFLUX_SHARED", "../shared"))
@@ -55,6 +60,7 @@ def main() -> int:
     parser.add_argument("graphs", nargs="*", default=["ca_condmat", "wn18rr"])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     options = parser.parse_args()
     os.environ["MOTIFLUX_DEVICE"] = options.device
     os.environ.setdefault("MOTIFLUX_QUERIES", "3")
@@ -65,13 +71,35 @@ def main() -> int:
         if graph.name in options.graphs
         for query in workload.queries(graph)
     ]
-    differ = checked(trials, asked, options.seconds)
-    timed(trials, asked, options.seconds / 2)
+    number, differ = checked(trials, asked, options.seconds)
+    found = timed(trials, asked, options.seconds / 2)
+    print(write_report(report(options.device, number, differ, found), options.out))
     return int(differ > 0)
 
 
-def checked(trials: Any, asked: list[tuple[mf.Graph, Any]], seconds: float) -> int:
-    """Compare counts with those of ``dfs``; return how many differ."""
+def report(
+    device: str, number: int, differ: int, found: Mapping[str, Sequence[tuple[float, float]]]
+) -> Report:
+    """Return the results: the means of each line, and how many counts differ."""
+    cases = [CaseResult("counts compared", "pvm", number, "engine dfs", None)]
+    for name, ratios in found.items():
+        if ratios:
+            resident, copied = map(geometric_mean, zip(*ratios, strict=True))
+            figures = {"resident": resident, "copied": copied, "queries": float(len(ratios))}
+            cases.append(CaseResult(f"switch {name}", "pvm", None, None, None, figures=figures))
+    return Report(
+        suite="pvm-switches",
+        commit=commit(Path.cwd()),
+        date=datetime.now(UTC).date().isoformat(),
+        device=open_accelerator(device).device.model,
+        versions=versions(("motiflux", "numpy")),
+        cases=cases,
+        bars=[Bar("counts that differ from those of dfs", differ, 0, "lower")],
+    )
+
+
+def checked(trials: Any, asked: list[tuple[mf.Graph, Any]], seconds: float) -> tuple[int, int]:
+    """Compare counts with those of ``dfs``; return how many were compared, and how many differ."""
     end, number, differ = wall_clock() + seconds, 0, 0
     known: dict[tuple[int, str, bool], mf.Count] = {}
     for (name, own), (semantics, single), (at, (graph, query)) in product(
@@ -105,11 +133,13 @@ def checked(trials: Any, asked: list[tuple[mf.Graph, Any]], seconds: float) -> i
                 )
     total = len(WAYS) * len(ASKED) * len(asked)
     print(f"{number} of {total} counts compared with dfs, {differ} differ", flush=True)
-    return differ
+    return number, differ
 
 
-def timed(trials: Any, asked: list[tuple[mf.Graph, Any]], seconds: float) -> None:
-    """Print what switches take."""
+def timed(
+    trials: Any, asked: list[tuple[mf.Graph, Any]], seconds: float
+) -> Mapping[str, Sequence[tuple[float, float]]]:
+    """Print what switches take; return it for each query, with tables on the device and copied."""
     end = wall_clock() + seconds
     ratios: dict[str, list[tuple[float, float]]] = {name: [] for name in WAYS}
     for graph, query in asked:
@@ -124,6 +154,7 @@ def timed(trials: Any, asked: list[tuple[mf.Graph, Any]], seconds: float) -> Non
         if found:
             resident_mean, copied_mean = map(geometric_mean, zip(*found, strict=True))
             print(f"{name:16} {resident_mean:9.2f} {copied_mean:9.2f} {len(found):8}")
+    return ratios
 
 
 def times(trials: Any, graph: mf.Graph, query: Any, *, copies: bool) -> dict[str, float]:

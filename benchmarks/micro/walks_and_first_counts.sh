@@ -21,7 +21,7 @@ unset PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX=$folder/bytecode
 
 echo "==> walks: exactness, and coverage for equal times"
-timeout 30 "$python" "$here/access_walks.py" "$device" "${MOTIFLUX_RMAT:-20}" Q3
+timeout 30 "$python" "$here/access_walks.py" "$device" "${MOTIFLUX_RMAT:-20}" Q3 "$folder"
 
 echo "==> batches by each of the walks"
 MOTIFLUX_RMAT=${MOTIFLUX_RMAT:-20} timeout 25 "$python" -m motiflux bench outofcore --only "walks Q3" --out "$folder"

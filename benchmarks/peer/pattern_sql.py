@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from motiflux import Pattern, QueryEdge
+from motiflux import NegatedEdge, Pattern, QueryEdge
 from motiflux.comparisons import Duration, Offset, Operand, PatternComparison, Relation, Within
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator, Value
+from motiflux.pattern.projection import Projection
 
 Kinds = Mapping[str, str]
 """``"i"`` (integers), ``"f"`` (floats), ``"t"`` (datetimes) or ``"o"`` (others) by the name of a column."""
@@ -94,6 +95,21 @@ def count_sql(
     return f"SELECT count(*) FROM (SELECT DISTINCT {vertices} {body})"
 
 
+def rows_sql(pattern: Pattern, projection: Projection, schema: Schema) -> str:
+    """Return the query for the number of distinct rows of a projection under isomorphism."""
+    query = _Query(pattern, schema, every_copy=False, distinct=True)
+    body = f"FROM {', '.join(query.tables())} WHERE {' AND '.join(query.conditions()) or 'true'}"
+    vertices = ", ".join(f"{place} AS v{at}" for at, place in enumerate(query.places))
+    returned = ", ".join(f"v{at}" for at in projection.returned)
+    having = []
+    for one in projection.thresholds:
+        counted = ", ".join(f"v{at}" for at in one.counted)
+        images = f"({counted})" if len(one.counted) > 1 else counted
+        having.append(f"count(DISTINCT {images}) {one.operator.value} {one.number}")
+    rows = f"SELECT {returned} FROM (SELECT {vertices} {body}) GROUP BY {returned}"
+    return f"SELECT count(*) FROM ({rows}{' HAVING ' + ' AND '.join(having) if having else ''})"
+
+
 class _Query:
     """The parts of a query: edge i is the table ``e<i>``, and vertex i is ``v<i>``, where it is needed."""
 
@@ -163,6 +179,24 @@ class _Query:
                     yield f"{self.places[u]} <> {self.places[v]}"
         for one in self.pattern.comparisons:
             yield from self._comparison(one)
+        for negated in self.pattern.negated:
+            yield f"NOT EXISTS ({self._negated(negated)})"
+
+    def _negated(self, one: NegatedEdge) -> str:
+        """Return the query for the edges that must not be there."""
+        edge = QueryEdge(0, 1, one.labels, one.directed, where=one.where)
+        tables, conditions = [f"{self._source(edge)} n"], list(self._edge_conditions(edge, "n."))
+        for end, column in ((one.source, "n.src"), (one.target, "n.dst")):
+            if isinstance(end, int):
+                conditions.append(f"{column} = {self.places[end]}")
+            elif end.labels is not None or end.where is not None:
+                tables.append("vertices m")
+                conditions.append(f"m.id = {column}")
+                if end.labels is not None:
+                    conditions.append(_one_of("m.label", end.labels))
+                if end.where is not None:
+                    conditions.append(condition_sql(end.where, "m.", self.schema.vertices))
+        return f"SELECT 1 FROM {', '.join(tables)} WHERE {' AND '.join(conditions)}"
 
     def _edge_conditions(self, edge: QueryEdge, prefix: str) -> Iterator[str]:
         if edge.labels is not None:
@@ -199,7 +233,10 @@ class _Query:
             if one.factor != 1:
                 right = f"{_number(one.factor, floats=True)} * {right}"
             if one.offset != 0:
-                right = f"{right} + {_number(one.offset, floats=True)}"
+                offset = _number(one.offset, floats=True)
+                if abs(one.factor) == 1:
+                    return _with_exact_sum(left, one.operator, f"({right})::DOUBLE", offset)
+                right = f"{right} + {offset}"
             return f"{left} {one.operator} {right}"
         if one.factor == 1 and one.offset == 0:
             return f"{left} {one.operator} {right}"
@@ -276,6 +313,14 @@ def _number(value: Offset, *, floats: bool) -> str:
         # The span of integers.
         return str(number.numerator // number.denominator)
     return str(number)
+
+
+def _with_exact_sum(left: str, operator: str, a: str, b: str) -> str:
+    """Compare with a sum of doubles without rounding: where the rounded sum is equal, its error decides."""
+    total = f"({a} + {b})"
+    of_b = f"({total} - {a})"
+    error = f"(({a} - ({total} - {of_b})) + ({b} - {of_b}))"
+    return f"CASE WHEN {left} = {total} THEN 0 {operator} {error} ELSE {left} {operator} {total} END"
 
 
 def _fraction(value: Offset) -> Fraction:

@@ -6,6 +6,7 @@ hubs take part in a tenth of them, and rings in order of time are planted beside
 
 ``rings of 3 to 6``  in order of time, within 3 days, amounts falling by at most 10 % from edge to edge: each
                      size, and their sum; calls after the first, and first calls, which plan and sort copies
+``live``             the same rings on a stream of the transfers: a `Monitor` on two threads, wall clock
 ``planted rings``    the same within a band of amounts, in which the generator knows all of them
 ``unordered``        a pattern in order of time, beside the same one without the order, with about 100 copies
                      of each edge: ``listed``, and ``counted``, where the one without may have a closed form
@@ -13,7 +14,7 @@ hubs take part in a tenth of them, and rings in order of time are planted beside
                      table with a row per copy and counts distinct maps: on a tenth of the transfers, rings
                      on all too
 
-Times are process CPU time of one thread. With ``MOTIFLUX_THREADS``, cases beside DuckDB run on as many
+Other times are process CPU time of one thread. With ``MOTIFLUX_THREADS``, cases beside DuckDB run on as many
 threads on both sides, by the wall clock. Where DuckDB is stopped by ``--timeout``, its seconds and the ratio
 are lower bounds.
 """
@@ -22,15 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import geometric_mean
 
-from motiflux.bench.results import Bar, CaseResult
+from motiflux.bench.results import Bar, CaseResult, bars_beside
 from motiflux.bench.suite import Probe, Suite, load_part
 
 PARTS = Path(__file__).resolve().parent / "temporal_parts"
 probes, queries = load_part(PARTS / "probes.py"), load_part(PARTS / "queries.py")
+live = load_part(PARTS / "live.py")
 
 RING_SECONDS = 2.0
+LIVE = 200_000
+"""Transfers a second of the live stream."""
 ENOUGH = 2_000_000
 """Transfers that the bar of the rings is set for."""
 SLOWER = 3.0
@@ -39,7 +42,8 @@ FASTER, LEAST = 20.0, 2.0
 
 
 def build(shared: Path) -> Suite:
-    found: list[Probe] = [probes.Rings(first=False), probes.Rings(first=True), probes.PlantedRings()]
+    found: list[Probe] = [probes.Rings(first=False), probes.Rings(first=True), live.LiveRings()]
+    found.append(probes.PlantedRings())
     found += [probes.Beside(f"ring of {size}", whole=True) for size in probes.SIZES]
     found += [probes.Beside(query) for query in queries.QUERIES]
     found += [probes.Unordered(pattern, listed) for listed in (True, False) for pattern in probes.ORDERED]
@@ -56,6 +60,9 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
                 found.append(
                     Bar(f"{one.case} of {probes.TRANSFERS:,} transfers, s", seconds, RING_SECONDS, "lower")
                 )
+            if one.case == "rings of 3 to 6, live":
+                rate = None if one.disagrees else one.figures["transfers_per_second"]
+                found.append(Bar(f"{one.case}, transfers/s on {live.THREADS} threads", rate, LIVE, "higher"))
     for what, patterns in (("listed", ""), ("counted", "ring")):
         slower = [
             one.figures.get("times_the_time")
@@ -66,11 +73,5 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
             worst = None if None in slower else max(filter(None, slower))
             text = f"order of time over none, {patterns or 'pattern'}s {what}: worst"
             found.append(Bar(text, worst, SLOWER, "lower"))
-    beside = [one for one in results if one.case.startswith("duckdb ") and one.baseline is not None]
-    if beside:
-        ratios = [one.ratio for one in beside if one.ratio is not None]
-        whole = len(ratios) == len(beside)
-        mean, least = (geometric_mean(ratios), min(ratios)) if ratios and whole else (None, None)
-        found.append(Bar("times as fast as DuckDB: geometric mean", mean, FASTER, "higher"))
-        found.append(Bar("times as fast as DuckDB: least", least, LEAST, "higher"))
+    found += bars_beside(results, "DuckDB", FASTER, LEAST)
     return found

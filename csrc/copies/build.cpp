@@ -34,16 +34,18 @@ CopyRows build_copies(const CopySource& source) {
     made.row_columns.resize(source.columns.size());
     for (auto& column : made.row_columns) column.reserve(source.copies);
     made.row_others.reserve(source.copies);
+    made.row_pairs.reserve(source.copies);
   }
   const auto value_of = [&](std::uint64_t row) {
     const std::int64_t value = source.columns.empty() ? 0 : source.columns[0][row];
     return source.floats ? in_order(value) : value;
   };
   std::vector<Entry> pair, all;
-  std::vector<std::uint32_t> others;
+  std::vector<std::uint32_t> pairs;  // of the copies of a vertex, among its pairs
   for (std::size_t vertex = 0; vertex < vertices; ++vertex) {
     const std::uint64_t first_copy = made.rows.size();
-    others.clear();
+    const std::uint64_t first_pair = made.neighbors.size();
+    pairs.clear();
     for (std::uint64_t arc = source.offsets[vertex]; arc < source.offsets[vertex + 1];) {
       const std::uint32_t neighbor = source.neighbors[arc];
       pair.clear();
@@ -61,13 +63,14 @@ CopyRows build_copies(const CopySource& source) {
       }
       if (pair.empty()) continue;
       if (pair.size() > 1) sort_entries(pair);
+      const auto number = static_cast<std::uint32_t>(made.neighbors.size() - first_pair);
       made.neighbors.push_back(neighbor);
       made.starts.push_back(made.rows.size());
       for (const auto& [value, row] : pair) {
         made.rows.push_back(static_cast<std::int64_t>(row));
         for (std::size_t at = 0; at < source.columns.size(); ++at)
           made.columns[at].push_back(source.columns[at][row]);
-        if (by_value) others.push_back(neighbor);
+        if (by_value) pairs.push_back(number);
       }
     }
     made.offsets.push_back(made.neighbors.size());
@@ -81,7 +84,9 @@ CopyRows build_copies(const CopySource& source) {
     for (const auto& [value, place] : all) {
       for (std::size_t at = 0; at < source.columns.size(); ++at)
         made.row_columns[at].push_back(made.columns[at][place]);
-      made.row_others.push_back(others[place - first_copy]);
+      const std::uint32_t number = pairs[place - first_copy];
+      made.row_others.push_back(made.neighbors[first_pair + number]);
+      made.row_pairs.push_back(number);
     }
   }
   made.starts.push_back(made.rows.size());

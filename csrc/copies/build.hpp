@@ -5,16 +5,23 @@
 #include <span>
 #include <vector>
 
+#include "common/large_pages.hpp"
+
 namespace motiflux::copies {
 
+// Searches read these at random.
+template <class T>
+using Values = std::vector<T, LargePages<T>>;
+
 struct CopyRows {
-  std::vector<std::uint64_t> offsets;
-  std::vector<std::uint32_t> neighbors;
-  std::vector<std::uint64_t> starts;
-  std::vector<std::int64_t> rows;  // the row of attributes of each copy
-  std::vector<std::vector<std::int64_t>> columns;
-  std::vector<std::vector<std::int64_t>> row_columns;
-  std::vector<std::uint32_t> row_others;
+  Values<std::uint64_t> offsets;
+  Values<std::uint32_t> neighbors;
+  Values<std::uint64_t> starts;
+  Values<std::int64_t> rows;  // the row of attributes of each copy
+  std::vector<Values<std::int64_t>> columns;
+  std::vector<Values<std::int64_t>> row_columns;
+  Values<std::uint32_t> row_others;
+  Values<std::uint32_t> row_pairs;
 };
 
 struct CopySource {
@@ -28,7 +35,7 @@ struct CopySource {
   std::span<const std::uint8_t> row_mask;              // rows that are left out, 0; empty: none
   std::vector<std::span<const std::int64_t>> columns;  // by row of attributes; the first is the main one
   bool floats = false;                                 // whether main values are doubles
-  bool by_value = false;                               // whether row_columns and row_others are made
+  bool by_value = false;                               // whether there are rows by main value
 };
 
 CopyRows build_copies(const CopySource& source);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace motiflux::copies {
 namespace {
@@ -45,9 +46,16 @@ struct Number {
 
 }  // namespace
 
-Choices::Choices(const Network& network) : network_(network), links_(network.variables.size()) {
+Choices::Choices(const Network& network)
+    : network_(network),
+      links_(network.variables.size()),
+      earlier_(network.variables.size()),
+      trial_(network.variables.size()),
+      low_(network.variables.size()),
+      high_(network.variables.size()) {
   for (std::size_t at = 0; at < network.comparisons.size(); ++at) {
     const Comparison& one = network.comparisons[at];
+    earlier_[static_cast<std::size_t>(std::max(one.left, one.right))].push_back(static_cast<int>(at));
     if (one.left == one.right) {
       own_.push_back(static_cast<int>(at));
       continue;
@@ -63,6 +71,31 @@ Choices::Choices(const Network& network) : network_(network), links_(network.var
   }
 }
 
+// Whether the trial of a variable satisfies the comparisons with those before, and the span.
+bool Choices::fits_earlier(std::size_t variable) {
+  for (const int at : earlier_[variable]) {
+    const Comparison& one = network_.comparisons[static_cast<std::size_t>(at)];
+    if (!network_.holds(one, trial_[static_cast<std::size_t>(one.left)],
+                        trial_[static_cast<std::size_t>(one.right)]))
+      return false;
+  }
+  const Span& span = network_.span;
+  if (!span.there) return true;
+  // Edges come behind the variables of vertices of the first levels, which have no part in a span.
+  const bool first = std::all_of(network_.variables.begin(),
+                                 network_.variables.begin() + static_cast<std::ptrdiff_t>(variable),
+                                 [](const Variable& one) { return one.is_vertex; });
+  if (!first) {
+    low_[variable] = low_[variable - 1];
+    high_[variable] = high_[variable - 1];
+  }
+  if (network_.variables[variable].is_vertex) return true;
+  const std::int64_t value = network_.variables[variable].value(0, trial_[variable]);
+  if (first || span.less(value, low_[variable])) low_[variable] = value;
+  if (first || span.less(high_[variable], value)) high_[variable] = value;
+  return span.reaches(low_[variable], high_[variable]);
+}
+
 bool Choices::exists(std::span<const Range> ranges) {
   Domains domains;
   return start(ranges, domains) && !solve<Some>(domains).zero();
@@ -73,11 +106,9 @@ Total Choices::count(std::span<const Range> ranges) {
   return start(ranges, domains) ? solve<Number>(domains).value : 0;
 }
 
-bool Choices::list(std::span<const Range> ranges, const std::function<bool(std::span<const Place>)>& found) {
-  Domains domains;
-  std::vector<Place> chosen(ranges.size());
-  if (!start(ranges, domains) || solve<Some>(domains).zero()) return true;
-  return list_from(0, domains, chosen, found);
+void Choices::report() const {
+  const std::size_t comparisons = std::exchange(worked_since_, 0);
+  if (worked_ && !worked_(comparisons)) throw Stopped{};
 }
 
 // Sets the copies that agree with themselves; false if a variable has none.
@@ -91,6 +122,7 @@ bool Choices::start(std::span<const Range> ranges, Domains& domains) const {
       });
       if (kept) domains[v].push_back(place);
     }
+    work(ranges[v].size());
     if (domains[v].empty()) return false;
   }
   return true;
@@ -105,6 +137,7 @@ Number Choices::solve(const Domains& domains) const {
   for (std::size_t v = 0; v < domains.size(); ++v)
     if (!network_.variables[v].is_vertex)
       for (const Place place : domains[v]) values.push_back(network_.variables[v].value(0, place));
+  work(values.size() * 8);
   std::sort(values.begin(), values.end(), [&](std::int64_t a, std::int64_t b) { return span.less(a, b); });
   values.erase(
       std::unique(values.begin(), values.end(),
@@ -139,6 +172,7 @@ bool Choices::within(std::int64_t lowest, bool open, const Domains& domains, Dom
       }();
       if (kept) restricted[v].push_back(place);
     }
+    work(domains[v].size());
     if (restricted[v].empty()) return false;
   }
   return true;
@@ -152,6 +186,7 @@ Number Choices::solve_without_span(const Domains& domains, std::vector<char>& re
   removed[static_cast<std::size_t>(cut)] = 1;
   for (const Place place : domains[static_cast<std::size_t>(cut)]) {
     Domains rest = domains;
+    for (const Domain& domain : domains) work(domain.size() / 8 + 1);
     if (!restrict_to(cut, place, rest, removed)) continue;
     sum += solve_without_span<Number>(rest, removed);
     if (sum.settled()) break;
@@ -191,6 +226,7 @@ bool Choices::restrict_to(int variable, Place place, Domains& domains,
   for (const Link& link : links_[static_cast<std::size_t>(variable)]) {
     if (removed[static_cast<std::size_t>(link.other)]) continue;
     Domain& domain = domains[static_cast<std::size_t>(link.other)];
+    work(domain.size());
     std::erase_if(domain, [&](Place other) { return !agrees(link, variable, place, other); });
     if (domain.empty()) return false;
   }
@@ -257,7 +293,7 @@ void Choices::multiply_supports(int variable, const Link& link, const Domains& d
     for (std::size_t at = 0; at < domain.size(); ++at) {
       Number sum{};
       for (std::size_t other = 0; other < others.size() && !weights[at].zero() && !sum.settled(); ++other)
-        if (agrees(link, variable, domain[at], others[other])) sum += below[other];
+        if (work(1); agrees(link, variable, domain[at], others[other])) sum += below[other];
       weights[at] *= sum;
     }
     return;
@@ -289,14 +325,16 @@ void Choices::multiply_supports(int variable, const Link& link, const Domains& d
     if constexpr (std::is_same_v<Number, Some>) {
       // Sums of "or" have no differences: look for one.
       Some found;
-      for (std::size_t at = first; at < last && !found.there; ++at) found += below[at];
+      for (std::size_t at = first; at < last && !found.there; ++at) work(1), found += below[at];
       return found;
     } else {
       return first < last ? sums[last].minus(sums[first]) : Number{};
     }
   };
+  work(others.size());
   for (std::size_t at = 0; at < domain.size(); ++at) {
     if (weights[at].zero()) continue;
+    work(8);
     if (one.op == Operator::kEqual) {
       const bool low = is_prefix(Operator::kAtMost);
       const std::size_t end = part(low ? Operator::kAtMost : Operator::kAtLeast, domain[at], true);
@@ -310,19 +348,34 @@ void Choices::multiply_supports(int variable, const Link& link, const Domains& d
   }
 }
 
-// The variables before have one copy each; only copies that have a choice are followed.
-bool Choices::list_from(std::size_t variable, Domains& domains, std::vector<Place>& chosen,
-                        const std::function<bool(std::span<const Place>)>& found) const {
-  if (variable == domains.size()) return found(chosen);
-  const Domain own = domains[variable];
-  for (const Place place : own) {
-    Domains rest = domains;
-    rest[variable].assign(1, place);
-    chosen[variable] = place;
-    if (solve<Some>(rest).zero()) continue;
-    if (!list_from(variable + 1, rest, chosen, found)) return false;
+ChoiceList::ChoiceList(const Choices& choices, std::span<const Range> ranges)
+    : choices_(choices), chosen_(ranges.size()) {
+  Level first;
+  if (choices.start(ranges, first.domains) && !choices.solve<Some>(first.domains).zero())
+    levels_.push_back(std::move(first));
+}
+
+// Only copies that have a choice are followed.
+bool ChoiceList::next() {
+  while (!levels_.empty()) {
+    const std::size_t variable = levels_.size() - 1;
+    Level& level = levels_.back();
+    if (level.tried == level.domains[variable].size()) {
+      levels_.pop_back();
+      continue;
+    }
+    const Place place = level.domains[variable][level.tried++];
+    chosen_[variable] = place;
+    Level rest{level.domains, 0};
+    rest.domains[variable].assign(1, place);
+    for (const Choices::Domain& domain : rest.domains) choices_.work(domain.size() / 8 + 1);
+    const std::vector<char> none(rest.domains.size(), 0);
+    if (!choices_.restrict_to(static_cast<int>(variable), place, rest.domains, none)) continue;
+    if (choices_.solve<Some>(rest.domains).zero()) continue;
+    if (levels_.size() == chosen_.size()) return true;
+    levels_.push_back(std::move(rest));
   }
-  return true;
+  return false;
 }
 
 }  // namespace motiflux::copies

@@ -2,11 +2,14 @@
 //
 // Values have 64 bits: integers (numbers, nanoseconds, ranks of strings, ids) or the bits of a double.
 // Integers are compared exactly as m * left < n * right + c in 128 bits, doubles as left < factor * right +
-// offset, rounded after each operation (this folder is compiled without fused operations).
+// offset, rounded after each operation (this folder is compiled without fused operations). If the factor is 1
+// or -1, the sum is not rounded, so that it does not matter on which side an offset is written.
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace motiflux::copies {
 
@@ -34,6 +37,17 @@ struct Comparison {
   bool has(int variable) const { return left == variable || right == variable; }
 };
 
+// Values from `low` to `high`, both included: whole numbers, or the bits of doubles.
+struct Interval {
+  std::int64_t low;
+  std::int64_t high;
+};
+
+inline constexpr Interval kAllIntegers{std::numeric_limits<std::int64_t>::min(),
+                                       std::numeric_limits<std::int64_t>::max()};
+inline constexpr Interval kAllFloats{std::bit_cast<std::int64_t>(-std::numeric_limits<double>::infinity()),
+                                     std::bit_cast<std::int64_t>(std::numeric_limits<double>::infinity())};
+
 template <class T>
 inline bool compared(Operator op, T left, T right) {
   switch (op) {
@@ -52,10 +66,21 @@ inline bool compared(Operator op, T left, T right) {
   }
 }
 
+// Whether left op a + b, for the exact sum: the rounded one decides unless it equals the left side, then what
+// was rounded off.
+inline bool compared_with_sum(Operator op, double left, double a, double b) {
+  const double sum = a + b;
+  if (left != sum || !std::isfinite(sum)) return compared(op, left, sum);
+  const double of_b = sum - a, of_a = sum - of_b;
+  return compared(op, 0.0, (a - of_a) + (b - of_b));
+}
+
 inline bool holds(const Comparison& comparison, Operator op, std::int64_t left, std::int64_t right) {
   if (comparison.plain) return compared(op, left, right);
   if (comparison.floats) {
     const double scaled = comparison.factor * std::bit_cast<double>(right);
+    if (comparison.factor == 1 || comparison.factor == -1)
+      return compared_with_sum(op, std::bit_cast<double>(left), scaled, comparison.offset);
     return compared(op, std::bit_cast<double>(left), scaled + comparison.offset);
   }
   return compared(op, static_cast<Int128>(left) * comparison.m,

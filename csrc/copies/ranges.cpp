@@ -6,11 +6,17 @@
 namespace motiflux::copies {
 namespace {
 
+// Copies that are tried one after the other before choices are decided otherwise.
+constexpr std::size_t kMostTrials = 256;
+
 // Pairs of copies that are compared one by one while a search goes on.
 constexpr std::uint64_t kMostPairs = 64;
 
 // Comparisons by which candidates are sorted out before they are tried.
 constexpr std::size_t kMostChecks = 16;
+
+// Comparisons that bound a window at one side.
+constexpr std::size_t kMostBounds = 32;
 
 // The first place of a range from which `fits` holds; it holds for a suffix. Looks near the start first.
 template <class Fits>
@@ -105,6 +111,18 @@ void Compared::prepare(int levels) {
     for (int later = level; later < levels; ++later)
       of_matched[static_cast<std::size_t>(later)].push_back(static_cast<int>(c));
   }
+  const std::size_t before = levels > 1 ? matched[static_cast<std::size_t>(levels) - 2] : 0;
+  last_is_greatest = all_monotone && !both_ends && ends.size() == before + 1 && only_greater(before);
+}
+
+bool Compared::only_greater(std::size_t variable) const {
+  return !network.variables[variable].is_vertex && !network.variables[variable].columns.empty() &&
+         std::all_of(of_variable[variable].begin(), of_variable[variable].end(), [&](int c) {
+           const Comparison& one = network.comparisons[static_cast<std::size_t>(c)];
+           const bool small = is_small(one.op), left = one.left == static_cast<int>(variable);
+           return monotone[static_cast<std::size_t>(c)] && one.op != Operator::kEqual && one.rises() &&
+                  small != left;
+         });
 }
 
 Ranges::Ranges(const Compared& compared, int levels)
@@ -142,9 +160,11 @@ bool Ranges::enter_narrowing(std::size_t level, Range* ranges) {
   const auto narrow_all = [&](const std::vector<int>& comparisons) {
     for (const int c : comparisons) {
       const Comparison& one = compared_.network.comparisons[static_cast<std::size_t>(c)];
-      if (!(compared_.monotone[static_cast<std::size_t>(c)] ? narrow<both_ends>(one, ranges, changed)
-                                                            : check(one, ranges, changed)))
-        return false;
+      if (compared_.monotone[static_cast<std::size_t>(c)]) {
+        if (!narrow<both_ends>(one, ranges, changed)) return false;
+      } else if (static_cast<int>(level) < last_level_ && !check(one, ranges, changed)) {
+        return false;  // of the last level, copies are tried anyway
+      }
     }
     return !compared_.network.span.there || narrow_span<both_ends>(compared_.matched[level], ranges, changed);
   };
@@ -251,19 +271,50 @@ bool Ranges::is_exact(int level) const {
   for (std::size_t c = 0; c < compared_.monotone.size(); ++c) {
     if (compared_.monotone[c]) continue;
     const Comparison& one = compared_.network.comparisons[c];
-    if (ranges[one.left].size() > 1 || ranges[one.right].size() > 1) return false;
+    const Range &left = ranges[one.left], &right = ranges[one.right];
+    if (left.size() > 1 || right.size() > 1 || !compared_.network.holds(one, left.first, right.first))
+      return false;
   }
   return true;
 }
 
 bool Ranges::has_choice(int level) {
-  return is_exact(level) || choices_.exists({at(level), variables_});
+  if (is_exact(level)) return true;
+  bool found = false;
+  const bool all = choices_.try_all({at(level), variables_}, kMostTrials, [&](std::span<const Place>) {
+    found = true;
+    return false;
+  });
+  return all ? found : choices_.exists({at(level), variables_});
+}
+
+std::span<const Place> Ranges::first_choice(int level) {
+  first_.clear();
+  const std::span<const Range> ranges{at(level), variables_};
+  if (is_exact(level)) {
+    for (const Range& range : ranges) first_.push_back(range.first);
+    return first_;
+  }
+  const auto keep = [&](std::span<const Place> places) {
+    first_.assign(places.begin(), places.end());
+    return false;
+  };
+  if (choices_.try_all(ranges, kMostTrials, keep)) return first_;
+  ChoiceList list(choices_, ranges);
+  if (list.next()) keep(list.chosen());
+  return first_;
 }
 
 Total Ranges::choices(int level) {
   const Range* ranges = at(level);
   const auto single = [](const Range& range) { return range.size() == 1; };
-  if (std::all_of(ranges, ranges + variables_, single)) return 1;
+  if (std::all_of(ranges, ranges + variables_, single)) return has_choice(level) ? 1 : 0;
+  Total found = 0;
+  const auto count = [&](std::span<const Place>) {
+    ++found;
+    return true;
+  };
+  if (choices_.try_all({ranges, variables_}, kMostTrials, count)) return found;
   return choices_.count({ranges, variables_});
 }
 
@@ -271,39 +322,25 @@ Ranges::Window Ranges::window(int variable, int level, const std::uint32_t* valu
   const Network& network = compared_.network;
   const Compared::Ends& ends = compared_.ends[static_cast<std::size_t>(variable)];
   const CopyIndex& index = ends.index;
-  Range row = index.row(values[ends.from]);
-  Window found{variable, row};
-  const std::int64_t* own = index.row_columns[0];
   const Range* ranges = at(level - 1);
-  const auto first_that = [&](auto&& fits) {
-    Place low = row.first, high = row.last;
-    while (low < high) {
-      const Place middle = low + (high - low) / 2;
-      if (fits(own[middle]))
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    row.first = low;
+  // What holds for the copies from a place on, and what up to one: each is a prefix or a suffix of the row.
+  struct Bound {
+    const Comparison* comparison;  // null: the span
+    Operator op;
+    bool left;  // whether the copy is at the left
+    std::int64_t value;
   };
-  const auto last_that = [&](auto&& fits) {
-    Place low = row.first, high = row.last;
-    while (low < high) {
-      const Place middle = low + (high - low) / 2;
-      if (fits(own[middle]))
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    row.last = low;
+  std::array<Bound, kMostBounds> low, high;
+  std::size_t lows = 0, highs = 0;
+  const auto add = [](auto& bounds, std::size_t& size, const Bound& bound) {
+    if (size < kMostBounds) bounds[size++] = bound;  // a window without some bounds has more copies
   };
   const std::size_t known = compared_.matched[static_cast<std::size_t>(level) - 1];
   if (network.span.there) {
     for (std::size_t v = 0; v < known; ++v) {
       if (network.variables[v].is_vertex) continue;
-      const std::int64_t first = main(v, ranges[v].first), last = main(v, ranges[v].last - 1);
-      first_that([&](std::int64_t value) { return network.span.reaches(value, first); });
-      last_that([&](std::int64_t value) { return network.span.reaches(last, value); });
+      add(low, lows, {nullptr, {}, true, main(v, ranges[v].first)});
+      add(high, highs, {nullptr, {}, false, main(v, ranges[v].last - 1)});
     }
   }
   for (const int c : compared_.of_variable[static_cast<std::size_t>(variable)]) {
@@ -316,16 +353,11 @@ Ranges::Window Ranges::window(int variable, int level, const std::uint32_t* valu
         network.variables[other].columns[static_cast<std::size_t>(left ? one.right_column : one.left_column)];
     const std::int64_t first = column[matched.first], last = column[matched.last - 1];
     const auto apply = [&](Operator op) {
-      if (left) {
-        if (is_small(op))
-          last_that([&](std::int64_t value) { return holds(one, op, value, last); });
-        else
-          first_that([&](std::int64_t value) { return holds(one, op, value, first); });
-      } else if (is_small(op) == one.rises()) {
-        first_that([&](std::int64_t value) { return holds(one, op, first, value); });
-      } else {
-        last_that([&](std::int64_t value) { return holds(one, op, last, value); });
-      }
+      const bool is_low = left ? !is_small(op) : is_small(op) == one.rises();
+      if (is_low)
+        add(low, lows, {&one, op, left, first});
+      else
+        add(high, highs, {&one, op, left, last});
     };
     if (one.op != Operator::kEqual) {
       apply(one.op);
@@ -334,8 +366,58 @@ Ranges::Window Ranges::window(int variable, int level, const std::uint32_t* valu
       apply(Operator::kAtLeast);
     }
   }
-  found.range = row;
-  return found;
+  const std::int64_t* own = index.row_columns[0];
+  const auto holds_all = [&](const auto& bounds, std::size_t size, Place place) {
+    const std::int64_t value = own[place];
+    return std::all_of(bounds.begin(), bounds.begin() + static_cast<std::ptrdiff_t>(size),
+                       [&](const Bound& bound) {
+                         if (!bound.comparison)
+                           return bound.left ? network.span.reaches(value, bound.value)
+                                             : network.span.reaches(bound.value, value);
+                         return bound.left ? holds(*bound.comparison, bound.op, value, bound.value)
+                                           : holds(*bound.comparison, bound.op, bound.value, value);
+                       });
+  };
+  Range row = index.row(values[ends.from]);
+  for (Place last = row.last; row.first < last;) {
+    const Place middle = row.first + (last - row.first) / 2;
+    if (holds_all(low, lows, middle))
+      last = middle;
+    else
+      row.first = middle + 1;
+  }
+  for (Place first = row.first; first < row.last;) {
+    const Place middle = first + (row.last - first) / 2;
+    if (holds_all(high, highs, middle))
+      first = middle + 1;
+    else
+      row.last = middle;
+  }
+  return {variable, row};
+}
+
+bool Ranges::decided_by_window(int variable, int level) const {
+  const auto now = static_cast<std::size_t>(level);
+  const std::size_t known = compared_.matched[now - 1];
+  if (compared_.matched[now] != known + 1 || variable != static_cast<int>(known)) return false;
+  if (compared_.of_variable[known].size() + known > kMostChecks) return false;
+  const Range* ranges = at(level - 1);
+  return std::all_of(ranges, ranges + known, [](const Range& range) { return range.size() == 1; });
+}
+
+// The first copies left are a choice of the variables before, and a greater value does them no harm.
+bool Ranges::accepts_greatest(std::int64_t value) const {
+  const Network& network = compared_.network;
+  const std::size_t last = variables_ - 1;
+  const Range* ranges = at(last_level_ - 1);
+  return std::all_of(compared_.of_variable[last].begin(), compared_.of_variable[last].end(), [&](int c) {
+    const Comparison& one = network.comparisons[static_cast<std::size_t>(c)];
+    const bool left = one.left == static_cast<int>(last);
+    const auto other = static_cast<std::size_t>(left ? one.right : one.left);
+    const std::int64_t first =
+        network.variables[other].value(left ? one.right_column : one.left_column, ranges[other].first);
+    return left ? holds(one, value, first) : holds(one, first, value);
+  });
 }
 
 void Ranges::others(const Window& window, int level, std::vector<std::uint32_t>& found) const {

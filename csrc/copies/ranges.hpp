@@ -7,8 +7,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "common/total.hpp"
@@ -39,9 +38,15 @@ struct Compared {
   // copies of ranges matter too while a search goes on. The first ones decide.
   bool both_ends = false;
   bool count_choices = false;  // count choices, not embeddings
+  // Whether the only variable of the last level has greater values than those before, and nothing else: then
+  // the greatest value of a pair decides.
+  bool last_is_greatest = false;
 
   // Derives the members after `ends`, for a number of levels.
   void prepare(int levels);
+
+ private:
+  bool only_greater(std::size_t variable) const;
 };
 
 class Ranges {
@@ -65,13 +70,19 @@ class Ranges {
         __builtin_prefetch(variable.columns[0] + ends.index.starts[pair]);
     }
   }
+  // The copies left to each variable that is matched up to `level`.
+  std::span<const Range> left(int level) const { return {at(level), variables_}; }
+  // Of the last level: whether the first copies left are a choice, as there is any.
+  bool is_exact(int level) const;
   // Of the last level: whether there is a choice, and the number of choices.
   bool has_choice(int level);
+  // Of the last level: the places of the first choice, in order of variables and places; none if there is no
+  // choice. Valid until the next call.
+  std::span<const Place> first_choice(int level);
   Total choices(int level);
-  // Calls found(places) for each choice until it returns false.
-  void list(int level, const std::function<bool(std::span<const Place>)>& found) {
-    choices_.list({at(level), variables_}, found);
-  }
+  ChoiceList list(int level) const { return {choices_, {at(level), variables_}}; }
+  // These two may be ended by the owner: see copies/choices.hpp.
+  void watch(Worked worked) { choices_.watch(std::move(worked)); }
 
   // Appends the vertices, ascending, that copies of the edge from a matched vertex allow at `level`, by main
   // value: a superset of those that `enter` accepts for this edge. `variable` is matched at `level`.
@@ -80,6 +91,19 @@ class Ranges {
     Range range;
   };
   Window window(int variable, int level, const std::uint32_t* values) const;
+  // Whether `others` are those that `enter` accepts, as all variables before have one copy left, and
+  // `variable` is the only one of `level`.
+  bool decided_by_window(int variable, int level) const;
+  // If last_is_greatest: the greatest main values of the pairs of the last level, if they are as many as the
+  // entries of a row and in its order; else null.
+  const std::int64_t* greatest(const std::uint32_t* values, std::size_t pairs) const {
+    const Compared::Ends& ends = compared_.ends[variables_ - 1];
+    if (!ends.index.lasts || ends.to != last_level_ || ends.from == last_level_) return nullptr;
+    const std::uint64_t* row = ends.index.offsets + values[ends.from];
+    return row[1] - row[0] == pairs ? ends.index.lasts + row[0] : nullptr;
+  }
+  // If last_is_greatest: whether a pair of the last level whose greatest main value this is has a choice.
+  bool accepts_greatest(std::int64_t value) const;
   void others(const Window& window, int level, std::vector<std::uint32_t>& found) const;
 
  private:
@@ -95,13 +119,13 @@ class Ranges {
   bool check(const Comparison& one, Range* ranges, bool& changed) const;
   template <bool both_ends>
   bool narrow_span(std::size_t matched, Range* ranges, bool& changed) const;
-  bool is_exact(int level) const;
 
   const Compared& compared_;
   const std::size_t variables_;
   const int last_level_;
   std::vector<Range> ranges_;  // by level and variable
   Choices choices_;
+  std::vector<Place> first_;
 };
 
 }  // namespace motiflux::copies

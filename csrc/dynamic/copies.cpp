@@ -33,6 +33,7 @@ Copies::Changes Copies::apply(std::span<const Given> updates, std::span<const st
   copies_.resize(first + updates.size());
   out.updates.reserve(updates.size());
   out.origins.reserve(updates.size());
+  out.rows.reserve(updates.size());
   for (std::size_t at = 0; at < updates.size(); ++at) {
     if (at + kChainsAhead < updates.size()) chains_.prefetch(updates[at + kChainsAhead].edge);
     const Given& update = updates[at];
@@ -53,6 +54,7 @@ Copies::Changes Copies::apply(std::span<const Given> updates, std::span<const st
       link(row);
       out.updates.push_back({{edge.source, edge.target, update.facet}, true});
       out.origins.push_back(origin);
+      out.rows.push_back(row);
       continue;
     }
     copies_[row].edge = edge;
@@ -105,6 +107,7 @@ void Copies::remove(Row row, std::int64_t origin, Changes& out) {
   const Copy& copy = copies_[row];
   out.updates.push_back({{copy.edge.source, copy.edge.target, copy.facet}, false});
   out.origins.push_back(origin);
+  out.rows.push_back(row);
   removed_.push_back({row, origin});
   unlink(row);
 }
@@ -179,6 +182,18 @@ std::vector<Copies::Row> Copies::alive() const {
   rows.reserve(size_);
   for (std::size_t row = 0; row < copies_.size(); ++row)
     if (!copies_[row].gone) rows.push_back(static_cast<Row>(row));
+  return rows;
+}
+
+std::vector<Copies::Row> Copies::alive_before() const {
+  std::vector<Row> rows;
+  for (std::size_t row = 0; row < rows_before_; ++row)
+    if (!copies_[row].gone) rows.push_back(static_cast<Row>(row));
+  const std::size_t left = rows.size();
+  for (const Removed& one : removed_)
+    if (one.row < rows_before_) rows.push_back(one.row);
+  std::sort(rows.begin() + static_cast<std::ptrdiff_t>(left), rows.end());
+  std::inplace_merge(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(left), rows.end());
   return rows;
 }
 

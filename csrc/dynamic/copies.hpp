@@ -48,6 +48,7 @@ class Copies {
   struct Changes {
     Updates updates;
     std::vector<std::int64_t> origins;    // the given update of each; of a deletion by the window, its cause
+    std::vector<Row> rows;                // the copy that each adds or takes away
     std::vector<std::int64_t> deletions;  // given deletions that took a copy,
     std::vector<std::int64_t> taken;      // and its row
     std::uint64_t expired = 0;
@@ -86,6 +87,9 @@ class Copies {
   std::size_t bytes() const { return copies_.capacity() * sizeof(Copy) + chains_.bytes(); }
   // The rows of all copies, ascending; a deletion takes copies of a window before copies that stay.
   std::vector<Row> alive() const;
+  // The same at begin(), and the number of rows then.
+  std::vector<Row> alive_before() const;
+  std::size_t rows_before() const { return rows_before_; }
   const Edge& edge(Row row) const { return copies_[row].edge; }
   Label facet(Row row) const { return copies_[row].facet; }
   std::int64_t since(Row row) const { return copies_[row].since; }
@@ -98,6 +102,15 @@ class Copies {
   // before the whole call.
   Row witness(Vertex source, Vertex target, const Query& query, std::int64_t position, bool positive,
               bool whole);
+
+  // Has visit_between() know the copies that were removed since begin().
+  void index_removed();
+  // Calls visit(row) for the copies of these labels between two vertices, those removed since begin()
+  // included, in no order, until it returns false. `either`: also those the other way. Any number of threads
+  // may.
+  template <class Visit>
+  void visit_between(Vertex source, Vertex target, std::span<const Label> labels, bool either,
+                     Visit&& visit) const;
 
  private:
   static constexpr Row kNone = std::numeric_limits<Row>::max();
@@ -134,7 +147,8 @@ class Copies {
   void expire(std::int64_t now, std::size_t end, std::int64_t origin, Changes& out);
   Row fitting(const Edge& edge, Row wanted, std::span<const AttributeColumn> columns) const;
   bool lived(Row row, std::int64_t position, bool positive, bool whole) const;
-  void index_removed();
+  template <class Visit>
+  bool visit_copies(const Edge& edge, Visit&& visit) const;
 
   bool directed_;
   std::optional<Window> window_;
@@ -149,5 +163,27 @@ class Copies {
   bool is_indexed_ = true;
   FlatMap<Edge, std::vector<std::size_t>> removed_of_;  // positions in `removed_`
 };
+
+template <class Visit>
+bool Copies::visit_copies(const Edge& edge, Visit&& visit) const {
+  if (const Chain* const chain = chains_.find(edge))
+    for (const Ends& ends : {chain->ending, chain->staying})
+      for (Row row = ends.first; row != kNone; row = copies_[row].after)
+        if (!visit(row)) return false;
+  if (removed_.empty()) return true;
+  if (const auto* const removed = removed_of_.find(edge))
+    for (const std::size_t at : *removed)
+      if (!visit(removed_[at].row)) return false;
+  return true;
+}
+
+template <class Visit>
+void Copies::visit_between(Vertex source, Vertex target, std::span<const Label> labels, bool either,
+                           Visit&& visit) const {
+  for (const Label label : labels) {
+    if (!visit_copies(named(source, target, label), visit)) return;
+    if (either && directed_ && !visit_copies(named(target, source, label), visit)) return;
+  }
+}
 
 }  // namespace motiflux::dynamic

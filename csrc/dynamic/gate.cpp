@@ -21,7 +21,7 @@ struct Member {
 
 // Whether the vertices of a level are taken one after another.
 bool is_loop(const Plan& plan, int level, bool listed) {
-  if (level + 1 >= plan.levels()) return false;
+  if (level + 1 >= plan.levels() || plan.negates) return false;
   const Remembered& remembered = plan.remembered[static_cast<std::size_t>(level)];
   return listed || (level < plan.tail.start && remembered.leaves.empty() && !remembered.kept &&
                     !remembered.closes_soon);
@@ -136,7 +136,7 @@ Forest forest_of(std::uint32_t first, std::span<const Member> members, std::span
     if (listed[plan.pattern]) forest.listed |= bit;
     if (plan.is_replaced || plan.replaces_last) forest.paired |= bit;
     if (plan.steps[0].allowed != kNone || plan.steps[1].allowed != kNone || plan.pair.size() != 1 ||
-        !graph.relations().one_witness(plan.pair[0].relation))
+        plan.negates || !graph.relations().one_witness(plan.pair[0].relation))
       forest.checked |= bit;
     for (std::size_t end : {0, 1}) forest.ends[end].add(plan.needs[end], bit);
   }

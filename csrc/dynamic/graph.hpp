@@ -155,6 +155,10 @@ class Graph {
   template <class Counts>
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, Counts&& counts) const;
 
+  // Whether a neighbour of a target satisfies test(neighbor).
+  template <class Test>
+  bool any_neighbor(Vertex vertex, Way way, std::uint32_t target, Test&& test) const;
+
   // Prefetches the memory that a change of the edge will access, in two steps.
   void prefetch(const Edge& edge) const {
     out_.prefetch(edge.source);
@@ -246,6 +250,24 @@ bool Graph::witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, C
   if (!directed_ || way == Way::kOut) return one_way(out_, true);
   if (way == Way::kIn) return one_way(in_, false);
   return one_way(out_, true) || one_way(in_, false);
+}
+
+template <class Test>
+bool Graph::any_neighbor(Vertex vertex, Way way, std::uint32_t target, Test&& test) const {
+  const Target& asked = relations_.target(target);
+  bool found = false;
+  const auto look = [&](sets::Span run) {
+    for (const Vertex* at = run.first; !found && at < run.last; ++at) found = test(*at);
+  };
+  const auto look_at_all = [&](const Rows& rows) {
+    if (asked.everything)
+      rows.for_each_class(vertex, [&](Class, sets::Span run) { look(run); });
+    else
+      for (Class of : asked.classes) look(rows.of_class(vertex, of));
+  };
+  look_at_all(rows(way));
+  if (directed_ && way == Way::kEither) look_at_all(in_);
+  return found;
 }
 
 template <class Thin>

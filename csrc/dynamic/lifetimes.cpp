@@ -57,13 +57,22 @@ const Lifetimes::Group* Lifetimes::find_group(Vertex vertex, bool forward, Class
   }
 }
 
-bool Lifetimes::there_at(const Edge& edge, Moment moment) const {
+template <class Has>
+bool Lifetimes::there_if(const Edge& edge, Has&& has) const {
   if (!touches(edge.source)) return true;
   const Class to = *graph_.relations().known_class(edge.label, graph_.label(edge.target));
   const Group* const known = find_group(edge.source, true, to);
   if (known == nullptr) return true;
   const auto ends = std::ranges::equal_range(known->ends(), edge.target, {}, &End::neighbor);
-  return ends.empty() || std::ranges::any_of(ends, [&](const End& end) { return end.has(moment); });
+  return ends.empty() || std::ranges::any_of(ends, has);
+}
+
+bool Lifetimes::there_at(const Edge& edge, Moment moment) const {
+  return there_if(edge, [&](const End& end) { return end.has(moment); });
+}
+
+bool Lifetimes::there_around(const Edge& edge, bool after) const {
+  return there_if(edge, [&](const End& end) { return (end.last == kForever) == after; });
 }
 
 std::size_t Lifetimes::count_absent(Vertex vertex, bool forward, Class of, Moment moment) const {
@@ -165,6 +174,11 @@ const MarkedRow* WithHoles::marked_row(Vertex vertex, Way way, std::uint32_t tar
     std::vector<Vertex> unused;  // one run is read where it is
     return graph.neighbors(vertex, way, target, unused);
   });
+}
+
+bool WithHoles::witnessed_around(Vertex from, Vertex to, Way way, std::uint32_t relation, bool after) const {
+  return graph.witnessed(from, to, way, relation,
+                         [&](const Edge& edge) { return lifetimes.there_around(edge, after); });
 }
 
 bool WithHoles::witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation,

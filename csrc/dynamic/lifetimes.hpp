@@ -38,6 +38,8 @@ struct Now {
                            [&](const Edge& edge) { return ignored == nullptr || !(edge == *ignored); });
   }
   bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
+  static constexpr bool one_change = false, appears = false;
+  bool witnessed_around(Vertex, Vertex, Way, std::uint32_t, bool) const { return false; }
   bool may_have_holes(Vertex) const { return false; }
   void add_holes(Vertex, Way, std::uint32_t, sets::Span, std::vector<Vertex>&) const {}
   bool serves(Vertex vertex, const Needs& needs) const {
@@ -112,6 +114,8 @@ class Lifetimes {
       if (touches(vertex)) __builtin_prefetch(group(first_group(vertex)).first);
   }
   bool there_at(const Edge& edge, Moment moment) const;
+  // Whether an edge is there after the run, or before it; each edge changes at most once in it.
+  bool there_around(const Edge& edge, bool after) const;
   // Those in one class of a row.
   std::span<const End> ends_of(Vertex vertex, bool forward, Class of) const {
     const Group* const known = touches(vertex) ? find_group(vertex, forward, of) : nullptr;
@@ -166,6 +170,9 @@ class Lifetimes {
     std::vector<Group> groups;
   };
   const Group* find_group(Vertex vertex, bool forward, Class of) const;
+  // Whether an edge has no lifetime, or one for which has(end).
+  template <class Has>
+  bool there_if(const Edge& edge, Has&& has) const;
 
   const Graph& graph_;
   std::vector<Partition> partitions_;
@@ -182,6 +189,7 @@ struct WithHoles {
   const Lifetimes& lifetimes;
   Moment moment;
   MarkedRows* marked = nullptr;
+  bool one_change = false, appears = false;
 
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const;
   sets::Span class_row(Vertex vertex, Way way, Class of, std::vector<Vertex>&) const {
@@ -206,6 +214,7 @@ struct WithHoles {
            lifetimes.is_absent(vertex, is_forward(way), class_of(way, target), neighbor, moment);
   }
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const;
+  bool witnessed_around(Vertex from, Vertex to, Way way, std::uint32_t relation, bool after) const;
   bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
   bool may_have_holes(Vertex vertex) const { return lifetimes.touches(vertex); }
   bool serves(Vertex vertex, const Needs& needs) const { return Now{graph}.serves(vertex, needs); }

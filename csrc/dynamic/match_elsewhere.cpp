@@ -186,7 +186,8 @@ void Monitor::take_rows(std::span<const Root> roots, const RunMatches& matches, 
     while (row < count && root_of(row) == number) ++row;
     const std::size_t images = (row - firsts.back()) * plan.images.size();
     Column<Vertex>& all = share.rows[plan.pattern];
-    share.matched.push_back({{roots[number].moment, 0}, plan.pattern, images, all.size(), images * levels});
+    share.matched.push_back(
+        {{roots[number].moment, 0}, plan.pattern, images, all.size(), images * levels, plan.inverse});
     all.extend(images * levels);
   }
   std::atomic<bool> unknown{false};
@@ -205,7 +206,8 @@ void Monitor::take_rows(std::span<const Root> roots, const RunMatches& matches, 
         if (value[level] >= graph_.vertices()) unknown.store(true, std::memory_order_relaxed);
       Vertex* const out = share.rows[plan.pattern].data() + matched.first_word +
                           (row - firsts[group]) * plan.images.size() * levels;
-      write_rows(value, levels, plan.images, {value + levels - 1, value + levels}, out);
+      write_rows(value, levels, static_cast<std::uint8_t>(levels - 1), plan.images,
+                 {value + levels - 1, value + levels}, out);
       if (plan.orbits.empty()) continue;
       for (std::size_t image = 0; image < plan.images.size(); ++image)
         make_canonical(plan.orbits, {out + image * levels, levels}, scratch);

@@ -49,6 +49,7 @@ void Monitor::set_workers(int threads, const Pass& pass) {
     worker.probe = nullptr;
     worker.has_started = false;
   }
+  one_change_ = pass.one_change;
   // It looks at the updates, and knows the work, of one thread. Patterns of three vertices have no orders.
   if (!reads_rows_once()) workers_[0].probe = &probe_;
 }
@@ -313,7 +314,7 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, std::span<
   std::vector<Place> places, scratch;
   bool split = false;
   const auto add = [&](const Share::Matched& matched) {
-    const bool appear = appears(matched.key.task);
+    const bool appear = appears(matched.key.task) != matched.inverse;
     pass.found.patterns[matched.pattern].add(pass.number(first + matched.key.task), appear, matched.matches);
   };
   for (const Worker& worker : workers_) {
@@ -338,7 +339,7 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, std::span<
     add(matched);
     if (matched.words == 0) continue;
     pass.found.patterns[matched.pattern].add_rows(pass.number(first + matched.key.task),
-                                                  appears(matched.key.task),
+                                                  appears(matched.key.task) != matched.inverse,
                                                   static_cast<std::uint64_t>(matched.matches));
     place.first_word = words[matched.pattern];
     words[matched.pattern] += matched.words;

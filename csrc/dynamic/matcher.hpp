@@ -62,6 +62,9 @@ using Allowed = std::vector<std::vector<Vertex>>;
 //   sets::Span neighbors(Vertex, Way, std::uint32_t target, std::vector<Vertex>& scratch)
 //   bool witnessed(Vertex from, Vertex to, Way, std::uint32_t relation, const Edge* ignored)
 //   bool one_witness(std::uint32_t relation)
+//   bool one_change, appears            whether the change is one of a batch, and whether it brings matches
+//   bool witnessed_around(Vertex from, Vertex to, Way, std::uint32_t relation, bool after)
+//                                       the same after the whole batch, or before it
 //   void add_holes(Vertex, Way, std::uint32_t target, sets::Span set, std::vector<Vertex>& holes)
 //                                       members of a part of neighbors() absent at that moment, ascending,
 //                                       for each class; if kHoles
@@ -184,6 +187,15 @@ class Matcher {
   };
 
   bool changes() const;
+  bool changes_negated() const;
+  bool changes_bare() const;
+  bool is_bare(int level, Vertex vertex, const Edge* ignored) const;
+  bool is_bare_around(int level, Vertex vertex) const;
+  // Whether a batch as a whole is to bring the matches of the plan, not to take them.
+  bool brings() const { return view_->appears != plan_->inverse; }
+  bool admits(int level, Vertex vertex) const;
+  bool leaves_out(int level, Vertex vertex) const { return plan_->negates && !admits(level, vertex); }
+  std::uint64_t count_admitted(int level, std::uint32_t distinct);
   bool pays_to_sum(const Forest& forest, PlanBits among);
   template <class Found>
   void walk(const Forest& forest, std::size_t at, PlanBits plans, Found& found);

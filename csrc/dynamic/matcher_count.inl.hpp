@@ -14,6 +14,7 @@ namespace motiflux::dynamic {
 // The number of vertices that a level may take, with the levels `distinct` matched.
 template <class View>
 std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
+  if (plan_->negates) return count_admitted(level, distinct);
   if (level_set(level).plain) return count_row(level, distinct);
   if (const CommonCounts* counts = common_counts(level, 1)) return count_closing(level, distinct, *counts);
   if (is_counted_at_once(level)) return count_common(level, distinct);
@@ -27,6 +28,18 @@ std::uint64_t Matcher<View>::count_level(int level, std::uint32_t distinct) {
     if (!repeated && sets::contains(set, value_[other]) && !is_hole(level, value_[other])) --size;
     counted |= std::uint32_t{1} << other;
   });
+  return size;
+}
+
+// The same where edges must not be there.
+template <class View>
+std::uint64_t Matcher<View>::count_admitted(int level, std::uint32_t distinct) {
+  const std::uint32_t others = step(level).distinct & distinct;
+  const sets::Span set = clipped(level);
+  spend(1 + set.size());
+  std::uint64_t size = 0;
+  for (Vertex vertex : set)
+    size += !is_hole(level, vertex) && !is_taken(others, vertex) && admits(level, vertex);
   return size;
 }
 
@@ -186,7 +199,9 @@ Total Matcher<View>::count_over(int level, sets::Span candidates) {
   spend(1 + candidates.size());
   Total total = 0;
   for (Vertex vertex : candidates) {
-    if (!view_->serves(vertex, needs) || is_hole(level, vertex) || excluded(level, vertex)) continue;
+    if (!view_->serves(vertex, needs) || is_hole(level, vertex) || excluded(level, vertex) ||
+        leaves_out(level, vertex))
+      continue;
     assign(level, vertex);
     add_checked(total, count_from(level + 1));
   }

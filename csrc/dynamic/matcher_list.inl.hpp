@@ -28,7 +28,9 @@ void Matcher<View>::list_over(int level, sets::Span candidates, Column<Vertex>& 
   const Needs needs = plan_->needs[static_cast<std::size_t>(level)];
   spend(1 + candidates.size());
   for (Vertex vertex : candidates) {
-    if (!view_->serves(vertex, needs) || is_hole(level, vertex) || excluded(level, vertex)) continue;
+    if (!view_->serves(vertex, needs) || is_hole(level, vertex) || excluded(level, vertex) ||
+        leaves_out(level, vertex))
+      continue;
     assign(level, vertex);
     list_from(level + 1, rows, wrote);
   }
@@ -38,14 +40,15 @@ void Matcher<View>::list_over(int level, sets::Span candidates, Column<Vertex>& 
 template <class View>
 template <class Wrote>
 void Matcher<View>::write(sets::Span last, Column<Vertex>& rows, Wrote& wrote) {
-  const auto width = static_cast<std::size_t>(plan_->levels());
+  const std::size_t width = plan_->width();
+  const auto varied = static_cast<std::uint8_t>(plan_->levels() - 1);
   const std::span images(plan_->images);
   const std::size_t most = std::max<std::size_t>(1, kBlockRows / last.size());
   for (std::size_t first = 0, size; first < images.size(); first += size) {
     size = std::min(most, images.size() - first);
     const std::size_t count = size * last.size();
     Vertex* const block = rows.extend(count * width);
-    write_rows(value_.data(), width, images.subspan(first, size), last, block);
+    write_rows(value_.data(), width, varied, images.subspan(first, size), last, block);
     if (!plan_->orbits.empty())
       for (std::size_t row = 0; row < count; ++row)
         make_canonical(plan_->orbits, {block + row * width, width}, moved_);

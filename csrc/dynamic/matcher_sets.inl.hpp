@@ -194,6 +194,11 @@ void Matcher<View>::fill(int level, std::uint32_t distinct, std::vector<Vertex>&
 template <class View>
 sets::Span Matcher<View>::last_vertices() {
   const int level = plan_->levels() - 1;
+  if (plan_->negates) {
+    fill(level, ~std::uint32_t{0}, last_);
+    std::erase_if(last_, [&](Vertex vertex) { return !admits(level, vertex); });
+    return {last_.data(), last_.data() + last_.size()};
+  }
   const sets::Span set = clipped(level);
   bool all = !View::kHoles || holes(level).empty();
   for_each_bit(plan_->steps[static_cast<std::size_t>(level)].distinct,

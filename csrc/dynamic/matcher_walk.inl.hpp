@@ -154,6 +154,8 @@ void Matcher<View>::walk_over(const Forest& forest, std::size_t at, PlanBits pla
 // Whether the two vertices satisfy all query edges between them only with the changed edge.
 template <class View>
 bool Matcher<View>::changes() const {
+  if (plan_->negates) [[unlikely]]
+    return changes_negated();
   if (plan_->pair.size() == 1 && view_->one_witness(plan_->pair[0].relation)) return true;
   bool without = true;
   for (const PairEdge& asked : plan_->pair) {
@@ -161,6 +163,85 @@ bool Matcher<View>::changes() const {
     without = without && view_->witnessed(value_[0], value_[1], asked.way, asked.relation, &edge_);
   }
   return !without;
+}
+
+// The same where edges must not be there. Of an inverse plan, they satisfy all only without the changed edge.
+// In a batch, matches that are there neither before it nor after it are left out: `admits`, too.
+template <class View>
+bool Matcher<View>::changes_negated() const {
+  if (plan_->free_end != kNone) return changes_bare();
+  for (int level : {0, 1}) {
+    const Vertex vertex = value_[static_cast<std::size_t>(level)];
+    if (!step(level).bare.empty() && !(is_bare(level, vertex, nullptr) && is_bare_around(level, vertex)))
+      return false;
+  }
+  const auto holds = [&](auto&& there) {
+    return std::ranges::all_of(plan_->pair, there) && std::ranges::none_of(plan_->pair_absent, there);
+  };
+  const auto holds_but = [&](const Edge* ignored) {
+    return holds([&](const PairEdge& asked) {
+      return view_->witnessed(value_[0], value_[1], asked.way, asked.relation, ignored);
+    });
+  };
+  const bool with = holds_but(nullptr);
+  if (with == plan_->inverse || with == holds_but(&edge_)) return false;
+  return !view_->one_change || holds([&](const PairEdge& asked) {
+    return view_->witnessed_around(value_[0], value_[1], asked.way, asked.relation, brings());
+  });
+}
+
+// The same where the changed edge is one to any vertex: its other end has no such edge but this one.
+template <class View>
+bool Matcher<View>::changes_bare() const {
+  const int level = 1 - plan_->free_end;
+  const Vertex vertex = value_[static_cast<std::size_t>(level)];
+  return is_bare(level, vertex, &edge_) && !is_bare(level, vertex, nullptr) && is_bare_around(level, vertex);
+}
+
+// Whether the vertex of a level has none of the neighbours that it must not have; `ignored`: an edge that is
+// taken not to be there.
+template <class View>
+bool Matcher<View>::is_bare(int level, Vertex vertex, const Edge* ignored) const {
+  return std::ranges::none_of(step(level).bare, [&](const Bare& one) {
+    return view_->graph.any_neighbor(vertex, one.way, one.target, [&](Vertex neighbor) {
+      return view_->witnessed(vertex, neighbor, one.way, one.relation, ignored);
+    });
+  });
+}
+
+// The same, in a batch, after it for matches that it brings, else before it.
+template <class View>
+bool Matcher<View>::is_bare_around(int level, Vertex vertex) const {
+  return !view_->one_change || std::ranges::none_of(step(level).bare, [&](const Bare& one) {
+    return view_->graph.any_neighbor(vertex, one.way, one.target, [&](Vertex neighbor) {
+      return view_->witnessed_around(vertex, neighbor, one.way, one.relation, brings());
+    });
+  });
+}
+
+// Whether a vertex has none of the edges that must not be there, to earlier levels and to any vertex.
+template <class View>
+bool Matcher<View>::admits(int level, Vertex vertex) const {
+  const Step& step = this->step(level);
+  const auto value = [&](int other) { return value_[static_cast<std::size_t>(other)]; };
+  for (const Absent& one : step.absent)
+    if (view_->witnessed(value(one.level), vertex, one.way, one.relation,
+                         one.before_change ? &edge_ : nullptr))
+      return false;
+  if (!step.bare.empty()) [[unlikely]] {
+    if (!is_bare(level, vertex, step.bare[0].before_change ? &edge_ : nullptr)) return false;
+    // If both ends of the changed edge lose their last such edge, the match is found from both: it is that of
+    // the end with the smaller number.
+    if (plan_->injective && plan_->free_end != kNone && vertex == value(plan_->free_end) &&
+        vertex < value(1 - plan_->free_end) && !is_bare(level, vertex, nullptr))
+      return false;
+    if (!is_bare_around(level, vertex)) return false;
+  }
+  if (!view_->one_change) return true;
+  const auto around = [&](const auto& one) {
+    return view_->witnessed_around(value(one.level), vertex, one.way, one.relation, brings());
+  };
+  return std::ranges::all_of(step.sources, around) && std::ranges::none_of(step.absent, around);
 }
 
 template <class View>

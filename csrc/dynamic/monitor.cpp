@@ -26,8 +26,16 @@ constexpr std::size_t kManyPlans = 16;
 void Found::OfPattern::add(std::uint64_t update, bool positive, Total matches) {
   if (matches == 0) return;
   add_checked(positive ? this->positive : negative, matches);
-  if (changes.empty() || changes.back().update != update) changes.push_back({update, 0});
-  add_checked(changes.back().matches, matches);
+  // Where edges must not be there, an update may bring matches and take others.
+  auto at = changes.end();
+  while (at != changes.begin() && (at - 1)->update == update) {
+    --at;
+    if (at->positive == positive) {
+      add_checked(at->matches, matches);
+      return;
+    }
+  }
+  changes.push_back({update, matches, positive});
 }
 
 void Monitor::filter_by(Filter filter, std::uint32_t bits) {
@@ -238,7 +246,8 @@ std::uint32_t Monitor::gate_for(Label first, Class to) {
   for (std::uint32_t number = 0; number < plans_.size(); ++number) {
     const Plan& plan = plans_[number];
     if (!plan.first.has(first) || !plan.second.has(second)) continue;
-    if (std::any_of(plan.pair.begin(), plan.pair.end(), [&, label = edge](const PairEdge& asked) {
+    const auto& pair = plan.inverse ? plan.pair_absent : plan.pair;
+    if (std::any_of(pair.begin(), pair.end(), [&, label = edge](const PairEdge& asked) {
           return (asked.way != Way::kIn || !graph_.directed()) &&
                  graph_.relations().accepts(asked.relation, label);
         }))
@@ -263,14 +272,15 @@ struct Monitor::Sequential {
   Found::OfPattern& found(std::size_t number) const { return pass.found.patterns[plan(number).pattern]; }
   void count(std::size_t number, Total more) { matches.add(number, more); }
   Column<Vertex>& rows(std::size_t number) { return found(number).rows; }
+  bool appear(std::size_t number) const { return positive != plan(number).inverse; }
   void wrote(std::size_t number, std::size_t count) {
-    found(number).add_rows(update, positive, count);
+    found(number).add_rows(update, appear(number), count);
     matches.add(number, count);
-    pass.count_words(count * static_cast<std::size_t>(plan(number).levels()));
+    pass.count_words(count * plan(number).width());
   }
   void finish(std::size_t number) {
     const bool listed = (forest.listed >> number & 1) != 0;
-    found(number).add(update, positive,
+    found(number).add(update, appear(number),
                       listed ? matches.of(number) : multiplied(plan(number), matches.of(number)));
   }
 };

@@ -1,6 +1,7 @@
 // Patterns watched on one changing graph.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -49,6 +50,7 @@ struct Found {
   struct Changed {
     std::uint64_t update;
     Total matches;
+    bool positive;
   };
   // Rows of one update, all of which appear or vanish.
   struct Run {
@@ -58,9 +60,10 @@ struct Found {
   };
   struct OfPattern {
     Total positive = 0, negative = 0;
-    std::vector<Changed> changes;  // updates with matches, in order; a batch has number 0
-    Column<Vertex> rows;           // matches, if requested, row after row
-    std::vector<Run> runs;         // of these rows, in order
+    // Updates with matches, in order, those that appear and those that vanish; a batch has number 0.
+    std::vector<Changed> changes;
+    Column<Vertex> rows;    // matches, if requested, row after row
+    std::vector<Run> runs;  // of these rows, in order
 
     void add(std::uint64_t update, bool positive, Total matches);
     // Notes that the next `count` rows are of an update.
@@ -266,6 +269,7 @@ class Monitor {
       std::uint32_t pattern;
       Total matches;
       std::size_t first_word, words;  // of rows[pattern]
+      bool inverse;                   // of the plan
     };
     std::vector<Matched> matched;
     // By pattern: matches that vanish and that appear. Only of one change, whose counts have no order.
@@ -283,14 +287,15 @@ class Monitor {
     void count(const Plan& plan, Key key, Effect effect, Total matches) {
       if (matches == 0) return;
       if (sums.empty())
-        matched.push_back({key, plan.pattern, matches, 0, 0});
+        matched.push_back({key, plan.pattern, matches, 0, 0, plan.inverse});
       else
-        add_checked(sums[plan.pattern][effect == Effect::kAppear], matches);
+        add_checked(sums[plan.pattern][(effect == Effect::kAppear) != plan.inverse], matches);
     }
     // The rows of the plan from `first_word` on.
     void list(const Plan& plan, Key key, Total matches, std::size_t first_word) {
       if (matches > 0)
-        matched.push_back({key, plan.pattern, matches, first_word, rows[plan.pattern].size() - first_word});
+        matched.push_back(
+            {key, plan.pattern, matches, first_word, rows[plan.pattern].size() - first_word, plan.inverse});
     }
   };
   // What a thread that matches runs has to itself. Its cache lines are no other thread's (some processors
@@ -418,11 +423,13 @@ class Monitor {
   bool is_task(std::size_t number) const {
     return watched(run_gates_[number]) && bulk_.effect(static_cast<Moment>(number)) != Effect::kNone;
   }
+  bool appears_at(Moment moment) const { return bulk_.effect(moment) == Effect::kAppear; }
+  bool negates() const { return std::ranges::any_of(plans_, &Plan::negates); }
   WithHoles view_at(Moment moment, Worker& worker, WithHoles*) const {
-    return {graph_, lifetimes_, moment, &worker.marked};
+    return {graph_, lifetimes_, moment, &worker.marked, one_change_, appears_at(moment)};
   }
   AtMoment view_at(Moment moment, Worker& worker, AtMoment*) const {
-    return {graph_, lifetimes_, worker.rows, run_start_, moment};
+    return {graph_, lifetimes_, worker.rows, run_start_, moment, one_change_, appears_at(moment)};
   }
   template <class View>
   void match_run_in(std::span<const Update> run, int threads, Pass& pass);
@@ -511,6 +518,7 @@ class Monitor {
   // Of a run: the gate of each update, and the number of changes of the graph before it.
   std::vector<std::uint32_t, UnclearedPages<std::uint32_t>> run_gates_;
   std::uint64_t run_start_ = 0;
+  bool one_change_ = false;  // of a run, as in its Pass
   std::vector<Worker> workers_;
   // The threads that write rows of net changes. Declared last: they end before the rest is destroyed.
   mutable RowsWriting writing_;

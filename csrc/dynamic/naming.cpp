@@ -216,7 +216,7 @@ LevelSet Naming::filtered(const Step& step, const LevelSet& whole, const Needs& 
 // What a level may remember.
 Remembered Naming::name_rest(const Plan& plan, int level) {
   Remembered found;
-  if (level < 2) return found;
+  if (level < 2 || plan.negates) return found;
   name_sum(plan, level, found);
   found.closing = name_closing(plan, level);
   found.closes_soon = closes_soon(plan, level);

@@ -26,12 +26,30 @@ struct Source {
   std::uint32_t of = kNoNumber;
 };
 
+// An edge that must not be there, from the vertex of an earlier level.
+struct Absent {
+  int level = 0;
+  Way way = Way::kOut;  // seen from that level
+  std::uint32_t relation = 0;
+  bool before_change = false;  // as of a source
+};
+
+// A kind of neighbours that the vertex of a level must not have, whichever they are.
+struct Bare {
+  Way way = Way::kOut;
+  std::uint32_t target = 0;
+  std::uint32_t relation = 0;
+  bool before_change = false;  // as of a source
+};
+
 struct Step {
   std::vector<Source> sources;
   int reuse = kNone;  // an earlier level whose set is intersected with the sources
   int anchor = 0;     // the last level that the set depends on
   std::uint32_t after = 0, before = 0, distinct = 0;  // levels, as bits
   int allowed = kNone;                                // list of vertices that contains each candidate
+  std::vector<Absent> absent{};
+  std::vector<Bare> bare{};
 };
 
 // A query edge between the vertices of the pair, seen from level 0.
@@ -119,6 +137,14 @@ struct Loop {
 struct Plan {
   std::uint32_t pattern = 0;
   std::vector<PairEdge> pair;
+  // Edges that must not be there between the vertices of the pair. If any edge of the plan must not be there,
+  // it `negates`: each vertex is looked at by itself. If it is an `inverse` plan, the changed edge is one of
+  // these, so matches vanish when it comes.
+  std::vector<PairEdge> pair_absent;
+  bool negates = false, inverse = false;
+  // Of an inverse plan whose changed edge is one to any vertex: the level of the pair whose vertex is in no
+  // match. The other one must not have such edges.
+  int free_end = kNone;
   LabelSet first, second;  // labels of the vertices at levels 0 and 1
   std::vector<Step> steps;
   std::vector<Needs> needs;            // by level; they change when classes are added
@@ -148,6 +174,8 @@ struct Plan {
   std::vector<Loop> shared;
 
   int levels() const { return static_cast<int>(steps.size()); }
+  // The number of query vertices.
+  std::size_t width() const { return steps.size() - (free_end == kNone ? 0 : 1); }
 };
 
 }  // namespace motiflux::dynamic

@@ -103,6 +103,7 @@ struct AtMoment {
   RowsAtMoment& rows;
   std::uint64_t start;  // the number of changes of the graph before the run (Graph::now)
   Moment moment;
+  bool one_change = false, appears = false;
 
   sets::Span neighbors(Vertex vertex, Way way, std::uint32_t target, std::vector<Vertex>& scratch) const {
     if (!lifetimes.touches(vertex)) return graph.neighbors(vertex, way, target, scratch);
@@ -116,6 +117,9 @@ struct AtMoment {
   }
   bool witnessed(Vertex from, Vertex to, Way way, std::uint32_t relation, const Edge* ignored) const {
     return then().witnessed(from, to, way, relation, ignored);
+  }
+  bool witnessed_around(Vertex from, Vertex to, Way way, std::uint32_t relation, bool after) const {
+    return then().witnessed_around(from, to, way, relation, after);
   }
   bool one_witness(std::uint32_t relation) const { return graph.relations().one_witness(relation); }
   bool may_have_holes(Vertex) const { return false; }

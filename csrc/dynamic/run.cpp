@@ -64,6 +64,11 @@ void Monitor::apply_in_order(std::span<const Update> updates, int threads, Switc
     apply_runs(updates, threads, switches.put_off, pass);
     return;
   }
+  if (pass.one_change && negates()) {
+    // Matches are compared with the graph before the batch and after it, so it is one run.
+    if (!updates.empty()) run_at_once(updates, 0, threads, switches.put_off, pass);
+    return;
+  }
   using Clock = std::chrono::steady_clock;
   const bool by_row = in_runs_by_row(updates.size(), pass);
   const bool alone = (threads == 1 && !by_row) || switches.at_once == AtOnce::kOff;

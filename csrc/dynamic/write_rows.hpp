@@ -22,13 +22,14 @@ using Image = std::vector<std::uint8_t>;  // the level of each query vertex
 
 // The width is a constant, so that a row is copied by one or two moves from registers and takes about 1 ns.
 template <std::size_t kWidth>
-void write_rows(const Vertex* value, std::span<const Image> images, sets::Span last, Vertex* out) {
+void write_rows(const Vertex* value, std::uint8_t last_level, std::span<const Image> images, sets::Span last,
+                Vertex* out) {
   for (const Image& image : images) {
     std::array<Vertex, kWidth> row;
     std::size_t varied = 0;
     for (std::size_t query = 0; query < kWidth; ++query) {
       row[query] = value[image[query]];
-      if (image[query] == kWidth - 1) varied = query;
+      if (image[query] == last_level) varied = query;
     }
     for (Vertex vertex : last) {
       std::memcpy(out, row.data(), sizeof row);
@@ -38,37 +39,37 @@ void write_rows(const Vertex* value, std::span<const Image> images, sets::Span l
   }
 }
 
-inline void write_wide_rows(const Vertex* value, std::size_t width, std::span<const Image> images,
-                            sets::Span last, Vertex* out) {
+inline void write_wide_rows(const Vertex* value, std::size_t width, std::uint8_t last_level,
+                            std::span<const Image> images, sets::Span last, Vertex* out) {
   for (const Image& image : images)
     for (Vertex vertex : last) {
       for (std::size_t query = 0; query < width; ++query)
-        out[query] = image[query] == width - 1 ? vertex : value[image[query]];
+        out[query] = image[query] == last_level ? vertex : value[image[query]];
       out += width;
     }
 }
 
 // Writes images.size() * last.size() rows: for each image, the levels before the last with the vertices
-// `value`, and the last with each of `last`.
-inline void write_rows(const Vertex* value, std::size_t width, std::span<const Image> images, sets::Span last,
-                       Vertex* out) {
+// `value`, and `last_level` with each of `last`. A row has `width` vertices.
+inline void write_rows(const Vertex* value, std::size_t width, std::uint8_t last_level,
+                       std::span<const Image> images, sets::Span last, Vertex* out) {
   switch (width) {
     case 2:
-      return write_rows<2>(value, images, last, out);
+      return write_rows<2>(value, last_level, images, last, out);
     case 3:
-      return write_rows<3>(value, images, last, out);
+      return write_rows<3>(value, last_level, images, last, out);
     case 4:
-      return write_rows<4>(value, images, last, out);
+      return write_rows<4>(value, last_level, images, last, out);
     case 5:
-      return write_rows<5>(value, images, last, out);
+      return write_rows<5>(value, last_level, images, last, out);
     case 6:
-      return write_rows<6>(value, images, last, out);
+      return write_rows<6>(value, last_level, images, last, out);
     case 7:
-      return write_rows<7>(value, images, last, out);
+      return write_rows<7>(value, last_level, images, last, out);
     case 8:
-      return write_rows<8>(value, images, last, out);
+      return write_rows<8>(value, last_level, images, last, out);
     default:
-      return write_wide_rows(value, width, images, last, out);
+      return write_wide_rows(value, width, last_level, images, last, out);
   }
 }
 

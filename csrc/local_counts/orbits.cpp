@@ -12,6 +12,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "local_counts/search_all.hpp"
 #include "local_counts/wedges.hpp"
 #include "sets/routines.hpp"
 
@@ -19,8 +20,6 @@ namespace motiflux::local_counts {
 namespace {
 
 __extension__ using Signed = __int128;
-
-constexpr std::size_t kRowArcs = 1 << 14;  // arcs of a work item
 
 // Numbers of each vertex.
 struct Places {
@@ -37,15 +36,6 @@ struct Places {
   std::vector<std::uint64_t> triangles;  // triangles
   std::vector<std::uint64_t> ends;       // sum over neighbours of their degrees, each without one
 };
-
-// Adds to numbers to which other threads may add.
-void add(std::uint64_t& number, std::uint64_t more, bool alone) {
-  if (alone) {
-    number += more;
-  } else {
-    std::atomic_ref(number).fetch_add(more, std::memory_order_relaxed);
-  }
-}
 
 struct Pair {
   std::uint32_t first;
@@ -205,27 +195,6 @@ class Cycles {
   const bool alone_;
   std::vector<std::uint32_t> wedges_;  // from x to each vertex; all zero between searches
 };
-
-// Searches all vertices, each thread with a searcher that make() returns.
-template <class Make>
-void search_all(const view::Adjacency& rows, std::uint32_t vertices, const Workers& workers, Make&& make) {
-  using Searcher = decltype(make());
-  std::mutex mutex;
-  std::vector<Searcher> free;
-  const std::span offsets(rows.offsets, std::size_t{vertices} + 1);
-  parallel_rows(workers, offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
-    std::unique_lock lock(mutex);
-    Searcher searcher = free.empty() ? make() : std::move(free.back());
-    if (!free.empty()) free.pop_back();
-    lock.unlock();
-    for (std::size_t x = begin; x < end; ++x) {
-      workers.check();
-      searcher->search(static_cast<std::uint32_t>(x));
-    }
-    lock.lock();
-    free.push_back(std::move(searcher));
-  });
-}
 
 Signed choose(std::uint64_t among, int taken) {
   if (among < static_cast<std::uint64_t>(taken)) return 0;

@@ -43,11 +43,23 @@ bool same_set(const NativePlan& a, const NativePlan& b, int level) {
          known(x, x.before) == known(y, y.before);
 }
 
+// Whether the same arcs must not lead to `level` in both plans, where these are not all arcs.
+bool same_apart(const NativePlan& a, const NativePlan& b, int level) {
+  static const std::vector<Apart> none;
+  const auto at = static_cast<std::size_t>(level);
+  const std::vector<Apart>& x = a.apart.empty() ? none : a.apart[at];
+  const std::vector<Apart>& y = b.apart.empty() ? none : b.apart[at];
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Apart& one, const Apart& other) {
+    return one.earlier == other.earlier && one.rows.offsets == other.rows.offsets;
+  });
+}
+
 // Whether `level` has the same candidates in both plans, degrees aside. The levels before are equal.
 bool same_step(const NativePlan& a, const NativePlan& b, int level) {
   const view::StepShape &x = step_of(a, level), &y = step_of(b, level);
   return same_sources(a, b, level) && x.anchor == y.anchor && x.after == y.after && x.before == y.before &&
-         x.distinct == y.distinct && x.not_out == y.not_out && x.not_in == y.not_in;
+         x.distinct == y.distinct && x.not_out == y.not_out && x.not_in == y.not_in &&
+         same_apart(a, b, level);
 }
 
 view::StepArgs degrees(const NativePlan& native_plan, int level) {

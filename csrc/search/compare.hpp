@@ -59,9 +59,45 @@ class Compare {
   bool accepts(int level, std::uint32_t value, const std::uint32_t* values) const {
     const view::StepShape& step = native_plan_.plan.shape.steps[level];
     if (!rules::has_rules(step)) return true;
-    return rules::accepts(step, native_plan_.plan.args.steps[level], native_plan_.out, native_plan_.in,
-                          vertex(static_cast<std::size_t>(level), value),
-                          [&](std::uint32_t l) { return vertex(l, values[l]); });
+    const std::uint32_t candidate = vertex(static_cast<std::size_t>(level), value);
+    const auto vertex_at = [&](std::uint32_t l) { return vertex(l, values[l]); };
+    const view::StepArgs& bounds = native_plan_.plan.args.steps[level];
+    if (!has_own_arcs(level)) [[likely]]
+      return rules::accepts(step, bounds, native_plan_.out, native_plan_.in, candidate, vertex_at);
+    if (!rules::is_distinct(step.distinct, candidate, vertex_at)) return false;
+    if (step.bounds_out && native_plan_.out.degree(candidate) < bounds.min_out_degree) return false;
+    if (step.bounds_in && native_plan_.in.degree(candidate) < bounds.min_in_degree) return false;
+    for (const Apart& one : native_plan_.apart[static_cast<std::size_t>(level)])
+      if (leads_to(one, candidate, values)) return false;
+    return true;
+  }
+
+  // Whether arcs must be absent at `level` that are not all arcs of the graph.
+  bool has_own_arcs(int level) const {
+    return !native_plan_.apart.empty() && !native_plan_.apart[static_cast<std::size_t>(level)].empty();
+  }
+
+  // Whether one of these arcs leads to a data vertex.
+  bool leads_to(const Apart& one, std::uint32_t candidate, const std::uint32_t* values) const {
+    return sets::contains(row(one, values), candidate);
+  }
+
+  // The data vertices to which these arcs lead.
+  sets::Span row(const Apart& one, const std::uint32_t* values) const {
+    const std::uint32_t other = vertex(one.earlier, values[one.earlier]);
+    return {one.rows.begin(other), one.rows.end(other)};
+  }
+
+  // Calls use(row) for each row of data vertices that the vertex of `level` must not be in.
+  template <class Use>
+  void rows_apart(int level, const std::uint32_t* values, Use&& use) const {
+    if (has_own_arcs(level)) {
+      for (const Apart& one : native_plan_.apart[static_cast<std::size_t>(level)]) use(row(one, values));
+      return;
+    }
+    const view::StepShape& step = native_plan_.plan.shape.steps[level];
+    for_each_bit(step.not_out, [&](std::uint32_t l) { use(row({l, native_plan_.out}, values)); });
+    for_each_bit(step.not_in, [&](std::uint32_t l) { use(row({l, native_plan_.in}, values)); });
   }
 
  private:

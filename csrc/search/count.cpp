@@ -9,6 +9,8 @@
 #include "common/parallel.hpp"
 #include "common/team.hpp"
 #include "search/bundle.hpp"
+#include "search/copy_walker.hpp"
+#include "search/pair_walker.hpp"
 #include "search/pool.hpp"
 #include "search/walker.hpp"
 
@@ -102,11 +104,12 @@ double expected_work(const Walker::LeftOff& left_off, double done) {
 }
 
 // Lets a walker do at most `most` work.
+template <class Searcher>
 class Prober final : public Visitor {
  public:
   explicit Prober(std::uint64_t most) : most_(most) {}
 
-  void watch(const Walker& walker) { walker_ = &walker; }
+  void watch(const Searcher& walker) { walker_ = &walker; }
 
   void rows(const std::uint32_t*, sets::Span) override {}
   void count(Total embeddings) override { found_ += static_cast<double>(embeddings); }
@@ -117,13 +120,13 @@ class Prober final : public Visitor {
  private:
   double found_ = 0;
   const std::uint64_t most_;
-  const Walker* walker_ = nullptr;
+  const Searcher* walker_ = nullptr;
 };
 
 // Lets `searcher` search the items of `pool` while keep_going().
 template <class KeepGoing, class Searcher>
 void run_work_items(Pool& pool, Control& control, KeepGoing&& keep_going, Searcher& searcher) {
-  if (control.threads() > 1) searcher.share(pool);
+  if (control.threads() > 1 || pool.is_portion()) searcher.share(pool);
   try {
     Pool::Worker worker(pool);
     for (;;) {
@@ -150,15 +153,28 @@ void on_team(int threads, Body&& body) {
 }  // namespace
 
 Wide count(const NativePlan& native_plan, Control& control, int threads, std::optional<std::uint64_t> limit,
-           std::vector<std::uint64_t>* sizes) {
+           std::vector<std::uint64_t>* sizes, Pool* portion) {
   Wide total;
-  if (sizes) sizes->assign(native_plan.plan.shape.levels - 1, 0);
+  if (sizes) sizes->assign(native_plan.copy_walk ? 0 : native_plan.plan.shape.levels - 1, 0);
   std::mutex total_mutex;
-  Pool pool(control);
+  Pool whole(control);
+  Pool& pool = portion ? *portion : whole;
   on_team(threads, [&](DelayedStart* delayed_start) {
     Counter counter(control, limit, delayed_start);
+    const auto keep_going = [&] { return counter.keep_going(); };
+    if (native_plan.copy_walk) {
+      const auto search_by = [&](auto&& walker) { run_work_items(pool, control, keep_going, walker); };
+      if (native_plan.copy_walk->by_pairs())
+        search_by(PairWalker(native_plan, counter, true));
+      else
+        search_by(CopyWalker(native_plan, counter, true));
+      counter.publish();
+      std::lock_guard lock(total_mutex);
+      total += counter.total();
+      return;
+    }
     Walker walker(native_plan, counter, true);
-    run_work_items(pool, control, [&] { return counter.keep_going(); }, walker);
+    run_work_items(pool, control, keep_going, walker);
     counter.publish();
     std::lock_guard lock(total_mutex);
     total += counter.total();
@@ -170,6 +186,7 @@ Wide count(const NativePlan& native_plan, Control& control, int threads, std::op
 
 std::optional<Wide> count_briefly(const NativePlan& native_plan, Control& control,
                                   std::optional<std::uint64_t> limit, std::vector<std::uint64_t>& sizes) {
+  if (native_plan.copy_walk) return std::nullopt;
   BriefCounter counter(control, limit);
   Walker walker(native_plan, counter, true);
   walker.search({.level = 0, .from = 0, .to = native_plan.root_arcs(), .arcs = native_plan.root_arcs()});
@@ -179,18 +196,57 @@ std::optional<Wide> count_briefly(const NativePlan& native_plan, Control& contro
   return counter.total();
 }
 
+namespace {
+
+// A stride that visits chunks in a scattered order, so that the visited ones represent all.
+std::uint64_t scattered(std::uint64_t chunks, std::uint64_t seed) {
+  std::uint64_t stride = chunks / 2 + 1 + seed % 7;
+  while (std::gcd(stride, chunks) != 1) ++stride;
+  return stride;
+}
+
+// A search of some root copies, or pairs, of limited work.
+template <class Searcher>
+double probe_copies(const NativePlan& native_plan, std::uint64_t copies, std::uint64_t most,
+                    std::uint64_t seed) {
+  const std::uint64_t all = native_plan.units();
+  const std::uint64_t chunks = std::min(copies, all);
+  Prober<Searcher> prober(most);
+  Searcher walker(native_plan, prober, true);
+  prober.watch(walker);
+  const std::uint64_t stride = scattered(chunks, seed);
+  double expected = 0;
+  std::uint64_t seen = 0;
+  for (std::uint64_t at = 0; at < chunks && walker.work() < most; ++at, ++seen) {
+    const std::uint64_t place =
+        at * stride % chunks * all / chunks + seed % std::max<std::uint64_t>(all / chunks, 1);
+    const std::uint64_t before = walker.work();
+    const bool finished = walker.search({.level = 0, .from = place, .to = place + 1, .arcs = 1});
+    // One that does not end is as long again, at least.
+    expected += static_cast<double>(walker.work() - before) * (finished ? 1 : 2);
+    if (!finished) {
+      ++seen;
+      break;
+    }
+  }
+  return expected * static_cast<double>(all) / static_cast<double>(seen);
+}
+
+}  // namespace
+
 double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t most, std::uint64_t seed,
              std::vector<double>* sizes) {
-  const std::uint64_t all = native_plan.root_arcs();
+  const std::uint64_t all = native_plan.units();
   if (all == 0 || arcs == 0) return 0;
+  if (native_plan.copy_walk)
+    return native_plan.copy_walk->by_pairs() ? probe_copies<PairWalker>(native_plan, arcs, most, seed)
+                                             : probe_copies<CopyWalker>(native_plan, arcs, most, seed);
   const auto chunks = static_cast<std::uint64_t>(std::min<std::uint64_t>(arcs, all));
-  Prober prober(most);
+  Prober<Walker> prober(most);
   Walker walker(native_plan, prober, true);
   prober.watch(walker);
   walker.keep_pace();
-  // A stride that visits the chunks in a scattered order, so that the visited chunks represent all.
-  std::uint64_t stride = chunks / 2 + 1 + seed % 7;
-  while (std::gcd(stride, chunks) != 1) ++stride;
+  const std::uint64_t stride = scattered(chunks, seed);
   double expected = 0;
   std::uint64_t seen = 0;
   for (std::uint64_t at = 0; at < chunks; ++at) {

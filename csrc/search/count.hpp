@@ -10,14 +10,16 @@
 #include "common/wide.hpp"
 #include "search/control.hpp"
 #include "search/native_plan.hpp"
+#include "search/pool.hpp"
 
 namespace motiflux::search {
 
 // The number of embeddings, or of those found before the search stopped (control.reason()). With a limit, the
 // search stops once more than `limit` are found. `sizes`, if given, receives the number of partial embeddings
-// up to each level but the last.
+// up to each level but the last. `portion`, if given, is the pool that has the items to search; afterwards,
+// it has those left.
 Wide count(const NativePlan& native_plan, Control& control, int threads, std::optional<std::uint64_t> limit,
-           std::vector<std::uint64_t>* sizes = nullptr);
+           std::vector<std::uint64_t>* sizes = nullptr, Pool* portion = nullptr);
 
 // The same on this thread alone; nothing if that takes more than about 100 us.
 std::optional<Wide> count_briefly(const NativePlan& native_plan, Control& control,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "search/copy_walker.hpp"
 #include "search/walker.hpp"
 
 namespace motiflux::search {
@@ -18,7 +19,7 @@ constexpr std::size_t kReserved = 1 << 20;
 }  // namespace
 
 // Fills one block on behalf of one thread.
-class Enumeration::Producer final : public Visitor {
+class Enumeration::Producer final : public Visitor, public RowSink {
  public:
   Producer(Enumeration& owner, DelayedStart* delayed_start) : owner_(owner), delayed_start_(delayed_start) {
     capacity_ = owner.options_.block_rows;
@@ -33,10 +34,17 @@ class Enumeration::Producer final : public Visitor {
     while (open_ && last.size() > 0) {
       const std::size_t room = (capacity_ - block_.size()) / owner_.columns();
       const sets::Span fits{last.first, last.first + std::min(room, last.size())};
+      found_ += fits.size();
       writer_.append(block_, prefix, fits);
       last.first = fits.last;
       if (block_.size() == capacity_) flush();
     }
+  }
+
+  void row(const std::uint32_t* vertices) override {
+    if (!open_) return;
+    block_.insert(block_.end(), vertices, vertices + owner_.columns());
+    if (block_.size() == capacity_) flush();
   }
 
   void count(Total) override {}
@@ -45,6 +53,7 @@ class Enumeration::Producer final : public Visitor {
   bool keep_going() override {
     if (delayed_start_) delayed_start_->check();
     if (!block_.empty() && Clock::now() - last_flush_ > kFlushPeriod) flush();
+    if (most_rows_ && found_ >= *most_rows_) owner_.pool_.hand_back();
     return open_ && owner_.control_.keep_going();
   }
 
@@ -58,8 +67,11 @@ class Enumeration::Producer final : public Visitor {
 
  private:
   Enumeration& owner_;
-  DelayedStart* delayed_start_;  // null for all threads but the first
-  RowWriter writer_{owner_.native_plan_, owner_.position_};
+  DelayedStart* delayed_start_;                              // null for all threads but the first
+  RowWriter writer_{owner_.native_plan_, owner_.position_};  // not for rows of a projection
+  const std::optional<std::uint64_t> most_rows_ =
+      owner_.options_.portion ? owner_.options_.portion->rows : std::nullopt;
+  std::uint64_t found_ = 0;
   std::size_t capacity_;
   Block block_;
   bool open_ = true;
@@ -68,10 +80,21 @@ class Enumeration::Producer final : public Visitor {
 
 Enumeration::Enumeration(const NativePlan& native_plan, std::vector<std::uint32_t> position,
                          const EnumerationOptions& options)
+    : Enumeration(native_plan, std::move(position), std::nullopt, options) {}
+
+Enumeration::Enumeration(const NativePlan& native_plan, ProjectionPlan projection,
+                         const EnumerationOptions& options)
+    : Enumeration(native_plan, {}, std::optional(std::move(projection)), options) {}
+
+Enumeration::Enumeration(const NativePlan& native_plan, std::vector<std::uint32_t> position,
+                         std::optional<ProjectionPlan> projection, const EnumerationOptions& options)
     : native_plan_(native_plan),
       position_(std::move(position)),
+      projection_(std::move(projection)),
       options_(options),
-      control_(native_plan.root_arcs(), options.threads, options.timeout) {
+      threads_(projection_ ? projection_->threads(options.threads) : options.threads),
+      control_(options.portion ? 0 : native_plan.units(), threads_, options.timeout),
+      pool_(options.portion ? Pool(control_, *options.portion) : Pool(control_)) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -82,17 +105,18 @@ Enumeration::~Enumeration() {
 void Enumeration::produce(DelayedStart* delayed_start) {
   try {
     Producer producer(*this, delayed_start);
-    Walker walker(native_plan_, producer, false);
-    if (options_.threads > 1) walker.share(pool_);
-    Pool::Worker worker(pool_);
-    for (;;) {
-      auto item = worker.take();
-      if (!item) {
-        producer.flush();  // its next row may take long
-        item = worker.wait();
-      }
-      if (!item || !producer.keep_going() || !walker.search(*item)) break;
-      control_.finished(walker.arcs_done());
+    if (projection_) {
+      Projector projector(native_plan_, *projection_, producer);
+      Walker walker(native_plan_, projector, false);
+      walker.project(projector);
+      search(producer, walker);
+      if (control_.reason() == Stop::kNone) projector.end_search();
+    } else if (native_plan_.copy_walk) {
+      CopyWalker walker(native_plan_, producer, false);
+      search(producer, walker);
+    } else {
+      Walker walker(native_plan_, producer, false);
+      search(producer, walker);
     }
     producer.flush();
   } catch (...) {
@@ -103,9 +127,25 @@ void Enumeration::produce(DelayedStart* delayed_start) {
   }
 }
 
+// Searches items until none is left, or the search is to stop.
+template <class Searcher>
+void Enumeration::search(Producer& producer, Searcher& walker) {
+  if (threads_ > 1 || pool_.is_portion()) walker.share(pool_);
+  Pool::Worker worker(pool_);
+  for (;;) {
+    auto item = worker.take();
+    if (!item) {
+      producer.flush();  // its next row may take long
+      item = worker.wait();
+    }
+    if (!item || !producer.keep_going() || !walker.search(*item)) break;
+    control_.finished(walker.arcs_done());
+  }
+}
+
 // The first thread, which lets the others be started and waits for them.
 void Enumeration::run() {
-  Team team(options_.threads, [this](int index) { produce(index == 0 ? &*delayed_start_ : nullptr); });
+  Team team(threads_, [this](int index) { produce(index == 0 ? &*delayed_start_ : nullptr); });
   delayed_start_.emplace(team);
   team.run();
   std::lock_guard lock(mutex_);
@@ -117,7 +157,7 @@ bool Enumeration::deliver(Block block) {
   control_.keep_going();
   std::unique_lock lock(mutex_);
   auto has_room = [&] {
-    return queue_.size() < static_cast<std::size_t>(options_.threads) + kSpareBlocks ||
+    return queue_.size() < static_cast<std::size_t>(threads_) + kSpareBlocks ||
            control_.reason() != Stop::kNone;
   };
   if (const auto deadline = control_.deadline()) {

@@ -15,6 +15,7 @@
 
 #include "search/native_plan.hpp"
 #include "search/pool.hpp"
+#include "search/projection.hpp"
 #include "search/row_writer.hpp"
 
 namespace motiflux::search {
@@ -24,6 +25,7 @@ struct EnumerationOptions {
   std::size_t block_rows = 1;
   std::optional<std::uint64_t> limit;  // most rows delivered
   std::optional<double> timeout;       // seconds from the start, waiting for the consumer included
+  std::optional<Portion> portion{};    // the items to search, if not all
 };
 
 class Enumeration {
@@ -31,6 +33,8 @@ class Enumeration {
   // position[l] is the column of level l. `native_plan` must outlive the object.
   Enumeration(const NativePlan& native_plan, std::vector<std::uint32_t> position,
               const EnumerationOptions& options);
+  // The rows of a projection instead of embeddings.
+  Enumeration(const NativePlan& native_plan, ProjectionPlan projection, const EnumerationOptions& options);
   ~Enumeration();
   Enumeration(const Enumeration&) = delete;
   Enumeration& operator=(const Enumeration&) = delete;
@@ -44,19 +48,27 @@ class Enumeration {
   void close();
 
   const Control& control() const { return control_; }
-  std::size_t columns() const { return position_.size(); }
+  // The items of a portion that were not searched, once it has finished.
+  std::vector<WorkItem> left() const { return pool_.left(); }
+  std::size_t columns() const { return projection_ ? projection_->returned.size() : position_.size(); }
 
  private:
   class Producer;
 
+  Enumeration(const NativePlan& native_plan, std::vector<std::uint32_t> position,
+              std::optional<ProjectionPlan> projection, const EnumerationOptions& options);
   void run();
   void produce(DelayedStart* delayed_start);
+  template <class Searcher>
+  void search(Producer& producer, Searcher& walker);
   // False when the search is over.
   bool deliver(Block block);
 
   const NativePlan& native_plan_;
   const std::vector<std::uint32_t> position_;
+  const std::optional<ProjectionPlan> projection_;
   const EnumerationOptions options_;
+  const int threads_;
   Control control_;
 
   std::mutex close_mutex_;
@@ -67,7 +79,7 @@ class Enumeration {
   std::uint64_t delivered_ = 0;  // rows put into the queue so far
   bool running_ = true;
   std::exception_ptr error_;
-  Pool pool_{control_};
+  Pool pool_;
   std::optional<DelayedStart> delayed_start_;
   std::thread thread_;
 };

@@ -148,16 +148,17 @@ int first_counted_as_a_set(const NativePlan& native_plan) {
 }
 
 void count_images(const NativePlan& native_plan, Control& control, int threads, const CountedLevels& counted,
-                  bool listing, ImageCounts& counts) {
+                  bool listing, ImageCounts& counts, Pool* portion) {
   const bool direct = threads == 1 || counts.shared();
   std::mutex mutex;
-  Pool pool(control);
+  Pool whole(control);
+  Pool& pool = portion ? *portion : whole;
   on_threads(threads, [&](int) {
     ImageCounts own(direct ? 0 : counts.size(), false);
     ImageVisitor visitor(native_plan, control, counted, direct ? counts : own);
     Walker walker(native_plan, visitor, !listing);
     visitor.watch(walker);
-    if (threads > 1) walker.share(pool);
+    if (threads > 1 || pool.is_portion()) walker.share(pool);
     try {
       Pool::Worker worker(pool);
       for (;;) {

@@ -11,6 +11,7 @@
 #include "common/wide.hpp"
 #include "search/control.hpp"
 #include "search/native_plan.hpp"
+#include "search/pool.hpp"
 
 namespace motiflux::search {
 
@@ -58,8 +59,9 @@ struct CountedLevels {
 int first_counted_as_a_set(const NativePlan& native_plan);
 
 // Adds to `counts` the embeddings at the images of each counted level, or those found before the search
-// stopped. With `listing`, all levels are enumerated, and any level may be counted.
+// stopped. With `listing`, all levels are enumerated, and any level may be counted. `portion`: as for
+// count().
 void count_images(const NativePlan& native_plan, Control& control, int threads, const CountedLevels& counted,
-                  bool listing, ImageCounts& counts);
+                  bool listing, ImageCounts& counts, Pool* portion = nullptr);
 
 }  // namespace motiflux::search

@@ -11,6 +11,7 @@
 
 #include "motiflux/view/adjacency.hpp"
 #include "motiflux/view/plan.hpp"
+#include "search/copy_walk.hpp"
 #include "search/tail.hpp"
 #include "sets/intersect.hpp"
 
@@ -40,6 +41,12 @@ struct AdaptiveOrder {
   std::array<std::uint32_t, view::kMaxLevels> greater{};
 };
 
+// Arcs that must not lead from the vertex of an earlier level to the vertex of a level.
+struct Apart {
+  std::uint32_t earlier = 0;
+  view::Adjacency rows{};  // by data vertex, whatever the search works with
+};
+
 // Whether a search backjumps over levels that have no part in a failure (Walker::jump_on). kAuto: if it finds
 // few embeddings.
 enum class Backjump : int { kOff = 0, kOn = 1, kAuto = 2 };
@@ -47,8 +54,10 @@ enum class Backjump : int { kOff = 0, kOn = 1, kAuto = 2 };
 struct NativePlan {
   view::Plan plan{};
   std::vector<view::Adjacency> adjacencies;
-  view::Adjacency out{};  // all arcs, for degree bounds and induced matching
+  view::Adjacency out{};  // all arcs, for degree bounds and where not_out and not_in mean all arcs
   view::Adjacency in{};
+  // By level, the arcs that not_out and not_in mean; empty, or no arcs at a level: all arcs.
+  std::vector<std::vector<Apart>> apart;
   std::uint32_t vertices = 0;  // values of every level are below this
   std::uint32_t roots = 0;     // values of level 0 are below this
   // Over a candidate space: the data vertices of each level's set; and, at [level * levels + earlier], the
@@ -62,10 +71,13 @@ struct NativePlan {
   bool always_adaptive = false;  // from the start, not only if few embeddings are found
   Backjump backjump = Backjump::kOff;
   std::vector<AllDifferentBound> all_different;  // for each level, or empty
+  // Where the search goes from copy to copy (search/copy_walk.hpp), or null.
+  const CopyWalk* copy_walk = nullptr;
   // Comparisons between attributes, or null; then the variable of each source whose copies have rows by main
-  // value, or -1.
+  // value, or -1, and whether the vertices that it leads to have conditions.
   const copies::Compared* compared = nullptr;
   std::vector<int> variable_of_source;
+  std::vector<char> filtered_source;
   sets::Policy sets;
   // Steps between checks of the clock, the stop flag and the threads that wait for work: about 10
   // microseconds.
@@ -76,6 +88,8 @@ struct NativePlan {
     return adjacencies[plan.args.adjacency[plan.shape.steps[1].first_source]];
   }
   std::uint64_t root_arcs() const { return root().offsets[roots]; }
+  // The units of work: root arcs, or root copies or pairs of a copy walk.
+  std::uint64_t units() const { return copy_walk ? copy_walk->units(vertices) : root_arcs(); }
 };
 
 }  // namespace motiflux::search

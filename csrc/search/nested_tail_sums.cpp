@@ -93,7 +93,7 @@ void NestedTailCounter::share_work(Pool& pool) {
   for (std::size_t at = 0; at < nested_sums_.size(); ++at) {
     NestedSum& sum = nested_sums_[at];
     if (sum.open.size() == 0) continue;
-    const Vertex* middle = sum.open.first + sum.open.size() / 2;
+    const Vertex* middle = pool.hands_back() ? sum.open.first : sum.open.first + sum.open.size() / 2;
     pool.add({.level = sum.level,
               .from = static_cast<std::uint64_t>(middle - sum.start),
               .to = static_cast<std::uint64_t>(sum.open.last - sum.start),
@@ -101,13 +101,14 @@ void NestedTailCounter::share_work(Pool& pool) {
               .prefix = walker_.value_});
     sum.open.last = middle;
     split(at);
-    return;
+    if (!pool.hands_back()) return;
   }
 }
 
 void NestedTailCounter::go_on(int level, std::uint64_t from, std::uint64_t to) {
   const auto at = static_cast<std::size_t>(level - tail_.start);
   const sets::Span candidates = walker_.clipped(level);
+  Walker::check_positions({.level = level, .from = from, .to = to, .arcs = 0}, candidates);
   close_nested_sums(0);
   split(at);  // other threads have the rest
   nested_sums_[at].start = candidates.first;

@@ -34,8 +34,10 @@ Walker::Walker(const NativePlan& native_plan, Visitor& visitor, bool counting)
                                                       : -1),
       jumping_(native_plan.backjump == Backjump::kOn && !native_plan.compared ? Jumping::kOn : Jumping::kOff),
       budget_(native_plan.check_every) {
-  if (native_plan.compared)
+  if (native_plan.compared) {
     ranges_ = std::make_unique<copies::Ranges>(*native_plan.compared, last_level_ + 1);
+    ranges_->watch([this](std::size_t comparisons) { return spend(comparisons); });
+  }
   if (jumps()) note_sources();
   if (native_plan.adaptive_order && native_plan.always_adaptive) adapt();
 }
@@ -95,6 +97,8 @@ bool Walker::search_arcs() {
 
 bool Walker::search_root(Vertex root, ArcRange slice, bool starts_row) {
   if (!accepts(0, root) || (tail_ == 1 && !starts_row)) return spend(1);
+  if (projector_) [[unlikely]]
+    return project_root(root, slice, starts_row);
   assign(0, root);
   if (!enters(0)) return spend(1);
   if (tail_ == 1) return count_tail();
@@ -120,6 +124,8 @@ bool Walker::extend(int level) {
   if (ranges_) [[unlikely]]
     return visit(level, compared_candidates(level));
   if (level == tail_) return count_tail();
+  if (projector_ && level == last_level_) [[unlikely]]
+    return project_last(level);
   if (level == last_level_ && is_fresh(level)) {
     if (const std::uint64_t ways = count_fresh(level))
       found(ways);
@@ -163,6 +169,10 @@ bool Walker::visit(int level, Span candidates) {
   if (level == clique_level_ && candidates.size() > 2 && candidates.size() <= CliqueTail::kMostVertices)
     return count_clique(level, candidates);
   candidates = all_different(level, candidates);
+  if (projector_) [[unlikely]] {
+    open_all(level, candidates);
+    return project_on(level);
+  }
   if (pool_ || jumps()) {
     open_all(level, candidates);
     return jumps() ? jump_on(level) : go_on(level);
@@ -246,11 +256,29 @@ bool Walker::list_last(int level, Span candidates) {
     return spend(candidates.size() + 1);
   }
   return in_strips(candidates, [&](Span strip) {
-    kept_.clear();
-    for (Vertex candidate : strip)
-      if (accepts(level, candidate)) kept_.push_back(candidate);
-    if (!kept_.empty()) hand_out({kept_.data(), kept_.data() + kept_.size()});
+    const Span left = without_apart(level, strip);
+    if (left.size() > 0) hand_out_but(step.distinct, level, left);
   });
+}
+
+// The candidates of the last level to which none of the arcs leads that must be absent; in `kept_`, or
+// `candidates` if all are left.
+Walker::Span Walker::without_apart(int level, Span candidates) {
+  if (!native_plan_.members.empty()) {  // positions, while rows have vertices
+    kept_.clear();
+    for (Vertex candidate : candidates)
+      if (accepts(level, candidate)) kept_.push_back(candidate);
+    return {kept_.data(), kept_.data() + kept_.size()};
+  }
+  if (kept_.size() < candidates.size()) kept_.resize(candidates.size());
+  Span left = candidates;
+  compare_.rows_apart(level, value_.data(), [&](Span row) {
+    if (left.size() == 0) return;
+    const Span met = sets::clip(row, left.first[0], std::uint64_t{left.last[-1]} + 1);
+    charge(left, met);
+    if (met.size() > 0) left = {kept_.data(), kept_.data() + sets::subtract(left, met, kept_.data())};
+  });
+  return left;
 }
 
 // Passes on the candidates of the last level without the vertices of `levels`, run by run.
@@ -278,10 +306,33 @@ bool Walker::count_last(int level, Span candidates) {
     return spend(1);
   }
   return in_strips(candidates, [&](Span strip) {
-    const auto ways = std::count_if(strip.begin(), strip.end(),
-                                    [&](Vertex candidate) { return accepts(level, candidate); });
-    if (ways > 0) found(static_cast<std::uint64_t>(ways));
+    if (const std::uint64_t ways = count_apart(level, strip)) found(ways);
   });
+}
+
+// The number of candidates of the last level to which none of the arcs leads that must be absent.
+std::uint64_t Walker::count_apart(int level, Span candidates) {
+  if (!native_plan_.members.empty()) {
+    const auto accepted = [&](Vertex candidate) { return accepts(level, candidate); };
+    return static_cast<std::uint64_t>(std::count_if(candidates.begin(), candidates.end(), accepted));
+  }
+  const std::uint32_t distinct = native_plan_.plan.shape.steps[level].distinct;
+  std::size_t rows = 0;
+  Span only{};
+  compare_.rows_apart(level, value_.data(), [&](Span row) {
+    ++rows;
+    only = row;
+  });
+  if (rows > 1) {
+    const Span left = without_apart(level, candidates);
+    return left.size() - taken(level, distinct, left, left);
+  }
+  const std::uint64_t all = candidates.size() - taken(level, distinct, candidates, candidates);
+  if (candidates.size() == 0) return 0;
+  const Span met = sets::clip(only, candidates.first[0], std::uint64_t{candidates.last[-1]} + 1);
+  charge(candidates, met);
+  const std::uint64_t common = sets::count_common(candidates, met, native_plan_.sets);
+  return all - (common - (common == 0 ? 0 : taken(level, distinct, candidates, met)));
 }
 
 bool Walker::keeps_all(int level) const {
@@ -443,8 +494,8 @@ bool Walker::spend(std::size_t work) {
   if (budget_ > 0) return true;
   spent_ += static_cast<std::uint64_t>(native_plan_.check_every - budget_);
   budget_ = native_plan_.check_every;
-  if (native_plan_.backjump == Backjump::kAuto && !ranges_) choose_to_jump();
-  if (pool_ && pool_->wants_work()) outermost_->share_work();
+  if (native_plan_.backjump == Backjump::kAuto && !ranges_ && !projector_) choose_to_jump();
+  if (pool_ && pool_->wants_work(this->work())) outermost_->share_work();
   return visitor_.keep_going();
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/wide.hpp"
+#include "copies/ranges.hpp"
 #include "search/adaptive.hpp"
 #include "search/clique_tail.hpp"
 #include "search/compare.hpp"
@@ -21,26 +22,12 @@
 #include "search/native_plan.hpp"
 #include "search/nested_tail.hpp"
 #include "search/pool.hpp"
+#include "search/visitor.hpp"
 #include "sets/marks.hpp"
-
-namespace motiflux::copies {
-class Ranges;
-}
 
 namespace motiflux::search {
 
-// Receives the candidates of the last level.
-class Visitor {
- public:
-  virtual ~Visitor() = default;
-  // `prefix` has the values of levels 0..k-2; each value of `last`, already filtered, completes an embedding.
-  virtual void rows(const std::uint32_t* prefix, sets::Span last) = 0;
-  virtual void count(Total embeddings) = 0;
-  // The same for numbers that a Total might not hold.
-  virtual void count_wide(const Wide& embeddings) = 0;
-  // Called every few thousand steps; false to stop.
-  virtual bool keep_going() = 0;
-};
+class Projector;
 
 class Walker : private Adaptive::Owner {
  public:
@@ -74,6 +61,9 @@ class Walker : private Adaptive::Owner {
   // Searches the extensions of `levels` >= 2 values, a partial embedding without levels of the tail; false
   // when stopped, after which the walker cannot be used again.
   bool complete(const std::uint32_t* values, int levels);
+
+  // Has `projector`, the visitor of this walker, say what need not be searched (walker_projected.cpp).
+  void project(Projector& projector);
 
   // Keeps the set of `level` for other walkers where it would only be counted.
   void keep_set(int level) {
@@ -159,6 +149,10 @@ class Walker : private Adaptive::Owner {
   bool jump_on(int level);
   bool start_to_jump(int level);
   void choose_to_jump();
+  bool project_root(Vertex root, ArcRange slice, bool starts_row);
+  bool project_on(int level);
+  bool project_last(int level);
+  int last_shared_level() const;
   bool adapt_on(int level);
   void adapt();
 
@@ -202,6 +196,7 @@ class Walker : private Adaptive::Owner {
   }
   bool count_clique(int level, Span candidates);
   Span replay(const WorkItem& item);
+  static void check_positions(const WorkItem& item, Span candidates);
   bool search_tail(const WorkItem& item);
   void share_work();
   bool visit_last(int level, Span candidates);
@@ -214,9 +209,14 @@ class Walker : private Adaptive::Owner {
     return enters_compared(level, candidate);
   }
   bool enters_compared(int level, const Vertex* candidate);
+  bool decide(int level, const Vertex* last);
+  Span ends_of(const copies::Ranges::Window& window, std::uint32_t from, int level);
+  bool visit_last_greatest(int level, Span candidates, Span whole);
   bool list_last(int level, Span candidates);
   void hand_out_but(std::uint32_t levels, int level, Span candidates);
   bool count_last(int level, Span candidates);
+  std::uint64_t count_apart(int level, Span candidates);
+  Span without_apart(int level, Span candidates);
   bool keeps_all(int level) const;
   template <class Use>
   bool in_strips(Span candidates, Use&& use);
@@ -285,6 +285,8 @@ class Walker : private Adaptive::Owner {
   std::unique_ptr<NestedTailCounter> nested_tail_;  // for a tail that is nested or beyond 128 bits
   std::unique_ptr<Adaptive> adaptive_;              // once levels are matched in adaptive order
   std::unique_ptr<copies::Ranges> ranges_;          // where attributes are compared
+  Projector* projector_ = nullptr;                  // where embeddings are projected
+  bool decided_ = false;  // whether comparisons need not be looked at for the candidates of the last level
   CliqueTail clique_;
   ArcRange arcs_{};   // arcs left of the item after the current root
   ArcRange slice_{};  // arcs of the current root

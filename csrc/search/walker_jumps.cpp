@@ -147,6 +147,11 @@ Walker::Levels Walker::why_refused(int level, Vertex candidate) const {
   const auto vertex_at = [&](std::uint32_t l) { return compare_.vertex(l, value_[l]); };
   for (Levels rest = step.distinct; rest != 0; rest &= rest - 1)
     if (!rules::is_distinct(rest & -rest, vertex, vertex_at)) return rest & -rest;
+  if (compare_.has_own_arcs(level)) {
+    for (const Apart& one : native_plan_.apart[static_cast<std::size_t>(level)])
+      if (compare_.leads_to(one, vertex, value_.data())) return Levels{1} << one.earlier;
+    return 0;
+  }
   for (Levels rest = step.not_out; rest != 0; rest &= rest - 1)
     if (!rules::is_apart(rest & -rest, native_plan_.out, vertex, vertex_at)) return rest & -rest;
   for (Levels rest = step.not_in; rest != 0; rest &= rest - 1)

@@ -1,5 +1,6 @@
 // A walker's side of work sharing: it takes work items and gives away some of its own work.
 #include <algorithm>
+#include <stdexcept>
 
 #include "search/walker.hpp"
 
@@ -14,13 +15,21 @@ bool Walker::search(const WorkItem& item) {
   arcs_ = {};
   const Span candidates = replay(item);
   if (item.level >= tail_) return search_tail(item);
+  check_positions(item, candidates);
   if (item.level == last_level_ && !adaptive_)
     return visit_last(item.level, {candidates.first + item.from, candidates.first + item.to});
   open_all(item.level, candidates);
   levels_[static_cast<std::size_t>(item.level)].open = {candidates.first + item.from,
                                                         candidates.first + item.to};
+  if (projector_) return project_on(item.level);
   if (adaptive_) return adapt_on(item.level);
   return jumps() ? jump_on(item.level) : go_on(item.level);
+}
+
+// An item of another process may be one of another graph.
+void Walker::check_positions(const WorkItem& item, Span candidates) {
+  if (item.from > item.to || item.to > candidates.size())
+    throw std::logic_error("a part of a search names candidates that are not there");
 }
 
 // Continues with candidates of a nested sum at the beginning of the tail.
@@ -58,19 +67,22 @@ bool Walker::complete(const Vertex* values, int levels) {
   return extend(levels);
 }
 
-// Gives half of the remaining candidates of the shallowest level that has any to a thread that waits.
+// Gives half of the remaining candidates of the shallowest level that has any to a thread that waits, or all
+// of all levels if the pool hands back. The current candidate of each level stays: so each item makes
+// progress.
 void Walker::share_work() {
+  const bool all = pool_->hands_back();
   if (const std::uint64_t left = arcs_.last - arcs_.first; left > 0) {
-    const std::uint64_t middle = arcs_.first + left / 2;
+    const std::uint64_t middle = all ? arcs_.first : arcs_.first + left / 2;
     arcs_done_ -= arcs_.last - middle;
     pool_->add({.level = 0, .from = middle, .to = arcs_.last, .arcs = arcs_.last - middle});
     arcs_.last = middle;
-    return;
+    if (!all) return;
   }
-  for (int level = 1; level < std::min(last_level_, tail_); ++level) {
+  for (int level = 1, last = last_shared_level(); level <= last; ++level) {
     Level& state = levels_[static_cast<std::size_t>(level)];
     if (state.open.size() == 0) continue;
-    const Vertex* middle = state.open.first + state.open.size() / 2;
+    const Vertex* middle = all ? state.open.first : state.open.first + state.open.size() / 2;
     pool_->add({.level = level,
                 .from = static_cast<std::uint64_t>(middle - state.start),
                 .to = static_cast<std::uint64_t>(state.open.last - state.start),
@@ -79,7 +91,7 @@ void Walker::share_work() {
                 .prefix = value_});
     state.open.last = middle;
     state.given = true;
-    return;
+    if (!all) return;
   }
   if (nested_tail_) nested_tail_->share_work(*pool_);
 }

@@ -81,4 +81,28 @@ inline std::size_t intersect(Span a, Span b, std::uint32_t* out, const Policy& p
   return static_cast<std::size_t>(write - out);
 }
 
+// Writes the elements of `from` that are not in `less` to `out`, which has room for all of `from` and may be
+// its start; returns their number.
+inline std::size_t subtract(Span from, Span less, std::uint32_t* out) {
+  std::uint32_t* write = out;
+  if (less.size() / kGallopRatio > from.size()) {
+    const std::uint32_t* at = less.first;
+    for (std::uint32_t vertex : from) {
+      at = gallop(at, less.last, vertex);
+      if (at == less.last || *at != vertex) *write++ = vertex;
+    }
+    return static_cast<std::size_t>(write - out);
+  }
+  const std::uint32_t *read = from.first, *at = less.first;
+  while (read != from.last && at != less.last) {
+    const std::uint32_t vertex = *read, other = *at;
+    *write = vertex;
+    write += vertex < other;
+    read += vertex <= other;
+    at += other <= vertex;
+  }
+  write = std::copy(read, from.last, write);
+  return static_cast<std::size_t>(write - out);
+}
+
 }  // namespace motiflux::sets

@@ -2,7 +2,7 @@
 
 `read_graph` and `Graph.from_edges` make data graphs. `Pattern.parse`, `read_pattern`, `Pattern.from_edges`
 and `PatternBuilder` make patterns. `count`, `match`, `estimate`, `sample` and `explain` search; `Monitor`
-watches a graph that changes.
+watches a graph that changes, and `Service` streams of updates, for months.
 """
 
 from importlib import import_module as _import_module
@@ -13,16 +13,25 @@ from motiflux.lazy import lazy_names as _lazy_names
 if TYPE_CHECKING:
     __version__: str
     from motiflux import datasets, generate
+    from motiflux.api.census import census
     from motiflux.api.counting import count
     from motiflux.api.drawing import draw_graph, draw_match
     from motiflux.api.estimating import estimate
-    from motiflux.api.explaining import Explanation, explain
+    from motiflux.api.exists import exists
+    from motiflux.api.explaining import Explanation, QueryExplanation, explain
     from motiflux.api.matching import match
-    from motiflux.api.orbits import orbits
+    from motiflux.api.null_graphs import null_graph
+    from motiflux.api.orbits import edge_orbits, orbits
     from motiflux.api.per_vertex import count_per_edge, count_per_vertex, top
     from motiflux.api.random_rows import sample
+    from motiflux.api.significance import significance
+    from motiflux.api.vertex_estimates import estimate_per_vertex, estimate_top
+    from motiflux.cluster.cluster import Cluster
+    from motiflux.cluster.jobs import WrittenRows
+    from motiflux.cluster.records import TaskRecord
     from motiflux.errors import (
         ArgumentError,
+        ClusterError,
         CompileError,
         CountOverflowError,
         DeviceError,
@@ -39,18 +48,44 @@ if TYPE_CHECKING:
         StreamError,
     )
     from motiflux.graph import Graph, GraphStats, ShapeStats
-    from motiflux.io import as_graph, read_graph, read_pattern, verify_graph, write_graph
-    from motiflux.pattern import Pattern, PatternBuilder, QueryEdge, QueryVertex
+    from motiflux.io import as_graph, read_graph, read_pattern, read_query, verify_graph, write_graph
+    from motiflux.pattern import (
+        AnyVertex,
+        NegatedEdge,
+        Pattern,
+        PatternBuilder,
+        Query,
+        QueryEdge,
+        QueryVertex,
+    )
     from motiflux.request.policy import SamplingPolicy
     from motiflux.request.reports import ProgressReport
+    from motiflux.result.census import Census
     from motiflux.result.count import Count
     from motiflux.result.estimate import Estimate, EstimateProgress, Trawled
-    from motiflux.result.image_counts import EdgeCounts, OrbitCounts, Top, VertexCounts
+    from motiflux.result.existence import Existence
+    from motiflux.result.image_counts import EdgeCounts, EdgeOrbitCounts, OrbitCounts, Top, VertexCounts
     from motiflux.result.matches import Matches
-    from motiflux.stream import Delta, FoundMatches, Monitor, PatternDelta, Totals, Updates, open_source
+    from motiflux.result.significance import Significance, SignificanceRow
+    from motiflux.result.vertex_estimates import EstimateAt, EstimatedTop, VertexEstimates
+    from motiflux.serve.service import Service
+    from motiflux.stream import (
+        Delta,
+        FoundMatches,
+        Monitor,
+        PatternDelta,
+        QueryDelta,
+        Totals,
+        Updates,
+        open_source,
+    )
 
 __all__ = [
+    "AnyVertex",
     "ArgumentError",
+    "Census",
+    "Cluster",
+    "ClusterError",
     "CompileError",
     "Count",
     "CountOverflowError",
@@ -58,8 +93,12 @@ __all__ = [
     "DeviceError",
     "DeviceMemoryError",
     "EdgeCounts",
+    "EdgeOrbitCounts",
     "Estimate",
+    "EstimateAt",
     "EstimateProgress",
+    "EstimatedTop",
+    "Existence",
     "Explanation",
     "FormatError",
     "FoundMatches",
@@ -71,6 +110,7 @@ __all__ = [
     "Monitor",
     "MotifluxError",
     "MotifluxWarning",
+    "NegatedEdge",
     "OrbitCounts",
     "OutOfMemoryError",
     "OutputError",
@@ -80,33 +120,50 @@ __all__ = [
     "PatternError",
     "PatternSyntaxError",
     "ProgressReport",
+    "Query",
+    "QueryDelta",
     "QueryEdge",
+    "QueryExplanation",
     "QueryVertex",
     "SamplingPolicy",
+    "Service",
     "ShapeStats",
+    "Significance",
+    "SignificanceRow",
     "StreamError",
+    "TaskRecord",
     "Top",
     "Totals",
     "Trawled",
     "Updates",
     "VertexCounts",
+    "VertexEstimates",
+    "WrittenRows",
     "__version__",
     "as_graph",
+    "census",
     "count",
     "count_per_edge",
     "count_per_vertex",
     "datasets",
     "draw_graph",
     "draw_match",
+    "edge_orbits",
     "estimate",
+    "estimate_per_vertex",
+    "estimate_top",
+    "exists",
     "explain",
     "generate",
     "match",
+    "null_graph",
     "open_source",
     "orbits",
     "read_graph",
     "read_pattern",
+    "read_query",
     "sample",
+    "significance",
     "top",
     "verify_graph",
     "write_graph",
@@ -115,29 +172,51 @@ __all__ = [
 # Looked up on first use: `motiflux --help` starts at once, and `motiflux doctor` runs where the extension
 # does not load.
 _HOMES = {
+    "motiflux.api.census": ("census",),
     "motiflux.api.counting": ("count",),
     "motiflux.api.drawing": ("draw_graph", "draw_match"),
     "motiflux.api.estimating": ("estimate",),
-    "motiflux.api.explaining": ("Explanation", "explain"),
+    "motiflux.api.exists": ("exists",),
+    "motiflux.api.explaining": ("Explanation", "QueryExplanation", "explain"),
     "motiflux.api.matching": ("match",),
-    "motiflux.api.orbits": ("orbits",),
+    "motiflux.api.null_graphs": ("null_graph",),
+    "motiflux.api.orbits": ("edge_orbits", "orbits"),
     "motiflux.api.per_vertex": ("count_per_edge", "count_per_vertex", "top"),
     "motiflux.api.random_rows": ("sample",),
+    "motiflux.api.significance": ("significance",),
+    "motiflux.api.vertex_estimates": ("estimate_per_vertex", "estimate_top"),
+    "motiflux.cluster.cluster": ("Cluster",),
+    "motiflux.cluster.jobs": ("WrittenRows",),
+    "motiflux.cluster.records": ("TaskRecord",),
     "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
     "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),
-    "motiflux.io": ("as_graph", "read_graph", "read_pattern", "verify_graph", "write_graph"),
-    "motiflux.pattern": ("Pattern", "PatternBuilder", "QueryEdge", "QueryVertex"),
+    "motiflux.io": ("as_graph", "read_graph", "read_pattern", "read_query", "verify_graph", "write_graph"),
+    "motiflux.pattern": (
+        "AnyVertex",
+        "NegatedEdge",
+        "Pattern",
+        "PatternBuilder",
+        "Query",
+        "QueryEdge",
+        "QueryVertex",
+    ),
     "motiflux.request.policy": ("SamplingPolicy",),
     "motiflux.request.reports": ("ProgressReport",),
+    "motiflux.result.census": ("Census",),
     "motiflux.result.count": ("Count",),
     "motiflux.result.estimate": ("Estimate", "EstimateProgress", "Trawled"),
-    "motiflux.result.image_counts": ("EdgeCounts", "OrbitCounts", "Top", "VertexCounts"),
+    "motiflux.result.existence": ("Existence",),
+    "motiflux.result.image_counts": ("EdgeCounts", "EdgeOrbitCounts", "OrbitCounts", "Top", "VertexCounts"),
     "motiflux.result.matches": ("Matches",),
+    "motiflux.result.significance": ("Significance", "SignificanceRow"),
+    "motiflux.result.vertex_estimates": ("EstimateAt", "EstimatedTop", "VertexEstimates"),
+    "motiflux.serve.service": ("Service",),
     "motiflux.stream": (
         "Delta",
         "FoundMatches",
         "Monitor",
         "PatternDelta",
+        "QueryDelta",
         "Totals",
         "Updates",
         "open_source",

@@ -9,6 +9,11 @@ _Rows: TypeAlias = tuple[
 ]
 _Adjacency: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint32]]
 _Progress: TypeAlias = Callable[[int, int, int], None]
+_WorkItem: TypeAlias = tuple[int, int, int, int, int, int, list[int]]
+_Portion: TypeAlias = tuple[Sequence[_WorkItem], float | None, int | None, int | None]
+_Projection: TypeAlias = tuple[
+    Sequence[int], Sequence[tuple[Sequence[int], int, int | None, int | None]], bool
+]
 _SampleLevel: TypeAlias = tuple[Sequence[int], int, int, int]
 
 def build_rows(
@@ -204,6 +209,8 @@ _Block: TypeAlias = tuple[
     Sequence[_Component], Sequence[int], Sequence[tuple[Sequence[int], Sequence[int]]], bool
 ]
 
+class TooManyChoicesError(RuntimeError): ...
+
 class NativePlan:
     @overload
     def __init__(
@@ -238,11 +245,38 @@ class NativePlan:
         compared: Sequence[tuple[int, int, int]],
         always: bool,
     ) -> None: ...
-    def set_comparisons(self, comparisons: Comparisons, variables: Sequence[int]) -> None: ...
+    def set_copy_walk(
+        self,
+        indexes: Sequence[tuple[_CopyIndex | None, _CopyIndex | None] | None],
+        root: int,
+        side: int,
+        masks: Sequence[NDArray[np.uint8] | None],
+        by_pairs: tuple[Sequence[int], int, Sequence[NDArray[np.int64]]] | None,
+    ) -> None: ...
+    def set_comparisons(
+        self, comparisons: Comparisons, variables: Sequence[int], filtered: Sequence[bool]
+    ) -> None: ...
+    def set_apart(
+        self, apart: Sequence[tuple[int, int, tuple[NDArray[np.uint64], NDArray[np.uint32]]]]
+    ) -> None: ...
     def prune(self, backjump: int, all_different: Sequence[tuple[int, int]]) -> None: ...
+    @property
+    def units(self) -> int: ...
 
-_CopyRows: TypeAlias = tuple[Sequence[NDArray[np.int64]], NDArray[np.uint32]]
-_CopyIndex: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64], _CopyRows | None]
+_CopyRows: TypeAlias = tuple[
+    Sequence[NDArray[np.int64]],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.uint64],
+    NDArray[np.int64],
+]
+_CopyIndex: TypeAlias = tuple[
+    NDArray[np.uint64],
+    NDArray[np.uint32],
+    NDArray[np.uint64],
+    NDArray[np.int64] | None,
+    _CopyRows | None,
+]
 _Variable: TypeAlias = tuple[
     bool, int, int, Sequence[NDArray[np.int64]], _CopyIndex | None, NDArray[np.uint8] | None
 ]
@@ -261,9 +295,12 @@ class Comparisons:
     def exists(self, ranges: Sequence[tuple[int, int]]) -> bool: ...
     def count(self, ranges: Sequence[tuple[int, int]]) -> int: ...
     def list(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]: ...
-    def choices(
-        self, rows: NDArray[np.uint32], most: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]: ...
+
+class RowChoices:
+    def __init__(self, comparisons: Comparisons, rows: NDArray[np.uint32], most: int) -> None: ...
+    def next(self, most: int, timeout: float | None) -> tuple[NDArray[np.int64], NDArray[np.uint64]]: ...
+    @property
+    def finished(self) -> bool | None: ...
 
 def build_copies(
     *,
@@ -284,7 +321,7 @@ def build_copies(
     NDArray[np.int64],
     list[NDArray[np.int64]],
     list[NDArray[np.int64]],
-    NDArray[np.uint32] | None,
+    tuple[NDArray[np.uint32], NDArray[np.uint32]] | None,
 ]: ...
 def arcs_by_target(offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32]) -> NDArray[np.uint32]: ...
 
@@ -380,6 +417,13 @@ def count(
     progress: _Progress | None,
     brief: bool,
 ) -> tuple[int, int, list[int]]: ...
+def count_portion(
+    native_plan: NativePlan,
+    portion: _Portion,
+    threads: int,
+    limit: int | None,
+    timeout: float | None,
+) -> tuple[int, int, list[_WorkItem]]: ...
 def count_together(
     native_plans: Sequence[NativePlan],
     threads: int,
@@ -403,7 +447,10 @@ class Rows:
         block_rows: int,
         limit: int | None,
         timeout: float | None,
+        projection: _Projection | None = None,
+        portion: _Portion | None = None,
     ) -> None: ...
+    def left(self) -> list[_WorkItem]: ...
     def next(self, progress: _Progress | None) -> NDArray[np.uint32] | None: ...
     def close(self) -> None: ...
     @property
@@ -546,6 +593,44 @@ class RingWriter:
 def echo(
     reader: RingReader, writer: RingWriter, rounds: int, round_seconds: float = 1.0
 ) -> NDArray[np.uint64]: ...
+def pace(
+    reader: RingReader,
+    writer: RingWriter,
+    told: NDArray[np.uint64],
+    updates: NDArray[np.uint32],
+    due: NDArray[np.uint64],
+    first: int,
+    limit_seconds: float = 10.0,
+    keeps: bool = False,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]: ...
+
+class StreamUpdates:
+    def __init__(self, directed: bool) -> None: ...
+    def set_rows(
+        self,
+        number: int,
+        way: int,
+        accepted: NDArray[np.uint8] | None,
+        entries: NDArray[np.uint64] | None = None,
+        edges: NDArray[np.uint32] | None = None,
+    ) -> None: ...
+    def counts(self, number: int) -> bool: ...
+    def uncount(self, number: int, run: Run) -> None: ...
+    def clear(self) -> None: ...
+    def forget_kinds(self) -> None: ...
+    def begin(self, run: Run) -> list[tuple[int, int, tuple[int, ...], tuple[int, ...]]]: ...
+    def number_kinds(self, numbers: NDArray[np.uint32]) -> None: ...
+    @property
+    def updates(self) -> NDArray[np.uint32]: ...
+    def __len__(self) -> int: ...
+    @property
+    def sent(self) -> int: ...
+    def take(self, records: NDArray[np.uint32], base: int) -> None: ...
+    def exchange(
+        self, reader: RingReader, writer: RingWriter, told: NDArray[np.uint64], base: int, seconds: float
+    ) -> bool: ...
+    def answers(self, width: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]: ...
+
 def gather_rows(block: NDArray[np.uint32], ids: NDArray[np.int64], threads: int) -> NDArray[np.int64]: ...
 def gather_columns(block: NDArray[np.uint32], ids: NDArray[np.int64], threads: int) -> NDArray[np.int64]: ...
 def write_images(
@@ -611,6 +696,63 @@ def weighted_cycles(
 def orbits_of_vertices(
     rows: _Adjacency, threads: int, timeout: float | None
 ) -> tuple[NDArray[np.uint64], list[tuple[int, int]]] | None: ...
+def orbits_of_edges(
+    rows: _Adjacency, threads: int, timeout: float | None
+) -> tuple[NDArray[np.uint64], list[tuple[int, int]]] | None: ...
+def orbit_sums_of_vertices(
+    rows: _Adjacency, threads: int, timeout: float | None
+) -> NDArray[np.uint64] | None: ...
+def all_orbits_of_vertices(
+    rows: _Adjacency, coefficients: NDArray[np.uint64], threads: int, timeout: float | None
+) -> tuple[NDArray[np.uint64], list[tuple[int, int]]] | None: ...
+def orbit_sums_of_edges(
+    rows: _Adjacency, threads: int, timeout: float | None
+) -> NDArray[np.uint64] | None: ...
+def all_orbits_of_edges(
+    rows: _Adjacency, coefficients: NDArray[np.uint64], threads: int, timeout: float | None
+) -> tuple[NDArray[np.uint64], list[tuple[int, int]]] | None: ...
+def census_bins(
+    forward: _Adjacency, reverse: _Adjacency, directed: bool, size: int, threads: int, timeout: float | None
+) -> list[int] | None: ...
+def triad_orbits(
+    forward: _Adjacency,
+    reverse: _Adjacency,
+    number: int,
+    pairs: NDArray[np.uint32],
+    middles: NDArray[np.uint32],
+    ends: NDArray[np.uint32],
+    triangles: NDArray[np.uint32],
+    contained: NDArray[np.uint32],
+    threads: int,
+    timeout: float | None,
+) -> NDArray[np.uint64] | None: ...
+
+_Wiring: TypeAlias = tuple[
+    int,
+    bool,
+    bool,
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.uint64],
+    NDArray[np.uint32] | None,
+]
+
+def rewired(
+    wiring: _Wiring, proposals: float, seed: int, number: int, timeout: float | None
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int] | None: ...
+def overlaps(
+    wiring: _Wiring, rounds: int, seed: int, timeout: float | None
+) -> tuple[list[int], list[int]] | None: ...
+def null_bins(
+    wiring: _Wiring,
+    proposals: float,
+    seed: int,
+    graphs: int,
+    size: int,
+    threads: int,
+    timeout: float | None,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[list[int]], int, int]: ...
 def table_product(first: _Table, second: _Table, threads: int, timeout: float | None) -> _Table | None: ...
 def table_minus(
     first: _Table, times: int, second: _Table, threads: int, timeout: float | None
@@ -625,6 +767,15 @@ def walk_work(walk: _Walk, vertices: int, roots: NDArray[np.uint32], most: float
 def count_arcs(
     native_plan: NativePlan, threads: int, timeout: float | None
 ) -> tuple[NDArray[np.uint64], int]: ...
+def count_rows(
+    native_plan: NativePlan,
+    projection: _Projection,
+    threads: int,
+    limit: int | None,
+    timeout: float | None,
+    progress: _Progress | None,
+) -> tuple[int, int]: ...
+@overload
 def count_images(
     native_plan: NativePlan,
     levels: Sequence[tuple[int, int, int]],
@@ -635,6 +786,18 @@ def count_images(
     timeout: float | None,
     progress: Callable[[int, int, int], None] | None,
 ) -> tuple[NDArray[np.uint64], list[tuple[int, int]], int]: ...
+@overload
+def count_images(
+    native_plan: NativePlan,
+    levels: Sequence[tuple[int, int, int]],
+    arcs: _Adjacency | None,
+    size: int,
+    listing: bool,
+    threads: int,
+    timeout: float | None,
+    progress: Callable[[int, int, int], None] | None,
+    portion: _Portion,
+) -> tuple[NDArray[np.uint64], list[tuple[int, int]], int, list[_WorkItem]]: ...
 
 class PutOffNoops:
     @property
@@ -1041,7 +1204,41 @@ _CopyChanges: TypeAlias = tuple[
     int,
     int,
     int | None,
+    NDArray[np.uint32],
 ]
+
+class Compared:
+    def __init__(self, copies: Copies, monitor: Monitor) -> None: ...
+    def add_column(self, ranked: bool) -> int: ...
+    def extend(self, column: int, values: NDArray[np.int64], missing: NDArray[np.uint8]) -> None: ...
+    def shorten(self, column: int, size: int) -> None: ...
+    def size(self, column: int) -> int: ...
+    def set_ranks(self, column: int, ranks: NDArray[np.int64]) -> None: ...
+    def add_index(self, column: int | None, floats: bool) -> int: ...
+    def add_pattern(
+        self,
+        slot: int,
+        listed: bool,
+        vertices: Sequence[tuple[Sequence[int] | None, int, int, int, int]],
+        edges: Sequence[tuple[int, int, bool, int, bool, bool]],
+        variables: Sequence[tuple[bool, int, Sequence[int]]],
+        comparisons: Sequence[tuple[Any, ...]],
+        span: tuple[Any, ...] | None,
+    ) -> None: ...
+    def drop_pattern(self, slot: int) -> None: ...
+    def accept(self, slot: int, edge: int, facets: NDArray[np.uint8], labels: NDArray[np.uint32]) -> None: ...
+    def load(self) -> None: ...
+    def begin(self) -> None: ...
+    def apply(self, rows: NDArray[np.uint32], inserts: NDArray[np.uint8]) -> None: ...
+    def undo(self) -> None: ...
+    def match(
+        self, found: Found, terms: Terms, full: Callable[[Found], None] | None, timeout: float | None
+    ) -> Found | None: ...
+    def witnesses(
+        self, slot: int, images: NDArray[np.uint32], came: NDArray[np.int64], gone: NDArray[np.int64]
+    ) -> NDArray[np.uint32]: ...
+    @property
+    def nbytes(self) -> int: ...
 
 class Monitor:
     def __init__(self, directed: bool, count_copies: bool) -> None: ...

@@ -75,6 +75,28 @@ class IsMissing:
 
 
 @dataclass(frozen=True, slots=True)
+class Degree:
+    """The number of edges at a vertex, compared with a number; for vertices only. Never unknown.
+
+    Edges are those of `Graph.to_edges`: parallel edges of different labels each count, copies of one once.
+
+    Parameters
+    ----------
+    direction
+        ``"in"`` or ``"out"``: arcs that lead there, or from there, in a directed graph; None: all edges.
+    labels
+        The labels that edges may have; None: any.
+    operator, value
+        One of the first six operators, and an integer.
+    """
+
+    direction: str | None
+    labels: frozenset[int | str] | None
+    operator: Operator
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """The condition is false."""
 
@@ -95,4 +117,4 @@ class AnyOf:
     conditions: tuple[Condition, ...]
 
 
-Condition: TypeAlias = Comparison | OneOf | IsMissing | Not | AllOf | AnyOf
+Condition: TypeAlias = Comparison | OneOf | IsMissing | Degree | Not | AllOf | AnyOf

@@ -225,6 +225,10 @@ class CountOverflowError(MotifluxError, OverflowError):
     """
 
 
+class ClusterError(MotifluxError):
+    """A Ray cluster cannot be reached, has no room, or lost the same work again and again."""
+
+
 class InternalError(MotifluxError, RuntimeError):
     """An internal check of motiflux failed: a bug."""
 

@@ -9,11 +9,16 @@ from typing import Any
 from motiflux.errors import MotifluxError
 
 _EXTRAS = {
+    "adbc_driver_postgresql": "postgres",
     "igraph": "igraph",
     "matplotlib": "plot",
     "networkx": "networkx",
     "pyarrow": "arrow",
+    "ray": "ray",
     "scipy": "scipy",
+    **dict.fromkeys(
+        ("starlette", "uvicorn", "prometheus_client", "plotly", "nats", "confluent_kafka"), "serve"
+    ),
 }
 """The extra of motiflux that brings a package."""
 

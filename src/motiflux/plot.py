@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from motiflux.result.estimate import Estimate
+    from motiflux.result.significance import Significance
 
 Direction = Literal["both", "out", "in"]
 _MOST_BARS = 64
@@ -146,6 +147,46 @@ def counts(
     ax.margins(x=0.3)
     if len(series) > 1:
         ax.legend()
+    return ax
+
+
+def significance(result: Significance, *, ax: Axes | None = None) -> Axes:
+    """Draw the z-scores of classes or patterns as bars, with the adjusted p-values.
+
+    Parameters
+    ----------
+    result
+        The result of `motiflux.significance`. Of more than 64 rows, those with the greatest z-scores of
+        either sign are drawn; rows without a finite z-score are left out.
+    ax
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Where it was drawn.
+
+    Raises
+    ------
+    ArgumentError
+        No z-score is finite.
+    MotifluxError
+        There is no matplotlib.
+    """
+    finite = np.flatnonzero(np.isfinite(result.z))
+    if len(finite) == 0:
+        raise ArgumentError("result", "a finite z-score", result)
+    greatest = finite[np.argsort(-np.abs(result.z[finite]), kind="stable")][:_MOST_BARS]
+    chosen = np.sort(greatest)
+    ax = _axes(ax)
+    at = np.arange(len(chosen))
+    bars = ax.barh(at, result.z[chosen])
+    ax.bar_label(bars, [f"p = {value:.2g}" for value in result.adjusted[chosen]], padding=3)
+    ax.set_yticks(at, [result.names[place] for place in chosen])
+    ax.invert_yaxis()
+    ax.axvline(0, color="black", linewidth=1)
+    ax.set_xlabel(f"z-score against {len(result.null_counts):,} random graphs")
+    ax.margins(x=0.3)
     return ax
 
 

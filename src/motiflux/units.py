@@ -63,6 +63,7 @@ def _noun(number: int, noun: str) -> str:
         ("match", "matches"),
         ("batch", "batches"),
         ("launch", "launches"),
+        ("class", "classes"),
     ):
         if noun.endswith(end):
             return noun.removesuffix(end) + plural

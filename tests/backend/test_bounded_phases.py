@@ -17,7 +17,7 @@ import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.device import devices_like, open_device
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.pvm import phase_steps, search, set_up, shares
+from motiflux.gpu.pvm import frontiers, launches, memory_division, phase_steps, search, set_up, shares
 from motiflux.gpu.pvm.resident_tables import ResidentTables
 from motiflux.gpu.pvm.row_tables import TableKey
 from motiflux.gpu.pvm.tiled_run import TiledRun
@@ -262,7 +262,7 @@ def test_random_graphs_in_tiles_have_the_embeddings_of_the_reference(
     def holds(case: Case, tuning: Any, tables: int, host: int, between: int) -> None:
         monkeypatch.setattr(TinyTables, "most", tables)
         monkeypatch.setattr(search, "host_room", lambda: host)
-        monkeypatch.setattr(set_up, "MOST_BYTES", between)
+        monkeypatch.setattr(memory_division, "MOST_BYTES", between)
         monkeypatch.setattr(set_up, "FIRST_BYTES", between)
         options = {"tuning": tuning, **combination.options(device)}
         if combination.symmetry == "subgraphs":
@@ -374,6 +374,32 @@ class TestExplodingFrontiers:
                 assert found.complete
             graph.forget()
             assert open_device(device).used_memory() <= options["gpu_memory"]
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("name", ["path", "forks", "cycle of five"])
+def test_work_that_a_launch_left_waits_on_the_host_for_its_turn(
+    device: str, graph: mf.Graph, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """More parts are left than the next launch is given: warps ask for more than there are."""
+    monkeypatch.setattr(frontiers, "_most_left", lambda warps: 3)
+    monkeypatch.setattr(set_up, "FIRST_BYTES", 1024)
+    monkeypatch.setattr(memory_division, "MOST_BYTES", 1024)
+    monkeypatch.setattr(launches, "LONG_BATCH", 8)
+    waited: list[int] = []
+    upload = phase_steps.PhaseSteps._upload
+
+    def uploaded(self: Any, parts: Any) -> int:
+        waited.append(len(parts) - upload(self, parts))
+        return len(parts) - waited[-1]
+
+    monkeypatch.setattr(phase_steps.PhaseSteps, "_upload", uploaded)
+    expected = mf.count(graph, SHAPES[name], device="cpu")
+    graph.forget()
+    found = mf.count(graph, SHAPES[name], device=device, engine="pvm", tuning=ENUMERATE)
+    graph.forget()
+    assert max(waited, default=0) > 0
+    assert (found, found.complete) == (expected, True)
 
 
 class TestRefusals:

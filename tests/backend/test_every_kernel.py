@@ -18,10 +18,11 @@ from motiflux.jit import Source
 from tests.backend.cases import cycle, path
 
 ELSEWHERE = {
-    "search-count", "search-store", "search-tail", "search-stars", "cliques", "triangles", "ring", "rmat",
-    "number", "space", "draw", "sample", "local-counts-order", "local-counts-triangles",
+    "search-count", "search-store", "search-tail", "search-stars", "search-images", "cliques", "triangles",
+    "ring", "rmat", "number", "space", "draw", "sample", "local-counts-order", "local-counts-triangles",
     "local-counts-wedge-total", "local-counts-wedge-arcs", "local-counts-merge", "local-counts-kinds",
-    "local-counts-sums", "changing", "gpma", "pcsr", "pvm", "streaming",
+    "local-counts-sums", "local-counts-diamonds", "local-counts-orbits", "changing", "gpma", "pcsr", "pvm",
+    "streaming",
 }  # fmt: skip
 """Families of kernels that other tests run under the emulator whenever `make test` does."""
 

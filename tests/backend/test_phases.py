@@ -17,7 +17,9 @@ import motiflux as mf
 from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.device import devices_like, open_device
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.pvm import set_up, shares
+from motiflux.gpu.pvm import memory_division, set_up, shares
+from motiflux.gpu.pvm import rows as rows_of_phases
+from motiflux.gpu.pvm.launches import WARPS_OF_BLOCK, PhaseLaunches
 from motiflux.gpu.pvm.row_tables import RowTables
 from motiflux.gpu.pvm.run import PhaseRun
 from motiflux.gpu.pvm.search import Begun
@@ -364,8 +366,8 @@ class TestFrontiers:
     def test_that_are_full_again_and_again_lose_no_embedding(
         self, device: str, switches: dict[str, str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for name in ("FIRST_BYTES", "MOST_BYTES"):
-            monkeypatch.setattr(set_up, name, 4096)
+        monkeypatch.setattr(set_up, "FIRST_BYTES", 4096)
+        monkeypatch.setattr(memory_division, "MOST_BYTES", 4096)
         refused = []
         note = PhaseRun._note
 
@@ -617,6 +619,38 @@ def test_rows_are_on_the_device_where_they_are_wanted(device: str) -> None:
         assert len({tuple(row) for batch in batches for row in batch.tolist()}) == expected
 
 
+@pytest.mark.parametrize("most_bytes", [1, 256 << 20])
+@pytest.mark.parametrize("limit", [None, 1, 7, 200])
+def test_rows_on_the_device_are_those_of_the_host(
+    device: str, monkeypatch: pytest.MonkeyPatch, limit: int | None, most_bytes: int
+) -> None:
+    monkeypatch.setattr(rows_of_phases, "_MOST_BYTES", most_bytes)
+    graph = labelled(24)
+    for shape, options in (("star", {}), ("square", {"symmetry": "subgraphs"}), ("square", {})):
+        of_engine = {"device": device, "engine": "pvm", **options}
+        all_rows = {tuple(row) for row in mf.match(graph, SHAPES[shape], **of_engine).to_numpy()}
+        assert len(all_rows) == mf.count(graph, SHAPES[shape], device="cpu", **options)
+        matches = mf.match(graph, SHAPES[shape], limit=limit, **of_engine)
+        rows = [tuple(row) for batch in matches.device_batches() for row in batch.to_numpy()]
+        assert matches.engine == "pvm"
+        assert len(rows) == len(set(rows)) == min(len(all_rows), limit or len(all_rows))
+        assert set(rows) <= all_rows
+        assert matches.complete is (limit is None or len(all_rows) <= limit)
+
+
+def test_a_listing_that_is_asked_again_is_not_set_up_anew(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, made = labelled(24), list[object]()
+    original = set_up._set_up
+    monkeypatch.setattr(
+        set_up, "_set_up", lambda *args, **options: made.append(1) or original(*args, **options)
+    )
+    for _ in range(3):
+        assert len(mf.match(graph, SHAPES["star"], device=device, engine="pvm").to_numpy())
+    assert len(made) == 1
+
+
 def test_phases_and_other_engines_may_search_one_graph_in_turn(device: str) -> None:
     graph = labelled(24)
     expected = mf.count(graph, SHAPES["square"], device="cpu")
@@ -648,3 +682,28 @@ def test_threads_may_search_in_phases_at_once(device: str) -> None:
     for worker in workers:
         worker.join()
     assert found == expected
+
+
+def test_a_search_that_is_kept_launches_as_many_warps_as_it_has_units(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, fitted = labelled(24), list[list[int]]()
+    fit = PhaseLaunches.fit
+
+    def noted(self: PhaseLaunches, units: Any) -> bool:
+        changes = fit(self, units)
+        fitted.append([launch.grid for launch in self._chain])
+        for launch, number in zip(self._chain, units, strict=True):
+            assert launch.grid <= max(1, -(-number // WARPS_OF_BLOCK))
+        return changes
+
+    monkeypatch.setattr(PhaseLaunches, "fit", noted)
+    options: dict[str, Any] = {"device": device, "engine": "pvm", "tuning": private_tuning({"tail": "off"})}
+    expected = mf.count(graph, SHAPES["star"], device="cpu")
+    found = [mf.count(graph, SHAPES["star"], **options) for _ in range(3)]
+    assert found == [expected] * 3
+    assert len(fitted) == 3
+    assert fitted[0] == fitted[1] == fitted[2]
+    assert mf.count(graph, SHAPES["star"], limit=1, **options) == 1
+    assert mf.count(graph, SHAPES["star"], **options) == expected
+    assert fitted[-1] == fitted[0], "a count that was cut short tells nothing of units"

@@ -62,6 +62,7 @@ class FakeDriver:
     CUmemAllocationType = CUmemAllocationHandleType = CUmemLocationType = _Names()
     CUmemPool_attribute = CUdevice_attribute = CUfunction_attribute = CUpointer_attribute = _Names()
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
+    CUmemAttach_flags = SimpleNamespace(CU_MEM_ATTACH_GLOBAL=1)
     CUmemorytype = SimpleNamespace(CU_MEMORYTYPE_DEVICE=2)
 
     def __init__(self, memory: int = 1 << 20) -> None:
@@ -185,6 +186,12 @@ class FakeDriver:
         address = ctypes.addressof(block)
         self.host[address] = block
         return SUCCESS, address
+
+    def cuMemAllocManaged(self, nbytes: int, flags: int) -> tuple[int, int]:
+        return self.cuMemHostAlloc(nbytes, flags)
+
+    def cuMemFree(self, address: int) -> int:
+        return self.cuMemFreeHost(address)
 
     def cuMemFreeHost(self, address: int) -> int:
         del self.host[address]

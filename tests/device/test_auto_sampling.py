@@ -51,6 +51,7 @@ def test_estimates_begun_on_the_cpu_go_on_there(
     assert numbers(here) == numbers(there)
 
 
+@pytest.mark.turns(4, "emulated")
 def test_a_device_without_room_leaves_them_to_the_cpu(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {"samples": 3000, "estimator": "alley", "tuning": {"trawling": "off"}}
     here = mf.estimate(CUBIC, LONG, device="cpu", **given)

@@ -26,10 +26,13 @@ def suite(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.setattr(found, "SIZES", (50,))
     monkeypatch.setattr(found, "MOST_BATCHES", 3)
     monkeypatch.setattr(found, "QUERIES", {name: found.QUERIES[name] for name in ("Q1", "Q5", "Q6")})
-    for drawn in (found.skewed, found.lattice):
+    monkeypatch.setattr(found, "LARGE", 9)
+    monkeypatch.setattr(found.judged, "TRUTH_SECONDS", 0.05)
+    monkeypatch.setenv("MOTIFLUX_DEVICES", "tests.simt.register:register")
+    for drawn in (found.worlds.skewed, found.worlds.lattice):
         drawn.cache_clear()
     yield found
-    for drawn in (found.skewed, found.lattice):
+    for drawn in (found.worlds.skewed, found.worlds.lattice):
         drawn.cache_clear()
 
 
@@ -55,3 +58,18 @@ def test_updates_insert_and_delete_edges_of_graphs_of_bounded_degree(suite: Modu
             updates.inserts.tolist(), updates.sources.tolist(), updates.targets.tolist(), strict=True
         ):
             assert inserts == ((u, v) not in there and (v, u) not in there)
+
+
+def test_changes_of_a_graph_as_it_is_delete_what_is_there(suite: ModuleType) -> None:
+    graph, _ = suite.skewed()
+    updates = suite.worlds.changes(graph, 100)
+    edges = graph.to_edges()
+    there = {*zip(np.asarray(edges.src).tolist(), np.asarray(edges.dst).tolist(), strict=True)}
+    pairs = zip(updates.sources.tolist(), updates.targets.tolist(), strict=True)
+    gone = [pair for pair, inserts in zip(pairs, updates.inserts.tolist(), strict=True) if not inserts]
+    assert len(gone) > 40
+    assert all(pair in there or pair[::-1] in there for pair in gone)
+
+
+def test_all_motifs_are_there_once(suite: ModuleType) -> None:
+    assert [len(suite.worlds.motifs(size, size)) for size in (3, 4, 5)] == [2, 6, 21]

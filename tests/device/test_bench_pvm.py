@@ -65,6 +65,7 @@ def test_sizes_and_search_times_are_measured_and_rows_compared(suite: ModuleType
     assert results["formats one, 3 labels"].figures["vertex_partitions"] == 3
 
 
+@pytest.mark.turns(8, "emulated")
 def test_rows_that_differ_are_reported(
     suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

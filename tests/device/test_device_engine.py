@@ -216,8 +216,8 @@ class TestThreads:
         packed_plainly = prepare_module.pack_runtime
         filling, filled_elsewhere = threading.Event(), threading.Event()
 
-        def pack(*given: Any) -> Any:
-            packed = packed_plainly(*given)
+        def pack(*given: Any, **named: Any) -> Any:
+            packed = packed_plainly(*given, **named)
             if filling.is_set():
                 return packed
 

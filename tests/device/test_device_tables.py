@@ -122,6 +122,7 @@ def test_rows_as_bits_lie_in_device_memory_where_there_is_little_shared(
     assert mf.count(graph, PATTERNS["tailed triangle"], tuning=ON, device=device) == inside + tails
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.usefixtures("no_way_out")
 @pytest.mark.parametrize(
     "pattern",
@@ -167,6 +168,7 @@ def test_a_root_of_many_middles_has_whole_words_among_roots_that_share_words(
     assert found == mf.count(graph, PATTERNS["4-cycle"], tuning=ON, device="cpu")
 
 
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.usefixtures("no_way_out")
 @pytest.mark.parametrize(("middles", "ends"), [(2, Ends.GREATEST), (3, Ends.GREATER)])
 def test_greater_ends_have_counters_where_shared_memory_is_less_than_counters(

@@ -20,6 +20,7 @@ from motiflux.gpu.outofcore.spending import Spending
 from tests.access_counts import EXACT
 from tests.fault.test_changing_faults import FULL
 from tests.unit.test_accesses import BROOM, FLAG, HOUSE, KITE, SQUARE, TRIANGLE, VERTICES, skewed
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="the walks run on a device")
 
@@ -342,3 +343,76 @@ def test_without_memory_for_roots_of_their_own_there_are_no_walks(
     monitor = apply_once(device, FLAG, matches=True, coalesce="on")
     assert refused
     assert walks_of(monitor).last.rounds == 0
+
+
+@pytest.mark.parametrize(("seconds", "there"), [(0.01, True), (0.001, False)])
+def test_time_chooses_where_walks_are(
+    device: str, seconds: float, monkeypatch: pytest.MonkeyPatch, *, there: bool
+) -> None:
+    monkeypatch.setattr(Spending, "is_of_use", lambda *_, **__: True)
+    monkeypatch.setattr(Spending, "choosing", lambda _: seconds)
+    rng = np.random.default_rng(2)
+    ends = skewed(rng, 160)
+    graph = mf.Graph.from_edges((ends[0], ends[1]), num_vertices=VERTICES)
+    options: dict[str, Any] = {"mode": "batch", "duplicates": "ignore"}
+    with (
+        mf.Monitor(graph, HOUSE, device="cpu", **options) as here,
+        mf.Monitor(graph, HOUSE, device=device, engine="outofcore", **options) as monitor,
+    ):
+        rounds = []
+
+        def apply() -> bool:
+            updates = [("+-"[at % 2], int(u), int(v)) for at, (u, v) in enumerate(skewed(rng, 40).T)]
+            ours, theirs = here.apply(updates)[0], monitor.apply(updates)[0]
+            assert (ours.positive, ours.negative) == (theirs.positive, theirs.negative)
+            rounds.append(walks_of(monitor).last.rounds)
+            return rounds[-1] > 0
+
+        if there:  # once its kernels are compiled
+            wait_until(apply, "walks on the device")
+            assert "walks on the device" in monitor.explain()
+        else:
+            for _ in range(3):
+                assert not apply()
+            assert "walks on the device" not in monitor.explain()
+
+
+def test_several_devices_walk_on_the_host_unless_told_otherwise(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if len(devices_like(device)) < 2:
+        pytest.skip(f"needs two devices of kind {device!r}, found one")
+    monitor = apply_once(device, HOUSE, 2, access_walks="auto")
+    engines: Any = monitor._engine
+    assert all(engine._walks.last.rounds == 0 for engine in engines._engines)
+
+
+def test_walks_are_on_the_host_once_the_device_had_no_memory_for_them(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = []
+
+    def refuse(room: SpareRoom, nbytes: int, _: Any) -> None:
+        refused.append(nbytes)
+
+    take = SpareRoom.take
+    monkeypatch.setattr(
+        SpareRoom, "take", lambda room, *asked: (refuse if "walks" in room._what else take)(room, *asked)
+    )
+    rng = np.random.default_rng(2)
+    ends = skewed(rng, 160)
+    graph = mf.Graph.from_edges((ends[0], ends[1]), num_vertices=VERTICES)
+    tuning = private_tuning({"cache_time": "free"})
+    options: dict[str, Any] = {"mode": "batch", "duplicates": "ignore"}
+    with mf.Monitor(graph, HOUSE, device=device, engine="outofcore", tuning=tuning, **options) as monitor:
+        engine: Any = monitor._engine
+
+        def apply() -> bool:
+            monitor.apply([("+-"[at % 2], int(u), int(v)) for at, (u, v) in enumerate(skewed(rng, 40).T)])
+            return bool(refused)
+
+        wait_until(apply, "walks on the device that lack memory")
+        asked = len(refused)
+        apply()
+        assert len(refused) == asked
+        assert engine.cache.brought.wanted > 0

@@ -194,6 +194,7 @@ def test_a_new_label_moves_all_rows_out_of_the_file(device: str, tmp_path: Path)
 LABELS = {"vertices": (5, 1), "edges": (1, 3), "both": (4, 3), "many": (12, 9)}
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("mode", ["batch", "sequence"])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("labels", LABELS)

@@ -297,6 +297,7 @@ def by_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have tiles copied from pinned memory."""
     monkeypatch.setattr(table_copies, "PIECE_BYTES", 8000)
     monkeypatch.setattr(table_copies, "AT_ONCE", 100)
+    monkeypatch.setattr(table_copies, "LEAST_IMAGE", 100)
 
 
 def contents(gpu: Device, memory: Buffer) -> list[int]:
@@ -487,6 +488,7 @@ def test_images_of_tiles_of_other_sizes_are_not_copied(
     search: Search, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_copies, "AT_ONCE", 100)
+    monkeypatch.setattr(table_copies, "LEAST_IMAGE", 100)
     host = RowTables.of(graph)
     for most_bytes in (20_000, 12_000, 20_000):
         with search.open(graph, most_bytes) as tables:
@@ -517,6 +519,7 @@ def test_prefetching_waits_for_no_kernel(
 
         # The copy of an image is enqueued.
         monkeypatch.setattr(table_copies, "AT_ONCE", 100)
+        monkeypatch.setattr(table_copies, "LEAST_IMAGE", 100)
         for number in (0, 1, 2, 3, 0, 1, 2, 3):
             tables.acquire(search.stream, [(KEYS[3], number)])
         assert prefetch_beside_a_kernel() == 1
@@ -531,6 +534,7 @@ def test_large_tiles_come_in_pieces_and_again_from_pinned_memory(
 ) -> None:
     monkeypatch.setattr(table_copies, "PIECE_BYTES", 1000)
     monkeypatch.setattr(table_copies, "AT_ONCE", 500)
+    monkeypatch.setattr(table_copies, "LEAST_IMAGE", 500)
     if not pinned:
         monkeypatch.setenv("MOTIFLUX_PINNED_MEMORY", "1")
     host = RowTables.of(graph)
@@ -578,6 +582,7 @@ def test_memory_that_others_take_is_refused_and_then_given(gpu: Device, search: 
         assert search.rows(tables, there, part) == rows_of(part, RowTables.of(graph))
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("most_bytes", [LOTS, 20_000])
 def test_any_allocation_may_fail(
     gpu: Device, search: Search, graph: Graph, most_bytes: int, monkeypatch: pytest.MonkeyPatch
@@ -627,6 +632,7 @@ def test_a_copy_that_ends_early_leaves_nothing(
 
     monkeypatch.setattr(table_copies, "PIECE_BYTES", 1000)
     monkeypatch.setattr(table_copies, "AT_ONCE", 500)
+    monkeypatch.setattr(table_copies, "LEAST_IMAGE", 500)
     left = 1 << 30
     with search.open(graph, expected=KEYS) as tables:
         used = at_rest(gpu)

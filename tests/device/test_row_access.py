@@ -43,6 +43,7 @@ STAGINGS = PRIVATE["row_staging"].values
 IN_INDEX = [lookup for lookup in LOOKUPS if lookup != "header"]
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("lookup", LOOKUPS)
 def test_searches_read_the_copies_that_they_look_up(
     device: str, lookup: str, monkeypatch: pytest.MonkeyPatch
@@ -68,6 +69,7 @@ def test_searches_read_the_copies_that_they_look_up(
         same(here, there, drawn(2))
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("lookup", IN_INDEX)
 @pytest.mark.parametrize("room", [40, 600, 3000, 1 << 16])
 def test_the_index_has_the_copies_that_there_are(
@@ -167,6 +169,7 @@ def has_staged(engine: OutOfCoreEngine, size: int) -> bool:
     return any(len(row) == size and row.tobytes() in content.tobytes() for row in longest)
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("matches", [False, True])
 @pytest.mark.parametrize("staging", STAGINGS)
 @pytest.mark.parametrize("size", [40, LONG])
@@ -236,6 +239,7 @@ def test_rows_in_two_parts_have_the_matches_of_merged_ones(
             same(here, there, drawn(seed, 60))
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("directed", [False, True])
 def test_rows_of_several_classes_in_two_parts_are_written_back(device: str, *, directed: bool) -> None:
     """Each edge has a label, so a pair may have several: rows are copies, which kernels write."""
@@ -302,6 +306,7 @@ def test_it_says_how_rows_are_opened(device: str) -> None:
         assert engine_of(there).describe({}).splitlines()[-1].startswith("rows in pinned memory")
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("mode", ["batch", "sequence"])
 @pytest.mark.parametrize("pattern", [TRIANGLE, "(a)--(b)--(c)--(d)--(a), (a)--(c), (b)--(d)"])
 @pytest.mark.parametrize("matches", [False, True])

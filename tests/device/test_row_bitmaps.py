@@ -187,6 +187,7 @@ def test_the_longest_rows_get_bitmaps_if_not_all_fit(device: str) -> None:
         assert sorted(given) == sorted(sizes)[len(sizes) - number :]
 
 
+@pytest.mark.turns(4, "emulated")
 def test_rows_of_one_size_that_do_not_all_fit_get_none(device: str) -> None:
     rows: Rows = [[(one, ALWAYS) for one in range(20)] for _ in range(10)] + [[]] * 100
     of_row = BLOCK_BYTES * -(-len(rows) // IDS_OF_BLOCK) + 4

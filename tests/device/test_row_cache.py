@@ -319,6 +319,7 @@ def test_the_rows_opened_most_often_are_copied(
 
     monkeypatch.setattr(OutOfCoreEngine, "_choose_rows", beside)
     monkeypatch.setattr(device_walks, "WALKS_OF_MULTIPROCESSOR", 1 << 10)
+    monkeypatch.setattr(OutOfCoreEngine, "_seconds_for_choosing", lambda _: 60.0)  # time cuts no walk short
     with monitors(device, PATH, cache="frequency", access_walks=walks) as (here, there):
         same(here, there, drawn(0, 3))
         engine = engine_of(there)

@@ -116,6 +116,7 @@ PATTERNS = {
 }
 
 
+@pytest.mark.turns(4, "emulated")
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism"])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("batch_size", [1, 16])

@@ -32,8 +32,12 @@ FOR_USERS = [
     *(page for part in ("guide", "howto", "reference", "tutorial") for page in (DOCS / part).glob("*.md")),
 ]
 SOURCES = [*(REPOSITORY / "src" / "motiflux").rglob("*.py")]
-OF_OTHER_PROGRAMS = {"--upgrade", "--no-deps", "--group"}
-"""Options of pip and others that pages show."""
+OF_OTHER_PROGRAMS = {
+    *("--upgrade", "--no-deps", "--group"),
+    *("--nodes", "--ntasks", "--ntasks-per-node", "--cpus-per-task", "--time", "--exclude", "--overlap"),
+    *("--head", "--port", "--address", "--num-cpus", "--include-dashboard", "--block"),
+}
+"""Options of pip, Slurm and Ray that pages show."""
 
 
 def options_of(command: Any) -> Iterator[str]:

@@ -115,6 +115,7 @@ class TestCache:
         count_and_list(graph, bench)
         assert bench.toolchain.asked == []
 
+    @pytest.mark.turns(8)
     def test_entries_that_vanish_between_two_searches_are_missed_by_no_one(
         self, connect: Connect, graph: mf.Graph, tmp_path: Path
     ) -> None:

@@ -23,7 +23,7 @@ from motiflux.gpu.outofcore.headers import HeaderWriter
 from motiflux.gpu.outofcore.host_rows import HostRows
 from motiflux.gpu.outofcore.own_rows import OwnRows
 from motiflux.gpu.outofcore.pinned import PinnedArenas
-from motiflux.gpu.outofcore.policies import LongestRows
+from motiflux.gpu.outofcore.policies import LongestRows, NearRows, OftenOpened
 from tests.fault.test_changing_faults import FULL, PATTERNS, failing_once, same, updates
 from tests.waiting import wait_until
 
@@ -44,6 +44,8 @@ STAGES: dict[str, tuple[Any, str]] = {
     "rows are settled": (RunOfSlackRows, "settle"),
 }
 
+LARGE_BATCH = 6000
+"""Updates of a batch whose rows are written by threads."""
 
 WALKS: dict[str, tuple[Any, str]] = {
     "nodes are drawn": (_Walking, "_walk"),
@@ -75,6 +77,24 @@ def test_a_call_that_fails_leaves_the_graph_and_the_next_call_is_right(
         patch.setattr(place, name, failing_once(getattr(place, name), error))
         with pytest.raises(type(error)):
             there.apply([*updates(2), ("+", 20, 22)])  # whose rows were copied
+    assert there.num_edges == before
+    assert same(here.apply(updates(3)), there.apply(updates(3)))
+    assert here.num_edges == there.num_edges
+
+
+@pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full", "Ctrl-C"])
+@pytest.mark.parametrize(("cache", "policy"), [("frequency", OftenOpened), ("khop", NearRows)])
+def test_a_call_whose_rows_cannot_be_chosen_leaves_the_graph_and_the_next_call_is_right(
+    device: str, cache: str, policy: type[Any], error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuning = private_tuning({"cache": cache, "cache_time": "free", "access_walks": "weighted"})
+    here, there = monitors(device, mode="batch", tuning=tuning)
+    assert same(here.apply(updates(1)), there.apply(updates(1)))
+    before = there.num_edges
+    with monkeypatch.context() as patch:
+        patch.setattr(policy, "wanted", failing_once(policy.wanted, error))
+        with pytest.raises(type(error)):
+            there.apply(updates(2))
     assert there.num_edges == before
     assert same(here.apply(updates(3)), there.apply(updates(3)))
     assert here.num_edges == there.num_edges
@@ -250,4 +270,56 @@ def test_a_hub_that_doubles_in_a_call_stays_right(device: str) -> None:
             first, size = first + size, 2 * size
         gone = [("-", 0, leaf) for leaf in np.arange(1, first, 2).tolist()]
         assert same(here.apply(gone), there.apply(gone))
+        assert here.num_edges == there.num_edges
+
+
+@pytest.mark.parametrize("cache", ["frequency", "degree", "khop"])
+def test_a_hub_whose_row_is_longer_than_the_cache_is_read_from_the_host(
+    device: str, cache: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaves, room = 3000, 1200
+    spokes = [(0, leaf) for leaf in range(1, leaves + 1)]
+    rim = [(leaf, leaf + 1) for leaf in range(1, leaves)]
+    graph = mf.Graph.from_edges(spokes + rim)
+    patterns = "(a)--(b)--(c)--(a), (c)--(d)"
+    monkeypatch.setattr(RowCache, "_most", lambda cache: room)
+    here = mf.Monitor(graph, patterns, mode="batch")
+    tuning = private_tuning({"cache": cache, **({"cache_time": "free"} if cache == "frequency" else {})})
+    with mf.Monitor(graph, patterns, device=device, engine="outofcore", mode="batch", tuning=tuning) as there:
+        for first in range(10, 50, 10):
+            across = [("+", leaf, leaf + 3) for leaf in range(first, first + 5)]
+            assert same(here.apply(across), there.apply(across))
+            engine: Any = there._engine
+            (kind,) = engine.cache._kinds
+            assert len(kind.held) > 0
+            assert 0 not in kind.held
+            assert 0 not in engine._touched
+
+
+@pytest.mark.parametrize("cache", ["none", "frequency", "degree"])
+def test_vertices_whose_rows_the_host_still_writes_are_updated_again(device: str, cache: str) -> None:
+    """Threads of the host write the rows of large batches after the call; the next call is at once."""
+    vertices, rng = 600, np.random.default_rng(7)
+    graph = mf.Graph.from_edges([(0, other) for other in range(1, vertices)])
+    patterns = "(a)--(b)--(c)--(a)"
+    here = mf.Monitor(graph, patterns, mode="batch", duplicates="ignore")
+    with mf.Monitor(
+        graph,
+        patterns,
+        device=device,
+        engine="outofcore",
+        mode="batch",
+        duplicates="ignore",
+        tuning={"cache": cache},
+        threads=2,
+    ) as there:
+        calls = []
+        for _ in range(4):
+            ends = rng.integers(0, vertices, (LARGE_BATCH, 2))
+            ends[: LARGE_BATCH // 8, 0] = 0  # the hub each time
+            inserts = rng.random(LARGE_BATCH) < 0.6
+            keep = ends[:, 0] != ends[:, 1]
+            calls.append(mf.Updates(inserts[keep], ends[keep, 0], ends[keep, 1]))
+        found = [there.apply(call) for call in calls]
+        assert all(same(here.apply(call), delta) for call, delta in zip(calls, found, strict=True))
         assert here.num_edges == there.num_edges

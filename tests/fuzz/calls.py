@@ -28,7 +28,9 @@ ESTIMATES = (
 )  # fmt: skip
 ESTIMATES_ON_DEVICES = ("streaming", "edge_bits", "sync")
 NOT_DRAWN = {
+    "negation": "is about negated edges, which are not drawn",
     "specialize": "compiles a kernel for every pattern, so it is off on devices",
+    "witness": "is about distinct rows, which are not drawn",
     "images_by": "is about counts per vertex and edge, which are not drawn",
     "orbits": "is about monitors",
     "pooling": "is about monitors",
@@ -43,6 +45,7 @@ NOT_DRAWN = {
     "carry": "is about monitors",
     "cache_time": "is about monitors",
     "cache_copies": "is about monitors",
+    "host_memory": "is about monitors",
     "cache_lookup": "is about monitors",
     "row_staging": "is about monitors",
     "touched_rows": "is about monitors",
@@ -68,7 +71,12 @@ NOT_DRAWN = {
     "encode": "is about monitors",
     "probe": "is about monitors",
     "pipeline": "is about monitors",
+    "stream_batches": "is about monitors",
+    "stream_updaters": "is about monitors",
     "probe_eager": "is about monitors",
+    "pair_walk": "is about comparisons between attributes, which are not drawn",
+    "copy_windows": "is about comparisons between attributes, which are not drawn",
+    "copy_walk": "is about comparisons between attributes, which are not drawn",
 }
 """Switches that are left as they are, and why."""
 

@@ -17,7 +17,7 @@ import numpy as np
 import motiflux as mf
 from motiflux.config import PRIVATE, TUNING, private_tuning
 from motiflux.stream import VertexLabels
-from motiflux.stream.matching.engine import ENGINES
+from motiflux.stream.matching.engine import ENGINES, STREAMING
 from tests.row_access import ROW_ACCESS
 from tests.update_streams import Edge, Stream
 
@@ -90,6 +90,8 @@ def run_stream(seed: int, number: int, updates: int, device: str = "cpu", device
     options = drawn_options(random)
     fed = [applied, from_text][int(random.random() < 0.4)]
     engine = "auto" if device == "cpu" else str(random.choice(list(ENGINES)))
+    if engine == STREAMING and (options["mode"] == "batch" or devices is not None):
+        engine = "changing"
     drawn = f"({fed.__name__}, {stream}, engine={engine}, {options})"
     states = stream.states()
     edges = next(states)
@@ -220,6 +222,7 @@ def drawn_options(random: np.random.Generator) -> dict[str, Any]:
                         "carry",
                         "cache_time",
                         "cache_copies",
+                        "host_memory",
                         *SHARING,
                     )
                 },

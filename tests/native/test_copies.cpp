@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <random>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "check.hpp"
 #include "copies/build.hpp"
 #include "copies/choices.hpp"
 #include "copies/ranges.hpp"
+#include "copies/reach.hpp"
 
 namespace {
 
@@ -44,7 +46,8 @@ void draw(Drawn& drawn, std::mt19937_64& random) {
     Variable variable;
     for (int column = 0; column < 2; ++column) {
       std::vector<std::int64_t> values;
-      for (std::size_t at = 0; at < copies; ++at) values.push_back(static_cast<std::int64_t>(random() % 9) - 3);
+      for (std::size_t at = 0; at < copies; ++at)
+        values.push_back(static_cast<std::int64_t>(random() % 9) - 3);
       if (column == 0) std::sort(values.begin(), values.end());
       drawn.columns.push_back(std::move(values));
       variable.columns.push_back(drawn.columns.back().data());
@@ -84,6 +87,30 @@ std::set<std::vector<Place>> all_choices(const Network& network, const std::vect
   }
 }
 
+// Each copy of a choice is within the bounds that any other copy of it leaves.
+void check_reach(const Network& network, const std::set<std::vector<Place>>& choices) {
+  const Reach reach(network);
+  for (const std::vector<Place>& choice : choices)
+    for (int target = 0; target < static_cast<int>(choice.size()); ++target)
+      for (int source = 0; source < static_cast<int>(choice.size()); ++source) {
+        if (source == target) continue;
+        std::int64_t own[2], other[2];
+        Interval intervals[2];
+        for (int column = 0; column < 2; ++column) {
+          const auto at = [&](int variable) {
+            const auto v = static_cast<std::size_t>(variable);
+            return network.variables[v].value(column, choice[v]);
+          };
+          own[column] = at(target);
+          other[column] = at(source);
+          intervals[column] = reach.all(target, column);
+        }
+        reach.narrow(target, source, other, intervals);
+        for (int column = 0; column < 2; ++column)
+          CHECK(intervals[column].low <= own[column] && own[column] <= intervals[column].high);
+      }
+}
+
 void check_choices(std::mt19937_64& random) {
   Drawn drawn;
   draw(drawn, random);
@@ -92,11 +119,16 @@ void check_choices(std::mt19937_64& random) {
   CHECK(choices.exists(drawn.ranges) == !expected.empty());
   CHECK(choices.count(drawn.ranges) == expected.size());
   std::set<std::vector<Place>> listed;
-  choices.list(drawn.ranges, [&](std::span<const Place> one) {
-    CHECK(listed.emplace(one.begin(), one.end()).second);
-    return true;
-  });
+  ChoiceList list(choices, drawn.ranges);
+  while (list.next()) CHECK(listed.emplace(list.chosen().begin(), list.chosen().end()).second);
   CHECK(listed == expected);
+  std::set<std::vector<Place>> tried;
+  const bool whole = choices.try_all(drawn.ranges, random() % 200, [&](std::span<const Place> one) {
+    return tried.emplace(one.begin(), one.end()).second;
+  });
+  CHECK(whole ? tried == expected
+              : std::includes(expected.begin(), expected.end(), tried.begin(), tried.end()));
+  check_reach(drawn.network, expected);
 }
 
 // A path of three edges over vertices 0, 1, 2, 3: edge e is between levels e and e + 1.

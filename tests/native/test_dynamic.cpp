@@ -680,7 +680,7 @@ void an_update_with_many_rows_can_be_stopped() {
   }
 }
 
-// Each width, the varied vertex at each place, few rows and many.
+// Each width, the varied vertex at each place and at the last level or another one, few rows and many.
 void rows_are_written_as_images() {
   std::mt19937 draw(3);
   for (std::size_t width = 2; width <= 12; ++width)
@@ -695,15 +695,18 @@ void rows_are_written_as_images() {
           image[query] = static_cast<std::uint8_t>((query + turn) % width);
         images.push_back(image);
       }
-      std::vector<Vertex> expected;
-      for (const dynamic::Image& image : images)
-        for (Vertex vertex : last)
-          for (std::uint8_t level : image) expected.push_back(level + 1u == width ? vertex : value[level]);
-      constexpr Vertex kGuard = 77;
-      std::vector<Vertex> found(expected.size() + 16, kGuard);
-      dynamic::write_rows(value.data(), width, images, {last.data(), last.data() + size}, found.data());
-      expected.resize(found.size(), kGuard);
-      CHECK(found == expected);
+      for (const std::size_t varied : {width - 1, std::size_t{0}}) {
+        std::vector<Vertex> expected;
+        for (const dynamic::Image& image : images)
+          for (Vertex vertex : last)
+            for (std::uint8_t level : image) expected.push_back(level == varied ? vertex : value[level]);
+        constexpr Vertex kGuard = 77;
+        std::vector<Vertex> found(expected.size() + 16, kGuard);
+        dynamic::write_rows(value.data(), width, static_cast<std::uint8_t>(varied), images,
+                            {last.data(), last.data() + size}, found.data());
+        expected.resize(found.size(), kGuard);
+        CHECK(found == expected);
+      }
     }
 }
 

@@ -16,6 +16,7 @@ import pytest
 from motiflux.codegen import (
     access_walks,
     changing,
+    compared,
     gpma,
     layout,
     local_counts_layout,
@@ -36,6 +37,7 @@ SIMT = REPOSITORY / "tests/simt"
 
 STATIC = layout.static_args(3, 3)
 STATIC_TAIL = layout.static_args(3, 3, tail=True)
+STATIC_IMAGES = layout.static_args(3, 3, images=True)
 STRUCTURES: dict[str, Any] = {
     "motiflux::view::Adjacency": layout.Adjacency,
     "motiflux::view::StepShape": layout.StepShape,
@@ -60,6 +62,10 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::match::KeptNumber": layout.KeptNumber,
     "motiflux::match::TailArgs<motiflux::match::RuntimePlan>": layout.RuntimeTailArgs,
     "motiflux::match::TailArgs<Plan>": STATIC_TAIL,
+    "motiflux::match::ImagePlace": layout.ImagePlace,
+    "motiflux::match::ImageTask": layout.ImageTask,
+    "motiflux::match::ImageArgs<motiflux::match::RuntimePlan>": layout.RuntimeImageArgs,
+    "motiflux::match::ImageArgs<Plan>": STATIC_IMAGES,
     "motiflux::sets::Span": layout.Span,
     "motiflux::device::Ring": layout.Ring,
     "motiflux::device::Tickets": layout.Tickets,
@@ -128,9 +134,17 @@ STRUCTURES: dict[str, Any] = {
     "motiflux::streaming::Stages": streaming.Stages,
     "motiflux::streaming::StreamGraph": streaming.StreamGraph,
     "motiflux::streaming::LoadArgs": streaming.LoadArgs,
+    "motiflux::streaming::MoveArgs": streaming.MoveArgs,
     "motiflux::view::Versions": streaming.Versions,
     "Plan": dict(STATIC._fields_)["plan"],
     "motiflux::match::SearchArgs<Plan>": STATIC,
+    "motiflux::compared::Range": compared.Range,
+    "motiflux::compared::Variable": compared.Variable,
+    "motiflux::compared::Comparison": compared.Comparison,
+    "motiflux::compared::Span": compared.Span,
+    "motiflux::compared::Network": compared.Network,
+    "motiflux::match::ComparedArgs<motiflux::match::RuntimePlan>": compared.RuntimeArgs,
+    "motiflux::match::ComparedArgs<Plan>": compared.static_args(3, 3),
 }
 ARRAYS: dict[str, np.dtype[Any]] = {
     "motiflux::view::ChangingRow": changing.ROW,
@@ -185,6 +199,18 @@ CONSTANTS: dict[str, int | str] = {
     **{
         f"static_cast<int>(motiflux::changing::GroupSizes::k{sizes.name.title()})": sizes.value
         for sizes in gpma.GroupSizes
+    },
+    "motiflux::compared::kMostVariables": compared.MOST_VARIABLES,
+    "motiflux::compared::kMostComparisons": compared.MOST_COMPARISONS,
+    "motiflux::compared::kMostColumns": compared.MOST_COLUMNS,
+    "motiflux::compared::kNoSource": compared.NO_SOURCE,
+    **{
+        f"static_cast<int>(motiflux::compared::Form::k{name})": value
+        for name, value in (
+            ("Plain", compared.PLAIN),
+            ("Integers", compared.INTEGERS),
+            ("Floats", compared.FLOATS),
+        )
     },
     "motiflux::pvm::kMostTables": pvm.MOST_TABLES,
     "motiflux::pvm::kMostMembers": pvm.MOST_MEMBERS,
@@ -244,6 +270,8 @@ CONSTANTS: dict[str, int | str] = {
         f"static_cast<int>(motiflux::match::UniversalVertexClosedForm::k{close.name.title()})": close
         for close in ClosedForm
     },
+    "motiflux::match::kMostPlaces": layout.MOST_PLACES,
+    "motiflux::match::kNoLevel": layout.NO_LEVEL,
     "motiflux::match::kNoLimit": f"{layout.NO_LIMIT}ull",
     "motiflux::match::kStaged": layout.STAGED_ROWS,
     "static_cast<int>(motiflux::match::Stop::kPause)": layout.STOP_PAUSE,
@@ -271,6 +299,8 @@ LOCAL_STRUCTURES: dict[str, Any] = {
         local_counts_layout.SumArgs,
         local_counts_layout.Lesser,
         local_counts_layout.JoinArgs,
+        local_counts_layout.DiamondArgs,
+        local_counts_layout.OrbitArgs,
     )
 }
 LOCAL_CONSTANTS: dict[str, int | str] = {
@@ -308,6 +338,35 @@ SAMPLING_CONSTANTS: dict[str, int | str] = {
     },
 }
 
+
+STREAM_STRUCTURES: dict[str, Any] = {
+    "motiflux::match::UpdateRoot": streaming.UpdateRoot,
+    "motiflux::streaming::Work": streaming.Work,
+    "motiflux::streaming::WorkList": streaming.WorkList,
+    "motiflux::streaming::Stream": streaming.Stream,
+}
+STREAM_ARRAYS: dict[str, np.dtype[Any]] = {
+    "motiflux::match::UpdateRoot": streaming.VERSIONED_ROOT,
+    "motiflux::streaming::WorkCounts": streaming.WORK_COUNTS,
+    "motiflux::streaming::StreamControl": streaming.CONTROL,
+    "motiflux::streaming::StreamStatus": streaming.STATUS,
+    "motiflux::streaming::Pending": streaming.PENDING,
+    "motiflux::streaming::StepTimes": streaming.STEP_TIMES,
+}
+STREAM_CONSTANTS: dict[str, int | str] = {
+    "motiflux::streaming::kSteps": len(streaming.STEPS),
+    "motiflux::streaming::Update::kInsertion": streaming.INSERTION,
+    "motiflux::streaming::Update::kJudged": streaming.JUDGED,
+    "motiflux::streaming::kHeaderWords": streaming.HEADER_WORDS,
+    "motiflux::streaming::kCountWords": streaming.COUNT_WORDS,
+    "motiflux::streaming::kMostRecords": streaming.MOST_RECORDS,
+    "motiflux::streaming::kAppears": streaming.APPEARS,
+    "motiflux::streaming::kIsRow": streaming.IS_ROW,
+    **{
+        f"static_cast<int>(motiflux::streaming::End::k{''.join(end.name.title().split('_'))})": end.value
+        for end in streaming.End
+    },
+}
 
 ACCESS_STRUCTURES: dict[str, Any] = {"motiflux::changing::HashArgs": row_access.HashArgs}
 ACCESS_ARRAYS: dict[str, np.dtype[Any]] = {
@@ -364,13 +423,16 @@ def header() -> str:
         "pvm/filter.cuh",
         "pvm/offsets.cuh",
         "match/plan_policy.hpp",
+        "match/compared_task.hpp",
         "match/tail_task.hpp",
+        "match/image_task.hpp",
         "candidates/space.hpp",
         "device/echo.cuh",
         "generate/rmat.cuh",
         "rows/number.cuh",
         "streaming/batch.hpp",
         "streaming/load.cuh",
+        "streaming/move_rows.cuh",
     )
     found = [f'#include "motiflux/{name}"' for name in includes]
     return "\n".join(['#include "simt.hpp"', *found, shape])  # first: kernels of phases need it
@@ -428,8 +490,20 @@ def test_sizes_and_offsets_of_searches_over_versions_agree(tmp_path: Path) -> No
 
 
 @pytest.mark.turns(8)
+def test_sizes_and_offsets_of_streams_agree(tmp_path: Path) -> None:
+    text = "\n".join(
+        [
+            '#include "simt.hpp"\n#include "motiflux/streaming/resident.cuh"',
+            *assertions(STREAM_STRUCTURES, STREAM_CONSTANTS),
+            *assertions_of_arrays(STREAM_ARRAYS),
+        ]
+    )
+    assert compiled(text, tmp_path) == ""
+
+
+@pytest.mark.turns(8)
 def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:
-    names = ("order", "triangles", "kinds", "walks", "combine")
+    names = ("order", "triangles", "kinds", "walks", "combine", "diamonds", "orbits")
     headers = ["simt.hpp", *(f"motiflux/local_counts/{name}.cuh" for name in names)]
     includes = [f'#include "{name}"' for name in headers]
     text = "\n".join([*includes, *assertions(LOCAL_STRUCTURES, LOCAL_CONSTANTS)])

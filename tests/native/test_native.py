@@ -55,12 +55,14 @@ FLAGS = (
 )
 THREADS = ("csrc/common/parallel.cpp", "csrc/common/thread_pool.cpp")
 SEARCH = ("csrc/sets/*.cpp", "csrc/search/*.cpp", "csrc/copies/*.cpp", "csrc/common/team.cpp", *THREADS)
-DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", *THREADS)
+DYNAMIC = ("csrc/dynamic/*.cpp", "csrc/copies/*.cpp", "csrc/search/tail.cpp", "csrc/sets/*.cpp", *THREADS)
 ROWS = ("csrc/dynamic/row_blocks.cpp", "csrc/dynamic/rows.cpp", *THREADS)
 PCSR = ("csrc/pcsr/*.cpp", *THREADS)
 UPDATES = ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp")
 COPIES = ("csrc/copies/*.cpp",)
+ALLOWED = ("csrc/copies/allowed.cpp",)
 PARTS = {
+    "test_allowed": ALLOWED,
     "test_copies": COPIES,
     "test_dynamic": DYNAMIC,
     "test_dynamic_accesses": DYNAMIC,

@@ -196,6 +196,53 @@ void a_thread_that_waits_is_given_work() {
   CHECK(first.total + second.total == work.count());
 }
 
+// A search that hands back what is left at each check, until nothing is: all embeddings, each once.
+void portions_add_up() {
+  const OneArc work(70);
+  for (int threads : {1, 3}) {
+    Total total = 0;
+    int portions = 0;
+    std::deque<search::WorkItem> left{{.level = 0, .from = 0, .to = 1, .arcs = 1}};
+    while (!left.empty()) {
+      search::Portion portion{{left.front()}, 0.0, std::nullopt};
+      left.pop_front();
+      search::Control control(0, threads, std::nullopt);
+      search::Pool pool(control, portion);
+      total += search::count(work.native_plan(), control, threads, std::nullopt, nullptr, &pool).low();
+      for (const search::WorkItem& item : pool.left()) left.push_back(item);
+      ++portions;
+    }
+    CHECK(total == work.count());
+    CHECK(portions > 3);
+  }
+}
+
+// With a bound on work, one thread stops at the same candidate each time.
+void portions_of_rows_are_the_same_each_time() {
+  const OneArc work(40);
+  std::vector<std::vector<std::uint32_t>> rows[2];
+  for (auto& found : rows) {
+    std::deque<search::WorkItem> left{{.level = 0, .from = 0, .to = 1, .arcs = 1}};
+    while (!left.empty()) {
+      search::EnumerationOptions options{.threads = 1, .block_rows = 1000, .limit = {}, .timeout = {}};
+      options.portion = search::Portion{{left.front()}, std::nullopt, 1, 500};
+      left.pop_front();
+      search::Enumeration listing(work.native_plan(), {4, 2, 0, 1, 3}, options);
+      while (!listing.finished()) {
+        const auto block = listing.next(std::chrono::milliseconds(10));
+        if (!block) continue;
+        for (std::size_t at = 0; at < block->size(); at += 5)
+          found.emplace_back(block->begin() + static_cast<std::ptrdiff_t>(at),
+                             block->begin() + static_cast<std::ptrdiff_t>(at + 5));
+      }
+      for (const search::WorkItem& item : listing.left()) left.push_back(item);
+    }
+  }
+  CHECK(rows[0] == rows[1]);
+  std::sort(rows[0].begin(), rows[0].end());
+  CHECK(rows[0] == listed(work, 1));
+}
+
 // Wherever a part is cut: all that is given away is searched by another walker, nothing twice.
 void parts_add_up() {
   const OneArc work(40);
@@ -231,5 +278,7 @@ int main() {
   a_listing_that_is_left_ends_its_threads();
   a_limit_stops_all();
   a_thread_that_waits_is_given_work();
+  portions_add_up();
+  portions_of_rows_are_the_same_each_time();
   parts_add_up();
 }

@@ -16,6 +16,8 @@ ALL = sorted(path.relative_to(HEADERS).as_posix() for path in HEADERS.rglob("*")
 
 # What needs threads and lanes, and so does whatever includes it.
 NEEDS_SIMT = {
+    "motiflux/lanes/clock.hpp",
+    "motiflux/streaming/stage_times.hpp",
     "motiflux/lanes/group.hpp",
     "motiflux/device/backoff.hpp",
     "motiflux/match/busy_clock.hpp",

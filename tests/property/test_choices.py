@@ -147,6 +147,7 @@ def test_copies_are_sorted_by_pair_and_by_vertex(edges: list[tuple[int, int, flo
         by_value=True,
     )
     assert others is not None
+    others, places = others
     decoded = [(one.view(np.float64) if floats else one).tolist() for one in (*columns, *by_value)]
     kept = [at for at in range(len(edges)) if marks[at]]
     assert sorted(rows.tolist()) == kept
@@ -163,3 +164,4 @@ def test_copies_are_sorted_by_pair_and_by_vertex(edges: list[tuple[int, int, flo
         expected_row = sorted((plain[at], edges[at][1]) for at in kept if edges[at][0] == vertex)
         assert decoded[1][whole] == [value for value, _ in expected_row]
         assert sorted(zip(decoded[1][whole], others[whole].tolist(), strict=True)) == expected_row
+        assert neighbors[first:last][places[whole]].tolist() == others[whole].tolist()

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.pattern.automorphism import automorphisms
 from tests.compared_cases import ComparedCase, compared_cases, long_row_cases, without_comparisons
 from tests.strategies import rows_of
 
@@ -46,6 +47,7 @@ def test_each_occurrence_is_found_once(semantics: str, case: ComparedCase) -> No
     assert mf.count(case.graph(), case.pattern(), **options) == len(expected)
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_candidates_by_value_are_those_of_whole_rows(depth: str) -> None:
     @settings(settings.get_profile(depth))
@@ -88,3 +90,17 @@ def with_numbers(case: ComparedCase) -> mf.Graph:
     """Return the graph of a case with the position of each copy as an attribute."""
     numbers = {"number": list(range(len(case.edges)))}
     return replace(case, edge_attributes={**case.edge_attributes, **numbers}).graph()
+
+
+@given(case=compared_cases(most_copies=7), compared=st.booleans())
+def test_choices_of_occurrences_are_counted_and_listed_by_one_rule(
+    case: ComparedCase, compared: bool
+) -> None:
+    if not compared:
+        case = without_comparisons(case)
+    pattern = case.pattern()
+    options = {"symmetry": "subgraphs", "device": "cpu"}
+    listed = len(mf.match(case.graph(), pattern, edges="all", **options).to_numpy())
+    assert mf.count(case.graph(), pattern, copies=True, **options) == listed
+    group = automorphisms(pattern, directed=case.directed, every_edge=True)
+    assert listed * group.order == sum(map(len, case.choices().values()))

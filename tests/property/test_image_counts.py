@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from math import factorial
+from math import factorial, inf
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def results_of(case: Case, combination: Combination) -> set[Any]:
 
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
-def test_those_of_vertices_are_counts_of_images(combination: Combination, depth: str) -> None:
+def test_those_of_vertices_are_counts_of_images(combination: Combination, depth: str, device: str) -> None:
     @settings(settings.get_profile(depth))
     @given(
         cases(combination.directed, combination.labels),
@@ -64,6 +64,7 @@ def test_those_of_vertices_are_counts_of_images(combination: Combination, depth:
             symmetry=combination.symmetry,
             tuning=private_tuning(WAYS[way]),
             threads=threads,
+            device=device,
         )
         assert found.complete
         assert found.counts.shape == (graph.num_vertices, len(case.pattern_vertex_labels))
@@ -77,7 +78,7 @@ def test_those_of_vertices_are_counts_of_images(combination: Combination, depth:
 
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("combination", rotating(COMBINATIONS), ids=str)
-def test_those_of_edges_are_counts_of_witnesses(combination: Combination, depth: str) -> None:
+def test_those_of_edges_are_counts_of_witnesses(combination: Combination, depth: str, device: str) -> None:
     @settings(settings.get_profile(depth))
     @given(
         cases(combination.directed, combination.labels),
@@ -94,6 +95,7 @@ def test_those_of_edges_are_counts_of_witnesses(combination: Combination, depth:
             symmetry=combination.symmetry,
             tuning=private_tuning(WAYS[way]),
             threads=threads,
+            device=device,
         )
         number = {name: at for at, name in enumerate(case.ids)}
         edges = graph.to_edges()
@@ -175,9 +177,17 @@ def test_weighted_cycles_count_what_a_search_finds(
         made.append(WeightedCycles(*given))
         return made[-1]
 
+    by_cycles = derive.Derivation._by_weighted_cycles
+
+    def for_nothing(derivation: Any, rooted: Any, _: float) -> Any:
+        found = by_cycles(derivation, rooted, inf)
+        return None if found is None else (found[0], dict.fromkeys(found[1], 0.0))
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(derive, "_MIN_SECONDS_FOR_WALKS", -1.0)
-        patch.setattr(CostEstimator, "weighted_cycles", lambda *_: 0.0)
+        patch.setattr(
+            derive.Derivation, "_by_weighted_cycles", for_nothing
+        )  # the cheapest, where there is one
         patch.setattr(CostEstimator, "walks", lambda *_: 1.0)
         patch.setattr(derive, "WeightedCycles", noted)
         found = mf.count_per_vertex(

@@ -186,11 +186,15 @@ class MonitorMachine(RuleBasedStateMachine):
     """Where updates are matched: arguments of both monitors."""
     switches: ClassVar[dict[str, str]] = {}
     """Tuning switches of both monitors, beside those that are drawn."""
+    modes: ClassVar[tuple[str, ...]] = ("sequence", "batch")
+    """The modes that are drawn."""
 
     @initialize(world=worlds(), data=st.data())
     def start(self, world: Any, data: Any) -> None:
         case, drawn = world
         self.options, self.ids = drawn["options"], drawn["ids"]
+        if self.options["mode"] not in self.modes:
+            self.options["mode"] = self.modes[0]
         self.vertex_kind, self.edge_kind = drawn["vertex_kind"], drawn["edge_kind"]
         times = drawn["edge_times"]
         self.world = World(case, self.options, times)

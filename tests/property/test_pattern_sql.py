@@ -165,6 +165,7 @@ def test_most_queries_find_some_and_not_all() -> None:
     assert telling >= 28
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", queries.QUERIES)
 def test_queries_over_many_transfers_are_those_of_the_engine(name: str, connection: Any) -> None:
     pattern = mf.Pattern.parse(queries.QUERIES[name])
@@ -299,3 +300,21 @@ def plain_comparison(one: Any) -> reference.Comparison:
     if isinstance(one, Relation):
         return operand(one.left), str(one.operator), operand(one.right), one.factor, number(one.offset)
     return one.attribute, number(one.span)
+
+
+NEGATED = load_part(REPOSITORY / "benchmarks/suite/negation_parts/queries.py")
+
+
+@pytest.mark.parametrize("query", NEGATED.QUERIES)
+def test_negated_edges_are_those_of_the_engine(query: str, connection: Any) -> None:
+    pattern = mf.Pattern.parse(NEGATED.QUERIES[query])
+    for generator in (FEW, MANY):
+        tables = inputs.tables_of(generator)
+        schema = sql.load(connection, directed=True, **tables.columns())
+        graph = tables.graph()
+        expected = found(connection, schema, pattern)
+        for negation in ("search", "subtract"):
+            assert mf.count(graph, pattern, tuning={"negation": negation}) == expected
+        assert mf.match(graph, pattern).to_numpy().shape[0] == expected
+        assert expected <= found(connection, schema, replace(pattern, negated=()))
+        drop_tables(connection)

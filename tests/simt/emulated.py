@@ -154,6 +154,9 @@ class EmulatedDevice:
     def allocate_host(self, nbytes: int, what: str, *, clear: bool = True) -> EmulatedHostBuffer:
         return EmulatedHostBuffer(nbytes, what, self._retire_host, 0 if clear else UNWRITTEN)
 
+    def allocate_managed(self, nbytes: int, what: str) -> EmulatedHostBuffer:
+        return EmulatedHostBuffer(nbytes, what, self._retire_host, UNWRITTEN)
+
     def register_host(
         self, address: int, nbytes: int, what: str, owner: object, *, only_reads: bool = False
     ) -> EmulatedHostRegistration:
@@ -206,13 +209,9 @@ class EmulatedDevice:
         self._retirement.add((), partial(release, address))
 
     def _leave(self, line: Line) -> None:
-        """Give a stream back after what it has to do."""
-
-        def close() -> None:
-            self._retirement.close_line(line)
-            line.stop()
-
-        self._retirement.add([line], close)
+        """Give a stream back after what it has to do; its thread ends then, whether or not anybody looks."""
+        line.stop()
+        self._retirement.add([line], partial(self._retirement.close_line, line))
 
 
 _opening = threading.Lock()

@@ -93,7 +93,9 @@ class Line:
         return None if last._passed.is_set() else last
 
     def stop(self) -> None:
-        """End its thread after what it has to do. Finalizers call it."""
+        """End its thread after what it has to do; nothing is added later on. Finalizers call it."""
+        if self._last is None:
+            self.mark()  # so that `tail` asks no thread that has ended
         self._work.put(None)
 
     def _run(self) -> None:

@@ -7,6 +7,7 @@ import platform
 import re
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -284,6 +285,22 @@ def test_memory_is_limited_and_comes_back_when_no_stream_needs_it_any_more() -> 
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_the_thread_of_a_stream_ends_with_it_although_nobody_looks() -> None:
+    device = EmulatedDevice(name="emulated")
+    stream, given = device.stream(), np.arange(1000, dtype=np.uint32)
+    buffer = device.allocate(given.nbytes, "a test")
+    stream.upload(buffer, given)
+    before = threading.active_count()
+    del stream
+    until = time.monotonic() + 10
+    while threading.active_count() == before:
+        assert time.monotonic() < until
+        time.sleep(1e-3)
+    buffer.close()
+    assert not device._retirement.drain(10.0), "memory is freed, too"
+    assert device.used_memory() == 0
+
+
 def test_a_child_of_a_fork_gets_a_device_of_its_own() -> None:
     ours = open_emulated()
     assert open_emulated() is ours

@@ -34,10 +34,14 @@ def patterns(folder: Path) -> mf.Pattern:
     """Make patterns."""
     (folder / "path.pattern").write_text(TEXT)
     assert_type(mf.read_pattern(folder / "path.pattern"), mf.Pattern)
+    assert_type(mf.read_query(folder / "path.pattern"), mf.Pattern | mf.Query)
     built = mf.PatternBuilder().vertex("x").vertex("y").edge("x", "y", directed=True).build()
     assert_type(built, mf.Pattern)
     assert_type(built.vertices, tuple[mf.QueryVertex, ...])
     assert_type(built.edges, tuple[mf.QueryEdge, ...])
+    lone = mf.Pattern.parse("(a)--(b), NOT (a)--()")
+    assert_type(lone.negated, tuple[mf.NegatedEdge, ...])
+    assert isinstance(lone.negated[0].target, mf.AnyVertex)
     return mf.Pattern.parse(TEXT)
 
 
@@ -55,9 +59,24 @@ def searches(graph: mf.Graph, pattern: mf.Pattern) -> None:
     assert_type(one.complete, bool)
     assert_type(mf.count(graph, TEXT), mf.Count)
     assert_type(mf.count(graph, [pattern, TEXT]), list[mf.Count])
+    assert_type(mf.exists(graph, pattern), mf.Existence)
     assert_type(mf.count_per_vertex(graph, TEXT, timeout=9.0), mf.VertexCounts)
     assert_type(mf.count_per_edge(graph, pattern, by=0, symmetry="subgraphs"), mf.EdgeCounts)
     assert_type(mf.orbits(graph, size=4), mf.OrbitCounts)
+    assert_type(mf.edge_orbits(graph, size=4), mf.EdgeOrbitCounts)
+    counted = mf.census(graph, 4)
+    assert_type(counted, mf.Census)
+    assert_type(counted["id204"], int)
+    tested = mf.significance(graph, 3, nulls=2)
+    assert_type(tested, mf.Significance)
+    assert_type(tested["300"], mf.SignificanceRow)
+    assert_type(tested["300"].z, float)
+    assert_type(mf.null_graph(graph, "labels"), mf.Graph)
+    assert_type(mf.estimate_per_vertex(graph, pattern, "a"), mf.VertexEstimates)
+    best = mf.estimate_top(graph, pattern, 0, k=1, samples=32)
+    assert_type(best, mf.EstimatedTop)
+    assert_type(best[0], mf.EstimateAt)
+    assert_type(best[0].certain, bool)
     assert_type(mf.top(graph, pattern, by=0, k=2), mf.Top)
     with mf.match(graph, pattern, limit=2) as matches:
         assert_type(matches, mf.Matches)
@@ -69,6 +88,9 @@ def searches(graph: mf.Graph, pattern: mf.Pattern) -> None:
     assert_type(found.trace, tuple[mf.EstimateProgress, ...])
     assert_type(mf.sample(graph, pattern, 2), mf.Matches)
     assert_type(mf.explain(graph, pattern), mf.Explanation)
+    told = mf.explain(graph, mf.Query.parse("(a)-[*1..2]->(b)"))
+    assert isinstance(told, mf.QueryExplanation)
+    assert_type(told.parts, tuple[mf.Explanation, ...])
     policy = mf.SamplingPolicy("struct Custom : Alley {};", name="like Alley")
     assert_type(policy.name, str)
     drawn = mf.draw_match(graph, pattern, mf.match(graph, pattern).to_numpy()[0])
@@ -88,6 +110,9 @@ def streams(graph: mf.Graph, pattern: mf.Pattern, folder: Path) -> None:
         delta = monitor.apply(updates)
         assert_type(delta, mf.Delta)
         assert_type(delta[pattern], mf.PatternDelta)
+    near = mf.Query.parse("(a)-[*1..2]->(b)")
+    with mf.Monitor(graph, near) as monitor:
+        assert_type(monitor.apply(inserts=[("ann", "dan")])[near], mf.QueryDelta)
     numbered = mf.Monitor(
         mf.Graph.from_edges([(1, 2)]),
         "(a)--(b)--(c)",
@@ -108,10 +133,44 @@ def sink(found: mf.FoundMatches) -> None:
     assert_type(found.pattern, mf.Pattern)
 
 
+def service(folder: Path) -> None:
+    """Serve a stream."""
+    configuration: dict[str, Any] = {
+        "service": {"state": str(folder / "state"), "listen": "off"},
+        "patterns": [{"name": "path", "pattern": TEXT}],
+    }
+    with mf.Service(configuration) as made:
+        assert_type(made.wait_until_idle(60.0), bool)
+        assert_type(made.url, str | None)
+        assert_type(made.add_pattern({"name": "edge", "pattern": "(a)-->(b)"}).positive, int)
+        assert_type([row.present for row in made.patterns()], list[int | None])
+
+
+def clusters(graph: mf.Graph, pattern: mf.Pattern) -> None:
+    """Search on a cluster; this is not run, as Ray need not be installed."""
+    with mf.Cluster("auto", threads=2) as cluster:
+        assert_type(cluster.count(graph, TEXT, semantics="induced", limit=9), mf.Count)
+        assert_type(cluster.count(graph, [pattern, TEXT]), list[mf.Count])
+        assert_type(cluster.match(graph, pattern, edges=True), mf.Matches)
+        assert_type(cluster.estimate(graph, TEXT, seed=2), mf.Estimate)
+        assert_type(cluster.sample(graph, TEXT, 5, seed=2), mf.Matches)
+        assert_type(cluster.count_per_vertex(graph, TEXT, by="a"), mf.VertexCounts)
+        assert_type(cluster.census(graph, 4, connected=True), mf.Census)
+        assert_type(cluster.match(graph, pattern, output="rows", job="triangles"), mf.WrittenRows)
+        assert_type(cluster.tasks, list[mf.TaskRecord])
+
+
 def errors() -> None:
     """Name every error."""
     kinds: list[type[Exception]] = [
-        *(mf.ArgumentError, mf.CompileError, mf.CountOverflowError, mf.DeviceError, mf.DeviceMemoryError),
+        *(
+            mf.ArgumentError,
+            mf.ClusterError,
+            mf.CompileError,
+            mf.CountOverflowError,
+            mf.DeviceError,
+            mf.DeviceMemoryError,
+        ),
         *(mf.FormatError, mf.GraphError, mf.InternalError, mf.OutOfMemoryError, mf.OutputError),
         *(mf.PatternError, mf.PatternSyntaxError, mf.StreamError),
     ]
@@ -125,6 +184,7 @@ def main(folder: Path) -> None:
     graph, pattern = graphs(folder), patterns(folder)
     searches(graph, pattern)
     streams(graph, pattern, folder)
+    service(folder)
     errors()
 
 

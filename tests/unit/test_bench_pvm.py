@@ -458,6 +458,17 @@ def test_phases_of_several_vertices_are_held_by_class_and_at_the_slowest_query()
     assert [bar.holds for bar in by_class] == [True, True, True, False]
     slowest = found["pv over sv: times of sv, most"]
     assert (slowest.value, slowest.holds) == (pytest.approx(1.1), False)
+    equal = found["pv over sv: ratio of equal plans, most"]
+    assert (equal.value, equal.holds) == (pytest.approx(1 / 0.97), True)
+
+
+def test_kernels_of_phases_are_held_apart_from_the_host() -> None:
+    found = bars(
+        result("pv_sv a, Q4", 1.0, 1.0, phases=1.0, kernels_ratio=4.0),
+        result("pv_sv a, Q5", 1.0, 1.0, phases=2.0, kernels_ratio=1.0),
+        result("pv_sv a, Q6", 1.0, 1.0, phases=0.0, kernels_ratio=0.1),
+    )
+    assert found["pv over sv, kernels alone, geometric mean"].value == pytest.approx(2)
 
 
 def test_the_published_switches_are_held_at_the_mean() -> None:

@@ -142,7 +142,7 @@ def test_a_file_cut_short_is_refused(kept: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"monitor": 3}, "found checkpoint version 3, written by a newer motiflux; expected version 1 or 2"),
+        ({"monitor": 4}, "found checkpoint version 4, written by a newer motiflux; expected version 1 to 3"),
         ({"monitor": None}, "expected a saved monitor"),
         ({"options": {"mode": "other"}}, "facts are damaged"),
         ({"options": {"color": "red"}}, "facts are damaged"),

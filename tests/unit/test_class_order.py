@@ -68,6 +68,7 @@ def updates(graph: mf.Graph, kind: str, seed: int) -> list[Any]:
     return told
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("mode", ["batch", "sequence"])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("kind", KINDS)

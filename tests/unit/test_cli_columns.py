@@ -16,6 +16,7 @@ COMMANDS = {
     "explain": ["(a)-[:x]->(b)"],
     "info": [],
     "orbits": [],
+    "census": [],
     "convert": ["out.mfg"],
 }
 

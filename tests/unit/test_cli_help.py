@@ -18,7 +18,7 @@ from motiflux.cli.app import app_for
 from tests.data_paths import REPOSITORY
 from tests.unit.cli_run import motiflux, only_json
 
-COMMANDS = ["count", "match", "estimate", "watch", "orbits", "explain", "info", "convert"]
+COMMANDS = ["count", "match", "estimate", "watch", "orbits", "census", "explain", "info", "convert"]
 MOST_LINES = 60
 
 
@@ -42,7 +42,9 @@ def offered(shell: str, words: list[str]) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("command", ["count", "match", "estimate", "orbits", "explain", "info", "convert"])
+@pytest.mark.parametrize(
+    "command", ["count", "match", "estimate", "orbits", "census", "explain", "info", "convert"]
+)
 def test_help_fits_a_screen_and_names_what_it_leaves_out(command: str) -> None:
     short = motiflux(command, "--help").stdout
     assert short.count("\n") < MOST_LINES

@@ -15,6 +15,7 @@ import pytest
 from motiflux.stream.matching.engine import ENGINES
 from tests import stream_engines
 from tests.data_paths import shared_path
+from tests.plain_stream import plain_streams
 from tests.unit.cli_run import motiflux, motiflux_process, only_json
 from tests.waiting import wait_until
 
@@ -232,7 +233,7 @@ class TestRefusals:
                 ["none", "a.gz", "--pattern", TRIANGLE, "--stream-format", "stream", "--follow"],
                 "not compressed",
             ),
-            (["none", "a.stream", "--pattern", TRIANGLE, "--semantics", "induced"], "semantics"),
+            (["none", "a.stream", "--pattern", TRIANGLE, "--semantics", "isomorphic"], "semantics"),
             (["none", "a.stream"], "--pattern"),
             (["none", "a.stream", "--pattern", TRIANGLE, "--batch-size", "0"], "--batch-size"),
         ],
@@ -360,6 +361,23 @@ def test_updates_are_matched_on_a_device(stream: Path, monkeypatch: pytest.Monke
     assert counts == [(6, 6), (6, 0), (12, 6)]
     asked = "asked for by device='cuda:1' and engine='changing'"
     assert [one["reason"] == asked for one in found] == [True, True, False]
+
+
+def test_updates_are_answered_one_by_one_in_sequence_mode_only(stream: Path) -> None:
+    placement = ("--device", "cuda", "--engine", "streaming", "--json")
+    with plain_streams() as opened:
+        result = motiflux("watch", "none", stream, "--pattern", TRIANGLE, "--batch-size", "2", *placement)
+        refused = motiflux("watch", "none", stream, "--pattern", TRIANGLE, "--mode", "batch", *placement)
+    found = only_json(result)
+    assert (found["engine"], found["patterns"][0]["positive"], found["patterns"][0]["negative"]) == (
+        "streaming",
+        6,
+        6,
+    )
+    assert opened[0].starts == 1  # its kernel stays during a run on a file
+    assert refused.exit_code == 2
+    assert "--mode: expected 'sequence' with --engine streaming" in refused.stderr
+    assert "--engine changing and --engine batch match batches" in refused.stderr
 
 
 def test_devices_are_given_to_the_monitor(stream: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.config import private_tuning
 from motiflux.errors import ArgumentError, PatternError
 
 RING = "(a)-[x]->(b)-[y]->(c)-[z]->(a)"
@@ -155,12 +157,12 @@ def test_symmetry_and_semantics_go_with_comparisons(graph: mf.Graph) -> None:
         mf.count(graph, ORDERED, semantics="homomorphism", symmetry="subgraphs")
 
 
-def test_every_engine_hands_comparisons_to_the_cpu(graph: mf.Graph) -> None:
-    found = mf.count(graph, ORDERED, engine="dfs")
+def test_engines_that_compare_nothing_hand_comparisons_to_the_cpu(graph: mf.Graph) -> None:
+    found = mf.count(graph, ORDERED, engine="outofcore")
     assert (int(found), found.engine, found.reason) == (
         1,
         "cpu",
-        "the CPU engine compares attributes, not 'dfs'",
+        "the CPU engine compares attributes, not 'outofcore'",
     )
     rows = mf.match(graph, ORDERED, engine="pvm")
     assert rows.reason == "the CPU engine compares attributes, not 'pvm'"
@@ -168,16 +170,14 @@ def test_every_engine_hands_comparisons_to_the_cpu(graph: mf.Graph) -> None:
     counts = mf.count(graph, [RING, ORDERED, f"{RING} WITHIN 1h"])
     assert [int(one) for one in counts] == [3, 1, 0]
     copies = mf.count(graph, RING, copies=True, engine="dfs")
-    assert (int(copies), copies.reason) == (6, "the CPU engine counts copies, not 'dfs'")
+    assert (int(copies), copies.reason) == (6, "the CPU engine counts and lists copies, not 'dfs'")
 
 
-def test_estimates_samples_and_monitors_refuse_comparisons(graph: mf.Graph) -> None:
+def test_estimates_and_samples_refuse_comparisons(graph: mf.Graph) -> None:
     with pytest.raises(ArgumentError, match="no comparisons between attributes"):
         mf.estimate(graph, ORDERED)
     with pytest.raises(ArgumentError, match="no comparisons between attributes"):
         mf.sample(graph, ORDERED, 3)
-    with pytest.raises(ArgumentError, match="no comparisons between attributes on streams"):
-        mf.Monitor(graph, [ORDERED])
 
 
 def test_the_plan_names_comparisons_where_they_are_judged(graph: mf.Graph) -> None:
@@ -224,3 +224,55 @@ def test_durations_come_from_python(graph: mf.Graph) -> None:
     builder = builder.edge("a", "b", name="x", directed=True).edge("b", "c", name="y", directed=True)
     builder = builder.compare(("y", "time"), ">", ("x", "time"), offset=dt.timedelta(minutes=30))
     assert int(mf.count(graph, builder.build())) == 2
+
+
+def test_choices_of_query_edges_between_the_same_vertices_are_counted_and_listed_by_one_rule() -> None:
+    graph = mf.Graph.from_edges([(1, 0), (1, 0), (2, 0)], directed=True, edge_attributes={"time": [1, 2, 3]})
+    pattern = "(a)-[x]->(b), (a)-[y]->(b), (c)-[z]->(b)"
+    for symmetry in ("embeddings", "subgraphs"):
+        assert mf.count(graph, pattern, copies=True, symmetry=symmetry) == 4 + 2
+        assert len(mf.match(graph, pattern, edges="all", symmetry=symmetry).to_numpy()) == 4 + 2
+
+
+def test_candidates_by_value_satisfy_the_conditions_of_their_vertices() -> None:
+    payees = np.arange(1, 21)
+    graph = mf.Graph.from_edges(
+        (np.r_[30, np.zeros(20, int)], np.r_[0, payees]),
+        directed=True,
+        vertex_ids=np.arange(31),
+        vertex_labels=["firm" if vertex % 2 else "person" for vertex in range(31)],
+        edge_attributes={"time": np.r_[0, payees]},
+    )
+    path = "(a)-[x]->(b)-[y]->(c{})  WHERE x.time < y.time WITHIN 12"
+    assert mf.count(graph, path.format("")) == 12
+    assert mf.count(graph, path.format(":firm")) == 6
+    assert sorted(mf.match(graph, path.format(":person")).to_numpy()[:, 2]) == [2, 4, 6, 8, 10, 12]
+
+
+@pytest.mark.parametrize(
+    "written", ["x.a - y.a < 0.1", "x.a < y.a + 0.1", "y.a > x.a - 0.1", "y.a - x.a > -0.1"]
+)
+def test_differences_of_floats_are_not_rounded(written: str) -> None:
+    """The forms differ in which operation of floats would round."""
+    for first, second in ((0.3, 0.2), (0.2, 0.1), (1.1, 1.0), (0.7, 0.6), (1e16, 1e16), (0.4, 0.3)):
+        graph = mf.Graph.from_edges([(0, 1), (1, 2)], directed=True, edge_attributes={"a": [first, second]})
+        expected = Fraction(first) - Fraction(second) < Fraction(0.1)
+        assert mf.count(graph, f"(p)-[x]->(q)-[y]->(r) WHERE {written}") == expected
+
+
+def test_explain_says_that_a_search_goes_from_copy_to_copy(graph: mf.Graph) -> None:
+    by_copies, by_levels = (
+        str(mf.explain(graph, ORDERED, tuning=private_tuning({"copy_walk": switch})))
+        for switch in ("on", "off")
+    )
+    assert "from copy to copy: the edge with the fewest copies within bounds is next" in by_copies
+    assert "from copy to copy" not in by_levels
+
+
+def test_explain_says_that_a_count_goes_from_pair_to_pair(graph: mf.Graph) -> None:
+    by_pairs, by_levels = (
+        str(mf.explain(graph, ORDERED, tuning=private_tuning({"pair_walk": switch, "copy_walk": "off"})))
+        for switch in ("on", "off")
+    )
+    assert "from pair to pair of vertices, with all choices of copies" in by_pairs
+    assert "from pair to pair" not in by_levels

@@ -355,6 +355,33 @@ class TestHostMemory:
             assert type(failed.value) is kind
 
 
+class TestUnifiedMemory:
+    def test_it_has_one_address_and_is_freed_once(self, gpu: CudaDevice, driver: FakeDriver) -> None:
+        buffer = gpu.allocate_managed(40, "rows")
+        assert buffer.address == buffer.array.ctypes.data
+        view = buffer.array
+        buffer.close()
+        with pytest.raises(InternalError, match="closed"):
+            _ = buffer.address
+        gpu.used_memory()
+        assert len(driver.host) == 1
+        del view, buffer
+        gc.collect()
+        gpu.used_memory()
+        assert not driver.host
+        assert driver.counted("cuMemFree") == 1
+
+    def test_there_is_no_more_of_it_than_is_free_on_the_device(
+        self, gpu: CudaDevice, driver: FakeDriver
+    ) -> None:
+        with pytest.raises(DeviceMemoryError, match="rows"):
+            gpu.allocate_managed(driver.memory + 1, "rows")
+        driver.fail["cuMemAllocManaged"] = 801
+        with pytest.raises(DeviceError, match="unified memory for rows"):
+            gpu.allocate_managed(40, "rows")
+        assert not driver.host
+
+
 class TestMemoryOfOthers:
     def test_it_is_pinned_once_for_all_devices_until_the_last_has_closed_it(
         self, gpu: CudaDevice, driver: FakeDriver

@@ -324,7 +324,7 @@ class TestRefusals:
     def test_what_is_no_graph_or_pattern_is_refused(self) -> None:
         with pytest.raises(mf.ArgumentError, match="graph: expected a graph, a path, a table"):
             mf.estimate(7, TRIANGLE)
-        with pytest.raises(mf.PatternError):
+        with pytest.raises(mf.ArgumentError, match="pattern: expected connected patterns"):
             estimate("(a)--(b), (c)--(d)")
 
 

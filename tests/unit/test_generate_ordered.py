@@ -80,6 +80,7 @@ def in_order(generator: Transfers) -> list[Planted]:
     return [one for one in generator.planted if one.kind == "ordered_ring"]
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("copies", [1, 4])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_conditions_hold_of_every_planted_ring_and_of_nothing_else(copies: int, seed: int) -> None:

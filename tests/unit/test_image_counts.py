@@ -95,6 +95,7 @@ def test_ctrl_c_stops_and_leaves_the_graph_usable(way: str) -> None:
     assert mf.count_per_vertex(graph, "(a)--(b)", by="a").counts.sum() == 2 * graph.num_edges
 
 
+@pytest.mark.turns(8)
 def test_progress_is_reported() -> None:
     reports: list[Any] = []
     graph = mf.generate.erdos_renyi(vertices=3000, edges=800_000, seed=1)
@@ -125,11 +126,26 @@ def test_wrong_arguments_are_named(options: dict[str, Any], message: str) -> Non
         mf.count_per_vertex(kite(), TRIANGLE, **options)
 
 
-@pytest.mark.parametrize("options", [{"device": "cuda"}, {"engine": "dfs"}, {"devices": 1, "device": "cuda"}])
-def test_gpus_are_refused_by_name(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "pvm"}, "made by engine='cpu' or engine='dfs', found engine='pvm'"),
+        ({"engine": "outofcore"}, "made by engine='cpu' or engine='dfs', found engine='outofcore'"),
+        ({"engine": "dfs", "device": "cpu"}, "engine='dfs' runs on a GPU, found device='cpu'"),
+        ({"engine": "cpu", "device": "cuda"}, "engine='cpu' runs on the CPU, found device='cuda'"),
+    ],
+)
+def test_engines_that_do_not_count_so_are_refused_by_name(options: dict[str, Any], message: str) -> None:
     for call in (mf.count_per_vertex, mf.count_per_edge):
-        with pytest.raises(mf.DeviceError, match=r"counts per vertex and edge are made (on|by) .*cpu"):
+        with pytest.raises(mf.DeviceError, match=message):
             call(kite(), TRIANGLE, **options)
+    with pytest.raises(mf.DeviceError, match=message):
+        mf.orbits(kite(), **options)
+
+
+def test_the_reason_says_who_counted() -> None:
+    assert mf.count_per_vertex(kite(), TRIANGLE).reason.startswith("counts per vertex and edge are made on")
+    assert mf.count_per_vertex(kite(), TRIANGLE, device="cpu").reason.startswith("the CPU was asked for; by")
 
 
 def test_subgraphs_of_vertices_that_may_coincide_are_refused() -> None:
@@ -146,18 +162,42 @@ def test_an_edge_with_the_name_of_a_place_does_not_hide_another() -> None:
     assert found.counts.tolist() == [[1, 0], [0, 1]]
 
 
-@pytest.mark.parametrize("call", [mf.count_per_vertex, mf.count_per_edge])
-def test_comparisons_are_refused_by_name(call: Any) -> None:
-    times = {"time": [1, 2]}
-    graph = mf.Graph.from_edges([(0, 1), (1, 2)], directed=True, edge_attributes=times)
+def test_an_edge_counts_where_one_of_its_copies_satisfies_comparisons() -> None:
+    ends = np.array([(0, 1), (0, 1), (0, 1), (1, 2)])
+    graph = mf.Graph.from_edges(
+        (ends[:, 0], ends[:, 1]),
+        directed=True,
+        edge_labels=["cash", "cash", "wire", "wire"],
+        edge_attributes={"time": [9, 1, 7, 5]},
+    )
     pattern = mf.Pattern.parse("(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time")
-    with pytest.raises(mf.ArgumentError, match="pattern: expected no comparisons between attributes"):
-        call(graph, pattern)
+    found = mf.count_per_edge(graph, pattern)
+    assert [tuple(row.values()) for row in found.to_arrow().to_pylist()] == [
+        (0, 1, "cash", 1, 0),
+        (0, 1, "wire", 0, 0),
+        (1, 2, "wire", 0, 1),
+    ]
+    assert mf.count_per_edge(graph, pattern, "y", symmetry="subgraphs").counts.tolist() == [0, 0, 1]
+    assert not mf.count_per_edge(graph, pattern, timeout=1e-9).complete
+    assert mf.count_per_vertex(graph, pattern, "b").top(3) == [(1, 1)]
+
+
+def test_both_arcs_between_two_vertices_count_for_an_edge_of_either_direction() -> None:
+    graph = mf.Graph.from_edges([(0, 1), (1, 0), (1, 2)], directed=True, edge_attributes={"time": [1, 9, 5]})
+    found = mf.count_per_edge(graph, "(a)-[x]-(b)-[y]->(c) WHERE x.time < y.time", "x")
+    served = {
+        (u, v): count
+        for u, v, count in zip(
+            found.sources.tolist(), found.targets.tolist(), found.counts.tolist(), strict=True
+        )
+    }
+    assert served == {(0, 1): 1, (1, 0): 0, (1, 2): 1}
 
 
 def test_the_top_has_ties_by_ids_and_no_zeros() -> None:
     found = mf.top(kite(), TRIANGLE, by="a", k=2)
     assert (found, found.complete) == ([("ann", 2), ("bob", 2)], True)
+    assert mf.top(kite(), TRIANGLE, by=np.int64(0), k=2) == found  # type: ignore[arg-type]
     assert mf.top(kite(), TRIANGLE, by="a", k=9) == [("ann", 2), ("bob", 2), ("cy", 2)]
     with pytest.raises(mf.ArgumentError, match="by: expected the name or position of one query vertex"):
         mf.top(kite(), TRIANGLE, by=["a"])  # type: ignore[arg-type]
@@ -254,6 +294,7 @@ class TestTheCommand:
             (["--per-vertex", "a", "--limit", "3"], "--limit: expected None"),
             (["--per-edge", "x", "--copies"], "--copies: expected no --per-vertex or --per-edge beside it"),
             (["-o", "counts.csv"], "-o: expected --per-vertex or --per-edge beside it"),
+            (["--top", "3"], "--top: expected --per-vertex or --per-edge beside it"),
             (["(a)--(b)", "--per-vertex", "a"], "--per-vertex and --per-edge: expected one PATTERN, found 2"),
         ],
     )
@@ -277,9 +318,22 @@ class TestTheCommandOfOrbits:
         assert result.stdout.splitlines()[:4] == ["o0   8", "o1   4", "o2   2", "o3   3"]
         assert output.read_text().splitlines()[-1] == "3,3,0,2,1,0,0,0,0,0,0,0,1,0,0,0"
 
+    def test_engines_that_count_none_are_named(self, graph: Path) -> None:
+        done = motiflux("orbits", graph, "--engine", "pvm")
+        assert done.exit_code == 3
+        assert "orbits are made by --engine cpu or --engine dfs, found --engine pvm" in done.stderr
+
     def test_five_vertices_have_73_orbits(self, graph: Path) -> None:
         fields = only_json(motiflux("orbits", graph, "--size", "5", "--json"))
         assert (len(fields["sums"]), fields["sums"][0], fields["rows"], fields["output"]) == (73, 8, 4, None)
+
+    def test_edges_and_triads_have_orbits(self, graph: Path) -> None:
+        edges = only_json(motiflux("orbits", graph, "--edges", "--json"))
+        assert (len(edges["sums"]), edges["sums"][:2], edges["rows"]) == (12, [4, 3], 4)
+        triads = only_json(motiflux("orbits", graph, "--triads", "--directed", "--json"))
+        assert (len(triads["sums"]), triads["sums"][:3], triads["rows"]) == (33, [4, 4, 0], 4)
+        assert motiflux("orbits", graph, "--triads", "--edges", "--directed").exit_code == 2
+        assert motiflux("orbits", graph, "--triads").exit_code == 2
 
     def test_a_timeout_is_incomplete_and_writes_nothing(self, graph: Path, tmp_path: Path) -> None:
         result = motiflux("orbits", graph, "--size", "5", "--timeout", "0", "-o", tmp_path / "orbits.csv")

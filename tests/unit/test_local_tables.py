@@ -294,3 +294,17 @@ def test_what_is_known_of_parts_is_bounded_for_a_graph_and_for_all(monkeypatch: 
         assert sum(map(len, family._canonical.values())) <= 80
     assert all(len(known) > 10 for known in given)
     assert given[0] is not given[-1]
+
+
+def test_no_formula_is_sought_for_a_clique(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planning would take longer than all else that a first count on a GPU does on the host."""
+    graph = mf.Graph.from_edges([(u, v) for u in range(30) for v in range(u)])
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a formula is sought")
+
+    monkeypatch.setattr("motiflux.plan.planner.cheapest_formula", refuse)
+    monkeypatch.setattr("motiflux.plan.planner.WORTH_A_FORMULA", 0)
+    mf.explain(graph, "(a)--(b)--(c)--(a), (a)--(d), (b)--(d), (c)--(d)", device="cpu")
+    with pytest.raises(AssertionError, match="sought"):
+        mf.explain(graph, "(a)--(b)--(c)--(d)--(a)", device="cpu")

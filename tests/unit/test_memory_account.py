@@ -67,3 +67,23 @@ def test_a_function_is_asked_for_ever() -> None:
         with pytest.raises(DeviceMemoryError):
             account.take("a table", 11, "a table", budget=10)
     assert asked == [1, 1]
+
+
+def test_reclaimers_are_called_again_if_what_they_released_is_still_held() -> None:
+    account, table, other, asked = MemoryAccount(), object(), object(), list[int]()
+    account.take(table, 600, "a table")
+
+    def release(missing: int) -> int:
+        asked.append(missing)
+        if len(asked) == 3:
+            account.give_back(table)
+        return missing
+
+    account.add_reclaimer(release)
+    account.take(other, 600, "another table", budget=1000)
+    assert asked == [200, 200, 200]
+    assert account.held() == 600
+    asked.clear()
+    with pytest.raises(DeviceMemoryError):
+        account.take(object(), 600, "a third table", budget=1000)
+    assert len(asked) == 4

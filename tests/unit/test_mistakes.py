@@ -103,6 +103,21 @@ def test_of_several_patterns_it_is_said_which_cannot_match() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("edge", "told"),
+    [
+        ("(b)-[:wires]->(a)", "'wires', which does not occur in the graph; did you mean 'wire'?"),
+        ("(b)-[:wires]->()", "'wires', which does not occur in the graph; did you mean 'wire'?"),
+        ("(b)-->(:nothing)", "'nothing', which does not occur in the graph"),
+    ],
+)
+def test_a_negated_edge_of_an_unknown_label_is_said_to_exclude_nothing(edge: str, told: str) -> None:
+    text = f"NOT {edge} excludes nothing: it asks for the label {told}"
+    pattern = f"(a)-[:wire]->(b), NOT {edge}"
+    assert motiflux("count", "t.csv", pattern, "--directed").stderr == f"note: {text}\n"
+    assert text in motiflux("explain", "t.csv", pattern, "--directed").stdout
+
+
 def test_nothing_is_said_where_something_might_match() -> None:
     assert motiflux("count", "t.csv", "(a)-->(b)-->(a)", "--directed").stderr == ""
 
@@ -110,8 +125,7 @@ def test_nothing_is_said_where_something_might_match() -> None:
 @pytest.mark.parametrize("command", ["count", "match"])
 def test_the_usage_names_arguments_plainly(command: str) -> None:
     usage = next(line for line in motiflux(command, "--help").stdout.splitlines() if "Usage:" in line)
-    named = "GRAPH PATTERN..." if command == "count" else "GRAPH PATTERN"
-    assert usage.rstrip().endswith(f"{command} [OPTIONS] {named}")
+    assert usage.rstrip().endswith(f"{command} [OPTIONS] GRAPH PATTERN...")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +137,7 @@ def test_the_usage_names_arguments_plainly(command: str) -> None:
         ),
         (
             lambda: mf.count("(a)--(b)", GRAPH),  # type: ignore[call-overload]
-            "pattern: expected a motiflux.Pattern, its text, a graph of networkx, or a sequence of these",
+            "pattern: expected a motiflux.Pattern or Query, its text, a graph of networkx, or a sequence",
         ),
         (
             lambda: mf.Graph.from_edges([[0, 1, 0], [1, 0, 1], [0, 1, 0]]),

@@ -119,7 +119,7 @@ def test_the_row_that_vanishes_is_the_row_that_appeared(last: tuple[int, int]) -
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"semantics": "induced"}, "semantics: expected 'isomorphism', 'homomorphism'"),
+        ({"semantics": "isomorphic"}, "semantics: expected 'isomorphism', 'induced', 'homomorphism'"),
         ({"mode": "stream"}, "mode: expected 'sequence', 'batch'"),
         ({"semantics": "homomorphism", "symmetry": "subgraphs"}, "symmetry"),
         ({"duplicates": "drop"}, "duplicates"),

@@ -107,6 +107,7 @@ def test_a_call_that_is_stopped_anywhere_is_taken_back(
 CONDITIONED = (
     "(a)-[x WHERE x.amount >= 3]-(b)-[y WHERE y.ref = 'p']-(c)",
     "(a)-[x:0|3 WHERE x.amount = 2]-(b)",
+    "(a)-[x]-(b)-[y]-(c) WHERE x.amount < y.amount AND id(a) < id(c)",
 )
 ATTRIBUTES = {
     "amount": [3, 2.5, None, 4, 3],
@@ -166,8 +167,11 @@ def test_a_call_with_attributes_that_is_stopped_anywhere_is_taken_back(refused: 
 
 @pytest.mark.turns(8)
 @pytest.mark.filterwarnings("ignore::motiflux.MotifluxWarning")
-def test_a_pattern_with_new_conditions_that_is_added_again_after_an_interrupt_counts_as_before() -> None:
-    added = "(a)-[x WHERE x.amount < 4 AND x.ref = 'p']-(b)"
+@pytest.mark.parametrize(
+    "added",
+    in_turn(1, ["(a)-[x WHERE x.amount < 4 AND x.ref = 'p']-(b)", "(a)-[x]-(b)-[y]-(c) WHERE x.ref < y.ref"]),
+)
+def test_a_pattern_that_is_added_again_after_an_interrupt_counts_as_before(added: str) -> None:
     after = with_attributes(updates_of(AFTER, LABELS_AFTER), ATTRIBUTES_AFTER)
 
     def goes_on(watching: mf.Monitor) -> Any:

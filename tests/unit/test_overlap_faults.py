@@ -281,6 +281,7 @@ class Failing:
 
 
 # Of generators and files that are left to the collector of garbage.
+@pytest.mark.turns(8)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("pipeline", ["on", "off", "cpu"])
 @pytest.mark.parametrize("part", in_turn(1, range(STEP)))

@@ -72,9 +72,10 @@ def test_what_is_no_sequence_of_patterns_is_refused() -> None:
             mf.count(complete(4), subject)  # type: ignore[call-overload]
 
 
-def test_match_takes_one_pattern() -> None:
-    with pytest.raises(mf.ArgumentError, match=r"^pattern: expected a motiflux.Pattern, its text, or a"):
-        mf.match(complete(4), [PATH])  # type: ignore[arg-type]
+def test_match_takes_several_patterns() -> None:
+    found = mf.match(complete(4), [PATH, TRIANGLE], symmetry="subgraphs")
+    assert [len(one.to_numpy()) for one in found] == [12, 4]
+    assert [one.complete for one in found] == [True, True]
 
 
 @pytest.mark.parametrize(

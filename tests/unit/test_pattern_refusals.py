@@ -12,9 +12,13 @@ from motiflux import Pattern, PatternError, PatternSyntaxError
 HERE = "¦"
 """Marks the place that the error must point at; it is taken out of the text."""
 
+NOT_DISTINCT = "expected RETURN DISTINCT: without RETURN there is a row for each occurrence already"
 CLAUSE = "is not supported: the text is a pattern and its conditions, no query"
-VARIABLE = "paths of variable length are not supported: write each edge"
-QUANTIFIED = "quantified paths are not supported: write each edge"
+MANY = (
+    "makes a query of several patterns: give its text to count, match or estimate, or make it by Query.parse"
+)
+VARIABLE = f"a path of variable length {MANY}"
+QUANTIFIED = "expected a length such as {1,4}: paths of any length are not supported"
 CONJUNCTION = "a vertex or edge has one label: conjunctions are not supported, ':A|B' means A or B"
 PATTERNS = "patterns in conditions are not supported"
 ONE_SIDE = "only AND joins comparisons of two attributes: expected a value on one side"
@@ -31,8 +35,10 @@ MADE_EQUAL = (
 )
 PAIR = "expected a <> b by itself, joined by AND: there is no other condition on two vertices"
 WILDCARDS = "wildcards in strings are not supported: use STARTS WITH, ENDS WITH or CONTAINS"
+ONLY_AND = "only AND joins negated edges, as in NOT (a)-->(b) AND a.x = 1"
+NO_VERTEX = "expected a vertex of the pattern at one end of the negated edge"
 PARENTHESES = "paths in parentheses are not supported: write each edge"
-EDGE = "expected an edge such as '-->' or '--', ',', WHERE, WITHIN or the end"
+EDGE = "expected an edge such as '-->' or '--', ',', WHERE, WITHIN, OPTIONAL or the end"
 
 REFUSED = [
     # What it ends too soon for, or goes on too long.
@@ -44,9 +50,9 @@ REFUSED = [
     ("(a:A|¦)--(b)", "expected a name, found ')'"),
     ("(a¦|b)--(c)", "expected ':', '{', ')' or WHERE, found '|'"),
     ("(a)-¦", "expected '[' or '-', found the end of the text"),
-    ("(a)--¦  # no more\n", "expected '(' or '>', found the end of the text"),
-    ("(a)-[x¦", "expected ':', '{', ']' or WHERE, found the end of the text"),
-    ("(a)--(b),¦", "expected '(', found the end of the text"),
+    ("(a)--¦  # no more\n", "expected '(', '{' or '>', found the end of the text"),
+    ("(a)-[x¦", "expected ':', '{', '*', ']' or WHERE, found the end of the text"),
+    ("(a)--(b),¦", "expected a path such as (a)-->(b), found the end of the text"),
     ("(a)--(b)¦)", f"{EDGE}, found ')'"),
     ("(a)--(b); ¦(c)", "expected the end, found '('"),
     ("(a:Person)¦=>(b)", f"{EDGE}, found '=>'"),
@@ -65,16 +71,26 @@ REFUSED = [
     ("(a:'it'¦'s')--(b)", None),
     ("(a)--(b)\n¦\x00", f"{EDGE}, found '\\x00'"),
     # Clauses and other parts of queries.
-    *((f"(a)--(b) ¦{word} a", f"{word} {CLAUSE}") for word in ("RETURN", "WITH", "LIMIT", "ORDER", "SKIP")),
-    *((f"¦{word} (a)--(b)", f"{word} {CLAUSE}") for word in ("OPTIONAL", "CREATE", "MERGE", "UNWIND")),
-    ("MATCH (a)--(b) WHERE a.x = 1 ¦return a", f"RETURN {CLAUSE}"),
+    *((f"(a)--(b) ¦{word} a", f"{word} {CLAUSE}") for word in ("WITH", "LIMIT", "ORDER", "SKIP")),
+    *((f"¦{word} (a)--(b)", f"{word} {CLAUSE}") for word in ("CREATE", "MERGE", "UNWIND")),
+    ("(a)--(b) ¦RETURN a", NOT_DISTINCT),
+    ("MATCH (a)--(b) WHERE a.x = 1 ¦return a", NOT_DISTINCT),
     ("MATCH (a)--(b) ¦MATCH (b)--(c)", "expected one MATCH: separate its paths by commas"),
-    ("¦p = (a)--(b)", "path variables are not supported: name vertices and edges"),
-    ("MATCH ¦p=(a)--(b)", "path variables are not supported: name vertices and edges"),
+    ("¦OPTIONAL (a)--(b)", "OPTIONAL comes after a pattern, as in (a)-->(b) OPTIONAL (b)-->(c)"),
+    ("(a)--(b) ¦OPTIONAL (b)--(c)", f"an OPTIONAL edge {MANY}"),
+    ("¦p = (a)--(b)", f"a named path {MANY}"),
+    ("MATCH ¦p=(a)--(b)", f"a named path {MANY}"),
+    ("¦WALK (a)--(b)", f"a walk {MANY}"),
+    ("p ¦< (a)--(b)", "expected '=' after the name of a path, found '<'"),
+    ("(a)-[x]-(b)-[y]-(c) WHERE ¦increasing(x.t, y.t)", f"increasing(...) {MANY}"),
     ("¦shortestPath((a)--(b))", "shortest paths are not supported: write each edge"),
     ("MATCH ¦ANY (a)--(b)", "path selectors are not supported: all matches are found"),
-    *((f"(a)-[{inside}]->(b)", VARIABLE) for inside in ("¦*", "¦*1..3", ":A¦*", ":A¦*2", ":*¦1..3", "x:*¦*")),
-    *((f"(a)-[:A]->{inside}(b)", QUANTIFIED) for inside in ("¦+", "¦*", "¦{1,3}", "¦?")),
+    *((f"(a)-[{inside}]->(b)", VARIABLE) for inside in ("¦*", "¦*1..3", ":A¦*", ":A¦*2", "x:*¦*")),
+    ("(a)-[:*¦1..3]->(b)", "expected a length such as *1..4 after labels, or without a colon"),
+    ("(a)-[:A]->{¦1,3}(b)", VARIABLE),
+    ("(a)¦-->{,}(b)", VARIABLE),
+    ("(a)-[*2]->{¦2}(b)", "expected one length, in the brackets or after the edge"),
+    *((f"(a)-[:A]->{inside}(b)", QUANTIFIED) for inside in ("¦+", "¦*", "¦?")),
     ("(a)--(b)¦{2}", QUANTIFIED),
     ("(a:¦!A)--(b)", "negated labels are not supported: list the labels that will do, as in ':A|B'"),
     ("(a:A¦&B)--(b)", CONJUNCTION),
@@ -146,7 +162,40 @@ REFUSED = [
     ("(a)--(b) WITHIN ¦'x'", "expected a number or a duration such as 3d, found 'x'"),
     ("(a)--(b) WITHIN ¦x", "text needs quotes: write 'x'"),
     ("(a)--(b) WHERE (a)¦-->(b)", PATTERNS),
-    ("(a)--(b) WHERE NOT (a)¦-->(b)", PATTERNS),
+    ("(a)--(b) WHERE NOT ((a)¦-->(b))", PATTERNS),
+    # Negated edges.
+    ("(a)-->(b) WHERE NOT (b)-[¦x]->(a)", "expected no name of an edge that is not there, found 'x'"),
+    ("(a)-->(b), NOT (b)-->(¦z)", "expected the name of a vertex or an edge, found 'z'"),
+    (
+        "(a)-->(b) WHERE NOT (b)-->()-->¦(a)",
+        "negated paths of several edges are not supported: NOT goes before one edge",
+    ),
+    ("(a)-->(b) WHERE a.x = 1 OR NOT ¦(b)-->(a)", ONLY_AND),
+    ("(a)-->(b) WHERE NOT NOT ¦(b)-->(a)", ONLY_AND),
+    ("(a)-->(b), ¦NOT (a)", "expected an edge after NOT, as in NOT (a)-->(b)"),
+    (
+        "(a)-->(b), NOT ¦(a)-->(a)",
+        "expected two different vertices, found 'a' twice: a graph has no self-loops",
+    ),
+    ("(a)-->(b), NOT ¦()-->()", NO_VERTEX),
+    ("(a)-->(b), NOT ¦(:A)--(:B)", NO_VERTEX),
+    (
+        "(a)-->(b), NOT ¦(a:A)-->(b)",
+        "expected labels and conditions of 'a' outside of NOT: they would be negated",
+    ),
+    ("(a)-->(b) WHERE NOT ¦(a:A)", LABELS),
+    (
+        "(a)-->(b) WHERE NOT (b)-[WHERE ¦a.x = 1]->(a)",
+        "expected a condition on this element alone: NOT goes before it",
+    ),
+    ("(a)-->(b)-->(c) WHERE ¦induced(a)", "induced: expected two different vertices or more, found 1"),
+    ("(a)-->(b)-->(c) WHERE ¦induced(a, a, b)", "induced: expected two different vertices or more, found 2"),
+    (
+        "(a)~>(b)-->(c) WHERE ¦induced(a, b)",
+        "induced: expected edges with a direction, '-->' or '--', found one that follows the data graph",
+    ),
+    ("(a)-->(b)-->(c) WHERE may_equal(a, c :¦A)", "expected labels in induced(a, b :wire) alone"),
+    ("(a)-->(b) WHERE NOT ¦induced(a, b)", "expected induced(a, b) by itself, joined by AND"),
     (
         "(a)--(b) WHERE a¦:Person",
         LABELS,
@@ -197,9 +246,12 @@ REFUSED = [
     ("(a)-[e]-(b) WHERE e.when IN [¦2024-03-01]", "text needs quotes: write '2024-03-01'"),
     ("(a)-[{when: ¦2024-03-01}]-(b)", "text needs quotes: write when: '2024-03-01'"),
     ("(a)--(b) WHERE ¦a.x = 2024 - 03", f"{LINEAR}1; write a value as one number"),
-    ("(a)--(b) WHERE a.x = b ¦RETURN a", f"RETURN {CLAUSE}"),
+    ("(a)--(b) WHERE a.x = b ¦RETURN a", NOT_DISTINCT),
     ("(a)--(b) WHERE a.x = b ¦XOR a.y = 2", "XOR is not supported: use AND, OR and NOT"),
-    ("(a)--(b) WHERE a.x = ¦f(b)", "the function 'f' is not supported: there are id(a) and may_equal(a, b)"),
+    (
+        "(a)--(b) WHERE a.x = ¦f(b)",
+        "the function 'f' is not supported: there are id(a), degree(a), may_equal(a, b) and induced(a, b)",
+    ),
     (
         "(a)--(b) WHERE a.x = 1 OR ¦b.x = 1",
         f"expected a condition on a alone, found b too: {TOGETHER}",
@@ -220,11 +272,11 @@ REFUSED = [
     ("(a)--(b) WHERE a.x STARTS WITH ¦3", "expected a string after STARTS WITH, found 3"),
     (
         "(a)--(b) WHERE ¦size(a.x) = 3",
-        "the function 'size' is not supported: there are id(a) and may_equal(a, b)",
+        "the function 'size' is not supported: there are id(a), degree(a), may_equal(a, b) and induced(a, b)",
     ),
     (
         "(a)--(b) WHERE a.x = 1 OR ¦type(a) = 3",
-        "the function 'type' is not supported: there are id(a) and may_equal(a, b)",
+        "the function 'type' is not supported: there are id(a), degree(a), may_equal(a, b) and induced(a, b)",
     ),
     ("(a)--(b) WHERE ¦elementId(a) IN ['3']", None),
     # Anchors.

@@ -352,7 +352,7 @@ def test_tables_and_grammar_make_the_same_parser(text: str, monkeypatch: pytest.
     def parsed() -> str:
         parser._parser.cache_clear()
         try:
-            return repr(parser._tree_of(text))
+            return repr(parser.checked_tree(text))
         except TextError as error:
             return f"{error.position}: {error.message}"
 

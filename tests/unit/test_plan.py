@@ -90,6 +90,7 @@ class TestAPlanIsPlainData:
             "switches": {"tuning": {"reuse": "off"}},
             "beside": {"beside": [plan_of(TRIANGLE)]},
             "count_choices": {"count_choices": True},
+            "copy_walks": {"copy_walks": False},
             "haste": {"deadline": time.perf_counter() + 1},
             "threads": {"threads": 2},
             "deadline": {"deadline": time.perf_counter() + 1000},
@@ -600,9 +601,10 @@ BAD_OPTIONS = {
         {"tuning": {"speed": "on"}},
         (
             "tuning: expected one of order, reuse, simd, candidates, rounds, tail, parts, backjump, tables,"
-            " sample_order, cycles, inheritance, streaming, sync, count_first, trawling, trawl_batches,"
-            " trawl_samples, trawl_nodes, lanes, specialize, stealing, bitmaps, pooling, orbits, container,"
-            " cache, pvm, filter, coalesce, probe, found 'speed'"
+            " negation, sample_order, cycles, inheritance, streaming, sync, count_first, trawling,"
+            " trawl_batches, trawl_samples, trawl_nodes, lanes, specialize, stealing, bitmaps, pooling,"
+            " orbits, container, cache, pvm, filter, coalesce, probe, stream_batches, stream_updaters, found"
+            " 'speed'"
         ),
     ),
     "tuning value": (

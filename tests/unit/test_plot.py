@@ -128,3 +128,17 @@ def test_an_estimate_is_drawn_with_its_interval_and_the_true_count(pyplot: Any) 
     ]
     with pytest.raises(ArgumentError, match="result: expected an estimate with a trace"):
         plot.estimate(mf.estimate(graph, "(a:9)--(b)"))
+
+
+def test_z_scores_are_bars_with_p_values(pyplot: Any) -> None:
+    ring = mf.Graph.from_edges([(v, (v + d) % 30) for v in range(30) for d in (1, 2)], directed=True)
+    found = mf.significance(ring, {"fan": "(a)-->(b)<--(c)", "chain": "(a)-->(b)-->(c)"}, nulls=20)
+    loop = mf.significance(ring, {"loop": "(a)-->(b)-->(c), (a)-->(c)"}, nulls=20)
+    ax = plot.significance(loop)
+    assert [bar.get_width() for bar in ax.patches] == loop.z.tolist()
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["loop"]
+    # All graphs of these degrees have as many fans: their z-score is 0.
+    assert found["fan"].z == 0
+    empty = mf.significance(ring, {"loop": "(a)-->(b)-->(c), (a)-->(c)"}, nulls=1)
+    with pytest.raises(ArgumentError, match="a finite z-score"):
+        plot.significance(empty)

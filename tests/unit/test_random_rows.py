@@ -23,6 +23,7 @@ from tests.unit.test_trawling import CUBIC, cubic, cycle
 TRIANGLE = "(a)--(b)--(c)--(a)"
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_each_embedding_comes_as_often_as_any_other(case: SamplingCase) -> None:
     expected = set(rows_of(mf.match(case.graph, case.pattern, semantics=case.semantics, device="cpu")))

@@ -12,6 +12,7 @@ import motiflux as mf
 from motiflux.codegen.all_kernels import all_sources, reachable_sources
 from motiflux.codegen.kernels import Goal, search_source
 from motiflux.codegen.tails import device_tail
+from motiflux.gpu.images.search import images_kernel
 from motiflux.gpu.strategy import DeviceFacts, counting_goal, search_kernel
 from motiflux.plan import Plan
 from motiflux.plan.physical import SearchKernel
@@ -39,6 +40,12 @@ def plans() -> Iterator[Plan]:
     for edges, semantics, (tail, parts) in product(PATTERNS, *ways):
         pattern = mf.Pattern.from_edges(edges)
         yield make_plan(graph, pattern, semantics=semantics, tail=tail, parts=tail, tuning={"parts": parts})
+    transfers = mf.Graph.from_edges(
+        pairs, self_loops="drop", directed=True, edge_attributes={"time": range(300)}
+    )
+    for size in (3, 20):
+        path_in_time = "-->".join(f"(v{at})" for at in range(size)) + " WITHIN 9"
+        yield make_plan(transfers, mf.Pattern.parse(path_in_time), copy_walks=False)
 
 
 def kernels_by_default() -> Iterator[SearchKernel]:
@@ -47,11 +54,15 @@ def kernels_by_default() -> Iterator[SearchKernel]:
     for plan, roots, length in product(plans(), (1.0, 1e6), (1.5, 20.0)):
         sized = replace(plan, estimates=(roots, roots * length, *plan.estimates[2:]))
         countable = plan.tail is None or device_tail(plan) is not None
+        listing = Goal.STORE if plan.comparisons is None else Goal.STORE_COMPARED
         for goal in [
             *([counting_goal(plan)] if countable else []),
-            *([Goal.STORE] if plan.tail is None else []),
+            *([listing] if plan.tail is None else []),
         ]:
             yield search_kernel(sized, goal, DeviceFacts(multiprocessors=100), request)
+        if plan.tail is None:
+            for deepest in range(len(plan.shape.steps)):
+                yield images_kernel(sized, deepest, DeviceFacts(multiprocessors=100), request)
 
 
 def test_the_search_kernels_that_default_tuning_leads_to_are_those() -> None:

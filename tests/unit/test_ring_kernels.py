@@ -183,6 +183,7 @@ def test_packets_of_a_flood_hold_what_fits_into_a_slot() -> None:
     assert reader.position == -(-101 // 5)
 
 
+@pytest.mark.turns(8)
 def test_a_flood_that_nobody_reads_ends_when_told_to() -> None:
     ring = RingMemory(slots=2, slot_bytes=32 * 8)
     with kernels() as made:
@@ -197,6 +198,7 @@ def test_a_flood_that_nobody_reads_ends_when_told_to() -> None:
         assert sorted(int(word) >> 8 for word in ring.published) == [issued - 1, issued]
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("policy", "seed"), in_turn(2, SCHEDULES))
 def test_an_echo_comes_back_until_the_stop_word(policy: str, seed: int) -> None:
     there, back = RingMemory(slots=2), RingMemory(slots=2)

@@ -7,7 +7,11 @@ import pytest
 from motiflux.gpu.outofcore.spending import (
     FIRST_CHOOSING,
     LEAST_CHOOSING,
+    LEAST_ROWS,
     OF_FIRST_SEARCH,
+    OF_RUN_CHOOSING,
+    OF_RUN_COPYING,
+    OF_SEARCH_CHOOSING,
     OF_SEARCH_COPYING,
     Spending,
 )
@@ -42,7 +46,7 @@ def test_long_searches_have_long_choices_and_short_ones_wait_for_more() -> None:
     while not short.choosing():
         short.expect(100)
         runs += 1
-    assert runs == pytest.approx(LEAST_CHOOSING / 6e-5, abs=1)
+    assert runs == pytest.approx(LEAST_CHOOSING / (OF_SEARCH_CHOOSING * 0.001), abs=1)
     short.chose(short.choosing())
     assert short.choosing() == 0
 
@@ -76,10 +80,13 @@ def test_rows_are_copied_in_a_share_of_the_time_of_searches() -> None:
     spending = Spending()
     spending.copied(0.5, 1000)  # the first copies: half a millisecond a row
     spending.searched(0.1, 100)
-    assert spending.most_rows() == OF_FIRST_SEARCH * 0.1 / 5e-4
+    spending.expect(100)
+    few = int(OF_RUN_COPYING * 0.1 / 5e-4)
+    assert spending.most_rows() == few < LEAST_ROWS  # a run may not spend all that is saved
     spending.copied(0.1, 200)
     spending.expect(100)
     rows = spending.most_rows()
+    assert rows is not None
     assert rows == int(OF_SEARCH_COPYING * 0.1 / 5e-4)
     assert spending.choosing() == 0  # so few copies are not worth choosing rows
     spending.copied(rows * 5e-4, rows)
@@ -87,6 +94,52 @@ def test_rows_are_copied_in_a_share_of_the_time_of_searches() -> None:
     for _ in range(3):
         spending.expect(100)
     assert spending.choosing() > 0
+
+
+def test_what_the_first_search_allows_is_spent_in_parts() -> None:
+    spending = Spending()
+    spending.copied(1e-6, 10)
+    spending.searched(0.3, 100)
+    spent = runs = 0
+    while spent < OF_FIRST_SEARCH * 0.3:
+        spending.expect(100)
+        assert spending.choosing() <= OF_RUN_CHOOSING * 0.3
+        assert spending.most_rows() == pytest.approx((runs + 1) * OF_RUN_COPYING * 0.3 / 1e-7)
+        spent += spending.choosing()
+        spending.chose(spending.choosing())
+        runs += 1
+    assert runs == pytest.approx(1 / OF_RUN_CHOOSING, abs=1)
+
+
+def test_what_takes_long_waits_for_several_searches() -> None:
+    spending = Spending()
+    spending.searched(0.006, 100)
+    spending.least = 0.0015
+    seconds = []
+    for _ in range(12):
+        spending.expect(100)
+        seconds.append(spending.choosing())
+        if seconds[-1]:
+            spending.chose(seconds[-1])
+    assert [one > 0 for one in seconds] == 4 * [False, False, True]
+    assert max(seconds) == pytest.approx(3 * OF_RUN_CHOOSING * 0.006)
+
+
+def test_few_rows_that_take_long_do_not_make_rows_dear() -> None:
+    spending = Spending()
+    spending.copied(0.001, 1000)
+    spending.searched(0.1, 100)
+    rows = []
+    for _ in range(4):
+        spending.expect(100)
+        rows.append(spending.most_rows())
+        spending.copied(0.001, 20)
+    assert rows[0] == int(OF_RUN_COPYING * 0.1 / 1e-6)
+    assert rows == sorted(rows, reverse=True)
+    last = rows[-1]
+    assert last is not None
+    assert rows[0] is not None
+    assert last > rows[0] / 2
 
 
 def test_shares_of_few_runs_are_saved() -> None:

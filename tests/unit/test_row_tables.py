@@ -130,7 +130,7 @@ def test_ranges_have_the_rows_of_their_table_and_at_most_as_many_bytes(
                 assert least[number] == (tile.firsts[0] if number else 0)
                 last = tile.firsts[-1] + np.diff(tile.rows_before)[-1] - 1
                 assert number + 1 == len(tiles) or last < least[number + 1]
-            assert tile.nbytes <= tiles.nbytes(number)
+            assert tile.nbytes <= tiles.nbytes_of(number)
             assert tile.nbytes <= most_bytes or tile.rows <= 1
             rows = rows_of(tile, tables)
             assert not together.keys() & rows.keys()
@@ -178,7 +178,7 @@ def test_ranges_of_wide_offsets_have_narrow_ones() -> None:
     assert [tile.offsets.dtype for tile in tiles] == [np.uint32, np.uint64, np.uint32]
     assert [tile.offsets.tolist() for tile in tiles] == [[0, 2], [0, 2**32], [0, 3, 4]]
     assert [tile.ids().tolist() for tile in tiles] == [[3], [4], [9, 10]]
-    assert [tiles.nbytes(number) for number in (0, 2)] == [36, 52]
+    assert [tiles.nbytes_of(number) for number in (0, 2)] == [36, 52]
 
 
 def spread(ids: list[int], dtype: type = np.uint32) -> IntervalPartition:

@@ -107,3 +107,40 @@ def test_runs_go_on_where_pinning_is_refused() -> None:
     staging.sent()
     wait_for_pinning()
     assert owner(staging.of(LARGE)) is owner(first)
+
+
+class Mark:
+    """A point of a stream that is passed after some looks."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks = looks
+
+    def done(self) -> bool:
+        self.looks -= 1
+        return self.looks <= 0
+
+
+class Stream:
+    def __init__(self, mark: Mark) -> None:
+        self._mark = mark
+
+    def mark(self, again: Any = None) -> Any:
+        return self._mark
+
+
+def test_memory_is_given_again_once_the_copy_from_it_is_done() -> None:
+    staging, mark = staging_of(), Mark(3)
+    staging.of(100)
+    staging.copies(Stream(mark))  # type: ignore[arg-type]
+    assert mark.looks == 3
+    staging.of(100)
+    assert mark.looks == 0
+    staging.of(100)
+    assert mark.looks == 0
+    staging.copies(Stream(Mark(1000)))  # type: ignore[arg-type]
+    staging.sent()  # after the run, when all is done
+    staging.of(100)
+    mark.looks = 2
+    staging.copies(Stream(mark))  # type: ignore[arg-type]
+    staging.release()
+    assert mark.looks == 0

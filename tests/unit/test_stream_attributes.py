@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.graph.attributes.columns import make_column
 from motiflux.stream import FoundMatches
+from motiflux.stream.copies.columns import GrowingColumn
 
 LARGE = "(a)-[x:wire WHERE x.amount >= 100]->(b)-[y:wire WHERE y.amount >= 100]->(c)"
 TEXT = """op,src,dst,label,time,amount,channel,booked
@@ -264,11 +266,6 @@ def test_conditions_cannot_come_once_time_has_ended_edges_of_a_window() -> None:
         assert monitor.num_edges == 0
 
 
-def test_comparisons_between_edges_are_refused_by_name() -> None:
-    with pytest.raises(mf.ArgumentError, match="no comparisons between attributes on streams"):
-        mf.Monitor(empty(), "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time")
-
-
 def test_a_pattern_that_does_not_fit_the_attributes_leaves_the_monitor_as_it_was() -> None:
     with mf.Monitor(empty(), LARGE) as monitor:
         monitor.apply([("+", "ann", "bob", "wire")], attributes={"amount": [500]})
@@ -296,6 +293,110 @@ def test_attributes_that_do_not_fit_are_refused(given: Any, message: str) -> Non
         with pytest.raises(mf.StreamError, match=message):
             monitor.apply([("+", "bob", "cy", "wire")], attributes=given)
         assert monitor.num_edges == 1
+
+
+def test_deletions_and_missing_values_determine_no_kind() -> None:
+    with mf.Monitor(empty(), LARGE) as monitor:
+        monitor.apply([("-", "ann", "bob", "wire")], attributes={"amount": ["n/a"], "memo": [7]})
+        monitor.apply([("+", "ann", "cy", "wire")], attributes={"amount": [float("nan")], "memo": [None]})
+        monitor.apply([("+", "ann", "bob", "wire")], attributes={"amount": [500], "memo": ["rent"]})
+        edges = monitor.snapshot().edge_attributes
+        assert (edges["amount"].to_list(), edges["memo"].to_list()) == ([500, None], ["rent", None])
+        assert monitor.apply([("-", "ann", "bob", "wire")], attributes={"memo": ["due"]}).noops == 1
+        monitor.apply([("-", "ann", "bob", "wire")], attributes={"amount": [500]})
+        assert monitor.num_edges == 1
+
+
+def test_attributes_that_no_condition_asks_for_become_strings() -> None:
+    """What has the wrong kind does not stop a stream, and a call that fails leaves the kinds as they were."""
+    with mf.Monitor(empty(), LARGE) as monitor:
+        given = {"amount": [500], "ref": [7], "at": [np.datetime64("2026-01-02", "ns")], "paid": [True]}
+        monitor.apply([("+", "ann", "bob", "wire")], attributes=given)
+        texts = {"amount": ["much"], "ref": ["INV-3"], "at": ["later"], "paid": [0.5]}
+        with pytest.raises(mf.StreamError, match="attribute 'amount': expected integers"):
+            monitor.apply([("+", "bob", "cy", "wire")], attributes=texts)
+        assert monitor.snapshot().edge_attributes["ref"].to_list() == [7]
+        monitor.apply([("+", "bob", "cy", "wire")], attributes={**texts, "amount": [1]})
+        edges = monitor.snapshot().edge_attributes
+        assert edges["ref"].to_list() == ["7", "INV-3"]
+        assert edges["at"].to_list() == ["2026-01-02T00:00:00.000000000", "later"]
+        assert edges["paid"].to_list() == ["true", "0.5"]
+        assert monitor.apply([("-", "ann", "bob", "wire")], attributes={"ref": [8]}).noops == 1
+        monitor.apply([("-", "ann", "bob", "wire")], attributes={"ref": [7]})
+        assert monitor.num_edges == 1
+
+
+def test_integers_that_floats_cannot_hold_become_strings_where_nothing_compares_them() -> None:
+    with mf.Monitor(empty(), LARGE) as monitor:
+        monitor.apply([("+", "ann", "bob", "wire")], attributes={"ref": [2**53 + 1], "amount": [5]})
+        monitor.apply([("+", "bob", "cy", "wire")], attributes={"ref": [0.5]})
+        assert monitor.snapshot().edge_attributes["ref"].to_list() == [str(2**53 + 1), "0.5"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 1024])
+def test_lines_with_references_of_several_kinds_are_read_in_batches_of_any_size(
+    tmp_path: Path, size: int
+) -> None:
+    path = tmp_path / "transfers.csv"
+    rows = ["ann,bob,wire,500,0", "bob,cy,wire,200,1", "cy,ann,wire,300,INV-3", "bob,ann,wire,400,007"]
+    path.write_text("\n".join(["source,target,label,amount,ref", *rows]) + "\n")
+    with mf.Monitor(empty(), LARGE) as monitor:
+        totals = monitor.run(path, mf.stream.Nowhere(), batch_size=size, on_error="skip")
+        refs = monitor.snapshot().edge_attributes["ref"].to_list()
+    assert (totals.skipped, totals.updates) == (0, 4)
+    assert sorted(refs) == ["0", "007", "1", "INV-3"]
+
+
+MIXED = ["7", "007", "7.0", "0.50", "1e5", "2026-01-02", "2026-01-02T10:00:00Z", "true", "False", "INV-3"]
+"""References of several kinds; the last one is in each stream."""
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1024])
+@pytest.mark.parametrize("seed", range(8))
+def test_deletions_find_copies_by_values_of_several_kinds_in_batches_of_any_size(
+    tmp_path: Path, size: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    chosen = [MIXED[at] for at in random.permutation(len(MIXED) - 1)[:6]]
+    chosen.insert(int(random.integers(7)), MIXED[-1])
+    rows = [f"+,v{at},hub,wire,200,{ref}" for at, ref in enumerate(chosen)]
+    rows += [f"-,v{at},hub,wire,,{ref}" for at, ref in enumerate(chosen)]
+    path = tmp_path / "transfers.csv"
+    path.write_text("\n".join(["op,src,dst,label,amount,ref", *rows]) + "\n")
+    with mf.Monitor(empty(), LARGE) as monitor:
+        totals = monitor.run(path, mf.stream.Nowhere(), batch_size=size)
+        assert (monitor.num_edges, totals.updates) == (0, len(rows))
+
+
+def test_a_column_whose_values_are_gone_takes_strings() -> None:
+    column = GrowingColumn("ref")
+    column.put(0, make_column([7, 8], "ref"))
+    fewer = column.compacted(np.zeros(0, dtype=np.int64))
+    fewer.put(0, make_column(["INV-3", "7"], "ref"), mixes=True)
+    assert fewer.column(np.arange(2)).to_list() == ["INV-3", "7"]
+
+
+def test_a_column_of_strings_that_numbers_join_is_put_back() -> None:
+    column = GrowingColumn("ref")
+    column.put(0, make_column(["007", "7", "x"], "ref"))
+    state = column.state()
+    column.put(3, make_column([7.0, 0.5], "ref"), mixes=True)
+    assert column.column(np.arange(5)).to_list() == ["007", "007", "x", "007", "0.5"]
+    assert len(set(column.words[[0, 1, 3]].tolist())) == 1
+    column.back_to(state)
+    assert column.column(np.arange(3)).to_list() == ["007", "7", "x"]
+    column.put(3, make_column(["7", "y"], "ref"))
+    assert column.words[3] == column.words[1] != column.words[0]
+
+
+def test_patterns_are_counted_before_an_edge_has_the_attribute() -> None:
+    with mf.Monitor(empty(), LARGE) as monitor:
+        assert monitor.count(LARGE) == 0
+        with pytest.warns(mf.MotifluxWarning, match="no attribute 'amount' so far"):
+            monitor.apply([("+", "ann", "bob", "wire")])
+        assert monitor.count(LARGE) == 0
+        with pytest.raises(mf.PatternError, match="memo"):
+            monitor.count("(a)-[x WHERE x.memo = 'rent']->(b)")
 
 
 def test_values_of_another_kind_than_a_condition_asks_for_are_refused() -> None:

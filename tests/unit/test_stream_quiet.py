@@ -25,10 +25,10 @@ from motiflux.stream import FoundMatches, Sink
 from tests.unit.test_monitor import state
 
 RUN = Path(motiflux.stream.run.__file__).parent
-SHIELD = ("_note", "up", "down", "__enter__", "__exit__", "_play")
+SHIELD = ("_note", "up", "down", "__enter__", "__exit__", "_play_all")
 """Methods in which signals are held up or let through.
 
-The line of `with` in `_play` is passed again after its block, where the interpreter hears no signal.
+The line of `with` in `_play_all` is passed again after its block, where the interpreter hears no signal.
 """
 TRIANGLE = "(a)--(b)--(c)--(a)"
 

@@ -14,7 +14,7 @@ from tests.unit.cli_run import motiflux
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)]
 SQUARE = "(a)--(b)--(c)--(d)--(a)"
-MOST_PUBLIC = 31
+MOST_PUBLIC = 34
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ SV = {"pvm": "sv"}
 PUBLISHED = {**SV, "pvm_rows": "hash", "pvm_filter": "on", "pvm_writes": "two_pass"}
 """Switches that make of the engine what GSI is."""
 FASTER, PHASES, RESIDENT_RATIO, COPIED_RATIO = "faster", "phases", "resident_ratio", "copied_ratio"
+KERNELS_RATIO = "kernels_ratio"
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Experiment:
         Whether each timed call copies its tables to the device; the ratio of calls that do not is a figure.
     broken_down
         Whether figures say what copies and kernels take (figure 7).
+    by_device
+        Whether figures say what kernels take, and their ratio.
     """
 
     what: str
@@ -53,6 +56,7 @@ class Experiment:
     ending: str = ""
     copied: bool = False
     broken_down: bool = False
+    by_device: bool = False
     quick: bool = False
 
     @property
@@ -92,6 +96,8 @@ class Experiment:
         found = trials.outcomes(graph, query.pattern, self.ways, clock, before)
         if self.broken_down:
             figures |= self._parts(graph, query.pattern, found)
+        if self.by_device:
+            figures |= self._kernels(graph, query.pattern, found)
         known, source = expected(graph, query, listed=any(way.listed for way in self.ways.values()))
         return self._result(query.name, found, figures, known, source)
 
@@ -108,6 +114,21 @@ class Experiment:
         if len(parts) == len(self.ways) == 2:
             ours, theirs = (one["whole_ms"] for one in parts.values())
             figures[COPIED_RATIO] = theirs / ours
+        return figures
+
+    def _kernels(
+        self, graph: mf.Graph, pattern: mf.Pattern, found: Mapping[str, trials.Outcome]
+    ) -> dict[str, float]:
+        """Return what the kernels of each way take, and the ratio of the second way to the first."""
+        taken = {
+            name: trials.device_ms(graph, pattern, way)
+            for name, way in self.ways.items()
+            if found[name].times
+        }
+        figures = {f"{name}: kernels_ms": value for name, value in taken.items()}
+        if len(taken) == len(self.ways) == 2 and all(taken.values()):
+            ours, theirs = taken.values()
+            figures[KERNELS_RATIO] = theirs / ours
         return figures
 
     def _resident(self, graph: mf.Graph, pattern: mf.Pattern, clock: runs.Clock) -> dict[str, float]:
@@ -216,7 +237,7 @@ def experiments(graph: formats.Labelled, *, quick: bool = False) -> list[Experim
     ]
     return [
         *overall,
-        Experiment("pv_sv", graph, {"pv": pvm, "sv": pvm_sv}, quick=quick),
+        Experiment("pv_sv", graph, {"pv": pvm, "sv": pvm_sv}, by_device=True, quick=quick),
         Experiment("published", graph, {"pvm": pvm, "published": published}, copied=True, quick=quick),
         Experiment("auto", graph, {"auto": way("auto"), **both["closed forms"]}, quick=quick),
     ]

@@ -264,6 +264,16 @@ def tables_copied(graph: mf.Graph, pattern: mf.Pattern, way: Way) -> int | None:
     return None if told.report.actual is None else told.report.actual.copied
 
 
+def device_ms(graph: mf.Graph, pattern: mf.Pattern, way: Way) -> float:
+    """Return the milliseconds of kernels by the device's clock, the least of some calls."""
+    found = []
+    for _ in range(runs.LEAST):
+        with taking_times() as times:
+            ask(graph, pattern, way)
+        found.append(1e3 * times.total)
+    return min(found)
+
+
 def breakdown(graph: mf.Graph, pattern: mf.Pattern, way: Way) -> dict[str, float]:
     """Return what a call takes that copies all tables (figure 7): milliseconds of copies and of kernels.
 

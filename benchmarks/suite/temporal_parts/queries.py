@@ -47,7 +47,7 @@ QUERIES: dict[str, str] = {
     "passed on in another way": "(a)-[x:wire]->(b)-[y:cash|card]->(c) WHERE x.time <= y.time <= x.time + 1d",
     "passed on within a day": f"{PASSED_ON} WITHIN 1d",
     "passed on, larger than twice": f"{PASSED_ON} WHERE y.amount > 2 * x.amount + 10 WITHIN 5d",
-    "passed on, large together": f"{PASSED_ON} WHERE x.amount + y.amount >= 1500 AND x.time < y.time",
+    "passed on, large together": f"{PASSED_ON} WHERE x.cents + y.cents >= 150000 AND x.time < y.time",
     "passed on, a higher fee": f"{PASSED_ON} WHERE y.fee > x.fee AND x.time < y.time",
     "passed on, not the same amount": f"{PASSED_ON} WHERE x.amount <> y.amount WITHIN 12h",
     "large wires passed on": (

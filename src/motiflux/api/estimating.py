@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import overload
 
 from motiflux import log
 from motiflux.api.counting import count
-from motiflux.api.subject import GraphLike, subject_of
+from motiflux.api.pattern_list import as_queries, naming_pattern
+from motiflux.api.queries.estimates import Estimating, by_kinds, estimate_query, estimate_sum
+from motiflux.api.subject import GraphLike, data_graph
 from motiflux.arguments import check_integer
 from motiflux.cpu.sampling import ESTIMATORS
 from motiflux.cpu.trawling import LEAST_DEPTH
 from motiflux.errors import ArgumentError
 from motiflux.io.files.progress import is_shown, meter
-from motiflux.pattern import Pattern, PatternLike
+from motiflux.pattern import Pattern, Query, QueryLike
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.request import make_request
 from motiflux.result.estimate import Estimate, EstimateCallback, EstimateProgress
+from motiflux.result.partial import partial_result, replace_partial
 from motiflux.sampling.call import EstimateCall
 from motiflux.sampling.estimation import run_estimate
 from motiflux.sampling.results import exact_estimate
@@ -32,9 +36,47 @@ EstimateShown = bool | Callable[[EstimateProgress], None]
 MAX_SEED = 2**64 - 1
 
 
+@overload
+def estimate(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
+    graph: GraphLike,
+    pattern: QueryLike,
+    *,
+    rel_error: float | None = ...,
+    confidence: float = ...,
+    samples: int | None = ...,
+    estimator: str | SamplingPolicy = ...,
+    semantics: SemanticsName = ...,
+    symmetry: SymmetryName = ...,
+    device: DeviceName = ...,
+    threads: int | None = ...,
+    timeout: float | None = ...,
+    gpu_memory: int | str | None = ...,
+    seed: int = ...,
+    progress: EstimateShown = ...,
+    tuning: Mapping[str, str] | None = ...,
+) -> Estimate: ...
+@overload
 def estimate(
     graph: GraphLike,
-    pattern: PatternLike,
+    pattern: Sequence[QueryLike],
+    *,
+    rel_error: float | None = ...,
+    confidence: float = ...,
+    samples: int | None = ...,
+    estimator: str | SamplingPolicy = ...,
+    semantics: SemanticsName = ...,
+    symmetry: SymmetryName = ...,
+    device: DeviceName = ...,
+    threads: int | None = ...,
+    timeout: float | None = ...,
+    gpu_memory: int | str | None = ...,
+    seed: int = ...,
+    progress: EstimateShown = ...,
+    tuning: Mapping[str, str] | None = ...,
+) -> list[Estimate]: ...
+def estimate(
+    graph: GraphLike,
+    pattern: QueryLike | Sequence[QueryLike],
     *,
     rel_error: float | None = None,
     confidence: float = 0.95,
@@ -49,7 +91,7 @@ def estimate(
     seed: int = 0,
     progress: EstimateShown = False,
     tuning: Mapping[str, str] | None = None,
-) -> Estimate:
+) -> Estimate | list[Estimate]:
     """Estimate the number of embeddings of `pattern` in `graph` by sampling, with a confidence interval.
 
     Without a named estimator, a short exact count of patterns of four vertices or more runs first
@@ -59,7 +101,9 @@ def estimate(
     Parameters
     ----------
     graph, pattern
-        The data graph; a pattern or its text.
+        The data graph; a pattern or its text, a `Query` or its text, or a sequence of these. The estimate of
+        a query is the sum of independent estimates of its patterns, each with the options of the call;
+        `samples` are divided among them.
     rel_error
         Stop at this relative error (`Estimate.relative_error`). Without `rel_error` and `samples`: at 0.05,
         or after about a million samples.
@@ -94,9 +138,10 @@ def estimate(
 
     Returns
     -------
-    Estimate
-        With ``.value``, ``.low``, ``.high``. If no sample is an embedding, the value is 0 and ``.high`` is an
-        upper bound. If there certainly is no embedding, the value is an exact 0.
+    Estimate, or list of Estimate
+        With ``.value``, ``.low``, ``.high``; for a sequence, a list in its order. If no sample is an
+        embedding, the value is 0 and ``.high`` is an upper bound. If there certainly is no embedding, the
+        value is an exact 0.
 
     Raises
     ------
@@ -113,7 +158,8 @@ def estimate(
     >>> found.low <= 12 <= found.high
     True
     """
-    graph, pattern = subject_of(graph, pattern)
+    queries, several = as_queries(pattern)
+    graph = data_graph(graph)
     rules = make_rules(rel_error, confidence, samples)
     _check_estimator(estimator, device)
     seed = check_integer("seed", seed, 0, MAX_SEED)
@@ -126,12 +172,40 @@ def estimate(
         gpu_memory=gpu_memory,
         tuning=tuning,
     )
-    call = EstimateCall(graph, pattern, request, rules, estimator, seed, time.perf_counter())
-    too_small = request.tuning["trawling"] == "on" and pattern.num_vertices <= LEAST_DEPTH
-    if too_small and (found := _count(call)) is not None:
+    started = time.perf_counter()
+    found: list[Estimate] = []
+    for position, query in enumerate(queries):
+        with naming_pattern(position if several else None), _shown(progress, rules) as callback:
+            estimating = Estimating(graph, request, rules, estimator, seed, callback, started)
+            try:
+                if isinstance(query, Query):
+                    found.append(estimate_query(query, estimating, _estimate))
+                else:
+                    found.append(_estimate(query, estimating))
+            except KeyboardInterrupt as stop:
+                if several:
+                    last = partial_result(stop)
+                    replace_partial(stop, [*found, *([] if last is None else [last])] or None)
+                raise
+    return found if several else found[0]
+
+
+def _estimate(pattern: Pattern, call: Estimating) -> Estimate:
+    """Return the estimate of one pattern, whose negated edges may be of several kinds."""
+    if len(pattern.negated) > 1 and len(parts := by_kinds(pattern, call)) > 1:
+        return estimate_sum(parts, call, _sampled)
+    return _sampled(pattern, call)
+
+
+def _sampled(pattern: Pattern, call: Estimating) -> Estimate:
+    """Return the estimate of one pattern, whose negated edges are of one kind."""
+    whole = EstimateCall(
+        call.graph, pattern, call.request, call.rules, call.estimator, call.seed, time.perf_counter()
+    )
+    too_small = call.request.tuning["trawling"] == "on" and pattern.num_vertices <= LEAST_DEPTH
+    if too_small and (found := _count(whole)) is not None:
         return found
-    with _shown(progress, rules) as callback:
-        return _logged(pattern, run_estimate(replace(call, callback=callback)))
+    return _logged(pattern, run_estimate(replace(whole, callback=call.callback)))
 
 
 def _logged(pattern: Pattern, found: Estimate) -> Estimate:

@@ -7,19 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from motiflux.api.subject import GraphLike, subject_of
+from motiflux.api.subject import GraphLike, data_graph
 from motiflux.dispatch.choose import choose_engine
 from motiflux.draw import Picture
 from motiflux.graph import Graph
-from motiflux.pattern import PatternLike
+from motiflux.pattern import Pattern, Query, QueryLike, as_query
+from motiflux.pattern.asked import Distinct, Having, asked_of, asks_for_rows
+from motiflux.pattern.projection import Projection
 from motiflux.plan.physical import PhysicalPlan
-from motiflux.plan.report.data import Actual, EngineReport, PlanReport
+from motiflux.plan.report.data import Actual, EngineReport, PlanReport, TermReport
 from motiflux.plan.report.describe import describe
 from motiflux.plan.report.explain import to_dict, to_document, to_html, to_mermaid, to_picture, to_text
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome
 from motiflux.request.progress import FoundSoFar, Progress, expect, progress_callback
 from motiflux.request.request import Request, make_request
+from motiflux.units import quantity
 from motiflux.words import DeviceName, SemanticsName, SymmetryName
 
 
@@ -85,9 +88,79 @@ class Explanation(str):
         return (self.report,)
 
 
+MAX_PLANS = 8
+"""Patterns of a query whose plans the text shows."""
+
+
+class QueryExplanation(Explanation):
+    """The text of the explanation of a query: its patterns, and the plan of each.
+
+    Attributes
+    ----------
+    query : Query
+        The query.
+    report : motiflux.plan.report.PlanReport
+        The plan of the first pattern.
+    parts : tuple of Explanation
+        The explanation of each pattern that is counted.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> g = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+    >>> told = mf.explain(g, "(a)-[*3..4]-(a)", threads=1)
+    >>> print(told[: told.index("pattern ")].strip())
+    query     (a)-[*3..4]-(a): the sum of 2 counts
+      1       (a)--(_1), (_1)--(_2), (_2)--(a)
+      2       (a)--(_1), (_1)--(_2), (_2)--(_3), (_3)--(a)
+    >>> len(told.parts)
+    2
+    """
+
+    __slots__ = ("_summary", "parts", "query")
+
+    query: Query
+    parts: tuple[Explanation, ...]
+    _summary: str
+
+    def __new__(cls, query: Query, summary: str, parts: Sequence[Explanation]) -> QueryExplanation:
+        """Return the text of the explanations of all patterns of a query."""
+        shown = [str.__str__(part) for part in parts[:MAX_PLANS]]
+        if len(parts) > MAX_PLANS:
+            shown.append(f"and {quantity(len(parts) - MAX_PLANS, 'other plan')}")
+        self = str.__new__(cls, "\n\n".join([summary, *shown]))
+        self.query = query
+        self.parts = tuple(parts)
+        self._summary = summary
+        self.report = parts[0].report
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanations as dictionaries; ``"schema": 1`` comes first."""
+        return {"schema": 1, "query": str(self.query), "patterns": [part.to_dict() for part in self.parts]}
+
+    def to_mermaid(self) -> str:
+        """Return a mermaid flowchart for each pattern, one after the other."""
+        return "\n\n".join(part.to_mermaid() for part in self.parts)
+
+    def to_html(self) -> str:
+        """Return the HTML pages of all patterns, one after the other."""
+        return "\n".join(part.to_html() for part in self.parts)
+
+    def to_svg(self) -> Picture:
+        """Return the picture of the first pattern; those of all are in `parts`."""
+        return self.parts[0].to_svg()
+
+    def _repr_html_(self) -> str:
+        return "\n".join(part._repr_html_() for part in self.parts)
+
+    def __getnewargs__(self) -> tuple[Query, str, tuple[Explanation, ...]]:  # type: ignore[override]
+        return self.query, self._summary, self.parts
+
+
 def explain(
     graph: GraphLike,
-    pattern: PatternLike,
+    pattern: QueryLike,
     *,
     semantics: SemanticsName = "isomorphism",
     symmetry: SymmetryName = "embeddings",
@@ -101,6 +174,8 @@ def explain(
     threads: int | None = None,
     gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
+    distinct: Distinct | None = None,
+    having: Having | None = None,
 ) -> Explanation:
     """Return the plan of `count` and its predictions.
 
@@ -110,13 +185,17 @@ def explain(
         Whether to run the count too, and report its result, its time, and the number of partial embeddings of
         each enumerated level or phase. Of GPU engines, only ``"pvm"`` reports these numbers.
 
+    distinct, having
+        As for `count`: the plan of a search for distinct rows.
+
     The other parameters and the errors are those of `count`. Without `analyze` no search runs, `timeout` has
     no effect, and `limit`, `threads` and `gpu_memory` affect the predictions only.
 
     Returns
     -------
     Explanation
-        A string that converts to data, JSON, a mermaid flowchart, HTML or SVG.
+        A string that converts to data, JSON, a mermaid flowchart, HTML or SVG; for a query a
+        `QueryExplanation`.
 
     Notes
     -----
@@ -148,7 +227,13 @@ def explain(
     >>> [step.actual for step in mf.explain(g, triangle, analyze=True).report.steps]
     [3, 3, 1]
     """
-    graph, pattern = subject_of(graph, pattern)
+    query: Pattern | Query
+    projection: Projection | None = None
+    if distinct is not None or having is not None or asks_for_rows(pattern):
+        query, projection = asked_of(pattern, distinct, having)
+    else:
+        query = as_query(pattern)
+    graph = data_graph(graph)
     with progress_callback(progress if analyze else False, "counting") as callback:
         request = make_request(
             semantics=semantics,
@@ -163,29 +248,99 @@ def explain(
             tuning=tuning,
             progress=None if callback is None else FoundSoFar(callback),
         )
-        chosen, reason = choose_engine(request, patterns=[pattern])
-        deadline = Deadline.after(None)
-        untimed = replace(request, timeout=None)
-        physical = chosen.plan(graph, pattern, untimed, deadline)
-        assert physical is not None  # only if time was up
-        planned = deadline.elapsed()
-        executor = chosen.executor(physical)
-        reason = (physical.why or reason) + executor.notes(graph, physical, request)
-        report = describe(
-            physical.plan,
-            graph,
-            pattern,
-            EngineReport(executor.name, executor.device, reason, physical.expected),
-            searches_space=executor.capabilities.candidate_spaces,
-            tuning=request.tuning,
-            threads=request.threads,
-            phases=physical.phases,
+        if isinstance(query, Pattern):
+            if projection is not None:
+                return Explanation(_report_on_rows(graph, query, projection, request, analyze=analyze))
+            return Explanation(_reported(graph, query, request, analyze=analyze))
+        if projection is not None:
+            return _of_distinct_rows(graph, query, projection, request, analyze=analyze)
+        from motiflux.api.queries.counts import sum_of  # only queries need them
+        from motiflux.api.queries.explanation import summary
+
+        whole = sum_of(query, request, graph)
+        parts = [
+            Explanation(
+                _reported(
+                    one.graph or graph, one.pattern, replace(request, symmetry=one.symmetry), analyze=analyze
+                )
+            )
+            for one in whole.counted
+        ]
+        return QueryExplanation(query, summary(query, whole), parts)
+
+
+def _reported(graph: Graph, pattern: Pattern, request: Request, *, analyze: bool) -> PlanReport:
+    """Return the report of one pattern."""
+    chosen, reason = choose_engine(request, patterns=[pattern])
+    deadline = Deadline.after(None)
+    untimed = replace(request, timeout=None)
+    physical = chosen.plan(graph, pattern, untimed, deadline)
+    assert physical is not None  # only if time was up
+    planned = deadline.elapsed()
+    executor = chosen.executor(physical)
+    reason = (physical.why or reason) + executor.notes(graph, physical, request)
+    report = describe(
+        physical.plan,
+        graph,
+        pattern,
+        EngineReport(executor.name, executor.device, reason, physical.expected),
+        searches_space=executor.capabilities.candidate_spaces,
+        tuning=request.tuning,
+        threads=request.threads,
+        phases=physical.phases,
+    )
+    terms = (TermReport(term.sign, term.pattern, term.physical.seconds) for term in physical.terms)
+    report = replace(report, terms=tuple(terms))
+    if physical.plan.impossible is None:
+        report = replace(report, predicted=executor.predict(graph, physical, request))
+    return _run(report, executor, graph, physical, request, planned) if analyze else report
+
+
+def _report_on_rows(
+    graph: Graph, pattern: Pattern, projection: Projection, request: Request, *, analyze: bool
+) -> PlanReport:
+    """Return the report on a search for distinct rows."""
+    from motiflux.api.projecting import count_projected, plan_rows, why_cpu
+    from motiflux.plan.projection import describe_rows
+
+    deadline = Deadline.after(None)
+    found = plan_rows(graph, pattern, projection, replace(request, timeout=None), deadline)
+    assert found is not None  # only if time was up
+    report = describe(
+        found.plan,
+        graph,
+        pattern,
+        EngineReport("cpu", "cpu", why_cpu(request)),
+        searches_space=True,
+        tuning=request.tuning,
+        threads=request.threads,
+    )
+    report = replace(report, images=1, rows=describe_rows(found, pattern))
+    if not analyze:
+        return report
+    count = count_projected(graph, pattern, projection, request, Deadline.after(request.timeout))
+    note = "a search for distinct rows does not tell the sizes of steps"
+    actual = Actual(int(count), count.complete, count.seconds, deadline.elapsed(), note)
+    return replace(report, actual=actual)
+
+
+def _of_distinct_rows(
+    graph: Graph, query: Query, projection: Projection, request: Request, *, analyze: bool
+) -> QueryExplanation:
+    """Return the explanation of the distinct rows of a query: of the searches of its patterns."""
+    from motiflux.api.queries.distinct import DistinctSearch
+    from motiflux.api.queries.explanation import summary_of_rows
+
+    search = DistinctSearch(graph, query, projection, request, Deadline.after(None))
+    parts = [
+        Explanation(
+            _reported(graph, pattern, request, analyze=analyze)
+            if of_rows is None
+            else _report_on_rows(graph, pattern, of_rows, request, analyze=analyze)
         )
-        if physical.plan.impossible is None:
-            report = replace(report, predicted=executor.predict(graph, physical, request))
-        if analyze:
-            report = _run(report, executor, graph, physical, request, planned)
-    return Explanation(report)
+        for pattern, of_rows in search.patterns
+    ]
+    return QueryExplanation(query, summary_of_rows(query, projection, search.patterns), parts)
 
 
 def _run(

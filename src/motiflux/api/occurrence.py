@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import Any
 
@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from motiflux.conditions import Condition
 from motiflux.errors import ArgumentError
-from motiflux.graph import Graph
+from motiflux.graph import Graph, VertexFilter, filter_mask
 from motiflux.graph.edge_rows import edges_of_arcs, row_starts
 from motiflux.pattern import Pattern, QueryEdge, QueryVertex
+from motiflux.pattern.text import negated_edge_text
+from motiflux.plan.bind import bind_negated
 from motiflux.result.choices import Choices
 from motiflux.types import VERTEX_DTYPE, Label, Semantics
 
@@ -72,6 +74,7 @@ def check_rows(
         _check_different(graph, pattern, found)
     if semantics == Semantics.INDUCED:
         _check_induced(graph, pattern, found)
+    _check_negated(graph, pattern, found)
     return found
 
 
@@ -91,7 +94,7 @@ def _check_vertices(graph: Graph, vertex: QueryVertex, found: NDArray[np.int64])
         _refuse(graph, found, taken, f"one of the ids that {vertex.name!r} may have")
     if vertex.where is not None:
         graph.vertex_attributes.check(vertex.where)
-        taken = graph.vertex_attributes.take(found).holds(vertex.where, len(found))
+        taken = graph.vertex_mask(vertex.where)[found] != 0
         _refuse(graph, found, taken, f"a vertex that satisfies the conditions on {vertex.name!r}")
 
 
@@ -121,6 +124,22 @@ def _check_induced(graph: Graph, pattern: Pattern, found: NDArray[np.int64]) -> 
             if next(edges_between(graph, row[first], row[second]), None) is not None:
                 ends = tuple(graph.vertex_ids[[row[first], row[second]]].tolist())
                 raise ArgumentError(f"rows[{number}]", "no edge beside the pattern's", ends)
+
+
+def _check_negated(graph: Graph, pattern: Pattern, found: NDArray[np.int64]) -> None:
+    for one in pattern.negated:
+        expected = f"no edge {negated_edge_text(one, pattern)}"
+        if not one.is_pair:
+            (vertex,) = one.ends
+            for key in bind_negated(replace(pattern, negated=(one,)), graph).without[vertex]:
+                lone = filter_mask(graph, VertexFilter(without=(key,))) != 0
+                _refuse(graph, found[:, vertex], lone[found[:, vertex]], expected)
+            continue
+        edge = one.as_edge()
+        for number, row in enumerate(found.tolist()):
+            if witness_of(graph, edge, row) is not None:
+                ends = tuple(graph.vertex_ids[[row[edge.source], row[edge.target]]].tolist())
+                raise ArgumentError(f"rows[{number}]", expected, ends)
 
 
 def chosen_copies(graph: Graph, pattern: Pattern, row: Sequence[int]) -> list[int] | None:

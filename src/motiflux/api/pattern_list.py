@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from motiflux.dispatch.prepared_query import (
 )
 from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern, as_pattern, is_one_pattern
+from motiflux.pattern import Pattern, Query, as_query, is_one_pattern
 from motiflux.plan import Plan, check_symmetry
 from motiflux.plan.physical import PhysicalPlan
 from motiflux.plan.shared_prefix import group_by_prefix
@@ -30,26 +31,28 @@ from motiflux.request.request import Request
 from motiflux.result.count import Count
 from motiflux.result.partial import keep_partial
 
-_EXPECTED = "a motiflux.Pattern, its text, a graph of networkx, or a sequence of these"
+_EXPECTED = "a motiflux.Pattern or Query, its text, a graph of networkx, or a sequence of these"
+_POOL, _MOST_LISTS = "planned lists", 16
+"""Name of the pool in the graph's memo of the plans of lists, and its maximum number of lists."""
 _UNITS = 1000
 """Units of progress that each search stands for: how long it takes beside the others is not known."""
 
 
-def as_patterns(subject: object) -> tuple[list[Pattern], bool]:
-    """Return the patterns that a call is to count, and whether it is a sequence of patterns.
+def as_queries(subject: object) -> tuple[list[Pattern | Query], bool]:
+    """Return the patterns and queries of a call, and whether it is a sequence of these.
 
     Errors name the position in the sequence.
     """
     if not isinstance(subject, Sequence) or isinstance(subject, str | bytes | bytearray):
-        return [as_pattern(subject, expected=_EXPECTED)], False
-    patterns = []
+        return [as_query(subject, expected=_EXPECTED)], False
+    queries = []
     for position, value in enumerate(subject):
         if is_one_pattern(value):
             with naming_pattern(position):
-                patterns.append(as_pattern(value))
+                queries.append(as_query(value))
         else:
-            patterns.append(as_pattern(value, f"pattern[{position}]"))
-    return patterns, True
+            queries.append(as_query(value, f"pattern[{position}]"))
+    return queries, True
 
 
 @contextmanager
@@ -97,18 +100,33 @@ def _logged(pattern: Pattern, count: Count) -> Count:
 
 
 def count_each(
-    graph: Graph, patterns: Sequence[Pattern], request: Request, deadline: Deadline
+    graph: Graph,
+    patterns: Sequence[Pattern],
+    request: Request,
+    deadline: Deadline,
+    *,
+    same: Hashable = None,
 ) -> list[Count]:
     """Return the count of each pattern of a list.
 
     All are planned before the first is searched, so that a mistake in one of them costs no time. Its error
     names the pattern by its position.
+
+    Parameters
+    ----------
+    same
+        A value that is equal for equal patterns, if it is hashed faster than they are.
     """
     begin_first_call(graph, patterns, request, deadline)
     engine, why = choose_engine(request, patterns=patterns)
     check_symmetry(request.semantics, request.symmetry)
     sharing = engine.capabilities.shares_passes and request.tuning["share"] == "on"
     watch = _Watch(deadline.started)
+    key = (tuple(patterns) if same is None else same, request.key)
+    kept: _PlannedList | None = graph.memo.recent(_POOL, key) if sharing else None
+    if kept is not None and (same is None or all(map(operator.is_, kept.patterns, patterns))):
+        again = [replace(one, seconds=0.0) for one in kept.planned]
+        return _counted(graph, patterns, again, engine, why, request, deadline, watch, sharing=sharing)
     planned: list[_Planned] = []
     for position, pattern in enumerate(patterns):
         beside = [one.physical.plan for one in planned if one.physical is not None] if sharing else []
@@ -120,6 +138,24 @@ def count_each(
                 physical = engine.plan(graph, pattern, request, deadline, beside=beside)
         work = work_of(physical.plan) if physical is not None and len(patterns) > 1 else None
         planned.append(_Planned(physical, work, watch.lap()))
+    if sharing and all(one.physical is not None for one in planned):
+        graph.memo.store(_POOL, key, _PlannedList(tuple(patterns), tuple(planned)), _MOST_LISTS)
+    return _counted(graph, patterns, planned, engine, why, request, deadline, watch, sharing=sharing)
+
+
+def _counted(
+    graph: Graph,
+    patterns: Sequence[Pattern],
+    planned: Sequence[_Planned],
+    engine: Engine,
+    why: str,
+    request: Request,
+    deadline: Deadline,
+    watch: _Watch,
+    *,
+    sharing: bool,
+) -> list[Count]:
+    """Return the count of each planned pattern."""
     ran = Ran(engine.name, engine.device, why)
     found: dict[Hashable, _Found] = {}
     try:
@@ -159,6 +195,8 @@ def _search_all(
     physical = {id(one.plan): one for one in searched.values()}
     plans = [one.plan for one in searched.values()]
     passes = group_by_prefix(plans) if sharing else [[plan] for plan in plans]
+    if engine.capabilities.at_once and plans:
+        passes = [plans]
     expect(request.progress, plans, request.limit)
     progress = _SpanningProgress(request.progress, len(passes))
     found |= {work: _NOTHING for work in distinct if work not in searched}
@@ -212,6 +250,14 @@ class _Planned:
     work: Hashable
     """Equal for plans that are searched once for all; None where there is one pattern only."""
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannedList:
+    """The plans of a list of patterns, which it keeps: the same objects have the same plans."""
+
+    patterns: tuple[Pattern, ...]
+    planned: tuple[_Planned, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import log
+from motiflux.api.edge_witnesses import bound_query_edge, counts_at_witnesses
 from motiflux.api.subject import GraphLike, subject_of
-from motiflux.cpu.image_counts import count_images
-from motiflux.errors import ArgumentError, DeviceError
+from motiflux.dispatch.image_counts import choose_image_counter
+from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern, PatternLike, QueryEdge
+from motiflux.pattern import Pattern, PatternLike
 from motiflux.pattern.automorphism import automorphisms
 from motiflux.pattern.elements import edge_names
-from motiflux.plan.bind import BoundEdge, bind, bound_edge
-from motiflux.plan.image_counts import Asked, ImagePlan, image_plan, orbit_of
+from motiflux.plan.bind import BoundEdge, bind
+from motiflux.plan.image_counts import Asked, ImagePlan, orbit_of
 from motiflux.request.deadline import Deadline
-from motiflux.request.planning import plan_options
+from motiflux.request.images import CountedImages
 from motiflux.request.progress import Progress, progress_callback
 from motiflux.request.request import Request, make_request
 from motiflux.result.arc_counts import accepted_edges, at_edges
@@ -64,7 +65,8 @@ def count_per_vertex(
         occurrences in which the vertex has the place of the query vertex, or of one that an automorphism maps
         to it; an occurrence is counted once at each vertex.
     device, devices, engine
-        These counts are made on the CPU: ``"auto"`` or ``"cpu"``.
+        ``device="cuda"``, or ``engine="dfs"``: on one GPU; the CPU takes over what its kernels do not count,
+        and ``.reason`` says so. ``"auto"``: on the CPU.
     limit
         Must be None: a limit on the sum says nothing about single vertices. Use `timeout`.
     timeout
@@ -84,7 +86,7 @@ def count_per_vertex(
     ArgumentError, PatternError
         An argument is invalid; the pattern has no such query vertex.
     DeviceError
-        A GPU is asked for.
+        The device does not exist; several devices, or an engine that does not count so.
     KeyboardInterrupt
         Within 100 ms of Ctrl-C; the graph stays usable.
 
@@ -92,7 +94,7 @@ def count_per_vertex(
     -----
     Counts come from closed forms and tables of local counts where `count` uses them, in about the time of
     `count`; else from a search that matches the query vertex first, and counts the rest in closed form where
-    it can; or from one that finds each subgraph once, if that is faster.
+    it can; or from one that finds each subgraph once, if that is faster, or if attributes are compared.
 
     Examples
     --------
@@ -144,7 +146,9 @@ def count_per_edge(
     """Count, for each edge of `graph`, the embeddings in which it is a witness of a query edge.
 
     An embedding is counted at each edge that serves the query edge: parallel edges of labels that it accepts
-    each have the whole number.
+    each have the whole number. If the pattern compares attributes, an edge serves it if one of its copies is
+    among copies that satisfy all comparisons; the pattern is counted once for each label in the graph that
+    the query edge accepts.
 
     Parameters
     ----------
@@ -169,7 +173,7 @@ def count_per_edge(
     ArgumentError, PatternError
         An argument is invalid; the pattern has no such query edge.
     DeviceError
-        A GPU is asked for.
+        The device does not exist; several devices, or an engine that does not count so.
     KeyboardInterrupt
         Within 100 ms of Ctrl-C; the graph stays usable.
 
@@ -186,7 +190,9 @@ def count_per_edge(
     names = edge_names(query.edges)
     places = _places("by", by, names, "query edge")
     with _requested(arguments, "counting per edge") as request:
-        edges = [_bound(query, query.edges[place], data) for place in places]
+        edges = [bound_query_edge(query, query.edges[place], data) for place in places]
+        if query.comparisons:
+            return _at_witnesses(data, query, by, places, edges, request)
         bound = bind(query, data)
         asked: list[Asked] = [((edge.source, edge.target), bound.rows_of(edge)) for edge in edges]
 
@@ -239,7 +245,7 @@ def top(
     >>> mf.top(star, "(x)--(y)--(z)", by="y", k=2)
     [('hub', 6), ('a', 2)]
     """
-    if isinstance(by, bool) or not isinstance(by, (str, int)):
+    if isinstance(by, bool) or not isinstance(by, (str, int, np.integer)):
         raise ArgumentError("by", "the name or position of one query vertex", by)
     return count_per_vertex(graph, pattern, by, **options).top(k)
 
@@ -258,25 +264,8 @@ def _requested(arguments: Mapping[str, Any], what: str) -> Iterator[Request]:
         expected = "None: a limit on the sum says nothing about single vertices or edges"
         raise ArgumentError("limit", expected, given["limit"])
     request = make_request(**given, progress=None)
-    _check_device(request)
     with progress_callback(arguments["progress"], what) as callback:
         yield replace(request, progress=callback)
-
-
-def _check_device(request: Request) -> None:
-    """Refuse GPUs by name."""
-    if request.device not in ("auto", "cpu"):
-        raise DeviceError(
-            f"counts per vertex and edge are made on device='cpu', found device={request.device!r}"
-        )
-    if request.devices is not None:
-        raise DeviceError(
-            f"counts per vertex and edge are made on the CPU, found devices={request.devices!r}"
-        )
-    if request.engine not in ("auto", "cpu"):
-        raise DeviceError(
-            f"counts per vertex and edge are made by engine='cpu', found engine={request.engine!r}"
-        )
 
 
 def _places(argument: str, by: By, names: Sequence[str], what: str) -> list[int]:
@@ -288,8 +277,8 @@ def _places(argument: str, by: By, names: Sequence[str], what: str) -> list[int]
     for one in several:
         if isinstance(one, str) and one in names:
             places.append(names.index(one))
-        elif isinstance(one, int) and not isinstance(one, bool) and 0 <= one < len(names):
-            places.append(one)
+        elif isinstance(one, (int, np.integer)) and not isinstance(one, bool) and 0 <= one < len(names):
+            places.append(int(one))
         else:
             raise ArgumentError(argument, f"the name or position of a {what} ({', '.join(names)})", one)
     if not places or len(set(places)) < len(places):
@@ -307,35 +296,73 @@ def _counted(
     request: Request,
     finish: Callable[[ImagePlan, Sequence[NDArray[Any]]], list[NDArray[Any]]],
 ) -> Result:
-    if pattern.comparisons:
-        expected = "no comparisons between attributes, which only `count` and `match` take"
-        raise ArgumentError("pattern", expected, str(pattern))
     deadline = Deadline.after(request.timeout)
-    plan: ImagePlan | None
-    found: list[NDArray[Any]] = []
-    complete, way = False, "time was up before a plan was made"
-    try:
-        plan = image_plan(graph, pattern, asked, plan_options(request, deadline))
-    except TimeoutError:
-        plan = None
-    planned = time.perf_counter()
+    counter = choose_image_counter(request, "counts per vertex and edge")
     rows = graph.num_vertices if kind is VertexCounts else graph.num_edges
     counts = [np.zeros(rows, np.int64)] * len(columns)
-    if plan is not None:
-        found, complete, way = count_images(graph, plan, request, deadline)
-        counts = finish(plan, found)
-    single = isinstance(by, (str, int))
+    made = CountedImages([], False, "cpu", "cpu", "time was up before a plan was made")
+    try:
+        plan = counter.plan(graph, pattern, asked, request, deadline)
+        planned = time.perf_counter()
+        made = counter.count(graph, [plan], request, deadline)
+        counts = finish(plan, made.found[0])
+    except TimeoutError:
+        planned = time.perf_counter()
+    return _result(kind, graph, pattern, by, columns, counts, made, planned - deadline.started, deadline)
+
+
+def _at_witnesses(
+    graph: Graph,
+    pattern: Pattern,
+    by: By,
+    places: Sequence[int],
+    edges: Sequence[BoundEdge],
+    request: Request,
+) -> EdgeCounts:
+    """Return the counts at each edge of a pattern with comparisons; seconds include those of plans."""
+    deadline = Deadline.after(request.timeout)
+    counter = choose_image_counter(request, "counts per vertex and edge")
+    counts: list[NDArray[Any]] = [np.zeros(graph.num_edges, np.int64)] * len(places)
+    made = CountedImages([], True, "cpu", "cpu", "the graph has no edge of these labels")
+    for at, (place, edge) in enumerate(zip(places, edges, strict=True)):
+        divisor = _fixing(pattern, edge, graph) if request.symmetry is Symmetry.SUBGRAPHS else 1
+        try:
+            found, last = counts_at_witnesses(graph, pattern, place, counter, request, deadline)
+        except TimeoutError:
+            made = CountedImages([], False, "cpu", "cpu", "time was up before a plan was made")
+            break
+        counts[at], made = _divided(found, divisor), last or made
+        if not made.complete:
+            break
+    names = edge_names(pattern.edges)
+    return _result(
+        EdgeCounts, graph, pattern, by, [names[place] for place in places], counts, made, 0.0, deadline
+    )
+
+
+def _result(
+    kind: type[Result],
+    graph: Graph,
+    pattern: Pattern,
+    by: By,
+    columns: Sequence[str],
+    counts: Sequence[NDArray[Any]],
+    made: CountedImages,
+    plan_seconds: float,
+    deadline: Deadline,
+) -> Result:
+    single = isinstance(by, (str, int, np.integer))
     result = kind(
         graph=graph,
         pattern=pattern,
         columns=tuple(columns),
         counts=counts[0] if single else np.stack(counts, axis=1),
-        complete=complete,
-        seconds=time.perf_counter() - planned,
-        plan_seconds=planned - deadline.started,
-        engine="cpu",
-        device="cpu",
-        reason=f"counts per vertex and edge are made on the CPU; {way}",
+        complete=made.complete,
+        seconds=deadline.elapsed() - plan_seconds,
+        plan_seconds=plan_seconds,
+        engine=made.engine,
+        device=made.device,
+        reason=made.way,
     )
     log.ENGINE.info("counts of %s: %r, %s", pattern, result, result.reason)
     return result
@@ -349,14 +376,6 @@ def _divided(numbers: NDArray[Any], divisor: int) -> NDArray[Any]:
     if quotients.dtype == object and max(quotients, default=0) < 2**63:
         return quotients.astype(np.int64)
     return quotients
-
-
-def _bound(pattern: Pattern, edge: QueryEdge, graph: Graph) -> BoundEdge:
-    codes = None if edge.labels is None else graph.edge_label_table.codes(edge.labels)
-    if codes is not None and len(codes) == len(graph.edge_label_table):
-        codes = None
-    names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
-    return bound_edge(edge, codes, names, graph.directed)
 
 
 def _fixing(pattern: Pattern, edge: BoundEdge, graph: Graph) -> int:

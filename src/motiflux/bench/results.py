@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any, Literal
 
 from motiflux.atomic import AtomicFile, output_error
@@ -91,6 +92,24 @@ class Bar:
     def as_json(self) -> dict[str, Any]:
         """Give the fields that are kept."""
         return {**asdict(self), "holds": self.holds}
+
+
+def bars_beside(results: Sequence[CaseResult], peer: str, mean: float, least: float) -> list[Bar]:
+    """Hold cases beside a peer, which its name in lower case begins, against ratios: the mean and the least.
+
+    A case without a ratio leaves both bars without a value; without cases there are no bars.
+    """
+    prefix = f"{peer.lower()} "
+    beside = [one for one in results if one.case.startswith(prefix) and one.baseline is not None]
+    if not beside:
+        return []
+    ratios = [one.ratio for one in beside if one.ratio is not None]
+    whole = len(ratios) == len(beside)
+    found = (geometric_mean(ratios), min(ratios)) if whole else (None, None)
+    return [
+        Bar(f"times as fast as {peer}: geometric mean", found[0], mean, "higher"),
+        Bar(f"times as fast as {peer}: least", found[1], least, "higher"),
+    ]
 
 
 @dataclass(frozen=True)

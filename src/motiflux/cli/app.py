@@ -16,10 +16,11 @@ from motiflux.cli.exits import guarded
 from motiflux.cli.search import with_search
 
 _SEARCHES = ("count", "match", "explain")
-_READ_GRAPHS = (*_SEARCHES, "estimate", "watch", "orbits", "info", "convert")
+_READ_GRAPHS = (*_SEARCHES, "exists", "estimate", "watch", "orbits", "census", "info", "convert")
 _GENERATE = "generate"
 COMMANDS = (
-    *("count", "match", "estimate", "watch", "orbits", "explain", "info", "convert", "doctor", "bench"),
+    *("count", "match", "exists", "estimate", "watch", "orbits", "census", "explain", "info", "convert"),
+    *("serve", "doctor", "bench"),
     _GENERATE,
 )
 """Each is a module of `motiflux.cli.commands`."""

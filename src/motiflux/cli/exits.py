@@ -22,6 +22,7 @@ from motiflux.cli.signals import Terminated
 from motiflux.cli.wording import Options, in_options, options_of
 from motiflux.errors import (
     ArgumentError,
+    ClusterError,
     CountOverflowError,
     DeviceError,
     FormatError,
@@ -182,7 +183,7 @@ def _code_of(error: Exception) -> ExitCode:
         return ExitCode.BAD_INPUT
     if isinstance(error, (CountOverflowError, OutOfMemoryError)):
         return ExitCode.INCOMPLETE
-    if isinstance(error, DeviceError):
+    if isinstance(error, (DeviceError, ClusterError)):
         return ExitCode.NO_DEVICE
     return ExitCode.BAD_INPUT if isinstance(error, OSError) else ExitCode.INTERNAL
 

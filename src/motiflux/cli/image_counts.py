@@ -38,13 +38,16 @@ PerEdgeOption = Annotated[
         show_default=False,
     ),
 ]
+_TOP = 20
 TopOption = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--top",
         metavar="K",
         min=1,
-        help="With --per-vertex or --per-edge: print the K greatest counts (of the first NAME).",
+        help="With --per-vertex or --per-edge: print the K greatest counts (of the first NAME); "
+        f"{_TOP} by default.",
+        show_default=False,
     ),
 ]
 OutputOption = Annotated[
@@ -66,8 +69,13 @@ class Wanted:
 
     per_vertex: list[str] | None
     per_edge: list[str] | None
-    top: int
+    top: int | None
     output: Path | None
+
+    @property
+    def shown(self) -> int:
+        """How many counts are printed."""
+        return _TOP if self.top is None else self.top
 
     @property
     def given(self) -> bool:
@@ -81,8 +89,11 @@ class Wanted:
         if self.per_vertex and self.per_edge:
             raise UsageError("--per-vertex: expected no --per-edge beside it, found both")
         if not (self.per_vertex or self.per_edge):
-            if self.output is not None:
-                raise UsageError("-o: expected --per-vertex or --per-edge beside it, found neither")
+            for option, value in (("-o", self.output), ("--top", self.top)):
+                if value is not None:
+                    raise UsageError(
+                        f"{option}: expected --per-vertex or --per-edge beside it, found neither"
+                    )
             return False
         return True
 
@@ -112,13 +123,12 @@ def run_image_counts(
         graph, patterns, directed=search.directed, threads=search.threads, progress=progress
     )
     call = mf.count_per_vertex if wanted.per_vertex else mf.count_per_edge
+    pattern = inputs.one_pattern("--per-vertex and --per-edge")
     with opt.search_progress(progress, "counting") as shown:
-        found = _named(
-            lambda: call(inputs.graph, inputs.pattern, wanted.by, **keywords, progress=shown), wanted
-        )
+        found = _named(lambda: call(inputs.graph, pattern, wanted.by, **keywords, progress=shown), wanted)
     if wanted.output is not None:
         found.save(wanted.output)
-    greatest = found.top(wanted.top, found.columns[0])
+    greatest = found.top(wanted.shown, found.columns[0])
     if as_json:
         fields = outcome_fields(found, inputs.load_seconds)
         where = None if wanted.output is None else str(wanted.output)

@@ -4,12 +4,12 @@
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,7 @@ from motiflux.words import Semantics, Symmetry
 
 if TYPE_CHECKING:
     import motiflux as mf
+    from motiflux.pattern.projection import Projection
     from motiflux.request.reports import ProgressCallback
 
 FLAG = ""
@@ -145,6 +146,23 @@ DevicesOption = Annotated[
         rich_help_panel=MORE,
     ),
 ]
+DistinctOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,C",
+        help="Find distinct rows of these query vertices.",
+        show_default=False,
+    ),
+]
+HavingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TEXT",
+        help="With --distinct: a threshold on images of others, such as 'count(b) >= 5'. Repeatable.",
+        show_default=False,
+        rich_help_panel=MORE,
+    ),
+]
 GpuMemoryOption = Annotated[
     str | None,
     typer.Option(
@@ -227,8 +245,8 @@ def read_graph(
     return mf.read_graph(path, directed=directed, threads=threads, progress=shown, **columns.given())
 
 
-def read_pattern(source: str) -> "mf.Pattern":
-    """Return the pattern of a file, or of pattern text.
+def read_pattern(source: str) -> "mf.Pattern | mf.Query":
+    """Return the pattern or query of a file, or of text.
 
     `source` is a file name if the file exists or if `source` ends with the suffix of a pattern file.
     Otherwise it is pattern text if it contains a parenthesis.
@@ -242,9 +260,11 @@ def read_pattern(source: str) -> "mf.Pattern":
     from motiflux.io.registry import is_pattern_file
 
     if is_pattern_file(source):
-        return mf.read_pattern(source)
+        return mf.read_query(source)
     if "(" in source:
-        return mf.Pattern.parse(source)
+        from motiflux.pattern import as_query
+
+        return as_query(source)
     from motiflux.io.readers import PATTERN_READERS
 
     raise UsageError(
@@ -301,17 +321,45 @@ class Inputs:
     """A graph and patterns, read."""
 
     graph: "mf.Graph"
-    patterns: list["mf.Pattern"]
+    patterns: list["mf.Pattern | mf.Query"]
     load_seconds: float
+    projections: list["Projection | None"]
 
     @property
-    def pattern(self) -> "mf.Pattern":
-        """The only pattern."""
+    def pattern(self) -> "mf.Pattern | mf.Query":
+        """The only pattern or query."""
         (pattern,) = self.patterns
         return pattern
 
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The keyword for distinct rows of the only pattern, if they are asked for."""
+        asked = [one for one in self.projections if one is not None]
+        if asked and len(self.projections) > 1:
+            raise UsageError(
+                "--distinct, RETURN DISTINCT: expected one pattern beside them, found"
+                f" {len(self.projections)}"
+            )
+        return {"distinct": asked[0]} if asked else {}
 
-def read_patterns(patterns: list[str]) -> list["mf.Pattern"]:
+    def one_pattern(self, option: str) -> "mf.Pattern":
+        """Return the only pattern, for an option that takes no queries.
+
+        Raises
+        ------
+        UsageError
+            It is a query.
+        """
+        import motiflux as mf
+
+        pattern = self.pattern
+        if isinstance(pattern, mf.Query):
+            found = f"a query of {len(pattern.patterns)} patterns"
+            raise UsageError(f"{option}: expected one pattern, found {found}")
+        return pattern
+
+
+def read_patterns(patterns: list[str]) -> list["mf.Pattern | mf.Query"]:
     """Read patterns; with several patterns, an error names the position of the pattern."""
     from motiflux.api.pattern_list import naming_pattern
 
@@ -329,20 +377,69 @@ def read_inputs(
     directed: bool | None,
     threads: int | None = None,
     progress: bool | None = None,
+    distinct: Mapping[str, Any] | None = None,
 ) -> Inputs:
-    """Read all, the patterns first, so that their errors show before the long read of the graph."""
+    """Read all, the patterns first, so that their errors show before the long read of the graph.
+
+    Parameters
+    ----------
+    distinct
+        Arguments ``distinct`` and ``having`` of the library; patterns may have RETURN DISTINCT behind them.
+    """
     start = time.perf_counter()
-    queries = read_patterns(patterns)
+    if distinct is None:
+        queries = read_patterns(patterns)
+        projections: list[Projection | None] = [None] * len(queries)
+    else:
+        queries, projections = _read_queries(patterns, distinct)
     data = read_graph(graph, directed=directed, threads=threads, progress=progress)
-    return Inputs(data, queries, time.perf_counter() - start)
+    return Inputs(data, queries, time.perf_counter() - start, projections)
 
 
-def tell_why_none(patterns: Sequence["mf.Pattern"], graph: "mf.Graph", numbers: Sequence[float]) -> None:
-    """Print on stderr why a count is certainly 0, for example because no vertex has a required label."""
-    from motiflux.plan.bind import bind
+def _read_queries(
+    patterns: list[str], distinct: Mapping[str, Any]
+) -> tuple[list["mf.Pattern | mf.Query"], list["Projection | None"]]:
+    import motiflux as mf
+    from motiflux.api.pattern_list import naming_pattern
+    from motiflux.io.registry import is_pattern_file
+    from motiflux.pattern.asked import asked_of, has_return
+
+    found: list[tuple[mf.Pattern | mf.Query, Projection | None]] = []
+    asked = any(distinct.get(name) is not None for name in ("distinct", "having"))
+    for position, source in enumerate(patterns):
+        with naming_pattern(position if len(patterns) > 1 else None):
+            text = has_return(source) and "(" in source and not is_pattern_file(source)
+            if not (asked or text):
+                found.append((read_pattern(source), None))
+                continue
+            query = source if text else read_pattern(source)
+            try:
+                found.append(asked_of(query, distinct.get("distinct"), distinct.get("having")))
+            except ArgumentError as error:
+                if error.argument not in ("distinct", "having"):
+                    raise
+                raise UsageError(f"--{error}") from None
+    return [pattern for pattern, _ in found], [projection for _, projection in found]
+
+
+def tell_why_none(
+    patterns: Sequence["mf.Pattern | mf.Query"], graph: "mf.Graph", numbers: Sequence[float]
+) -> None:
+    """Print on stderr why a count is certainly 0, for example because no vertex has a required label.
+
+    Also, which negated edges exclude nothing, for the same reason.
+    """
+    import motiflux as mf
+    from motiflux.plan.bind import bind, bind_negated
 
     for pattern, number in zip(patterns, numbers, strict=True):
-        why = "the graph has no edges" if not graph.num_edges else bind(pattern, graph).missing
+        parts = pattern.patterns if isinstance(pattern, mf.Query) else (pattern,)
+        whys = [bind(one, graph).missing for one in parts]
+        for text in dict.fromkeys(
+            text for one in parts if one.negated for text in bind_negated(one, graph).idle
+        ):
+            print(f"note: {text}", file=sys.stderr)
+        why = "the graph has no edges" if not graph.num_edges else whys[0] if None not in whys else None
         if not number and why is not None:
             name = f"{pattern}: " if len(patterns) > 1 else ""
             print(f"note: {name}nothing can match: {why}", file=sys.stderr)

@@ -38,11 +38,13 @@ def draw_first(inputs: opt.Inputs, path: Path, search: Search) -> bool:
     import motiflux as mf
 
     one = {**search.keywords(), "limit": 1, "devices": None}
-    rows = mf.match(inputs.graph, inputs.pattern, **one).to_numpy()
+    pattern = inputs.pattern
+    assert isinstance(pattern, mf.Pattern)
+    rows = mf.match(inputs.graph, pattern, **one).to_numpy()
     if len(rows):
         attributes = list(dict.fromkeys([*inputs.graph.edge_attributes, *inputs.graph.vertex_attributes]))
         picture = mf.draw_match(
-            inputs.graph, inputs.pattern, rows[0], attributes=attributes[:2], semantics=search.semantics.value
+            inputs.graph, pattern, rows[0], attributes=attributes[:2], semantics=search.semantics.value
         )
         picture.save(path)
     return len(rows) > 0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from motiflux.cli import options as opt
+from motiflux.cli.exits import UsageError
 from motiflux.words import Semantics, Symmetry
 
 
@@ -26,6 +27,8 @@ class Search:
     devices: opt.DevicesOption = None
     engine: opt.EngineOption = opt.Engine.AUTO
     gpu_memory: opt.GpuMemoryOption = None
+    distinct: opt.DistinctOption = None
+    having: opt.HavingOption = None
     settings: opt.TuningOption = None
 
     def keywords(self) -> dict[str, Any]:
@@ -37,15 +40,54 @@ class Search:
             A setting is invalid.
         """
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        del given["directed"], given["settings"]
+        del given["directed"], given["settings"], given["distinct"], given["having"]
         enums = {name: given[name].value for name in ("semantics", "symmetry", "engine")}
         return {**given, **enums, "tuning": opt.tuning_of(self.settings)}
 
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The keywords of `motiflux.count`, `match` and `explain` for distinct rows.
+
+        Raises
+        ------
+        UsageError
+            There are thresholds, but no vertices that rows have.
+        """
+        if self.distinct is None:
+            if self.having:
+                raise UsageError(f"--having {self.having[0]}: expected --distinct beside it")
+            return {}
+        return {
+            "distinct": [name.strip() for name in self.distinct.split(",")],
+            "having": self.having or None,
+        }
+
+    def refuse_rows(self, option: str) -> None:
+        """Raise an error if distinct rows are asked for beside an option.
+
+        Raises
+        ------
+        UsageError
+            Names both.
+        """
+        if self.rows:
+            raise UsageError(f"{option}: expected no --distinct beside it")
+
     def read(self, graph: Path, pattern: str, progress: bool | None) -> opt.Inputs:
-        """Read a graph and a pattern."""
+        """Read a graph and a pattern, which may have RETURN DISTINCT behind it."""
         return opt.read_inputs(
-            graph, [pattern], directed=self.directed, threads=self.threads, progress=progress
+            graph,
+            [pattern],
+            directed=self.directed,
+            threads=self.threads,
+            progress=progress,
+            distinct=self.rows,
         )
+
+    @property
+    def noun(self) -> str:
+        """What is counted."""
+        return self.symmetry.value.removesuffix("s")
 
     def reached(self, rows: int) -> bool:
         """Return whether this number of results reaches the limit."""

@@ -59,6 +59,7 @@ class Engine(StrEnum):
     CHANGING = "changing"
     BATCH = "batch"
     OUT_OF_CORE = "outofcore"
+    STREAMING = "streaming"
 
 
 GraphArgument = Annotated[
@@ -176,8 +177,39 @@ EdgeAttributesOption = Annotated[
         "--edge-attribute",
         metavar="NAME",
         help="Attribute of edges, a column of STREAM or of GRAPH, that each copy of an edge keeps and .jsonl "
-        "shows; may be repeated. Default: all if a pattern has conditions on such attributes, else none.",
+        "shows; may be repeated. Default: all if a pattern has conditions on such attributes, or "
+        "comparisons, else none.",
         show_default=False,
+    ),
+]
+PerVertexOption = Annotated[
+    str | None,
+    typer.Option(
+        "--per-vertex",
+        metavar="NAME",
+        help="Count the matches at each vertex that is this query vertex; print the greatest at the end.",
+        show_default=False,
+        rich_help_panel=opt.MORE,
+    ),
+]
+AlertOption = Annotated[
+    int | None,
+    typer.Option(
+        "--alert",
+        metavar="N",
+        min=1,
+        help="With --per-vertex: tell on stderr when the number of matches at a vertex reaches N.",
+        show_default=False,
+        rich_help_panel=opt.MORE,
+    ),
+]
+AlertDownOption = Annotated[
+    bool,
+    typer.Option(
+        "--alert-down",
+        metavar=opt.FLAG,
+        help="With --alert: tell also when it falls below N.",
+        rich_help_panel=opt.MORE,
     ),
 ]
 TimeoutOption = Annotated[

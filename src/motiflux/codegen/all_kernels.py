@@ -6,6 +6,7 @@ from motiflux.codegen.access_walks import walks_source
 from motiflux.codegen.changing import changing_sources, changing_sources_of_switches, filtered_sources
 from motiflux.codegen.gpma import gpma_source
 from motiflux.codegen.kernels import (
+    COMPARED,
     DEFAULT_LANES,
     ENTRY,
     LANES,
@@ -27,7 +28,7 @@ from motiflux.codegen.pvm import phase_sources
 from motiflux.codegen.row_access import RowAccess, access_sources
 from motiflux.codegen.sampling import ESTIMATORS, bits_source, draw_source, draw_sources
 from motiflux.codegen.space import space_source
-from motiflux.codegen.streaming import load_source, versions_sources
+from motiflux.codegen.streaming import load_source, stream_sources, versions_sources
 from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.graph import Direction
 from motiflux.jit import Source
@@ -47,6 +48,17 @@ _DIAMOND = PlanShape(
     )
 )
 """Two adjacent vertices with two common neighbours: the last step reuses the candidates of the one before."""
+_RING = PlanShape(
+    (
+        StepShape(bounds_out=True, bounds_in=True),
+        StepShape((PlanSource(0, Direction.OUT),), distinct=(0,), bounds_out=True, bounds_in=True),
+        StepShape(
+            (PlanSource(1, Direction.OUT),), anchor=1, distinct=(0, 1), bounds_out=True, bounds_in=True
+        ),
+        StepShape((PlanSource(2, Direction.OUT), PlanSource(0, Direction.IN)), anchor=2, distinct=(0, 1, 2)),
+    )
+)
+"""A directed ring of four."""
 _STEALING = (
     (Goal.COUNT, LANES[0], None),
     *((goal, LANES[2], None) for goal in (Goal.COUNT, Goal.TAIL, Goal.NESTED)),
@@ -76,6 +88,7 @@ def all_sources() -> list[Source]:
     searches = [search_source(goal, lanes) for goal in Goal for lanes in LANES]
     cliques = [search_source(Goal.COUNT, lanes, clique(3)) for lanes in LANES]
     cliques += [search_source(goal, 32, clique(5)) for goal in (Goal.COUNT, Goal.STORE)]
+    compared = [search_source(goal, LANES[1], _RING) for goal in COMPARED]
     diamonds = [search_source(goal, 16, _DIAMOND) for goal in (Goal.COUNT, Goal.TAIL)]
     stealing = [
         search_source(goal, lanes, shape, within=within)
@@ -105,8 +118,9 @@ def all_sources() -> list[Source]:
         *phase_sources(),
         load_source(),
         *versions_sources(),
+        *stream_sources(),
     ]
-    return [*searches, *cliques, *diamonds, *stealing, *others]
+    return [*searches, *cliques, *compared, *diamonds, *stealing, *others]
 
 
 def walk_sources() -> list[Source]:
@@ -116,7 +130,8 @@ def walk_sources() -> list[Source]:
 
 def placed_sources() -> list[Source]:
     """Return kernels for rows that stay on the host: the general ones, and one for a shape."""
-    searches = [search_source(goal, DEFAULT_LANES[goal][-1]) for goal in Goal]
+    special = (Goal.IMAGES, *COMPARED)
+    searches = [search_source(goal, DEFAULT_LANES[goal][-1]) for goal in Goal if goal not in special]
     searches += [search_source(Goal.COUNT, LANES[2], clique(5))]
     cliques = [clique_source(), triangle_source(), universal_vertex_source()]
     return [*(placed(one) for one in (*searches, *cliques)), triangle_tile_source()]

@@ -41,15 +41,24 @@ class Goal(StrEnum):
     """Count; all levels but the first are a tail."""
     NESTED = "nested"
     """Count; the last levels are a tail with child blocks."""
+    IMAGES = "images"
+    """Count by images: add each embedding to the numbers of its vertices or arcs."""
+    COUNT_COMPARED = "count_compared"
+    """Count; attributes are compared."""
+    STORE_COMPARED = "store_compared"
+    """List; attributes are compared."""
 
     @property
     def lists(self) -> bool:
         """Whether embeddings are written to memory, and groups may save themselves."""
-        return self is Goal.STORE
+        return self in (Goal.STORE, Goal.STORE_COMPARED)
 
 
 TAILS = (Goal.TAIL, Goal.STARS, Goal.NESTED)
 """Goals whose kernels take a tail."""
+
+COMPARED = (Goal.COUNT_COMPARED, Goal.STORE_COMPARED)
+"""Goals whose kernels take comparisons of attributes."""
 
 
 DEFAULT_LANES = {
@@ -58,8 +67,22 @@ DEFAULT_LANES = {
     Goal.TAIL: LANES[2:],
     Goal.STARS: LANES[:2],
     Goal.NESTED: LANES[2:],
+    Goal.COUNT_COMPARED: LANES[1:],
+    Goal.STORE_COMPARED: LANES[1:],
+    Goal.IMAGES: LANES,
 }
-"""Numbers of lanes with the default tuning; if there are two, the first one is for very short rows."""
+"""Numbers of lanes with the default tuning. If there are several, the first one is for very short rows, or
+(where attributes are compared) the second one is for large patterns."""
+
+
+_ARGUMENTS = {
+    **dict.fromkeys(TAILS, ("TailArgs", "tail")),
+    **dict.fromkeys(COMPARED, ("ComparedArgs", "compared")),
+    Goal.IMAGES: ("ImageArgs", str(Goal.IMAGES)),
+}
+"""The argument and the header of goals with arguments of their own."""
+_TWO_ROUNDINGS = ("--fmad=false",)
+"""The option with which a product and a sum are rounded one after the other, as on the CPU."""
 
 
 def clique_source() -> Source:
@@ -161,8 +184,7 @@ def search_source(
     """
     kind = "any" if shape is None else f"{len(shape.steps)}v"
     definition = "using Plan = motiflux::match::RuntimePlan;\n" if shape is None else _static_plan(shape)
-    args = "TailArgs" if goal in TAILS else "SearchArgs"
-    header = "tail" if goal in TAILS else str(goal)
+    args, header = _ARGUMENTS.get(goal, ("SearchArgs", str(goal)))
     text = f"""\
 #include "motiflux/match/{header}.cuh"
 
@@ -173,7 +195,9 @@ extern "C" __global__ void __launch_bounds__({THREADS})
 }}
 """
     suffix = "" if within is None else f"-{within}"
-    return Source(f"search-{goal}-{kind}-{lanes}{suffix}", text, description=description)
+    name = str(goal).replace("_", "-")
+    options = _TWO_ROUNDINGS if goal in COMPARED else ()
+    return Source(f"search-{name}-{kind}-{lanes}{suffix}", text, options, description)
 
 
 def _within(within: str | None) -> str:

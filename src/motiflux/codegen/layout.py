@@ -253,6 +253,42 @@ class RuntimeTailArgs(ctypes.Structure):
     _fields_ = [("plan", RuntimePlan), ("task", Task), *TAIL_FIELDS]
 
 
+MOST_PLACES = 64
+"""``match::kMostPlaces``."""
+NO_LEVEL = 2**32 - 1
+"""``match::kNoLevel``."""
+
+
+class ImagePlace(ctypes.Structure):
+    """``match::ImagePlace``."""
+
+    __slots__ = ()
+    _fields_ = [("level", _u32), ("target", _u32), ("first", _u64)]
+
+
+class ImageTask(ctypes.Structure):
+    """``match::ImageTask``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("places", ImagePlace * MOST_PLACES),
+        ("ends", _u32 * MAX_PATTERN_VERTICES),
+        ("arcs", Adjacency),
+        ("numbers", _u64),
+    ]
+
+
+IMAGE_FIELDS: list[tuple[str, Any]] = [("images", ImageTask)]
+"""Fields of ``match::ImageArgs`` behind the plan and the task."""
+
+
+class RuntimeImageArgs(ctypes.Structure):
+    """``match::ImageArgs<match::RuntimePlan>``."""
+
+    __slots__ = ()
+    _fields_ = [("plan", RuntimePlan), ("task", Task), *IMAGE_FIELDS]
+
+
 class CliqueTask(ctypes.Structure):
     """``match::CliqueTask``."""
 
@@ -345,17 +381,20 @@ class TriangleTileArgs(ctypes.Structure):
 
 
 @lru_cache(maxsize=256)
-def static_args(levels: int, sources: int, *, tail: bool = False) -> type[ctypes.Structure]:
+def static_args(
+    levels: int, sources: int, *, tail: bool = False, images: bool = False
+) -> type[ctypes.Structure]:
     """Return ``match::SearchArgs<match::StaticPlan<Shape>>`` for a shape of these sizes.
 
-    With `tail`, return ``match::TailArgs`` for this shape.
+    With `tail`, return ``match::TailArgs`` for this shape; with `images`, ``match::ImageArgs``.
     """
     plan = type(
         "StaticPlan",
         (ctypes.Structure,),
         {"_fields_": [("args", StepArgs * levels), ("rows", Adjacency * sources)]},
     )
-    fields = [("plan", plan), ("task", Task), *(TAIL_FIELDS if tail else ())]
+    more = TAIL_FIELDS if tail else IMAGE_FIELDS if images else ()
+    fields = [("plan", plan), ("task", Task), *more]
     return type("StaticArgs", (ctypes.Structure,), {"_fields_": fields})
 
 
@@ -422,6 +461,7 @@ class NumberArgs(ctypes.Structure):
         ("sources", _u64),
         ("out", _u64),
         ("cells", _u64),
+        ("capacity", _u64),
         ("columns", _u32),
         ("image_cells", _u32),
         ("tile_rows", _u32),
@@ -521,6 +561,12 @@ def tail_bytes_of_group(levels: int) -> int:
     numbers = 2 * levels + MOST_TAIL_SIZES
     key = MOST_KEY_WORDS + MOST_KEY_WORDS % 2
     return numbers * ctypes.sizeof(_u64) + levels * ctypes.sizeof(TailFrame) + key * ctypes.sizeof(_u32)
+
+
+def image_bytes_of_group(levels: int) -> int:
+    """Return the bytes of shared memory that a group needs behind its levels (``match::CountingImages``)."""
+    held = (levels + levels % 2) * ctypes.sizeof(_u32)
+    return levels * ctypes.sizeof(_u64) + held
 
 
 _LINE = 128

@@ -24,6 +24,8 @@ class LocalCountKernel(StrEnum):
     WALKS = "walks"
     SUMS = "sums"
     JOIN = "join"
+    DIAMONDS = "diamonds"
+    ORBITS = "orbits"
 
 
 _KERNELS = {
@@ -50,6 +52,8 @@ _KERNELS = {
     LocalCountKernel.WALKS: ("walks", "WalkArgs", "walk"),
     LocalCountKernel.SUMS: ("combine", "SumArgs", "sum_products"),
     LocalCountKernel.JOIN: ("combine", "JoinArgs", "join_tables"),
+    LocalCountKernel.DIAMONDS: ("diamonds", "DiamondArgs", "count_diamonds"),
+    LocalCountKernel.ORBITS: ("orbits", "OrbitArgs", "find_orbits"),
 }
 
 

@@ -238,3 +238,42 @@ class JoinArgs(ctypes.Structure):
         ("sum_rows", _u64),
         ("out", _u64),
     ]
+
+
+class DiamondArgs(ctypes.Structure):
+    """``local_counts::DiamondArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("rows", Adjacency),
+        ("above", Adjacency),
+        ("triangles", _u64),
+        ("frame", Frame),
+        ("roots", Roots),
+        ("near_words", _u32),
+        ("unused", _u32),
+        ("far_words", _u64),
+        ("far", _u64),
+        ("cliques", _u64),
+        ("apart", _u64),
+    ]
+
+
+class OrbitArgs(ctypes.Structure):
+    """``local_counts::OrbitArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("rows", Adjacency),
+        ("triangles", _u64),
+        ("squares", _u64),
+        ("frame", Frame),
+        ("vertices", _u32),
+        ("sums", _u32),
+        ("closed", _u64),
+        ("cycles", _u64),
+        ("ends", _u64),
+        ("cliques", _u64),
+        ("apart", _u64),
+        ("orbits", _u64),
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from motiflux.codegen import layout
+from motiflux.codegen import compared, layout
 from motiflux.codegen.kernels import mask, renewed
 from motiflux.codegen.pack_tail import pack_tail
 from motiflux.codegen.tails import DeviceTail
@@ -18,13 +18,25 @@ RowAddresses = Sequence[Sequence[tuple[int, int]]]
 _NO_REUSE = -1
 
 
-def pack_runtime(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None) -> Any:
+def pack_runtime(
+    plan: Plan,
+    rows: RowAddresses,
+    tail: DeviceTail | None = None,
+    network: compared.Network | None = None,
+    *,
+    images: bool = False,
+) -> Any:
     """Return ``SearchArgs<RuntimePlan>`` with its plan filled in and its task empty.
 
-    With a tail, return ``TailArgs``.
+    With a tail, return ``TailArgs``; with comparisons, ``ComparedArgs``; with `images`, ``ImageArgs`` with no
+    images.
     """
     args: Any
-    if tail is None:
+    if network is not None:
+        args = compared.RuntimeArgs(network=network)
+    elif images:
+        args = layout.RuntimeImageArgs()
+    elif tail is None:
         args = layout.RuntimeArgs()
     else:
         args = layout.RuntimeTailArgs(tail=pack_tail(tail))
@@ -45,13 +57,26 @@ def pack_runtime(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None)
     return args
 
 
-def pack_static(plan: Plan, rows: RowAddresses, tail: DeviceTail | None = None) -> Any:
+def pack_static(
+    plan: Plan,
+    rows: RowAddresses,
+    tail: DeviceTail | None = None,
+    network: compared.Network | None = None,
+    *,
+    images: bool = False,
+) -> Any:
     """Return ``SearchArgs<StaticPlan<Shape>>`` for the plan's shape, with an empty task.
 
-    With a tail, return ``TailArgs``.
+    With a tail, return ``TailArgs``; with comparisons, ``ComparedArgs``; with `images`, ``ImageArgs`` with no
+    images.
     """
     sources = [address for addresses in rows for address in addresses]
-    args: Any = layout.static_args(len(plan.shape.steps), len(sources), tail=tail is not None)()
+    levels = len(plan.shape.steps)
+    args: Any
+    if network is not None:
+        args = compared.static_args(levels, len(sources))(network=network)
+    else:
+        args = layout.static_args(levels, len(sources), tail=tail is not None, images=images)()
     if tail is not None:
         args.tail = pack_tail(tail)
     packed: Any = args.plan

@@ -9,10 +9,11 @@ from functools import cache
 
 import numpy as np
 
-from motiflux.codegen.changing import LANES, changing_source
-from motiflux.codegen.kernels import Goal
-from motiflux.codegen.layout import Adjacency
+from motiflux.codegen.changing import LANES, ChangingPlans, changing_source
+from motiflux.codegen.kernels import THREADS, Goal
+from motiflux.codegen.layout import Adjacency, Cursor, Ring, Task
 from motiflux.jit import Source
+from motiflux.types import MAX_PATTERN_VERTICES
 
 _u32, _u64 = ctypes.c_uint32, ctypes.c_uint64
 
@@ -35,6 +36,7 @@ class PoolCounts(ctypes.Structure):
         ("cuts", _u64),
         ("merges", _u64),
         ("refusals", _u64),
+        ("steps", _u64),
     ]
 
 
@@ -53,7 +55,7 @@ FARTHEST_END = 2**32 - 3
 """``view::kFarthestEnd``."""
 VERSION_BYTES, SLAB_BYTES = 32, 672
 """Bytes of ``view::Version`` and ``view::Slab``."""
-BATCH_BYTES = 28_704
+BATCH_BYTES = 30_760
 """Bytes of ``streaming::Batch``."""
 LOAD_ENTRY = "motiflux_load_versions"
 """The kernel that writes the first versions of rows."""
@@ -62,10 +64,21 @@ HEAD = np.dtype([("newest", "<u8"), ("slabs", "<u8")])
 """``view::RowHead``."""
 UPDATE = np.dtype([("source", "<u4"), ("target", "<u4"), ("of", "<u4"), ("inserts", "<u4")])
 """``streaming::Update``."""
+INSERTION, JUDGED = 1, 2
+"""Bits of ``streaming::Update::inserts``."""
 PLACE = np.dtype([("first_row", "<u4"), ("of_target", "<u4")])
 """``streaming::Place``."""
 UPDATE_SLOT = np.dtype([("done", "<u8"), ("cut", "<u4"), ("effect", "<u4")])
 """``streaming::UpdateSlot``."""
+
+
+STEPS = (
+    "wait", "receive", "room", "list", "sort", "judge",
+    "reserve", "headers", "copy", "install", "publish", "issue",
+)  # fmt: skip
+"""``streaming::Step``."""
+STEP_TIMES = np.dtype([("last", "<u8"), ("batches", "<u8"), ("cycles", "<u8", len(STEPS))])
+"""``streaming::StepTimes``."""
 
 
 class Effect(IntEnum):
@@ -94,6 +107,7 @@ class Progress(ctypes.Structure):
         ("unlinked", _u64),
         ("freed_versions", _u64),
         ("freed_slabs", _u64),
+        ("turns", _u64),
         ("unlinked_top", _u32),
         ("first_waiting", _u32),
         ("last_waiting", _u32),
@@ -128,7 +142,7 @@ class StreamGraph(ctypes.Structure):
         ("classes", _u64),
         ("places", _u64),
         ("farthest_end", _u32),
-        ("unused", _u32),
+        ("most_entries", _u32),
     ]
 
 
@@ -153,6 +167,31 @@ def load_source() -> Source:
     return Source("streaming-load", '#include "motiflux/streaming/load.cuh"\n')
 
 
+MOVE_ENTRY = "motiflux_move_rows"
+"""The kernel that gives rows other numbers."""
+
+
+class MoveArgs(ctypes.Structure):
+    """``streaming::MoveArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("from_", _u64),
+        ("to", _u64),
+        ("pool", Pool),
+        ("first_from", _u32),
+        ("first_to", _u32),
+        ("count", _u32),
+        ("drops", _u32),
+    ]
+
+
+@cache
+def move_source() -> Source:
+    """Return the unit that gives rows other numbers."""
+    return Source("streaming-move", '#include "motiflux/streaming/move_rows.cuh"\n')
+
+
 TARGET_VERSIONS = np.dtype(
     [("versions", [("heads", "<u8"), ("memory", "<u8")]), ("first_row", "<u4"), ("unused", "<u4")], align=True
 )
@@ -161,10 +200,10 @@ VERSIONED_ROOT = np.dtype(
     [
         ("plan", "<u4"),
         ("vertices", "<u4", 2),
-        ("unused", "<u4"),
+        ("number", "<u4"),
         ("moment", "<u8"),
         ("slot", "<u4"),
-        ("unused_too", "<u4"),
+        ("listed", "<u4"),
     ]
 )
 """``match::UpdateRoot`` of units that search rows of several versions."""
@@ -179,3 +218,159 @@ def versions_sources() -> list[Source]:
     """Return units that search rows of several versions, one of each kind."""
     counting = [changing_source(Goal.COUNT, lanes) for lanes in LANES]
     return [over_versions(source) for source in (*counting, changing_source(Goal.STORE, LANES[-1]))]
+
+
+class UpdateRoot(ctypes.Structure):
+    """``match::UpdateRoot``, likewise."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("plan", _u32),
+        ("vertices", _u32 * 2),
+        ("number", _u32),
+        ("moment", _u64),
+        ("slot", _u32),
+        ("listed", _u32),
+    ]
+
+
+class Work(ctypes.Structure):
+    """``streaming::Work``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("state", _u32),
+        ("kind", _u32),
+        ("moment", _u64),
+        ("plans", _u32),
+        ("count", _u32),
+        ("first", _u32),
+        ("end", _u32),
+        ("level", _u32),
+        ("unused", _u32),
+        ("cursor", Cursor),
+        ("root", UpdateRoot),
+        ("vertices", _u32 * MAX_PATTERN_VERTICES),
+    ]
+
+
+WORK_COUNTS = np.dtype([("taken", "<u8"), ("issued", "<u8")])
+"""``streaming::WorkCounts``."""
+
+
+class WorkList(ctypes.Structure):
+    """``streaming::WorkList``."""
+
+    __slots__ = ()
+    _fields_ = [("counts", _u64), ("works", _u64), ("size", _u32), ("unused", _u32)]
+
+
+CONTROL = np.dtype([("stop", "<u4"), ("park", "<u4")])
+"""``streaming::StreamControl``."""
+STATUS = np.dtype(
+    [
+        *((name, "<u8") for name in ("packets", "finished", "collected", "issued", "taken", "beats")),
+        ("turns", "<u8"),
+        ("published", "<u8"),
+        ("received", "<u8"),
+        ("reason", "<u4"),
+        ("unused", "<u4"),
+    ]
+)
+"""``streaming::StreamStatus``."""
+PENDING = np.dtype(
+    [
+        ("position", "<u8"),
+        ("released", "<u8"),
+        ("received", "<u8"),
+        ("count", "<u4"),
+        ("written", "<u4"),
+        ("reason", "<u4"),
+        ("decision", "<u4"),
+        ("waits_since", "<u8"),
+        ("times", STEP_TIMES),
+        ("updates", UPDATE, MOST_UPDATES),
+    ]
+)
+"""``streaming::Pending``."""
+
+
+class End(IntEnum):
+    """``streaming::End``."""
+
+    NONE = 0
+    PARKED = 1
+    EXHAUSTED = 2
+    TOO_LONG = 3
+    OVERFLOW = 4
+
+
+class Stream(ctypes.Structure):
+    """``streaming::Stream``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("graph", StreamGraph),
+        ("plan", ChangingPlans),
+        ("task", Task),
+        ("work", WorkList),
+        ("input", Ring),
+        ("output", Ring),
+        *((name, _u64) for name in ("control", "status", "pending", "batch", "roots", "parts")),
+        *((name, _u64) for name in ("plan_ends", "plans", "listed")),
+        *((name, _u32) for name in ("roots_of_group", "most_roots", "record_words", "updater_warps")),
+        ("batch_updates", _u32),
+        ("batch_nanoseconds", _u32),
+    ]
+
+
+HEADER_WORDS, COUNT_WORDS, MOST_RECORDS = 4, 8, 32
+"""``streaming::kHeaderWords``, ``kCountWords`` and ``kMostRecords``: of records that executors write."""
+APPEARS, IS_ROW = 1, 2
+"""Bits of the sign of a record."""
+STREAM_ENTRY = "motiflux_stream"
+STREAM_LANES = 32
+"""Lanes of a group of executors."""
+_TURNS, _TURNS_OF_TESTS = 64, 3
+"""Turns of a search between looks whether another group waits."""
+
+
+@cache
+def stream_source(*, lists: bool, checks: bool = False, measures: bool = False) -> Source:
+    """Return the unit of the resident kernel; its entry point is `STREAM_ENTRY`.
+
+    Parameters
+    ----------
+    lists
+        Whether a plan may list its matches.
+    checks
+        Whether the updater checks the rows that it writes, memory that is freed is wiped, and groups share
+        their work early: for tests.
+    measures
+        Whether the updater measures the steps of batches.
+    """
+    turns = _TURNS_OF_TESTS if checks else _TURNS
+    marked = "#define MOTIFLUX_CHECKS_VERSIONS\n" if checks else ""
+    marked += "#define MOTIFLUX_STAGE_TIMES\n" if measures else ""
+    text = f"""\
+{marked}#define MOTIFLUX_VERSIONS
+#include "motiflux/streaming/resident.cuh"
+
+extern "C" __global__ void __launch_bounds__({THREADS})
+{STREAM_ENTRY}(const __grid_constant__ motiflux::streaming::Stream stream) {{
+  using Plans = motiflux::match::ChangingPlans;
+  motiflux::streaming::run_stream<Plans, {STREAM_LANES}, {str(lists).lower()}, {turns}>(stream);
+}}
+"""
+    words = [
+        "streaming",
+        "list" if lists else "count",
+        *(["checks"] if checks else []),
+        *(["times"] if measures else []),
+    ]
+    return Source("-".join(words), text)
+
+
+def stream_sources() -> list[Source]:
+    """Return the units of the resident kernel, and of what is done while it is parked."""
+    return [*(stream_source(lists=lists) for lists in (False, True)), move_source()]

@@ -50,6 +50,35 @@ PRIVATE = by_name(
         "subgraph once; auto: the one that is expected to be faster",
     ),
     TuningOption(
+        "witness",
+        ("first", "all"),
+        "first",
+        "distinct rows. first: leave a subtree at its first witness, and enter none that tells nothing new; "
+        "all: search every embedding",
+    ),
+    TuningOption(
+        "copy_walk",
+        ("auto", "on", "off"),
+        "auto",
+        "patterns with comparisons. on: search from copy to copy of edges where all edges are compared; off: "
+        "match vertices level by level; auto: the one that is expected to be faster",
+    ),
+    TuningOption(
+        "pair_walk",
+        ("auto", "on", "matched", "off"),
+        "auto",
+        "counts of patterns with comparisons. on: search from pair to pair of vertices, with all choices of "
+        "copies, where all edges are compared; matched: the same, but match all edges, none is counted in "
+        "closed form; off: do not; auto: the search that is expected to be faster",
+    ),
+    TuningOption(
+        "copy_windows",
+        ("on", "off"),
+        "on",
+        "GPU, patterns with comparisons. on: read only the copies of a vertex within the time that earlier "
+        "copies allow, where these are fewer than its neighbours; off: read all neighbours",
+    ),
+    TuningOption(
         "share",
         ("on", "off"),
         "on",
@@ -175,11 +204,12 @@ PRIVATE = by_name(
     ),
     TuningOption(
         "access_walks",
-        ("weighted", "paper", "device"),
-        "weighted",
+        ("auto", "weighted", "paper", "device"),
+        "auto",
         "GPU, Monitor, cache=frequency: random walks that estimate how often rows are opened. weighted: all "
         "that are found stand for equally many; paper: those of GCSM, as many as it sets; device: weighted "
-        "ones on the device, over the rows that the search is going to read",
+        "ones on the device, over the rows that the search is going to read; auto: those if they may take "
+        "1.5 milliseconds, else on the host",
     ),
     TuningOption(
         "carry",
@@ -201,6 +231,14 @@ PRIVATE = by_name(
         "host",
         "GPU, Monitor, engine=outofcore: what copies rows to the device. host: threads of the host put them "
         "together, for one copy; device: a kernel reads them where they are",
+    ),
+    TuningOption(
+        "host_memory",
+        ("pinned", "unified"),
+        "pinned",
+        "GPU, Monitor, engine=outofcore: memory of the host that kernels read rows in. pinned: lines of rows "
+        "are read where they are; unified: the driver moves pages of copies of the rows to the device, which "
+        "has room for all of them",
     ),
     TuningOption(
         "cache_lookup",
@@ -354,6 +392,7 @@ REMOVED = MappingProxyType(
         "room": "a level with too few candidates is always left at once",
         "share": "levels that several patterns share are always searched once",
         "images_by": "the search that is expected to be faster is always taken",
+        "witness": "a subtree of a search for distinct rows is always left at its first witness",
         "dispatch": "device='cpu' or device='cuda' chooses the engine",
         "edge_bits": "rows of small candidate sets are always stored as bits too",
         "count_on": "count_first covers both exact counts",
@@ -373,10 +412,11 @@ REMOVED = MappingProxyType(
         "gpma_index": "the top 8 levels of the index are always in shared memory",
         "gpma_groups": "lanes are always divided by the entries that are left",
         "filter_bits": "filter=nlf always counts neighbours up to two",
-        "access_walks": "walks that estimate accesses are always weighted",
+        "access_walks": "walks that estimate accesses are always weighted, and time chooses where they are",
         "carry": "rows that were copied to the device always stay there while there is room",
         "cache_time": "choosing and copying rows takes a tenth of the time of searches",
         "cache_copies": "the host always puts together the rows that are copied to the device",
+        "host_memory": "rows are always in pinned memory",
         "cache_lookup": "headers of rows always name their copies",
         "row_staging": "rows without copies are always bisected on the host",
         "touched_rows": "rows that a call changes are always merged",
@@ -399,6 +439,9 @@ REMOVED = MappingProxyType(
         "pvm_writes": "embeddings are always written in a single pass",
         "pvm_generation": "query vertices always share a set of candidates",
         "pvm_fused": "an extension phase always tests the query edges behind it",
+        "pair_walk": "a short search chooses whether comparisons are searched from pair to pair",
+        "copy_walk": "a short search chooses whether comparisons are searched from copy to copy",
+        "copy_windows": "the copies of a vertex that earlier copies allow are read alone if they are few",
         "probe_eager": "other orders are always tried on a few updates, and kept if they take less work",
     }
 )

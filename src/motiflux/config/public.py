@@ -67,6 +67,14 @@ TUNING = by_name(
         "possible; off: never",
     ),
     TuningOption(
+        "negation",
+        ("auto", "search", "subtract"),
+        "auto",
+        "CPU: count with negated edges between query vertices. search: skip what has such an edge; subtract: "
+        "inclusion and exclusion over counts with and without the edges, where possible; auto: if expected "
+        "to be faster than the search",
+    ),
+    TuningOption(
         "sample_order",
         ("cost", "quicksi", "plan"),
         "cost",
@@ -226,6 +234,19 @@ TUNING = by_name(
         "Monitor, CPU: searches that take a visible share of the work. on: try other orders on a few "
         "updates, and keep one that takes less work; off: keep the orders that the numbers of edges by label "
         "give",
+    ),
+    TuningOption(
+        "stream_batches",
+        ("flush", "paper"),
+        "flush",
+        "GPU, Monitor, engine=streaming: updates that are written into the graph together. flush: all that "
+        "wait when the last ones are written; paper: 64, or those of .125 ms (DCSM)",
+    ),
+    TuningOption(
+        "stream_updaters",
+        ("1", "2", "4"),
+        "4",
+        "GPU, Monitor, engine=streaming: warps that write updates into the graph",
     ),
 )
 """The public switches by name."""

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from motiflux import log
-from motiflux._native import NativePlan
+from motiflux._native import NativePlan, TooManyChoicesError
 from motiflux.cpu import local, native
+from motiflux.cpu.subtracting import count_terms, terms_of
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
@@ -38,6 +39,7 @@ CAPABILITIES = Capabilities(
     parts_cost=HOST_SPEEDS.parts,
     reports_sizes=True,
     shares_passes=True,
+    copy_walks=True,
 )
 
 
@@ -66,7 +68,21 @@ class CpuEngine:
         plan = logical_plan(
             graph, pattern, request, self.capabilities, deadline, counting=counting, beside=beside
         )
-        return None if plan is None else self.strategy(graph, plan, request, counting=counting)
+        if plan is None:
+            return None
+        physical = self.strategy(graph, plan, request, counting=counting)
+        if not counting or not pattern.negated:
+            return physical
+        terms = terms_of(
+            pattern,
+            request,
+            physical,
+            deadline,
+            lambda one, asked, until: self.plan(graph, one, asked, until),
+        )
+        seconds = [term.physical.seconds for term in terms]
+        known = None if None in seconds else sum(filter(None, seconds))
+        return replace(physical, terms=terms, seconds=known) if terms else physical
 
     def begin(self, physical: PhysicalPlan, request: Request) -> bool:
         """Return True: nothing has to be compiled."""
@@ -89,6 +105,13 @@ class CpuEngine:
         plan = physical.plan
         if plan.impossible is not None:
             return Outcome(0, True)
+        if physical.terms:
+            return count_terms(
+                physical,
+                request,
+                deadline,
+                lambda term, asked, until: self.count(graph, term, asked, until),
+            )
         if physical.stages[0].family is Family.TABLES:
             assert physical.fallback is not None
             try:
@@ -97,14 +120,19 @@ class CpuEngine:
                 log.ENGINE.info("a search takes over: the tables' numbers would pass 64 bits")
                 return self.count(graph, physical.fallback, request, deadline)
         search = _prepare(graph, plan, request)
-        total, stop, sizes = native.count(
-            search,
-            threads=request.threads,
-            limit=_limit(plan, request),
-            timeout=deadline.left(),
-            progress=_callback(request.progress, plan.multiplier, deadline),
-            brief=is_brief(plan),
-        )
+        try:
+            total, stop, sizes = native.count(
+                search,
+                threads=request.threads,
+                limit=_limit(plan, request),
+                timeout=deadline.left(),
+                progress=_callback(request.progress, plan.multiplier, deadline),
+                brief=is_brief(plan),
+            )
+        except TooManyChoicesError:
+            log.ENGINE.info("a search by levels takes over: an embedding has more choices than are kept")
+            by_levels = replace(plan, copy_walk=None)
+            return self.count(graph, replace(physical, plan=by_levels), request, deadline)
         enumerated = (
             ()
             if plan.adaptive_order is not None and plan.adaptive_order.always

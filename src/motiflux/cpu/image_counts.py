@@ -3,48 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native, log
 from motiflux.cpu import local, native
-from motiflux.graph import Graph
+from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan.image_counts import ImagePlan, RootedSearch
 from motiflux.plan.native_plan import native_problem
 from motiflux.request.deadline import Deadline
+from motiflux.request.images import Numbers
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
 
-Numbers = NDArray[Any]
-"""A number for each image: int64, or Python integers if some pass 2^63."""
-
 _LARGEST = 2**63 - 1
 
+Searched = tuple[NDArray[np.uint64], list[tuple[int, int]], bool]
+"""Numbers modulo 2^64, what is missing in some of them, and whether the search ended."""
 
-def count_images(
-    graph: Graph, plan: ImagePlan, request: Request, deadline: Deadline
-) -> tuple[list[Numbers], bool, str]:
-    """Return the embeddings at each image of each class of a plan, whether all were found, and how.
 
-    Numbers are by vertex, or by arc of the rows of a class.
-    """
-    if plan.impossible is not None:
-        return _zeros(graph, plan, request.threads), True, plan.impossible
-    [found], complete = count_all_images(graph, [plan], request, deadline)
-    return found, complete, _words(plan, _usable([plan], request))
+class Search(Protocol):
+    """A search that counts at the images of levels."""
+
+    def __call__(
+        self,
+        graph: Graph,
+        search: RootedSearch,
+        levels: Sequence[tuple[int, int, int]],
+        rows: AdjacencyKey | None,
+        size: int,
+        request: Request,
+        deadline: Deadline,
+    ) -> Searched:
+        """Return the numbers at the images of `levels`: vertices, or the arcs of `rows`."""
 
 
 def count_all_images(
-    graph: Graph, plans: Sequence[ImagePlan], request: Request, deadline: Deadline
+    graph: Graph,
+    plans: Sequence[ImagePlan],
+    request: Request,
+    deadline: Deadline,
+    search_images: Search | None = None,
 ) -> tuple[list[list[Numbers]], bool]:
     """Return the embeddings at each image of each class of several plans, and whether all were found.
 
-    Tables that the plans share are computed once.
+    Tables that the plans share are computed once. `search_images` searches, if not this process.
     """
-    found = [_zeros(graph, plan, request.threads) for plan in plans]
-    by_table = _usable(plans, request)
+    by = search_here if search_images is None else search_images
+    found = [zeros_of(graph, plan, request.threads) for plan in plans]
+    by_table = usable_tables(plans, request)
     complete = True
     if by_table:
         try:
@@ -61,12 +70,13 @@ def count_all_images(
             together = [number for number in left if plan.searches[number] is search]
             if plan.classes[left[0]].rows is not None:
                 together = together[:1]
-            complete &= _fill_by_search(graph, plan, search, together, request, deadline, found[at])
+            complete &= _fill_by_search(graph, plan, search, together, request, deadline, found[at], by)
             left = [number for number in left if number not in together]
     return found, complete
 
 
-def _zeros(graph: Graph, plan: ImagePlan, threads: int) -> list[Numbers]:
+def zeros_of(graph: Graph, plan: ImagePlan, threads: int) -> list[Numbers]:
+    """Return a zero for each image of each class."""
     return [np.zeros(_size(graph, plan, number, threads), np.int64) for number in range(len(plan.classes))]
 
 
@@ -75,7 +85,7 @@ def _size(graph: Graph, plan: ImagePlan, number: int, threads: int) -> int:
     return graph.num_vertices if rows is None else len(graph.adjacency(rows, threads)[1])
 
 
-def _usable(plans: Sequence[ImagePlan], request: Request) -> list[tuple[int, int]]:
+def usable_tables(plans: Sequence[ImagePlan], request: Request) -> list[tuple[int, int]]:
     """Return the plans and classes to count from tables: none near a timeout, when tables give nothing."""
     seconds = sum(table.seconds for plan in plans for table in plan.tables.values())
     if request.timeout is not None and seconds > request.timeout / 2 and request.tuning["tables"] != "on":
@@ -83,12 +93,20 @@ def _usable(plans: Sequence[ImagePlan], request: Request) -> list[tuple[int, int
     return [(at, number) for at, plan in enumerate(plans) for number in sorted(plan.tables)]
 
 
-def _words(plan: ImagePlan, by_table: Sequence[tuple[int, int]]) -> str:
-    if len(by_table) == len(plan.classes):
-        return "from tables of local counts"
-    listing = any(search.listing for at, search in enumerate(plan.searches) if (0, at) not in by_table)
-    searched = "by a search that lists each subgraph once" if listing else "by a search from each image"
-    return f"{searched}, and from tables of local counts" if by_table else searched
+def ways(plans: Sequence[ImagePlan], by_table: Sequence[tuple[int, int]]) -> str:
+    """Return how plans are counted, in words, if these plans and classes are counted from tables."""
+    if all(plan.impossible is not None for plan in plans):
+        return plans[0].impossible or ""
+    searches = [
+        search
+        for at, plan in enumerate(plans)
+        for number, search in enumerate(plan.searches)
+        if (at, number) not in by_table
+    ]
+    said = ["by a search that lists each subgraph once"] if any(one.listing for one in searches) else []
+    said += ["by a search from each image"] if any(not one.listing for one in searches) else []
+    said += ["from tables of local counts"] if by_table else []
+    return ", and ".join(said)
 
 
 def _fill_from_tables(
@@ -116,8 +134,39 @@ def _fill_by_search(
     request: Request,
     deadline: Deadline,
     found: list[Numbers],
+    by: Search,
 ) -> bool:
     """Count some classes by one search; return whether it ended."""
+    rows = plan.classes[classes[0]].rows
+    first = {number: at * graph.num_vertices for at, number in enumerate(classes)}
+    levels = [
+        (one[0], one[1] if len(one) > 1 else -1, first[number])
+        for number, one in search.levels
+        if number in first
+    ]
+    one_size = _size(graph, plan, classes[0], request.threads)
+    size = one_size * (len(classes) if rows is None else 1)
+    words, above, ended = by(graph, search, levels, rows, size, request, deadline)
+    if rows is not None:
+        found[classes[0]] = exact(words, 1, above, times_of(plan, search, classes[0]))
+    else:
+        for number, start in first.items():
+            end = start + graph.num_vertices
+            missing = [(at - start, more) for at, more in above if start <= at < end]
+            found[number] = exact(words[start:end], 1, missing, times_of(plan, search, number))
+    return ended
+
+
+def search_here(
+    graph: Graph,
+    search: RootedSearch,
+    levels: Sequence[tuple[int, int, int]],
+    rows: AdjacencyKey | None,
+    size: int,
+    request: Request,
+    deadline: Deadline,
+) -> Searched:
+    """Search on the threads of this machine; see `Search`."""
     tuning = request.tuning
     problem = native_problem(
         graph,
@@ -127,36 +176,20 @@ def _fill_by_search(
         threads=request.threads,
         backjump=tuning["backjump"],
     )
-    rows = plan.classes[classes[0]].rows
-    first = {number: at * graph.num_vertices for at, number in enumerate(classes)}
-    levels = [
-        (one[0], one[1] if len(one) > 1 else -1, first[number])
-        for number, one in search.levels
-        if number in first
-    ]
-    arcs = None if rows is None else graph.adjacency(rows, request.threads)
-    size = len(classes) * graph.num_vertices if arcs is None else len(arcs[1])
     words, above, reason = _native.count_images(
         problem,
         levels,
-        arcs,
+        None if rows is None else graph.adjacency(rows, request.threads),
         size,
         search.listing,
         request.threads,
         deadline.left(),
         _progress(request, deadline),
     )
-    if arcs is not None:
-        found[classes[0]] = exact(words, 1, above, _times(plan, search, classes[0]))
-    else:
-        for number, start in first.items():
-            end = start + graph.num_vertices
-            missing = [(at - start, more) for at, more in above if start <= at < end]
-            found[number] = exact(words[start:end], 1, missing, _times(plan, search, number))
-    return native.Stop(reason) is native.Stop.NONE
+    return words, above, native.Stop(reason) is native.Stop.NONE
 
 
-def _times(plan: ImagePlan, search: RootedSearch, number: int) -> int:
+def times_of(plan: ImagePlan, search: RootedSearch, number: int) -> int:
     """Return the embeddings that each embedding found stands for: all images of it that fix the roots."""
     return 1 if search.plan.multiplier == 1 else plan.classes[number].order
 

@@ -20,6 +20,11 @@ Progress = Callable[[int, int, int], None]
 ProgressOfEach = Callable[[int, int, list[int]], None]
 """The same for several searches of one pass, with the number of embeddings found by each."""
 
+Projection = tuple[list[int], list[tuple[list[int], int, int | None, int | None]], bool]
+"""The level of each column, thresholds, and whether the search leaves a subtree at its first witness.
+
+A threshold has counted levels, the least number, the greatest, and one that fails."""
+
 _LARGEST_LIMIT = 2**64 - 1
 
 
@@ -49,7 +54,7 @@ def count(
     on the calling thread first, for about 100 us.
     """
     with _overflow_explained():
-        total, reason, sizes = _native.count(search, threads, _native_limit(limit), timeout, progress, brief)
+        total, reason, sizes = _native.count(search, threads, native_limit(limit), timeout, progress, brief)
     return total, Stop(reason), sizes
 
 
@@ -77,13 +82,14 @@ def count_together(
 
     The searches share two levels (`motiflux.plan.shared_prefix`). Each has its limit, as in `count`.
     """
-    native_limits = [_native_limit(limit) for limit in limits]
+    native_limits = [native_limit(limit) for limit in limits]
     with _overflow_explained():
         found = _native.count_together(searches, threads, native_limits, timeout, progress)
     return [(total, Stop(reason)) for total, reason in found]
 
 
-def _native_limit(limit: int | None) -> int | None:
+def native_limit(limit: int | None) -> int | None:
+    """Return a limit for the native code; None for one that no number of 64 bits reaches."""
     return None if limit is None or limit > _LARGEST_LIMIT else limit
 
 
@@ -96,7 +102,7 @@ def _overflow_explained() -> Iterator[None]:
 
 
 class Rows:
-    """Embeddings in internal ids, block by block, in the pattern's vertex order."""
+    """Embeddings in internal ids, block by block, in the pattern's vertex order; or rows of a projection."""
 
     def __init__(
         self,
@@ -107,8 +113,11 @@ class Rows:
         block_rows: int,
         limit: int | None,
         timeout: float | None,
+        projection: Projection | None = None,
     ) -> None:
-        self._rows = _native.Rows(search, order, threads, block_rows, _native_limit(limit), timeout)
+        self._rows = _native.Rows(
+            search, order, threads, block_rows, native_limit(limit), timeout, projection
+        )
 
     def next(self, progress: Progress | None) -> VertexArray | None:
         """Return the next block, uint32 [rows, k], or None at the end."""

@@ -15,6 +15,7 @@ its own.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -22,7 +23,7 @@ from enum import StrEnum
 from fractions import Fraction
 from itertools import combinations, permutations, product
 from operator import eq, ge, gt, le, lt, ne
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from motiflux.types import DEFAULT_LABEL, Label, Semantics
 
@@ -43,6 +44,16 @@ class EdgeKind(StrEnum):
 
 PatternEdge: TypeAlias = tuple[int, int, LabelChoice, EdgeKind | str]
 """Query edge: source, target, accepted labels, kind."""
+
+
+class AnyVertex(NamedTuple):
+    """An end of a negated edge: any data vertex with an accepted label."""
+
+    labels: LabelChoice = None
+
+
+NegatedEdge: TypeAlias = tuple[int | AnyVertex, int | AnyVertex, LabelChoice, EdgeKind | str]
+"""An edge that must not be there, as a query edge; one of its ends may be any data vertex."""
 Embedding: TypeAlias = tuple[int, ...]
 """The data vertex of query vertex 0, of query vertex 1, and so on."""
 Arcs: TypeAlias = Mapping[tuple[int, int], AbstractSet[Label]]
@@ -70,6 +81,7 @@ def embeddings(
     edge_labels: Sequence[Label] | None = None,
     semantics: Semantics | str = Semantics.ISOMORPHISM,
     may_coincide: Collection[tuple[int, int]] = (),
+    negated: Sequence[NegatedEdge] = (),
     comparisons: Sequence[Comparison] = (),
     vertex_attributes: Attributes | None = None,
     edge_attributes: Attributes | None = None,
@@ -90,6 +102,8 @@ def embeddings(
         The kind of embeddings.
     may_coincide
         Pairs of query vertices that may share a data vertex under any semantics.
+    negated
+        Edges that must not be there. Between query vertices that share a data vertex there is none.
     comparisons, vertex_attributes, edge_attributes
         An embedding counts if some choice of copies satisfies all comparisons; see `choices`.
 
@@ -119,6 +133,12 @@ def embeddings(
     ]
     free = {frozenset(pair) for pair in may_coincide}
     found = {image for image in product(*candidates) if _is_embedding(image, query, arcs, semantics, free)}
+    absent = [(u, v, labels, _resolved(kind, directed=directed)) for u, v, labels, kind in negated]
+    found = {
+        image
+        for image in found
+        if not any(_is_there(image, *one, arcs, labels_of_vertices) for one in absent)
+    }
     if not comparisons:
         return found
     copies = _Copies(edges, edge_labels, query)
@@ -178,6 +198,7 @@ def occurrences(
     vertex_labels: Sequence[Label] | None = None,
     edge_labels: Sequence[Label] | None = None,
     semantics: Semantics | str = Semantics.ISOMORPHISM,
+    negated: Sequence[NegatedEdge] = (),
     comparisons: Sequence[Comparison] = (),
     vertex_attributes: Attributes | None = None,
     edge_attributes: Attributes | None = None,
@@ -209,11 +230,14 @@ def occurrences(
         vertex_labels=vertex_labels,
         edge_labels=edge_labels,
         semantics=semantics,
+        negated=negated,
         comparisons=comparisons,
         vertex_attributes=vertex_attributes,
         edge_attributes=edge_attributes,
     )
-    group = automorphisms(pattern_vertex_labels, pattern_edges, directed=directed, comparisons=comparisons)
+    group = automorphisms(
+        pattern_vertex_labels, pattern_edges, directed=directed, negated=negated, comparisons=comparisons
+    )
     return {frozenset(tuple(image[u] for u in permutation) for permutation in group) for image in found}
 
 
@@ -278,6 +302,135 @@ def counts_of_witnesses(
     return counts
 
 
+def counts_of_chosen(
+    results: Collection[Embedding | frozenset[Embedding]],
+    chosen: Mapping[Embedding, Collection[tuple[int, ...]]],
+    query_edge: int,
+    copies: Sequence[int],
+    num_edges: int,
+) -> list[int]:
+    """Return the number of results at each data edge that has a chosen copy of a query edge, once each.
+
+    Parameters
+    ----------
+    chosen
+        The choices of copies of each embedding, as `choices` returns them.
+    query_edge
+        The position of the query edge.
+    copies
+        The data edge of each copy.
+
+    Examples
+    --------
+    >>> counts_of_chosen({(0, 1), (1, 2)}, {(0, 1): [(0,), (1,)], (1, 2): [(2,)]}, 0, [0, 0, 1], 2)
+    [1, 1]
+    """
+    counts = [0] * num_edges
+    for result in results:
+        served = {
+            copies[one[query_edge]] for image in _embeddings_of(result) for one in chosen.get(image, ())
+        }
+        for edge in served:
+            counts[edge] += 1
+    return counts
+
+
+def degrees(
+    num_vertices: int,
+    edges: Sequence[tuple[int, int]],
+    *,
+    directed: bool = False,
+    edge_labels: Sequence[Label] | None = None,
+    direction: str | None = None,
+    labels: LabelChoice = None,
+) -> list[int]:
+    """Return the number of edges at each vertex: each pair of ends with a label once.
+
+    Parameters
+    ----------
+    direction
+        ``"in"`` or ``"out"``: arcs that lead to the vertex, or from it; None: both.
+    labels
+        The labels that count.
+
+    Examples
+    --------
+    >>> degrees(3, [(0, 1), (0, 1), (2, 1)], directed=True, direction="in")
+    [0, 2, 0]
+    """
+    given = [DEFAULT_LABEL] * len(edges) if edge_labels is None else edge_labels
+    found = {
+        ((u, v) if directed else (min(u, v), max(u, v)), label)
+        for (u, v), label in zip(edges, given, strict=True)
+        if _accepts(labels, label)
+    }
+    numbers = [0] * num_vertices
+    for (u, v), _ in found:
+        numbers[u] += direction != "in"
+        numbers[v] += direction != "out"
+    return numbers
+
+
+Threshold: TypeAlias = tuple[Sequence[int], str, int]
+"""Query vertices, an operator and a number."""
+
+
+def projected_rows(
+    found: Collection[Embedding], returned: Sequence[int], thresholds: Sequence[Threshold] = ()
+) -> set[Embedding]:
+    """Return the rows of a projection of embeddings: their images of the query vertices `returned`.
+
+    Each threshold ``(counted, operator, number)`` compares the number of different images of the vertices
+    `counted`, together, in the embeddings of a row.
+
+    Examples
+    --------
+    >>> star = embeddings(4, [(0, 1), (0, 2), (0, 3)], [None] * 2, [(0, 1, None, "follow")])
+    >>> projected_rows(star, [0], [([1], ">=", 2)])
+    {(0,)}
+    """
+    of_row: dict[Embedding, list[Embedding]] = defaultdict(list)
+    for image in found:
+        of_row[tuple(image[v] for v in returned)].append(image)
+    return {
+        row
+        for row, images in of_row.items()
+        if all(
+            _OPERATORS[operator](len({tuple(image[v] for v in counted) for image in images}), number)
+            for counted, operator, number in thresholds
+        )
+    }
+
+
+def row_classes(
+    rows: Collection[Embedding],
+    returned: Sequence[int],
+    group: Collection[Sequence[int]],
+    thresholds: Sequence[Threshold] = (),
+) -> set[frozenset[Embedding]]:
+    """Return the classes of rows that are one where subgraphs are asked for.
+
+    Two rows are one if an automorphism of `group` turns an embedding of one into an embedding of the other,
+    maps the returned vertices to each other, and turns the thresholds into themselves.
+
+    Examples
+    --------
+    >>> path = [(0, 1, None, "follow"), (1, 2, None, "follow")]
+    >>> len(row_classes({(0, 2), (2, 0)}, [0, 2], automorphisms([None] * 3, path)))
+    1
+    """
+    asked = {(frozenset(counted), operator, number) for counted, operator, number in thresholds}
+    keeping = [
+        to
+        for to in group
+        if {to[v] for v in returned} == set(returned)
+        and {(frozenset(to[v] for v in counted), operator, number) for counted, operator, number in asked}
+        == asked
+    ]
+    place = {vertex: at for at, vertex in enumerate(returned)}
+    return {frozenset(tuple(row[place[to[v]]] for v in returned) for to in keeping) for row in rows}
+
+
 def orbit_counts(
     num_vertices: int,
     edges: Sequence[tuple[int, int]],
@@ -324,16 +477,18 @@ def automorphisms(
     *,
     directed: bool = False,
     may_coincide: Collection[tuple[int, int]] = (),
+    negated: Sequence[NegatedEdge] = (),
     comparisons: Sequence[Comparison] = (),
 ) -> set[tuple[int, ...]]:
     """All permutations of the query vertices that map the pattern to itself.
 
-    A permutation sends vertex ``u`` to the entry at position ``u``. It must keep the label choice of
-    every vertex, the set of query edges with their label choices and directions, and the set of pairs
-    of vertices that may coincide. Label choices are compared as written: ``{1}`` and ``1`` are the
-    same, ``{1, 2}`` and ``1`` are not, even on a graph without label 2. A query edge written twice is
-    one query edge. With comparisons, some permutation of the query edges that goes with that of the vertices
-    must turn the comparisons into themselves.
+    A permutation sends vertex ``u`` to the entry at position ``u``. It must keep the label choice of every
+    vertex, the set of query edges with their label choices and directions, the set of negated edges, and the
+    set of pairs of vertices that may coincide. Label choices are compared as written: ``{1}`` and ``1`` are
+    the same, ``{1, 2}`` and ``1`` are not, even on a graph without label 2. A query edge written twice is one
+    query edge, unless a comparison of two elements names it. With such comparisons, some permutation of the
+    query edges that they name, which goes with that of the vertices, must turn them into themselves. A span
+    over all edges names none.
 
     Examples
     --------
@@ -346,6 +501,7 @@ def automorphisms(
     }
     whole = {_canonical(*edge) for edge in query}
     free = {frozenset(pair) for pair in may_coincide}
+    absent = {_renamed_negated(one, range(len(vertices)), directed) for one in negated}
     listed = [
         (u, v, _label_set(choice), _resolved(kind, directed=directed)) for u, v, choice, kind in pattern_edges
     ]
@@ -355,8 +511,21 @@ def automorphisms(
         if all(vertices[to[u]] == vertices[u] for u in range(len(vertices)))
         and {_canonical(to[u], to[v], labels, kind) for u, v, labels, kind in query} == whole
         and {frozenset((to[u], to[v])) for u, v in may_coincide} == free
+        and {_renamed_negated(one, to, directed) for one in negated} == absent
         and _keeps_comparisons(to, listed, comparisons)
     }
+
+
+def _renamed_negated(one: NegatedEdge, to: Sequence[int], directed: bool) -> frozenset[Any]:
+    """Return a negated edge after a permutation: its ends in each order in which it can be written."""
+    u, v, labels, kind = one
+    ends = [
+        ("any", _label_set(end.labels)) if isinstance(end, AnyVertex) else ("vertex", to[end])
+        for end in (u, v)
+    ]
+    resolved = _resolved(kind, directed=directed)
+    orders = [ends, ends[::-1]] if resolved is EdgeKind.EITHER else [ends]
+    return frozenset((*order, _label_set(labels), resolved) for order in orders)
 
 
 def _keeps_comparisons(
@@ -364,25 +533,29 @@ def _keeps_comparisons(
     query: Sequence[tuple[int, int, frozenset[Label] | None, EdgeKind]],
     comparisons: Sequence[Comparison],
 ) -> bool:
-    if not comparisons:
-        return True
+    named = sorted(
+        {
+            position
+            for one in comparisons
+            if len(one) != 2
+            for element, position, _ in (one[0], one[2])
+            if element == "edge"
+        }
+    )
     places = [
-        [
-            other
-            for other, edge in enumerate(query)
-            if _canonical(*edge) == _canonical(to[u], to[v], labels, kind)
-        ]
-        for u, v, labels, kind in query
+        [edge for edge in named if _canonical(*query[edge]) == _canonical(to[u], to[v], labels, kind)]
+        for u, v, labels, kind in (query[edge] for edge in named)
     ]
     whole = {_same_comparison(one) for one in comparisons}
     return any(
-        {_same_comparison(_renamed(one, to, edges)) for one in comparisons} == whole
+        {_same_comparison(_renamed(one, to, dict(zip(named, edges, strict=True)))) for one in comparisons}
+        == whole
         for edges in product(*places)
         if len(set(edges)) == len(edges)
     )
 
 
-def _renamed(one: Comparison, vertices: Sequence[int], edges: Sequence[int]) -> Comparison:
+def _renamed(one: Comparison, vertices: Sequence[int], edges: Mapping[int, int]) -> Comparison:
     if len(one) == 2:
         return one
 
@@ -472,6 +645,9 @@ def _compared(left: Any, operator: str, right: Any, factor: Any, offset: Any) ->
     if not isinstance(left, (int, float)):
         return bool(_OPERATORS[operator](left, right))
     if isinstance(left, float) or isinstance(right, float):
+        left, right, offset = float(left), float(right), float(Fraction(offset))
+        if factor in (1, -1) and math.isfinite(left) and math.isfinite(right):
+            return bool(_OPERATORS[operator](Fraction(left), factor * Fraction(right) + Fraction(offset)))
         return bool(
             _OPERATORS[operator](
                 float(left), float(Fraction(factor)) * float(right) + float(Fraction(offset))
@@ -496,6 +672,25 @@ def _is_embedding(
     if not all(_has_witness(image[u], image[v], labels, kind, arcs) for u, v, labels, kind in query):
         return False
     return semantics is not Semantics.INDUCED or _is_induced(image, query, arcs)
+
+
+def _is_there(
+    image: Embedding,
+    source: int | AnyVertex,
+    target: int | AnyVertex,
+    labels: LabelChoice,
+    kind: EdgeKind,
+    arcs: Arcs,
+    labels_of_vertices: Sequence[Label],
+) -> bool:
+    """Return whether a negated edge has a witness."""
+    sources, targets = (
+        [vertex for vertex, label in enumerate(labels_of_vertices) if _accepts(end.labels, label)]
+        if isinstance(end, AnyVertex)
+        else [image[end]]
+        for end in (source, target)
+    )
+    return any(_has_witness(u, v, labels, kind, arcs) for u in sources for v in targets)
 
 
 def _is_injective(image: Embedding, free: AbstractSet[frozenset[int]]) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.errors import InternalError
-from motiflux.graph import AdjacencyKey, Graph
+from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
 from motiflux.plan import Plan
 from motiflux.plan.candidates.space import candidate_space
+from motiflux.plan.shape import StepArgs, StepShape
 from motiflux.result.sample_groups import Groups
 
 ESTIMATORS = {"wanderjoin": 0, "alley": 1, "tree": 2}
@@ -30,17 +32,12 @@ def sample_graph(
     TimeoutError
         `deadline`, a value of `time.perf_counter`, passed before all rows of a large graph were filtered.
     """
-    levels = [
-        (
-            [source.level for source in step.sources],
-            _mask(step.distinct),
-            _mask(step.not_out),
-            _mask(step.not_in),
-        )
-        for step in plan.shape.steps
-    ]
-    out = (graph.forward.offsets, graph.forward.neighbors)
-    into = (graph.reverse.offsets, graph.reverse.neighbors)
+    levels = []
+    for step, args in zip(plan.shape.steps, plan.args.steps, strict=True):
+        not_out, not_in = apart_of(step, args)
+        sources = [source.level for source in step.sources]
+        levels.append((sources, _mask(step.distinct), _mask(not_out), _mask(not_in)))
+    out, into = _all_arcs(graph, plan, threads)
     if plan.space is not None:
         space = candidate_space(graph, plan.space, threads)
         if space is None:
@@ -69,6 +66,43 @@ def sample_graph(
         out=out,
         in_=into,
     )
+
+
+def apart_of(step: StepShape, args: StepArgs) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the levels whose vertex must have no arc of the plan's kind to a candidate, and from it."""
+    if not args.apart:
+        return step.not_out, step.not_in
+    return tuple(level for level, key in args.apart if key.direction is not Direction.IN), tuple(
+        level for level, key in args.apart if key.direction is not Direction.OUT
+    )
+
+
+def kinds_apart(plan: Plan) -> set[AdjacencyKey]:
+    """Return the kinds of arcs that must be absent, without directions; none if all arcs must."""
+    kinds = {replace(key, direction=Direction.EITHER) for args in plan.args.steps for _, key in args.apart}
+    steps = zip(plan.shape.steps, plan.args.steps, strict=True)
+    if kinds and any((shape.not_out or shape.not_in) and not args.apart for shape, args in steps):
+        kinds.add(AdjacencyKey(Direction.EITHER, None, None, None))  # levels that all arcs must not lead to
+    return kinds
+
+
+def _all_arcs(graph: Graph, plan: Plan, threads: int) -> tuple[Adjacency, Adjacency]:
+    """Return the arcs that are looked for where arcs must be absent, from each vertex and to it."""
+    kinds = kinds_apart(plan)
+    if not kinds:
+        return (
+            (graph.forward.offsets, graph.forward.neighbors),
+            (graph.reverse.offsets, graph.reverse.neighbors),
+        )
+    if len(kinds) > 1:
+        raise InternalError("expected absent arcs of one kind")
+    (kind,) = kinds
+    if not graph.directed:
+        rows = graph.adjacency(kind, threads)
+        return rows, rows
+    ways = (graph.adjacency(replace(kind, direction=way), threads) for way in (Direction.OUT, Direction.IN))
+    out, into = ways
+    return out, into
 
 
 def _roots(graph: Graph, plan: Plan, offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:

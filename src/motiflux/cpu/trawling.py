@@ -14,7 +14,6 @@ from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.plan.native_plan import native_problem
 from motiflux.plan.passes.adaptive_order import adaptive_order_of
-from motiflux.types import Semantics
 
 LEAST_DEPTH = 3
 """Minimum number of sampled levels in the paper; only larger patterns are counted first or trawled."""
@@ -62,7 +61,8 @@ def searches_of(
     Over a candidate space, a search matches the query vertex with the fewest candidates left next, and skips
     levels that did not contribute to a failure.
     """
-    if plan.space is not None and plan.semantics is not Semantics.INDUCED:
+    apart = any(step.not_out or step.not_in for step in plan.shape.steps)
+    if plan.space is not None and not apart:
         plan = replace(plan, adaptive_order=adaptive_order_of(plan.shape, plan.args, always=True))
     problem = native_problem(
         graph,

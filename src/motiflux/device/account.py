@@ -13,6 +13,9 @@ from motiflux.errors import DeviceMemoryError
 Reclaim = Callable[[int], int]
 """Releases up to the given number of bytes, and returns the number of bytes released."""
 
+_MOST_TRIES = 4
+"""Most times that reclaimers are called for one allocation."""
+
 
 class MemoryAccount:
     """Bytes held on one device, by holder. Safe to use from many threads.
@@ -63,7 +66,9 @@ class MemoryAccount:
         if missing and self._settle_device is not None:
             self._settle_device()
             missing = self._try(holder, nbytes, budget)
-        if missing and self.reclaim(missing):
+        for _ in range(_MOST_TRIES):  # what is released may be used elsewhere, and stay
+            if not missing or not self.reclaim(missing):
+                break
             missing = self._try(holder, nbytes, budget)
         log.MEMORY.debug("%s: %d bytes of a device, %d missing", what, nbytes, missing)
         if missing and budget is not None:

@@ -40,7 +40,7 @@ class Buffer(Protocol):
 
 
 class HostBuffer(Protocol):
-    """Pinned host memory that is mapped into the device's address space."""
+    """Pinned host memory that is mapped into the device's address space, or unified memory."""
 
     @property
     def address(self) -> int:
@@ -206,6 +206,12 @@ class Device(Protocol):
 
         Large memory that is written anyway is better not cleared: one thread does it. Raises
         `NotPinnedError`, with `what`, its purpose, if there is none.
+        """
+
+    def allocate_managed(self, nbytes: int, what: str) -> HostBuffer:
+        """Return unified memory: the driver moves its pages to where they are used. It is not cleared.
+
+        It counts towards no budget. Raises `DeviceMemoryError` if it is more than what is free on the device.
         """
 
     def register_host(

@@ -17,6 +17,7 @@ from motiflux.device.cuda_memory import (
     CudaBuffer,
     CudaHostBuffer,
     CudaHostRegistration,
+    CudaManagedBuffer,
     MemoryPool,
 )
 from motiflux.device.cuda_module import CudaModule
@@ -191,6 +192,18 @@ class CudaDevice:
         with self._context.current():
             self._retirement.drain()
             return CudaHostBuffer(self._context, self._retirement, nbytes, what, clear=clear)
+
+    def allocate_managed(self, nbytes: int, what: str) -> CudaManagedBuffer:
+        """Return unified memory, at most as much as is free on the device."""
+        nbytes = check_integer("nbytes", nbytes, 0)
+        with self._context.current():
+            self._retirement.drain()
+            free, _ = self._free_on_device()
+            if nbytes > free:
+                raise DeviceMemoryError(
+                    what, nbytes, free, "search a smaller graph, or without unified memory"
+                )
+            return CudaManagedBuffer(self._context, self._retirement, nbytes, what)
 
     def register_host(
         self, address: int, nbytes: int, what: str, owner: object, *, only_reads: bool = False

@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import threading
 import weakref
+from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -164,7 +165,54 @@ def _release(pool: MemoryPool, account: MemoryAccount, block: Block) -> None:
     account.give_back(block)
 
 
-class CudaHostBuffer:
+class _MappedBuffer:
+    """A `HostBuffer` that the device reaches, too.
+
+    The memory lives as long as the buffer or any view of `array`.
+
+    Parameters
+    ----------
+    retirement, release
+        Free the memory: what releases it once running work is done, and how.
+    host
+        Its address for the host.
+    what
+        Its kind, in errors.
+    """
+
+    _address: int
+
+    def __init__(
+        self, retirement: Retirement, nbytes: int, host: int, release: Callable[[], None], what: str
+    ) -> None:
+        self._what = what
+        memory: Any = (ctypes.c_uint8 * max(nbytes, 1)).from_address(host)
+        finalizer = weakref.finalize(memory, retirement.add, (), release)
+        finalizer.atexit = False
+        self._array: NDArray[np.uint8] | None = np.frombuffer(memory, dtype=np.uint8)[:nbytes]
+
+    @property
+    def address(self) -> int:
+        """Device address of the first byte."""
+        self._open()
+        return self._address
+
+    @property
+    def array(self) -> NDArray[np.uint8]:
+        """The memory as an array of the host."""
+        return self._open()
+
+    def close(self) -> None:
+        """Close the buffer; the memory is freed when no view is left and running work is done."""
+        self._array = None
+
+    def _open(self) -> NDArray[np.uint8]:
+        if self._array is None:
+            raise InternalError(f"{self._what}: expected a buffer in use, found one that was closed")
+        return self._array
+
+
+class CudaHostBuffer(_MappedBuffer):
     """A `HostBuffer`: pinned, zeroed if `clear`, mapped into the device's address space.
 
     The memory lives as long as the buffer or any view of `array`.
@@ -185,35 +233,28 @@ class CudaHostBuffer:
         if answer[0] != 0:
             raise _refusal(driver, f"pinned memory for {what}", answer)
         host = int(answer[1])
-        memory: Any = (ctypes.c_uint8 * max(nbytes, 1)).from_address(host)
-        release = partial(driver.cuMemFreeHost, host)
-        finalizer = weakref.finalize(memory, retirement.add, (), release)
-        finalizer.atexit = False
+        super().__init__(retirement, nbytes, host, partial(driver.cuMemFreeHost, host), "pinned memory")
         if clear:
             ctypes.memset(host, 0, max(nbytes, 1))
         mapped = driver.cuMemHostGetDevicePointer(host, 0)
         self._address = int(driver.ask(f"mapping pinned memory for {what}", mapped))
-        self._array: NDArray[np.uint8] | None = np.frombuffer(memory, dtype=np.uint8)[:nbytes]
 
-    @property
-    def address(self) -> int:
-        """Device address of the first byte."""
-        self._open()
-        return self._address
 
-    @property
-    def array(self) -> NDArray[np.uint8]:
-        """The memory as an array of the host."""
-        return self._open()
+class CudaManagedBuffer(_MappedBuffer):
+    """A `HostBuffer` of unified memory, whose pages the driver moves to where they are used.
 
-    def close(self) -> None:
-        """Close the buffer; the memory is freed when no view is left and running work is done."""
-        self._array = None
+    The memory lives as long as the buffer or any view of `array`.
+    """
 
-    def _open(self) -> NDArray[np.uint8]:
-        if self._array is None:
-            raise InternalError("pinned memory: expected a buffer in use, found one that was closed")
-        return self._array
+    def __init__(self, context: CudaContext, retirement: Retirement, nbytes: int, what: str) -> None:
+        driver = context.driver
+        flags = int(driver.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL)
+        answer = driver.cuMemAllocManaged(max(nbytes, 1), flags)
+        if answer[0] != 0:
+            raise driver.error(f"unified memory for {what}", answer[0], DeviceError)
+        self._address = int(answer[1])
+        release = partial(driver.cuMemFree, self._address)
+        super().__init__(retirement, nbytes, self._address, release, "unified memory")
 
 
 class _Piece:

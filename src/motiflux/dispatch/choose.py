@@ -17,8 +17,9 @@ from motiflux.pattern import Pattern
 from motiflux.request.deadline import Deadline
 from motiflux.request.devices import asked_for, names_of
 from motiflux.request.engine import Engine
-from motiflux.request.registry import AUTO_ON_GPU, ENGINES, HOST_ENGINE
+from motiflux.request.registry import AUTO_ON_GPU, COMPARES, ENGINES, HOST_ENGINE
 from motiflux.request.request import Request
+from motiflux.request.stand_in import StandIn
 
 GPU = CudaGpu()
 """The GPU that ``device="auto"`` may take."""
@@ -30,13 +31,17 @@ def choose_engine(
     """Return the engine for `request` and the reason in words.
 
     If the choice depends on a plan, the engine is an `AutoEngine`, whose plans contain the reason. Patterns
-    with comparisons between attributes, and choices of copies, are for the CPU, whatever is asked for.
+    with negated edges between query vertices, and choices of copies, are for the CPU, whatever is asked for;
+    those with comparisons between attributes unless ``dfs`` or a GPU is asked for.
 
     Raises
     ------
     DeviceError
         The device asked for does not exist, or has no such engine.
     """
+    if request.elsewhere is not None:
+        who: StandIn = request.elsewhere
+        return who.engine()
     device, engine = request.device, request.engine
     if (why := _why_host(request, patterns)) is not None:
         others = " and ".join(repr(one) for one in (device, engine) if one not in ("auto", "cpu"))
@@ -56,6 +61,8 @@ def choose_engine(
     if device == "cpu":
         raise DeviceError(f"engine={engine!r} runs on a GPU (device={GPU_DEVICE!r}), found device='cpu'")
     kind = GPU_DEVICE if device == "auto" else device
+    if engine == "auto" and any(pattern.comparisons for pattern in patterns):
+        engine = COMPARES
     try:
         names = (kind,) if request.devices is None else names_of(kind, request.devices)
         return open_engine(engine, names), asked
@@ -67,9 +74,17 @@ def choose_engine(
 
 def _why_host(request: Request, patterns: Sequence[Pattern]) -> str | None:
     """Return the reason for the CPU if no other engine can execute a request; None if others can."""
-    if any(pattern.comparisons for pattern in patterns):
+    if any(pattern.comparisons for pattern in patterns) and not _compares(request):
         return "the CPU engine compares attributes"
-    return "the CPU engine counts copies" if request.copies else None
+    if any(pattern.negated_pairs for pattern in patterns):
+        return "the CPU engine looks for negated edges"
+    return "the CPU engine counts and lists copies" if request.copies else None
+
+
+def _compares(request: Request) -> bool:
+    """Return whether a request asks for the engine on GPUs that compares attributes, or for a GPU."""
+    on_gpu = request.device not in ("auto", "cpu") or request.devices is not None
+    return request.engine == COMPARES or (request.engine == "auto" and on_gpu)
 
 
 def begin_first_call(
@@ -93,7 +108,7 @@ def begin_first_call(
     counting
         Whether embeddings are counted, or listed.
     """
-    if request.device in ("auto", "cpu") and request.devices is None:
+    if request.elsewhere is not None or (request.device in ("auto", "cpu") and request.devices is None):
         return
     if _why_host(request, patterns) is not None:
         return

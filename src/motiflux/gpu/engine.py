@@ -47,6 +47,12 @@ from motiflux.result.rows import NoRows, RowSource
 _LOOK_FOR_PARTS = 0.05
 """Approximate seconds of the search for a plan with parts."""
 
+_TOO_FAR = {
+    True: "a number passed the range of its kernels",
+    False: "an embedding has too many copies for its kernels",
+}
+"""The reason to take the fallback after a kernel gave up, by whether the plan has no comparisons."""
+
 _SET_UP = {Family.UNIVERSAL_VERTEX: set_up_universal_vertex, Family.CLIQUES: set_up_cliques}
 """Functions that set up the jobs of kernels that count in bitmaps."""
 
@@ -157,7 +163,7 @@ class DfsEngine:
                 assert first is not None
                 raise first  # a full device does not start a search on the CPU
             assert then is not None, "the host counts any number"
-            why = "not enough memory" if refused else "a number passed the range of its kernels"
+            why = "not enough memory" if refused else _TOO_FAR[physical.plan.comparisons is None]
             log.ENGINE.info("%s takes over: %s", then, why)
             physical = then
 
@@ -170,7 +176,10 @@ class DfsEngine:
         if family is Family.HOST:
             with on_host():
                 host = CpuEngine()
-                return host.count(graph, host.strategy(graph, physical.plan, request), request, deadline)
+                done = host.count(graph, host.strategy(graph, physical.plan, request), request, deadline)
+                if physical.plan.comparisons is None:
+                    return done
+                return replace(done, ran=Ran(host.name, host.device, physical.notes.lstrip("; ")))
         if family is Family.TABLES:
             return self._from_tables(graph, physical.stages[0], group, request, deadline)
         times, found, complete = physical.plan.multiplier, 0, True
@@ -274,6 +283,11 @@ class DfsEngine:
         if physical.plan.impossible is not None:
             return NoRows(complete=True), None
         stage = physical.stages[0]
+        if stage.family is Family.HOST:
+            host = CpuEngine()
+            listed = host.strategy(graph, physical.plan, request, counting=False)
+            source, _ = host.rows(graph, listed, request, batch_rows, deadline)
+            return source, Ran(host.name, host.device, physical.notes.lstrip("; "))
         try:
             if not self.group.alone:
                 return GroupRows(self.group, graph, stage, request, batch_rows, deadline), None
@@ -326,12 +340,14 @@ def _is_of(physical: PhysicalPlan, family: Family) -> bool:
 
 
 def _is_search(plan: Plan) -> bool:
-    return plan.impossible is None and plan.formula is None
+    return plan.impossible is None and plan.formula is None and plan.comparisons is None
 
 
 def _may_be_in_bits(graph: Graph, pattern: Pattern, request: Request) -> bool:
     """Return whether a plan without parts may be counted in bitmaps, which saves the search for parts."""
     if request.tuning["bitmaps"] in ("cliques", "off") or request.tuning["parts"] == "on":
+        return False
+    if pattern.comparisons:
         return False
     return has_universal_vertex(bind(pattern, graph), request.semantics)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from math import isqrt
 
 from motiflux import _native
-from motiflux.codegen.kernels import LANES, WITHIN_BLOCK, Goal
+from motiflux.codegen.compared import ranges_bytes, why_not
+from motiflux.codegen.kernels import COMPARED, LANES, THREADS, WITHIN_BLOCK, Goal
 from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan import Plan
@@ -29,6 +30,8 @@ _LONGEST_ROW_IN_BITS = 4096
 _LONG_ON_AVERAGE = 16
 """Average number of greater neighbours from which triangles are counted by vertices, not by arcs."""
 _SHORT_ROW = 2.0
+_MOST_RANGE_BYTES = 8 << 10
+"""Most bytes of shared memory that a block may take for ranges of copies before groups have a whole warp."""
 _FEW_ROOT_ARCS, _DEEP = 8, 4
 """Groups take work from others of their block if a multiprocessor (16 groups or more) has fewer root arcs
 than the first number and the search at least as many levels as the second. On an H100, such queries of
@@ -100,6 +103,8 @@ def gather(graph: Graph, plan: Plan, device: DeviceFacts, request: Request) -> S
         return Statistics(graph.num_vertices)
     work = host_work(plan, None, request)
     searching = None if work is None else H100.search(work, device.speed)
+    if plan.comparisons is not None:  # each level is matched
+        return Statistics(graph.num_vertices, searching)
     if (formula := usable_formula(plan, request, DEVICE_SPEEDS)) is not None:
         # If the tables do not fit, a plain search replaces them: other kernels are not considered.
         schedule, inner = schedule_of(formula), replace(request, limit=None, progress=None)
@@ -170,12 +175,14 @@ def strategy(plan: Plan, statistics: Statistics, device: DeviceFacts, request: R
     if plan.impossible is not None:
         return PhysicalPlan(ENGINE, plan, ())
     seconds = statistics.searching
-    if _is_countable(plan):
-        host = PhysicalPlan(ENGINE, plan, (Stage(Family.HOST, plan),), whole=False)
+    why = None if plan.comparisons is None else why_not(plan.comparisons)
+    if why is None and _is_countable(plan):
+        notes = "" if plan.comparisons is None else "; the CPU counts: an embedding has too many copies"
+        host = PhysicalPlan(ENGINE, plan, (Stage(Family.HOST, plan),), notes=notes, whole=False)
         stage = Stage(Family.SEARCH, plan, search_kernel(plan, counting_goal(plan), device, request))
         physical = PhysicalPlan(ENGINE, plan, (stage,), seconds, fallback=host)
     else:
-        note = "; the CPU counts: kernels do not count this tail"
+        note = f"; the CPU counts: {why or 'kernels do not count this tail'}"
         physical = PhysicalPlan(ENGINE, plan, (Stage(Family.HOST, plan),), seconds, notes=note, whole=False)
     bits = statistics.bits
     if (kernel := _clique_kernel(plan, statistics, request)) is not None:
@@ -200,6 +207,7 @@ def strategy(plan: Plan, statistics: Statistics, device: DeviceFacts, request: R
 def _by_tables(
     plan: Plan, schedule: Schedule, searched: Mapping[Searched, PhysicalPlan], fallback: PhysicalPlan
 ) -> PhysicalPlan:
+    assert schedule.formula is not None
     # Devices share the roots of these sums.
     whole = any(isinstance(scalar, Walks | Wedges) for scalar in schedule.scalars)
     return PhysicalPlan(
@@ -241,12 +249,18 @@ def listing(plan: Plan, device: DeviceFacts, request: Request) -> PhysicalPlan:
     """Return the physical plan of a row listing."""
     if plan.impossible is not None:
         return PhysicalPlan(ENGINE, plan, ())
-    stage = Stage(Family.SEARCH, plan, search_kernel(plan, Goal.STORE, device, request))
+    if plan.comparisons is not None and (why := why_not(plan.comparisons)) is not None:
+        note = f"; the CPU lists: {why}"
+        return PhysicalPlan(ENGINE, plan, (Stage(Family.HOST, plan),), notes=note, whole=False)
+    goal = Goal.STORE if plan.comparisons is None else Goal.STORE_COMPARED
+    stage = Stage(Family.SEARCH, plan, search_kernel(plan, goal, device, request))
     return PhysicalPlan(ENGINE, plan, (stage,))
 
 
 def counting_goal(plan: Plan) -> Goal:
     """Return the goal of the search kernels that counts a plan, whose tail kernels must be able to count."""
+    if plan.comparisons is not None:
+        return Goal.COUNT_COMPARED
     tail = device_tail(plan)
     if tail is None:
         assert plan.tail is None, "no kernel counts this tail"
@@ -265,7 +279,7 @@ def search_kernel(plan: Plan, goal: Goal, device: DeviceFacts, request: Request)
     return SearchKernel(
         goal,
         _lanes(plan, goal, request),
-        _stealing(plan, tail, device, request),
+        None if goal in COMPARED else _stealing(plan, tail, device, request),
         work_queue=request.tuning["handover"] != "off" and _has_walks(plan, tail),
         flattened=request.tuning["packing"] != "off",
         remembers=tail is not None and tail.keeps and request.tuning["remember"] != "off",
@@ -278,11 +292,15 @@ def _lanes(plan: Plan, goal: Goal, request: Request) -> int:
 
     Counts take a whole warp: the last two levels, or the tail, keep all lanes busy, and groups that wait for
     work share no warp with others. For searches that enumerate the last level, 16 lanes were fastest, except
-    on very short rows.
+    on very short rows. Groups that compare attributes have 16 too, which was not measured, or 32 where the
+    ranges of a block take much shared memory.
     """
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
+    if goal in COMPARED:
+        large = ranges_bytes(plan) * (THREADS // LANES[1]) > _MOST_RANGE_BYTES
+        return LANES[2] if large else LANES[1]
     if goal in (Goal.TAIL, Goal.NESTED) or (goal is Goal.COUNT and request.tuning["packing"] != "off"):
         return LANES[2]
     average = plan.estimates[1] / max(1.0, plan.estimates[0])

@@ -7,6 +7,7 @@ from motiflux.graph.attributes.columns import Column, Kind
 from motiflux.graph.attributes.table import AttributeTable
 from motiflux.graph.graph import Graph
 from motiflux.graph.labels import LabelTable
+from motiflux.graph.narrow import filter_mask
 from motiflux.graph.shape import ShapeStats
 from motiflux.graph.stats import GraphStats
 
@@ -23,5 +24,6 @@ __all__ = [
     "LabelTable",
     "ShapeStats",
     "VertexFilter",
+    "filter_mask",
     "resolve_threads",
 ]

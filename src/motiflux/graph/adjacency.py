@@ -22,7 +22,7 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VertexFilter:
-    """The vertices that satisfy `condition` and are among `ids`.
+    """The vertices that satisfy `condition`, are among `ids`, and have no arc that `without` names.
 
     Parameters
     ----------
@@ -30,10 +30,18 @@ class VertexFilter:
         On their attributes; None lets all through.
     ids
         Internal ids, ascending; None: all vertices.
+    without
+        Arcs from the vertex.
     """
 
     condition: Condition | None = None
     ids: tuple[int, ...] | None = None
+    without: tuple[AdjacencyKey, ...] = ()
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether there is a condition beyond ids."""
+        return self.condition is not None or bool(self.without)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motiflux.arguments import resolve_threads
-from motiflux.conditions import Condition
+from motiflux.conditions import Condition, Degree
 from motiflux.graph.adjacency import Direction
 from motiflux.graph.assemble import SelfLoops, assemble, told_of_self_loops
 from motiflux.graph.attributes.table import AttributeTable
@@ -185,9 +185,28 @@ class GraphArrays:
         self.vertex_attributes.check(condition)  # first: the key of True = 1 is that of 1 = 1
 
         def make() -> NDArray[np.uint8]:
-            return _frozen(self.vertex_attributes.holds(condition, self.num_vertices))
+            return _frozen(self.vertex_attributes.holds(condition, self.num_vertices, self._degrees))
 
         return self.memo.get_sized("masks", ("vertex", condition), make, self.cache_bytes())
+
+    def _degrees(self, condition: Degree) -> NDArray[np.int64]:
+        """Return the number of edges at each vertex that a condition on degrees counts: int64 [n]."""
+        table = self.edge_label_table
+        codes = None if condition.labels is None else table.codes(condition.labels)
+        out, into = (condition.direction in (None, way) for way in ("out", "in"))
+        total = np.zeros(self.num_vertices, np.int64)
+        sides = [self.forward] if out or not self.directed else []
+        if into and self.directed:
+            sides.append(self.reverse)
+        for rows in sides:
+            offsets = rows.offsets.astype(np.int64)
+            if codes is None or (rows.labels is None and codes):
+                total += np.diff(offsets)
+            elif rows.labels is not None:
+                counted = np.isin(rows.labels, np.array(codes, np.uint32))
+                sums = np.concatenate([[0], np.cumsum(counted, dtype=np.int64)])
+                total += sums[offsets[1:]] - sums[offsets[:-1]]
+        return total
 
     def arc_mask(self, condition: Condition, direction: Literal["out", "in"] = "out") -> NDArray[np.uint8]:
         """Return which arcs have a copy that satisfies a condition: uint8 [arcs], 1 if an arc has one.

@@ -27,6 +27,10 @@ Values = tuple[NDArray[np.int64], NDArray[np.bool_] | None]
 """int64 [n], and where a value is missing; None for nowhere."""
 
 
+_SAMPLED = 32
+"""Copies for each sample of main values."""
+
+
 class Form(StrEnum):
     """What the 64 bits of a value are."""
 
@@ -82,6 +86,23 @@ class CopyKey:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RowsByValue:
+    """The copies of each vertex, ascending by main value.
+
+    Parameters
+    ----------
+    columns
+        Values of each attribute: int64 [copies].
+    arrays
+        The other vertex of each copy, and its place among the neighbours: uint32 [copies]; the first copy of
+        each vertex, uint64 [n + 1]; every 32nd main value, int64.
+    """
+
+    columns: tuple[NDArray[np.int64], ...]
+    arrays: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class CopyIndex:
     """Copies of edges by pairs of vertices.
 
@@ -91,29 +112,33 @@ class CopyIndex:
         The pairs of each vertex: uint64 [n + 1], uint32 [pairs].
     starts
         The first copy of each pair: uint64 [pairs + 1].
+    lasts
+        The greatest main value of each pair: int64 [pairs]; None without attributes.
     rows
         The row of `Graph.edge_attributes` of each copy: int64 [copies]. The copies of a pair ascend by the
         main value.
     columns
         Values of each attribute: int64 [copies].
     by_value
-        The copies of each vertex by main value: the values of each attribute, and the other vertices; None
-        without attributes.
+        The copies of each vertex by main value; None without attributes.
     """
 
     offsets: NDArray[np.uint64]
     neighbors: NDArray[np.uint32]
     starts: NDArray[np.uint64]
+    lasts: NDArray[np.int64] | None
     rows: NDArray[np.int64]
     columns: tuple[NDArray[np.int64], ...]
-    by_value: tuple[tuple[NDArray[np.int64], ...], NDArray[np.uint32]] | None
+    by_value: RowsByValue | None
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         arrays: list[NDArray[Any]] = [self.offsets, self.neighbors, self.starts, self.rows, *self.columns]
+        if self.lasts is not None:
+            arrays.append(self.lasts)
         if self.by_value is not None:
-            arrays += [*self.by_value[0], self.by_value[1]]
+            arrays += [*self.by_value.columns, *self.by_value.arrays]
         return sum(array.nbytes for array in arrays)
 
 
@@ -158,9 +183,12 @@ def _build(graph: Graph, key: CopyKey) -> CopyIndex:
         floats=bool(key.columns) and key.columns[0].form is Form.FLOAT,
         by_value=key.by_value,
     )
-    return CopyIndex(
-        offsets, neighbors, starts, rows, tuple(values), None if others is None else (tuple(by_value), others)
-    )
+    sorted_rows = None
+    if others is not None:
+        firsts = starts[offsets.astype(np.int64)]
+        sorted_rows = RowsByValue(tuple(by_value), (*others, firsts, by_value[0][::_SAMPLED].copy()))
+    lasts = values[0][starts[1:].astype(np.int64) - 1] if values else None
+    return CopyIndex(offsets, neighbors, starts, lasts, rows, tuple(values), sorted_rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from motiflux import _native
 from motiflux.arguments import resolve_threads
-from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction
+from motiflux.graph.adjacency import Adjacency, AdjacencyKey, Direction, VertexFilter
 from motiflux.graph.assemble import SelfLoops
 from motiflux.graph.csr import Csr
 from motiflux.graph.exporters import Exporters
 from motiflux.graph.importers import Importers
-from motiflux.graph.narrow import narrow
+from motiflux.graph.narrow import allowed_vertices, narrow
 from motiflux.graph.numbering import split_edges
 from motiflux.graph.shape import ShapeStats, describe
 from motiflux.graph.stats import GraphStats, LabelFrequencies, summarize
@@ -187,6 +188,24 @@ class Graph(Importers, Exporters):
             found = narrow(key, self, threads)
             self._keep_adjacency(key, found)
         return found
+
+    def allowed_vertices(
+        self, labels: tuple[int, ...] | None, where: VertexFilter | None
+    ) -> NDArray[np.uint8] | None:
+        """Return a byte for each vertex, 1 if it has one of some labels and satisfies a filter; None: all do.
+
+        Kept for later calls within a bound on memory.
+        """
+        if labels is None and where is None:
+            return None
+
+        def make() -> NDArray[np.uint8]:
+            found = allowed_vertices(self, labels, where)
+            assert found is not None
+            found.flags.writeable = False
+            return found
+
+        return self.memo.get_sized("allowed vertices", (labels, where), make, self.cache_bytes())
 
     def offsets_above(self, key: AdjacencyKey, threads: int = 1) -> OffsetArray:
         """Return the offsets of the rows that `key` names without neighbours less than the row's vertex.

@@ -7,7 +7,7 @@ from motiflux.lazy import lazy_names
 if TYPE_CHECKING:
     from motiflux.io.anything import as_graph
     from motiflux.io.binary.mfg import verify_graph
-    from motiflux.io.registry import read_graph, read_pattern
+    from motiflux.io.registry import read_graph, read_pattern, read_query
     from motiflux.io.writers import check_graph_output, check_output, write_graph, write_matches
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "check_output",
     "read_graph",
     "read_pattern",
+    "read_query",
     "verify_graph",
     "write_graph",
     "write_matches",
@@ -27,7 +28,7 @@ __getattr__ = lazy_names(
     {
         "motiflux.io.anything": ("as_graph",),
         "motiflux.io.binary.mfg": ("verify_graph",),
-        "motiflux.io.registry": ("read_graph", "read_pattern"),
+        "motiflux.io.registry": ("read_graph", "read_pattern", "read_query"),
         "motiflux.io.writers": ("check_graph_output", "check_output", "write_graph", "write_matches"),
     },
 )

@@ -16,7 +16,7 @@ from motiflux.io.text.table import TextOptions
 
 if TYPE_CHECKING:
     from motiflux.graph import Graph
-    from motiflux.pattern import Pattern
+    from motiflux.pattern import Pattern, Query
 
 
 class GraphReader(Protocol):
@@ -98,7 +98,7 @@ VERTEX_TABLE_READERS: dict[str, VertexTableReader] = {
 }
 """Readers of tables of vertices, which may stand beside a table of edges."""
 
-PATTERN_READERS: dict[str, Callable[[Path], Pattern]] = {
+PATTERN_READERS: dict[str, Callable[[Path], Pattern | Query]] = {
     ".graph": graph_file.read_query,
     ".pattern": pattern_file.read_query,
     ".cypher": pattern_file.read_query,

@@ -34,7 +34,7 @@ from motiflux.io.text.table import IdKind, TextOptions
 
 if TYPE_CHECKING:
     from motiflux.graph import Graph
-    from motiflux.pattern import Pattern
+    from motiflux.pattern import Pattern, Query
 
 _NEVER_COMPRESSED = (mfg.SUFFIX, ".parquet", ".arrow", ".feather")
 
@@ -269,6 +269,37 @@ def read_pattern(path: str | os.PathLike[str]) -> Pattern:
     >>> _ = path.write_text("// two of a kind\n(a:7)--(b)--(c:7)\n")
     >>> print(mf.read_pattern(path))
     (a:7)--(b), (b)--(c:7)
+    >>> folder.cleanup()
+    """
+    from motiflux.pattern import Pattern
+
+    found = read_query(path)
+    if isinstance(found, Pattern):
+        return found
+    raise FormatError(Path(path), f"found a query of {len(found.patterns)} patterns, expected one pattern")
+
+
+def read_query(path: str | os.PathLike[str]) -> Pattern | Query:
+    r"""Read a pattern, or a query that stands for several, from a file.
+
+    Parameters
+    ----------
+    path
+        As for `read_pattern`.
+
+    Raises
+    ------
+    FormatError, PatternSyntaxError, PatternError
+        As `read_pattern`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, motiflux as mf
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "rings.pattern")
+    >>> _ = path.write_text("(a)-[:wire*3..5]->(a)")
+    >>> mf.read_query(path)
+    Query('rings', 3 patterns)
     >>> folder.cleanup()
     """
     source = Path(path)

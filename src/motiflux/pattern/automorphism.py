@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from motiflux.pattern.comparison_points import ComparisonPoints, comparison_points
+from motiflux.pattern.comparison_points import ComparisonPoints, Elements, comparison_points
+from motiflux.pattern.negated import AnyVertex
 from motiflux.pattern.pattern import Pattern
 
 Permutation = tuple[int, ...]
@@ -61,12 +62,13 @@ def automorphisms(
     directed: bool = False,
     base: Sequence[int] | None = None,
     every_edge: bool = False,
+    colors: Sequence[Hashable] | None = None,
 ) -> Automorphisms:
     """Return the permutations of the query vertices that leave the pattern the same.
 
     They preserve the labels, ids and conditions of vertices, the set of query edges with their conditions and
-    directions, the pairs of vertices that may coincide, and the comparisons: some permutation of the query
-    edges that goes with that of the vertices turns the comparisons into themselves.
+    directions, the negated edges, the pairs of vertices that may coincide, and the comparisons: some
+    permutation of the query edges that goes with that of the vertices turns the comparisons into themselves.
 
     Parameters
     ----------
@@ -79,6 +81,8 @@ def automorphisms(
     every_edge
         Whether query edges of one kind between the same vertices count one by one, as for choices of copies:
         an automorphism then keeps their number.
+    colors
+        Something for each query vertex that automorphisms preserve too.
 
     Examples
     --------
@@ -88,7 +92,12 @@ def automorphisms(
     True
     """
     chosen = tuple(range(pattern.num_vertices)) if base is None else tuple(base)
-    structure = _structure(pattern, directed, every_edge)
+    structure = _structure(pattern, directed, every_edge, None if colors is None else tuple(colors))
+    return group_of(structure, chosen)
+
+
+def group_of(structure: Structure, chosen: tuple[int, ...]) -> Automorphisms:
+    """Return the automorphisms of a structure, with all of its vertices as the base."""
     if structure.is_rigid:
         return Automorphisms(1, (), chosen, tuple(frozenset((point,)) for point in chosen))
     fixed = [structure.domains]
@@ -105,13 +114,15 @@ def automorphisms(
 
 
 @lru_cache(_MOST_STRUCTURES)
-def _structure(pattern: Pattern, directed: bool, every_edge: bool) -> _Structure:
+def _structure(
+    pattern: Pattern, directed: bool, every_edge: bool, colors: tuple[Hashable, ...] | None
+) -> Structure:
     """Return the structure of a pattern, for which groups with several bases are asked in turn."""
-    return _Structure(pattern, directed, every_edge)
+    return Structure(pattern, directed, comparison_points(pattern, directed, every_edge=every_edge), colors)
 
 
 def _stabilizer_orbit(
-    structure: _Structure, domains: list[int], point: int, generators: list[Permutation]
+    structure: Structure, domains: list[int], point: int, generators: list[Permutation]
 ) -> frozenset[int]:
     """Return the orbit of `point` under the automorphisms that `domains` leave open.
 
@@ -150,15 +161,32 @@ def _orbit(point: int, generators: Iterable[Permutation]) -> set[int]:
     return reached
 
 
-class _Structure:
+class Structure:
     """The structure that automorphisms preserve, as bit masks over its points.
 
     The points are the vertices; where there are comparisons, also the edges that these name, and the
     comparisons (`motiflux.pattern.comparison_points`). ``domains[v]`` holds the points that v may go to.
+
+    Parameters
+    ----------
+    pattern
+        The vertices and edges.
+    directed
+        The direction of the data graph.
+    extra
+        The points that are no vertices.
+    colors
+        A value for each vertex, which automorphisms keep; None: no such values.
     """
 
-    def __init__(self, pattern: Pattern, directed: bool, every_edge: bool) -> None:
-        extra = comparison_points(pattern, directed, every_edge=every_edge)
+    def __init__(
+        self,
+        pattern: Elements,
+        directed: bool,
+        extra: ComparisonPoints,
+        colors: tuple[Hashable, ...] | None = None,
+    ) -> None:
+        self._directed = directed
         self.size = pattern.num_vertices + len(extra.colors)
         self._relation = _relations(pattern, directed, extra)
         # alike[v][r]: the vertices w with relation r to v.
@@ -168,11 +196,13 @@ class _Structure:
             for w, number in enumerate(row):
                 alike[number] = alike.get(number, 0) | 1 << w
             self._alike.append(alike)
-        self.domains = self._refined_domains(pattern, extra)
+        self.domains = self._refined_domains(pattern, extra, colors or (None,) * pattern.num_vertices)
         self.is_rigid = all(domain.bit_count() == 1 for domain in self.domains[: pattern.num_vertices])
         """Whether there is no automorphism but the identity, as each vertex has one image."""
 
-    def _refined_domains(self, pattern: Pattern, extra: ComparisonPoints) -> list[int]:
+    def _refined_domains(
+        self, pattern: Elements, extra: ComparisonPoints, given: tuple[Hashable, ...]
+    ) -> list[int]:
         """Return the possible images of each point, by colour refinement from labels and conditions.
 
         For most labelled patterns each vertex gets a colour of its own, and no search is needed.
@@ -180,7 +210,11 @@ class _Structure:
         around = [
             [(number, w) for w, number in enumerate(row) if number != _NO_RELATION] for row in self._relation
         ]
-        plain = [(vertex.labels, vertex.ids, vertex.where) for vertex in pattern.vertices]
+        without = _negated_alone(pattern, self._directed)
+        plain = [
+            (vertex.labels, vertex.ids, vertex.where, alone, color)
+            for vertex, alone, color in zip(pattern.vertices, without, given, strict=True)
+        ]
         colors = _numbered([*plain, *extra.colors])
         while True:
             finer = _numbered(
@@ -239,13 +273,27 @@ class _Structure:
         return domains
 
 
+def _negated_alone(pattern: Elements, directed: bool) -> list[frozenset[Hashable]]:
+    """Return for each vertex the kinds of edges that it must not have to any vertex."""
+    found: list[set[Hashable]] = [set() for _ in pattern.vertices]
+    for one in pattern.negated:
+        if one.is_pair:
+            continue
+        (vertex,) = one.ends
+        arc = directed if one.directed is None else one.directed
+        out = isinstance(one.target, AnyVertex)
+        other = one.target if out else one.source
+        found[vertex].add((("out" if out else "in") if arc else "either", one.labels, one.where, other))
+    return [frozenset(kinds) for kinds in found]
+
+
 def _numbered(kinds: Sequence[Hashable]) -> list[int]:
     """Return a number per kind, the same for equal kinds, from 0 without gaps."""
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(kind, len(numbers)) for kind in kinds]
 
 
-def _relations(pattern: Pattern, directed: bool, extra: ComparisonPoints) -> list[list[int]]:
+def _relations(pattern: Elements, directed: bool, extra: ComparisonPoints) -> list[list[int]]:
     """Return a number per ordered pair of points; equal where the same kinds of edges join them.
 
     That two vertices may coincide counts as one more kind, and so do the ways in which comparisons name
@@ -257,6 +305,11 @@ def _relations(pattern: Pattern, directed: bool, extra: ComparisonPoints) -> lis
         ends, accepted = (edge.source, edge.target), (edge.labels, edge.where)
         between.setdefault(ends, set()).add(("out" if arc else "either", accepted))
         between.setdefault(ends[::-1], set()).add(("in" if arc else "either", accepted))
+    for one in pattern.negated_pairs:
+        arc = directed if one.directed is None else one.directed
+        pair, accepted = (one.ends[0], one.ends[1]), (one.labels, one.where)
+        between.setdefault(pair, set()).add(("no out" if arc else "no either", accepted))
+        between.setdefault(pair[::-1], set()).add(("no in" if arc else "no either", accepted))
     for pair in pattern.may_coincide:
         for ends in (pair, pair[::-1]):
             between.setdefault(ends, set()).add("may coincide")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -11,6 +12,7 @@ from motiflux.conditions import Condition, Operator
 from motiflux.errors import PatternError
 from motiflux.pattern.compared import number_of, offset_of
 from motiflux.pattern.elements import IdChoice, LabelChoice, QueryEdge, QueryVertex, id_set, label_set
+from motiflux.pattern.negated import AnyVertex, End, NegatedEdge
 from motiflux.pattern.pattern import Pattern
 
 Compared: TypeAlias = tuple[str, str]
@@ -39,6 +41,7 @@ class PatternBuilder:
         self._edges: list[QueryEdge] = []
         self._coinciding: list[tuple[int, int]] = []
         self._comparisons: list[PatternComparison] = []
+        self._negated: list[NegatedEdge] = []
 
     def vertex(
         self,
@@ -79,6 +82,50 @@ class PatternBuilder:
         """Add an edge between two vertices by name; the rest is as in `QueryEdge`."""
         ends = self._positions(source, target, f"edge {source!r} - {target!r}")
         self._edges.append(QueryEdge(*ends, label_set(label), directed, name, where))
+        return self
+
+    def no_edge(
+        self,
+        source: str | None,
+        target: str | None,
+        label: LabelChoice = None,
+        directed: bool | None = None,
+        *,
+        where: Condition | None = None,
+        end_label: LabelChoice = None,
+        end_where: Condition | None = None,
+    ) -> PatternBuilder:
+        """Forbid an edge between two vertices by name, or between one and any other vertex.
+
+        Parameters
+        ----------
+        source, target
+            Names of vertices; None for any data vertex.
+        label, directed, where
+            As in `NegatedEdge`.
+        end_label, end_where
+            The labels and a condition of the data vertex that None stands for.
+
+        Examples
+        --------
+        >>> from motiflux import PatternBuilder
+        >>> builder = PatternBuilder().vertex("a").vertex("b").edge("a", "b", directed=True)
+        >>> print(builder.no_edge("b", None, "wire", True, end_label="bank").build())
+        (a)-->(b), NOT (b)-[:wire]->(:bank)
+        """
+        other = AnyVertex(label_set(end_label), end_where)
+        if source is not None and target is not None:
+            if other != AnyVertex():
+                raise PatternError("no_edge: expected end_label and end_where for an end that is None")
+            ends: tuple[End, End] = self._positions(source, target, f"no_edge {source!r}, {target!r}")
+        elif source is None and target is None:
+            raise PatternError("no_edge: expected the name of a vertex at one end, found None at both")
+        else:
+            name = target if source is None else source
+            assert name is not None
+            (position,) = self._positions_of([name], f"no_edge {source!r}, {target!r}")
+            ends = (other, position) if source is None else (position, other)
+        self._negated.append(NegatedEdge(*ends, label_set(label), directed, where))
         return self
 
     def may_coincide(self, first: str, second: str) -> PatternBuilder:
@@ -153,6 +200,7 @@ class PatternBuilder:
             name,
             tuple(self._coinciding),
             tuple(self._comparisons),
+            tuple(self._negated),
         )
 
     def _operand(self, compared: Compared | str) -> Operand:
@@ -167,9 +215,13 @@ class PatternBuilder:
         raise PatternError(f"compare: expected a vertex or an edge added before ({known}), found {name!r}")
 
     def _positions(self, first: str, second: str, what: str) -> tuple[int, int]:
+        one, other = self._positions_of([first, second], what)
+        return one, other
+
+    def _positions_of(self, names: Sequence[str], what: str) -> list[int]:
         positions = list(self._vertices)
-        for name in (first, second):
+        for name in names:
             if name not in self._vertices:
                 known = ", ".join(positions) or "none"
                 raise PatternError(f"{what}: expected vertices added before ({known}), found {name!r}")
-        return positions.index(first), positions.index(second)
+        return [positions.index(name) for name in names]

@@ -8,14 +8,51 @@ tell apart.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
-from motiflux.comparisons import MIRRORED, Duration, Operand, Relation
+from motiflux.comparisons import MIRRORED, Duration, Operand, PatternComparison, Relation
 from motiflux.pattern.compared import compared_edges
-from motiflux.pattern.pattern import Pattern
+from motiflux.pattern.elements import QueryEdge, QueryVertex
+from motiflux.pattern.negated import NegatedEdge
+
+
+class Elements(Protocol):
+    """The fields of a pattern, of which it need not have the properties."""
+
+    @property
+    def vertices(self) -> Sequence[QueryVertex]:
+        """Its vertices."""
+
+    @property
+    def edges(self) -> Sequence[QueryEdge]:
+        """Its edges."""
+
+    @property
+    def may_coincide(self) -> Sequence[tuple[int, int]]:
+        """Pairs of vertices that may have the same image."""
+
+    @property
+    def comparisons(self) -> Sequence[PatternComparison]:
+        """Its comparisons."""
+
+    @property
+    def negated(self) -> Sequence[NegatedEdge]:
+        """Its negated edges."""
+
+    @property
+    def negated_pairs(self) -> Sequence[NegatedEdge]:
+        """Those between two of its vertices."""
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices."""
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +71,7 @@ class ComparisonPoints:
     links: tuple[tuple[int, int, Hashable], ...] = ()
 
 
-def comparison_points(pattern: Pattern, directed: bool, *, every_edge: bool = False) -> ComparisonPoints:
+def comparison_points(pattern: Elements, directed: bool, *, every_edge: bool = False) -> ComparisonPoints:
     """Return the points of a pattern's comparisons; none without comparisons of two elements.
 
     Parameters

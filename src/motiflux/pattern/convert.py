@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeAlias
 
 from motiflux.errors import ArgumentError
 from motiflux.pattern.pattern import Pattern
+from motiflux.pattern.queries.query import Query
 
 
 class NetworkxGraph(Protocol):
@@ -30,9 +31,13 @@ PatternLike: TypeAlias = Pattern | str | NetworkxGraph
 """A pattern, its text (`Pattern.parse`), or a graph of networkx (`Pattern.from_networkx`)."""
 
 
+QueryLike: TypeAlias = PatternLike | Query
+"""The same, or a query (`Query.parse`); text may be that of a query."""
+
+
 def is_one_pattern(value: object) -> bool:
-    """Tell whether a value is a pattern, its text or a graph of networkx, and not several of these."""
-    if isinstance(value, (Pattern, str)):
+    """Tell whether a value is a pattern, a query, text or a graph of networkx, and not several of these."""
+    if isinstance(value, (Pattern, Query, str)):
         return True
     from motiflux.interop.libraries.networkx import is_networkx
 
@@ -70,6 +75,35 @@ def as_pattern(
         return value
     if isinstance(value, str):
         return Pattern.parse(value)
+    if isinstance(value, Query):
+        raise ArgumentError(argument, f"{expected}: one pattern", value)
     if is_one_pattern(value):
         return Pattern.from_networkx(value)
     raise ArgumentError(argument, expected, value)
+
+
+def as_query(
+    value: object,
+    argument: str = "pattern",
+    expected: str = "a motiflux.Pattern or Query, its text, or a graph of networkx",
+) -> Pattern | Query:
+    """Return a value as `as_pattern` does; text may be that of a query, and queries stay as they are.
+
+    Raises
+    ------
+    ArgumentError, PatternSyntaxError, PatternError
+        As `as_pattern`.
+
+    Examples
+    --------
+    >>> from motiflux.pattern import as_query
+    >>> as_query("(a)-[*1..2]-(b)")
+    Query('(a)-[*1..2]-(b)', 2 patterns)
+    """
+    if isinstance(value, Query):
+        return value
+    if isinstance(value, str):
+        from motiflux.pattern.queries.parse import query_or_pattern  # it imports the parser
+
+        return query_or_pattern(value, "", Query)
+    return as_pattern(value, argument, expected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from motiflux.arguments import check_integer
@@ -12,6 +12,7 @@ from motiflux.conditions import Condition
 from motiflux.errors import PatternError
 from motiflux.pattern.checks import check_numbering, check_size, pairs_of
 from motiflux.pattern.elements import IdChoice, LabelChoice, QueryEdge, QueryVertex, id_set, label_set
+from motiflux.pattern.negated import NegatedEdge, induced_edges, negated_of, positions_of
 from motiflux.pattern.query_graph import QueryGraph
 from motiflux.types import MAX_PATTERN_VERTICES
 from motiflux.units import quantity
@@ -42,13 +43,16 @@ class Pattern(QueryGraph):
         Comparisons between attributes of several vertices and edges (`motiflux.comparisons`), all of which
         must hold. Each once, in one form and order. A query edge that one names and that has no name gets
         one.
+    negated
+        Edges that the data graph must not have. Each once, in one order.
 
     Raises
     ------
     PatternError
         Too few or too many vertices or edges, a self-loop, an edge to a vertex that is not there, a pattern
         that is not connected, two vertices or edges of one name, two vertices that may coincide and are
-        joined by an edge, a comparison of vertices or edges that are not there.
+        joined by an edge, a comparison of vertices or edges that are not there, a negated edge of such
+        vertices.
     """
 
     @classmethod
@@ -64,6 +68,7 @@ class Pattern(QueryGraph):
         edge_where: Sequence[Condition | None] | None = None,
         may_coincide: Iterable[tuple[int, int]] = (),
         comparisons: Iterable[PatternComparison] = (),
+        negated: Iterable[tuple[int, int] | tuple[int, None] | tuple[None, int] | NegatedEdge] = (),
         directed: bool | None = None,
         name: str = "",
     ) -> Pattern:
@@ -87,8 +92,11 @@ class Pattern(QueryGraph):
         comparisons
             Comparisons between attributes (`motiflux.comparisons`), whose positions of edges are those in
             `edges`.
+        negated
+            Edges that must not be there, of any label: pairs ``(u, v)``, or with None at one end for any
+            vertex. Or `NegatedEdge` objects.
         directed
-            For all edges, as in `QueryEdge`.
+            For all edges and negated pairs, as in `QueryEdge`.
         name
             Shown by `motiflux.explain`.
 
@@ -97,6 +105,8 @@ class Pattern(QueryGraph):
         >>> from motiflux import Pattern
         >>> Pattern.from_edges([(0, 1), (1, 2), (2, 0)], name="triangle")
         Pattern('triangle', 3 vertices, 3 edges)
+        >>> print(Pattern.from_edges([(0, 1), (1, 2)], negated=[(2, 0)], directed=True))
+        (0)-->(1), (1)-->(2), NOT (2)-->(0)
         """
         pairs = pairs_of(edges, "edges", "query edge")
         if num_vertices is None:
@@ -131,6 +141,7 @@ class Pattern(QueryGraph):
             name,
             tuple(may_coincide),
             tuple(comparisons),
+            tuple(negated_of(negated, directed)),
         )
 
     @classmethod
@@ -141,8 +152,8 @@ class Pattern(QueryGraph):
         ----------
         text
             Paths of vertices ``(name:Label)`` and edges ``-[name:Label]->``, separated by commas, then
-            ``WHERE`` and conditions. Vertices are ordered as first mentioned; one without a name is named
-            ``_1``, ``_2`` and so on.
+            ``WHERE`` and conditions. ``NOT`` before an edge negates it. Vertices are ordered as first
+            mentioned; one without a name is named ``_1``, ``_2`` and so on.
         name
             Shown by `motiflux.explain`.
 
@@ -164,6 +175,8 @@ class Pattern(QueryGraph):
         Pattern(3 vertices, 2 edges)
         >>> print(pattern)
         (a:person)-[x:cash|wire]->(b), (b)--(c) WHERE c.kind = 'bank' AND x.euro > 100
+        >>> print(Pattern.parse("(a)-->(b)-->(c) WHERE NOT (c)-[:wire]->(a)"))
+        (a)-->(b), (b)-->(c), NOT (c)-[:wire]->(a)
         """
         from motiflux.pattern.parser.parse import parse_pattern
 
@@ -220,6 +233,44 @@ class Pattern(QueryGraph):
         of_edges = Chosen("edge", edge_label, edge_attributes)
         vertices, edges = read_networkx(graph, of_vertices, of_edges, directed)
         return cls(vertices, edges, name)
+
+    def induced(
+        self,
+        vertices: Iterable[int | str] | None = None,
+        labels: LabelChoice = None,
+        *,
+        directed: bool | None = None,
+    ) -> Pattern:
+        """Return the pattern with negated edges, so that it is induced over some of its vertices.
+
+        Between the images of two of these vertices there is then no data edge in a direction in which the
+        pattern has none.
+
+        Parameters
+        ----------
+        vertices
+            Positions or names of two vertices or more; None: all vertices.
+        labels
+            A label, a set of labels, or None. With labels, only data edges with one of them are forbidden: in
+            a direction in which the pattern has no edge that accepts the label.
+        directed
+            Whether the data graph is directed, if query edges follow it; None: they do not.
+
+        Raises
+        ------
+        PatternError
+            There is no such vertex, or an edge between two of them follows the data graph and `directed` is
+            None.
+
+        Examples
+        --------
+        >>> from motiflux import Pattern
+        >>> print(Pattern.parse("(a)-->(b)-->(c)-->(d)").induced(["a", "b", "c"]))
+        (a)-->(b), (b)-->(c), (c)-->(d), NOT (a)--(c), NOT (b)-->(a), NOT (c)-->(b)
+        """
+        chosen = range(self.num_vertices) if vertices is None else positions_of(vertices, self.vertices)
+        added = induced_edges(chosen, self.edges, labels, directed)
+        return replace(self, negated=(*self.negated, *added))
 
     def to_svg(self) -> Picture:
         """Return the pattern as an SVG picture: a string with a method ``save``.

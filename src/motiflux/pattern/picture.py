@@ -8,7 +8,7 @@ from motiflux.draw import Link, Node, Picture, diagram, slots_for
 from motiflux.draw.panel import titled
 from motiflux.pattern.elements import QueryEdge, QueryVertex
 from motiflux.pattern.query_graph import QueryGraph
-from motiflux.pattern.text import condition_text, pattern_text
+from motiflux.pattern.text import condition_text, negated_edge_text, pattern_text
 from motiflux.types import Label
 from motiflux.units import quantity
 
@@ -20,7 +20,7 @@ def pattern_picture(pattern: QueryGraph) -> Picture:
     """Return the picture of a pattern.
 
     Vertices with the same choice of labels have one colour; vertices of any label are open. An edge that
-    must be an arc has an arrowhead.
+    must be an arc has an arrowhead. Negated edges are faint.
     """
     panel = diagram(pattern_nodes(pattern), pattern_links(pattern))
     sizes = f"{quantity(pattern.num_vertices, 'vertex')} and {quantity(pattern.num_edges, 'edge')}"
@@ -32,17 +32,28 @@ def pattern_nodes(pattern: QueryGraph) -> list[Node]:
     """Return a node for each query vertex."""
     slots = vertex_slots(pattern)
     return [
-        Node(vertex.name, tuple(_asked_of_vertex(vertex)), slots[position], title=_told(vertex))
+        Node(
+            vertex.name,
+            (*_asked_of_vertex(vertex), *_negated_at(pattern, position)),
+            slots[position],
+            title=_told(vertex),
+        )
         for position, vertex in enumerate(pattern.vertices)
     ]
 
 
 def pattern_links(pattern: QueryGraph) -> list[Link]:
-    """Return a link for each query edge."""
-    return [
+    """Return a link for each query edge, and a faint one for each negated edge between two vertices."""
+    links = [
         Link(edge.source, edge.target, tuple(asked_of_edge(edge)), arrow=edge.directed is True)
         for edge in pattern.edges
     ]
+    for one in pattern.negated_pairs:
+        edge = one.as_edge()
+        first, *others = asked_of_edge(edge) or [""]
+        label = (f"no {first}".strip(), *others)
+        links.append(Link(edge.source, edge.target, label, arrow=edge.directed is True, style="faint"))
+    return links
 
 
 def vertex_slots(pattern: QueryGraph) -> list[str | int]:
@@ -66,6 +77,15 @@ def _asked_of_vertex(vertex: QueryVertex) -> list[str]:
     if vertex.ids is not None:
         lines.append("id " + _few(vertex.ids, _MOST_IDS, ", "))
     return lines + ([] if vertex.where is None else [condition_text(vertex.where)])
+
+
+def _negated_at(pattern: QueryGraph, vertex: int) -> list[str]:
+    """Return the edges that a vertex must not have to any vertex, in lines."""
+    return [
+        f"no {negated_edge_text(one, pattern)}"
+        for one in pattern.negated
+        if not one.is_pair and one.ends == (vertex,)
+    ]
 
 
 def _told(vertex: QueryVertex) -> str:

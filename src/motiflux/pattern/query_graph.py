@@ -9,6 +9,7 @@ from motiflux.comparisons import PatternComparison
 from motiflux.pattern.checks import check_structure, coinciding
 from motiflux.pattern.compared import checked, moved, normal_order, with_names
 from motiflux.pattern.elements import QueryEdge, QueryVertex
+from motiflux.pattern.negated import NegatedEdge, negated_edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class QueryGraph:
     name: str = ""
     may_coincide: tuple[tuple[int, int], ...] = ()
     comparisons: tuple[PatternComparison, ...] = ()
+    negated: tuple[NegatedEdge, ...] = ()
 
     def __post_init__(self) -> None:
         vertices, edges = tuple(self.vertices), tuple(self.edges)
@@ -33,11 +35,17 @@ class QueryGraph:
         check_structure(vertices, edges)
         object.__setattr__(self, "may_coincide", coinciding(self.may_coincide, vertices, edges))
         object.__setattr__(self, "comparisons", normal_order(compared, len(vertices), len(edges)))
+        object.__setattr__(self, "negated", negated_edges(self.negated, vertices) if self.negated else ())
 
     @property
     def num_vertices(self) -> int:
         """Number of query vertices."""
         return len(self.vertices)
+
+    @property
+    def negated_pairs(self) -> tuple[NegatedEdge, ...]:
+        """The negated edges between two query vertices."""
+        return tuple(one for one in self.negated if one.is_pair)
 
     @property
     def num_edges(self) -> int:

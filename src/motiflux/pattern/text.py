@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from motiflux.comparisons import MIRRORED, Duration, Offset, Operand, Relation, Within
-from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Value
+from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, Degree, IsMissing, Not, OneOf, Value
 from motiflux.pattern.elements import QueryEdge, QueryVertex
+from motiflux.pattern.negated import AnyVertex, NegatedEdge
 from motiflux.pattern.query_graph import QueryGraph
 from motiflux.times import format_duration
 from motiflux.types import Label, VertexId
@@ -17,7 +18,7 @@ from motiflux.types import Label, VertexId
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")  # the grammar's NAME
 _INTEGER = re.compile(r"-?[0-9]+")  # the grammar's INTEGER
 _KEYWORDS = frozenset(
-    "MATCH WHERE AND OR NOT IN STARTS ENDS WITH CONTAINS IS NULL TRUE FALSE".split()  # noqa: SIM905
+    "MATCH WALK OPTIONAL WITHIN WHERE AND OR NOT IN STARTS ENDS WITH CONTAINS IS NULL TRUE FALSE".split()  # noqa: SIM905
 )
 _ESCAPES = {"\\": r"\\", "'": r"\'", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _OVERFLOW = "1e999"
@@ -54,9 +55,38 @@ def pattern_text(pattern: QueryGraph) -> str:
             ends.append(_vertex(first[end], labelled=end not in seen))
             seen.add(end)
         parts.append(ends[0] + _edge(edge) + ends[1])
+    parts += negated_texts(pattern)
     conditions = [*_conditions(pattern), *comparison_texts(pattern)]
     text = ", ".join(parts) + (" WHERE " + " AND ".join(conditions) if conditions else "")
     return " ".join([text, *(span_text(one) for one in pattern.comparisons if isinstance(one, Within))])
+
+
+def negated_texts(pattern: QueryGraph) -> list[str]:
+    """Return the negated edges of a pattern as text, one by one.
+
+    Examples
+    --------
+    >>> from motiflux import Pattern
+    >>> negated_texts(Pattern.parse("(a)-->(b), NOT (b)-[:wire]->(), NOT (b)-->(a)"))
+    ['NOT (b)-->(a)', 'NOT (b)-[:wire]->()']
+    """
+    return [f"NOT {negated_edge_text(one, pattern)}" for one in pattern.negated]
+
+
+def negated_edge_text(one: NegatedEdge, pattern: QueryGraph) -> str:
+    """Return the edge that a negated edge forbids as text."""
+    ends = [
+        _any_vertex(end) if isinstance(end, AnyVertex) else _vertex(pattern.vertices[end], labelled=False)
+        for end in (one.source, one.target)
+    ]
+    return ends[0] + _edge(QueryEdge(0, 1, one.labels, one.directed, where=one.where)) + ends[1]
+
+
+def _any_vertex(end: AnyVertex) -> str:
+    inside = _labels(end.labels)
+    if end.where is not None:
+        inside += f"{' ' if inside else ''}WHERE {condition_text(end.where)}"
+    return f"({inside})"
 
 
 def comparison_texts(pattern: QueryGraph) -> list[str]:
@@ -218,6 +248,8 @@ def _condition(condition: Condition, variable: str, place: int) -> str:
             return f"{variable}{quoted(attribute)} IN [{', '.join(map(_value, values))}]"
         case IsMissing(attribute):
             return f"{variable}{quoted(attribute)} IS NULL"
+        case Degree():
+            return _degree(condition, variable.removesuffix("."))
         case Not(IsMissing(attribute)):
             return f"{variable}{quoted(attribute)} IS NOT NULL"
         case Not(inner):
@@ -228,6 +260,15 @@ def _condition(condition: Condition, variable: str, place: int) -> str:
         case AnyOf(parts):
             text = " OR ".join(_condition(part, variable, _LOOSEST) for part in parts)
             return text if place == _LOOSEST else f"({text})"
+
+
+def _degree(condition: Degree, name: str) -> str:
+    parts = [name, condition.direction or ""]
+    for label in _sorted(condition.labels) if condition.labels is not None else ():
+        parts.append(
+            _value(label) if isinstance(label, int) or label.lower() in ("in", "out") else quoted(label)
+        )
+    return f"degree({', '.join(filter(None, parts))}) {condition.operator} {condition.value}"
 
 
 def _value(value: Value) -> str:

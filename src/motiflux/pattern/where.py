@@ -13,7 +13,18 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator, Value
+from motiflux.conditions import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    Degree,
+    IsMissing,
+    Not,
+    OneOf,
+    Operator,
+    Value,
+)
 from motiflux.errors import PatternError
 from motiflux.times import MomentError, format_moment, is_moment, moment_of
 
@@ -36,6 +47,16 @@ def normal_form(condition: Condition | None) -> Condition | None:
     return None if condition is None else _normal(condition, MAX_CONDITION_DEPTH)
 
 
+def has_degree(condition: Condition) -> bool:
+    """Return whether a part of a condition is about the degree of a vertex."""
+    match condition:
+        case AllOf(parts) | AnyOf(parts):
+            return any(map(has_degree, parts))
+        case Not(inner):
+            return has_degree(inner)
+    return isinstance(condition, Degree)
+
+
 def joined(conditions: Iterable[Condition]) -> Condition | None:
     """Return the condition that all of `conditions` hold; None if there are none."""
     parts = tuple(conditions)
@@ -53,6 +74,8 @@ def _normal(condition: Condition, levels_left: int) -> Condition:
             return OneOf(_attribute(condition.attribute), values)
         case IsMissing():
             return IsMissing(_attribute(condition.attribute))
+        case Degree():
+            return _degree(condition)
         case Not():
             return Not(_normal(condition.condition, levels_left - 1))
         case AllOf() | AnyOf():
@@ -83,6 +106,29 @@ def _comparison(condition: Comparison) -> Comparison:
     if operator in TEXT_OPERATORS and not isinstance(value, str):
         raise PatternError(f"where: expected a string after {operator}, found {value!r}")
     return Comparison(_attribute(condition.attribute), operator, value)
+
+
+def _degree(condition: Degree) -> Degree:
+    direction, value = condition.direction, condition.value
+    if direction not in (None, "in", "out"):
+        raise PatternError(
+            f"where: expected the direction 'in', 'out' or None of a degree, found {direction!r}"
+        )
+    try:
+        operator = Operator(condition.operator)
+    except ValueError:
+        operator = Operator.CONTAINS
+    if operator in TEXT_OPERATORS:
+        found = condition.operator
+        raise PatternError(f"where: expected an operator such as >= of a degree, found {found!r}")
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise PatternError(f"where: expected an integer beside a degree, found {value!r}")
+    labels = condition.labels
+    if labels is not None:
+        labels = frozenset(one if isinstance(one, str) else index(one) for one in labels)
+        if not labels:
+            raise PatternError("where: expected at least one label of a degree, found none")
+    return Degree(direction, labels, operator, index(value))
 
 
 def _attribute(attribute: object) -> str:

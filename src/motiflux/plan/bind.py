@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from motiflux.conditions import Condition
+from motiflux.conditions import AllOf, AnyOf, Condition, Degree, Not
 from motiflux.errors import PatternError
 from motiflux.graph import AdjacencyKey, Direction, Graph, LabelTable, VertexFilter
-from motiflux.pattern import Pattern, QueryEdge, QueryVertex
-from motiflux.plan.comparing import BoundComparisons, bind_comparisons
+from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, QueryEdge, QueryVertex
+from motiflux.plan.comparisons.bound import BoundComparisons, bind_comparisons
 from motiflux.types import Label
 
 Codes = tuple[int, ...] | None
@@ -34,6 +34,14 @@ class BoundEdge:
     def other(self, end: int) -> int:
         """Return the end that is not `end`."""
         return self.target if self.source == end else self.source
+
+
+@dataclass(frozen=True, slots=True)
+class BareVertex:
+    """Neighbours that a query vertex must not have: those that `arcs` from it lead to, whichever they are."""
+
+    vertex: int
+    arcs: AdjacencyKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,10 @@ class BoundPattern:
         Conditions and ids of each query vertex, beyond its labels; None for none.
     comparisons
         Comparisons of attributes, and choices to be counted; None for none.
+    negated
+        Edges between two query vertices that must not be there, each once, in the form of `edges`.
+    bare
+        Edges to any vertex that must not be there, on graphs that change; else they are in `filters`.
     """
 
     directed: bool
@@ -82,6 +94,8 @@ class BoundPattern:
     may_coincide: frozenset[tuple[int, int]] = frozenset()
     filters: tuple[VertexFilter | None, ...] = ()
     comparisons: BoundComparisons | None = None
+    negated: tuple[BoundEdge, ...] = ()
+    bare: tuple[BareVertex, ...] = ()
     incident: tuple[tuple[BoundEdge, ...], ...] = field(init=False, compare=False, repr=False)
     """The edges at each query vertex."""
     approaches: tuple[tuple[Approach, ...], ...] = field(init=False, compare=False, repr=False)
@@ -153,6 +167,11 @@ class BoundPattern:
         """Number of query vertices."""
         return len(self.labels)
 
+    @property
+    def negates(self) -> bool:
+        """Whether there are edges that must not be there, other than in `filters`."""
+        return bool(self.negated or self.bare)
+
 
 def bind(pattern: Pattern, graph: Graph, *, count_choices: bool = False) -> BoundPattern:
     """Return `pattern` in the label codes and directions of `graph`.
@@ -177,10 +196,7 @@ def bind(pattern: Pattern, graph: Graph, *, count_choices: bool = False) -> Boun
             return None
         found = table.codes(labels)
         if not found:
-            names = ", ".join(sorted(map(repr, labels)))
-            missing.append(
-                f"{part} asks for the label {names}, which does not occur in the graph{_hint(labels, table)}"
-            )
+            missing.append(f"{part} asks for the {_not_there(labels, table)}")
         return None if len(found) == len(table) else found
 
     vertex_codes = tuple(
@@ -200,7 +216,11 @@ def bind(pattern: Pattern, graph: Graph, *, count_choices: bool = False) -> Boun
     comparisons = bind_comparisons(
         pattern, graph, positions, every_edge=count_choices, count_choices=count_choices
     )
-    filters = tuple(_filter(vertex, graph, missing) for vertex in pattern.vertices)
+    negated = bind_negated(pattern, graph)
+    filters = tuple(
+        _filter(vertex, graph, missing, negated.without[position])
+        for position, vertex in enumerate(pattern.vertices)
+    )
     coinciding = frozenset(pair for u, v in pattern.may_coincide for pair in ((u, v), (v, u)))
     return BoundPattern(
         graph.directed,
@@ -210,15 +230,96 @@ def bind(pattern: Pattern, graph: Graph, *, count_choices: bool = False) -> Boun
         coinciding,
         filters,
         comparisons,
+        negated.pairs,
     )
 
 
-def _filter(vertex: QueryVertex, graph: Graph, missing: list[str]) -> VertexFilter | None:
+@dataclass(frozen=True, slots=True)
+class BoundNegations:
+    """The negated edges of a pattern, bound to a graph.
+
+    Parameters
+    ----------
+    pairs
+        Those between two query vertices, each once.
+    without
+        For each query vertex, the arcs that none may leave it by.
+    idle
+        Why some negated edges exclude nothing.
+    """
+
+    pairs: tuple[BoundEdge, ...]
+    without: tuple[tuple[AdjacencyKey, ...], ...]
+    idle: tuple[str, ...] = ()
+
+
+def bind_negated(pattern: Pattern, graph: Graph) -> BoundNegations:
+    """Return the negated edges of a pattern; without those of labels that the graph does not have.
+
+    Raises
+    ------
+    PatternError
+        A directed edge on an undirected graph, or a condition on an attribute that the graph does not have,
+        or whose values are of another type.
+    """
+    pairs: dict[BoundEdge, None] = {}
+    without: list[dict[AdjacencyKey, None]] = [{} for _ in pattern.vertices]
+    idle: list[str] = []
+
+    def codes(one: NegatedEdge, labels: frozenset[Label] | None, table: LabelTable) -> tuple[bool, Codes]:
+        """Return whether the graph has any of the labels, and their codes."""
+        found = None if labels is None else table.codes(labels)
+        if labels is not None and not found:
+            from motiflux.pattern.text import negated_edge_text  # messages alone need it
+
+            text = negated_edge_text(one, pattern)
+            idle.append(f"NOT {text} excludes nothing: it asks for the {_not_there(labels, table)}")
+        return found is None or bool(found), None if found is None or len(found) == len(table) else found
+
+    for one in pattern.negated:
+        if one.where is not None:
+            graph.edge_attributes.check(one.where)
+        there, edge_codes = codes(one, one.labels, graph.edge_label_table)
+        if one.is_pair:
+            edge = one.as_edge()
+            names = [pattern.vertices[end].name for end in one.ends]
+            bound = bound_edge(edge, edge_codes, names, graph.directed)
+            if there:
+                pairs[bound] = None
+            continue
+        (vertex,) = one.ends
+        out = isinstance(one.target, AnyVertex)
+        other = one.target if out else one.source
+        assert isinstance(other, AnyVertex)
+        if other.where is not None:
+            graph.vertex_attributes.check(other.where)
+        names = [pattern.vertices[vertex].name, "()"] if out else ["()", pattern.vertices[vertex].name]
+        either = bound_edge(QueryEdge(0, 1, directed=one.directed), None, names, graph.directed).either
+        ends_there, end_codes = codes(one, other.labels, graph.vertex_label_table)
+        if there and ends_there:
+            key = AdjacencyKey(
+                Direction.EITHER if either else Direction.OUT if out else Direction.IN,
+                edge_codes,
+                None,
+                end_codes,
+                one.where,
+                None,
+                None if other.where is None else VertexFilter(other.where),
+            )
+            without[vertex][key] = None
+    return BoundNegations(tuple(pairs), tuple(map(tuple, without)), tuple(idle))
+
+
+def _filter(
+    vertex: QueryVertex, graph: Graph, missing: list[str], without: tuple[AdjacencyKey, ...] = ()
+) -> VertexFilter | None:
     """Return the conditions and ids of a query vertex."""
     if vertex.where is not None:
         graph.vertex_attributes.check(vertex.where)
+        if not graph.directed:
+            _check_directions(vertex.where, vertex.name)
     if vertex.ids is None:
-        return None if vertex.where is None else VertexFilter(vertex.where)
+        return VertexFilter(vertex.where, None, without) if vertex.where is not None or without else None
     known = graph.vertex_index(sorted(vertex.ids))
     found = tuple(sorted(index for index in known.tolist() if index >= 0))
     if not found:
@@ -227,7 +328,28 @@ def _filter(vertex: QueryVertex, graph: Graph, missing: list[str]) -> VertexFilt
         missing.append(
             f"query vertex {vertex.name!r} asks for the id {names}{more}, which does not occur in the graph"
         )
-    return VertexFilter(vertex.where, found)
+    return VertexFilter(vertex.where, found, without)
+
+
+def _check_directions(condition: Condition, name: str) -> None:
+    """Refuse degrees with a direction, for undirected graphs."""
+    match condition:
+        case Degree(direction=str() as direction):
+            raise PatternError(
+                f"query vertex {name!r}: expected a degree without a direction on an undirected graph, found"
+                f" {direction!r}"
+            )
+        case Not(inner):
+            _check_directions(inner, name)
+        case AllOf(parts) | AnyOf(parts):
+            for part in parts:
+                _check_directions(part, name)
+
+
+def _not_there(labels: frozenset[Label], table: LabelTable) -> str:
+    """Return a clause about labels that a graph does not have."""
+    names = ", ".join(sorted(map(repr, labels)))
+    return f"label {names}, which does not occur in the graph{_hint(labels, table)}"
 
 
 def _hint(labels: frozenset[Label], table: LabelTable) -> str:

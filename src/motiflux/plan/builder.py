@@ -65,6 +65,7 @@ class PlanOptions:
     switches: Mapping[str, str] = field(hash=False)
     beside: tuple[Plan, ...]
     count_choices: bool = False
+    copy_walks: bool = True
     haste: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +75,9 @@ class PlanOptions:
 
     def of_order(self) -> PlanOptions:
         """Return the options with default values for fields on which the matching order does not depend."""
-        return replace(self, parts=False, parts_cost=1.0, searchers=1, tables=None, deadline=None)
+        return replace(
+            self, parts=False, parts_cost=1.0, searchers=1, tables=None, deadline=None, copy_walks=True
+        )
 
     def planning_seconds(self, search: float | None) -> float:
         """Return the seconds that may be spent on finding a better plan than a search of `search` seconds.
@@ -120,7 +123,7 @@ class PlanBuilder:
         self.images: tuple[Permutation, ...] = ()
         """Automorphisms whose images of each embedding found are listed; empty without symmetry breaking."""
         if symmetric and options.images and not options.counting and options.switches["images"] == "on":
-            group = automorphisms(pattern, directed=graph.directed)
+            group = automorphisms(pattern, directed=graph.directed, every_edge=options.count_choices)
             if 1 < group.order <= MOST_IMAGES:
                 self.images = group.elements()
 
@@ -159,6 +162,10 @@ class PlanBuilder:
     def without_tail(self, order: Order) -> Plan:
         """Return the plan in `order` that enumerates all levels but the last."""
         return self._draft(order, *self._breaking(order), tail=False)
+
+    def projected(self, order: Order, breaking: tuple[Restriction, ...]) -> Plan:
+        """Return the plan in `order` that enumerates all levels, with these order restrictions."""
+        return self._draft(order, breaking, tail=False)
 
     def rooted(self, order: Order, roots: int, way: PartWay | None = None) -> Plan | None:
         """Return the plan in `order` that counts for each image of the first `roots` vertices.
@@ -249,6 +256,7 @@ class PlanBuilder:
         if (
             self.space is None
             or self.options.semantics is Semantics.INDUCED
+            or self.bound.negated
             or not (some or switch == "adaptive")
         ):
             return None

@@ -21,10 +21,12 @@ from motiflux.pattern.automorphism import Automorphisms, automorphisms
 from motiflux.plan.bind import bind
 from motiflux.plan.builder import PlanBuilder, PlanOptions
 from motiflux.plan.candidates.space import candidate_space, space_key
+from motiflux.plan.comparisons.order import compared_plan
 from motiflux.plan.estimate.predict import expected_seconds
 from motiflux.plan.estimate.sampled import MANY_MEMBERS, probe, sample
 from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.choose import RootedTable, cheapest_rooted_tables, has_formulas
+from motiflux.plan.local_counts.speeds import HOST_SPEEDS, Speeds
 from motiflux.plan.passes.order import Order, promising_orders, rooted_orders
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.plan.planner import WORTH_A_FORMULA, why_empty
@@ -104,6 +106,8 @@ class ImagePlan:
         The reason if nothing can match.
     automorphisms
         Number of automorphisms of the pattern.
+    seconds
+        Expected seconds; infinite if nothing was sampled.
     """
 
     classes: tuple[ImageClass, ...]
@@ -113,6 +117,7 @@ class ImagePlan:
     searches: tuple[RootedSearch, ...]
     impossible: str | None
     automorphisms: int
+    seconds: float = 0.0
 
 
 def image_plan(graph: Graph, pattern: Pattern, asked: Sequence[Asked], options: PlanOptions) -> ImagePlan:
@@ -149,14 +154,20 @@ def make_image_plan(
     bound = bind(pattern, graph)
     group = automorphisms(pattern, directed=graph.directed)
     classes, class_of = _classes(group, asked)
-    key = space_key(bound, options.semantics, options.switches)
-    space = None if key is None else candidate_space(graph, key, options.threads, options.deadline)
+    key = space = None
+    if bound.comparisons is None:  # copies are found by vertices, not by positions
+        key = space_key(bound, options.semantics, options.switches)
+        space = None if key is None else candidate_space(graph, key, options.threads, options.deadline)
     why = why_empty(bound, space)
     if why is not None:
         return ImagePlan(classes, class_of, None, {}, (), why, group.order)
     builder = PlanBuilder(graph, pattern, options, bound, key, space)
-    tables, searches, kinds = _choose(builder, classes, group)
-    return ImagePlan(classes, class_of, kinds, tables, searches, None, group.order)
+    if bound.comparisons is not None:
+        by_levels = replace(options, switches={**options.switches, "copy_walk": "off", "pair_walk": "off"})
+        builder = PlanBuilder(graph, pattern, by_levels, bound, None, None)
+        search = _listing_search(compared_plan(builder, bound.comparisons), classes, group)
+        return ImagePlan(classes, class_of, None, {}, (search,) * len(classes), None, group.order)
+    return replace(_choose(builder, classes, group), class_of=class_of)
 
 
 def _classes(group: Automorphisms, asked: Sequence[Asked]) -> tuple[tuple[ImageClass, ...], tuple[int, ...]]:
@@ -184,14 +195,22 @@ def orbit_of(roots: Roots, group: Automorphisms) -> list[Roots]:
     return list(found)
 
 
-def _choose(
-    builder: PlanBuilder, classes: Sequence[ImageClass], group: Automorphisms
-) -> tuple[dict[int, RootedTable], tuple[RootedSearch, ...], Kinds | None]:
-    """Return a table for each class that one is expected to count in the least time, and the searches."""
-    listing, listing_seconds = _listing(builder, classes, group)
-    rooted = [_rooted_search(builder, number, one) for number, one in enumerate(classes)]
-    seconds = [inf if one is None else one[1] for one in rooted]
-    kinds, found = _tables(builder, classes, min(listing_seconds, sum(seconds)), seconds)
+def _choose(builder: PlanBuilder, classes: tuple[ImageClass, ...], group: Automorphisms) -> ImagePlan:
+    """Return the plan with a table for each class that one is expected to count in the least time.
+
+    Searches from each image count other levels in closed form: without tails there are none.
+    """
+    speeds, threads = _speeds(builder), builder.options.threads
+    listing, searching = _listing(builder, classes, group)
+    listing_seconds = speeds.of_search(searching, threads)
+    rooted = [
+        _rooted_search(builder, number, one) if builder.options.tail else None
+        for number, one in enumerate(classes)
+    ]
+    seconds = [inf if one is None else speeds.of_search(one[1], threads) for one in rooted]
+    most = max(seconds) if builder.options.tail else listing_seconds
+    worth = min(searching, sum(inf if one is None else one[1] for one in rooted))
+    kinds, found = _tables(builder, classes, worth, most)
     forced = builder.options.switches["tables"] == "on"
     tables = {
         number: table
@@ -207,14 +226,26 @@ def _choose(
     if listing_seconds < total and not (forced and tables):
         tables = {}
     if listing_seconds < total or None in rooted:
-        return tables, (listing,) * len(classes), kinds
-    return tables, tuple(one[0] for one in rooted if one is not None), kinds
+        searches = (listing,) * len(classes)
+        by_table = sum(table.seconds for table in tables.values())
+        total = by_table + (listing_seconds if len(tables) < len(classes) else 0.0)
+    else:
+        searches = tuple(one[0] for one in rooted if one is not None)
+    return ImagePlan(classes, (), kinds, tables, searches, None, group.order, total)
+
+
+def _speeds(builder: PlanBuilder) -> Speeds:
+    return builder.options.tables or HOST_SPEEDS
 
 
 def _tables(
-    builder: PlanBuilder, classes: Sequence[ImageClass], search: float, seconds: Sequence[float]
+    builder: PlanBuilder, classes: Sequence[ImageClass], search: float, most: float
 ) -> tuple[Kinds | None, list[RootedTable | None]]:
-    options = builder.options
+    """Return the tables of classes, if a search that takes the host `search` seconds is worth one.
+
+    Each takes at most `most` seconds.
+    """
+    options, speeds = builder.options, _speeds(builder)
     switch = options.switches["tables"]
     nothing: list[RootedTable | None] = [None] * len(classes)
     auto = switch == "auto"
@@ -225,7 +256,7 @@ def _tables(
     ):
         return None, nothing
     left = inf if options.deadline is None else options.deadline - time.perf_counter()
-    share = _SHARE_OF_SEARCH * search if auto else inf
+    share = max(_SHARE_OF_SEARCH * search, speeds.planning) if auto else inf
     return cheapest_rooted_tables(
         builder.graph,
         builder.bound,
@@ -233,7 +264,8 @@ def _tables(
         options.threads,
         options.semantics,
         seconds=min(share, _LONGEST_PLANNING, left / 4),
-        most=max(seconds) if auto else inf,
+        most=most if auto else inf,
+        speeds=speeds,
     )
 
 
@@ -250,6 +282,13 @@ def _listing(
         plan = min(plans, key=lambda one: expected_seconds(one, threads, None) or inf)
         plan = _sampled(builder, plan, MANY_MEMBERS)
         read = expected_seconds(plan, threads, None) or inf
+    search = _listing_search(plan, classes, group)
+    read += plan.estimates[-1] * len(search.levels) * _ADD_SECONDS / threads
+    return search, read
+
+
+def _listing_search(plan: Plan, classes: Sequence[ImageClass], group: Automorphisms) -> RootedSearch:
+    """Return the search of a plan, which adds each subgraph at the images of all levels."""
     places = {vertex: level for level, vertex in enumerate(plan.order)}
     broken = plan.multiplier > 1
     levels = tuple(
@@ -257,8 +296,7 @@ def _listing(
         for number, one in enumerate(classes)
         for roots in (orbit_of(one.roots, group) if broken else [one.roots])
     )
-    read += plan.estimates[-1] * len(levels) * _ADD_SECONDS / threads
-    return RootedSearch(plan, levels, listing=True), read
+    return RootedSearch(plan, levels, listing=True)
 
 
 def _rooted_search(builder: PlanBuilder, number: int, one: ImageClass) -> tuple[RootedSearch, float] | None:

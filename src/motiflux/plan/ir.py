@@ -10,7 +10,8 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from motiflux.pattern import Pattern
-from motiflux.plan.comparing import BoundComparisons
+from motiflux.plan.comparisons.bound import BoundComparisons
+from motiflux.plan.comparisons.copy_walk import CopyWalk
 from motiflux.plan.rooted import Kinds, Rooted
 from motiflux.plan.shape import AdaptiveOrder, PlanArgs, PlanShape, SpaceKey, Tail
 from motiflux.types import Semantics, Symmetry
@@ -65,6 +66,8 @@ class Plan:
     comparisons
         Comparisons of attributes that a choice of copies must satisfy, and whether choices are counted; None
         for none.
+    copy_walk
+        How to search from copy to copy of compared edges, instead of level by level; None: do not.
     asked
         The pattern that the plan was made for; equal plans may differ in it.
     """
@@ -89,6 +92,7 @@ class Plan:
     adaptive_order: AdaptiveOrder | None = None
     images: tuple[tuple[int, ...], ...] = ()
     comparisons: BoundComparisons | None = None
+    copy_walk: CopyWalk | None = None
     asked: Pattern | None = field(default=None, compare=False, repr=False)
 
 

@@ -11,8 +11,8 @@ from motiflux import _native
 from motiflux.errors import ArgumentError, InternalError
 from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
 from motiflux.plan.candidates.space import CandidateSpace, candidate_space
+from motiflux.plan.comparisons.native import native_comparisons
 from motiflux.plan.ir import Plan
-from motiflux.plan.native_comparisons import native_comparisons
 from motiflux.plan.shape import SpaceKey, StepShape, TailBlock, TailList
 
 _List: TypeAlias = tuple[list[int], list[int], int, list[int], bool, int]
@@ -29,6 +29,9 @@ _DIRECTIONS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 
 _KEPT_ARGUMENTS = "native arguments"
 _MOST_KEPT = 512
+_KEPT_PROBLEMS = "native problems"
+_BYTES_OF_COPY = 64
+"""Bytes of an index of copies, for each of them: about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class _Arguments:
     edges: list[tuple[int, bool]]
     keys: list[AdjacencyKey]
     slots: list[int]
+    apart: list[tuple[int, int, AdjacencyKey]]
+    """Levels, and earlier ones from which these arcs must not lead to them."""
     tail: tuple[int, list[_Block]]
 
     nbytes = 1
@@ -61,8 +66,26 @@ class _Arguments:
             edges=[edge for args in plan.args.steps for edge in args.edges],
             slots=[slots.setdefault(key, len(slots)) for args in plan.args.steps for key in args.adjacencies],
             keys=list(slots),
+            apart=[
+                (level, earlier, key)
+                for level, args in enumerate(plan.args.steps)
+                for earlier, key in args.apart
+            ],
             tail=_tail(plan),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """The search of a plan with comparisons, which repeated calls share.
+
+    `nbytes` is about the size of the indexes of copies that it refers to.
+    """
+
+    plan: Plan
+    """Referenced so that no other plan gets its id."""
+    native: _native.NativePlan
+    nbytes: int
 
 
 def native_problem(
@@ -89,10 +112,27 @@ def native_problem(
     adaptive
         Whether the search may then continue in an adaptive order.
     again
-        Whether arguments of the plan are kept with the graph for further calls.
+        Whether arguments of the plan are kept with the graph for further calls; with comparisons, the search.
     """
     if plan.impossible is not None:
         raise InternalError(f"expected a plan with a search, found an empty plan: {plan.impossible}")
+    if again and plan.comparisons is not None and rows is None:
+        edges = sum(variable.edge is not None for variable in plan.comparisons.variables)
+
+        def make() -> _Problem:
+            problem = native_problem(
+                graph,
+                plan,
+                intersect=intersect,
+                threads=threads,
+                simd=simd,
+                backjump=backjump,
+                adaptive=adaptive,
+            )
+            return _Problem(plan, problem, edges * graph.num_edge_copies * _BYTES_OF_COPY)
+
+        call = (id(plan), intersect, simd, backjump, adaptive)
+        return graph.memo.get_sized(_KEPT_PROBLEMS, call, make, graph.cache_bytes()).native
     if again:
         given = graph.memo.get_sized(_KEPT_ARGUMENTS, id(plan), lambda: _Arguments.of(plan), _MOST_KEPT)
     else:
@@ -112,6 +152,7 @@ def native_problem(
             tail=given.tail,
         )
         problem.prune(_BACKJUMP[backjump], plan.all_different)
+        _set_apart(problem, graph, given, threads, {})
         if plan.adaptive_order is not None and adaptive:
             problem.set_adaptive_order(
                 plan.adaptive_order.links, plan.adaptive_order.compared, plan.adaptive_order.always
@@ -132,9 +173,46 @@ def native_problem(
         tail=given.tail,
     )
     problem.prune(_BACKJUMP[backjump], plan.all_different)
+    _set_apart(problem, graph, given, threads, narrowed)
     if plan.comparisons is not None:
-        problem.set_comparisons(*native_comparisons(graph, plan))
+        made = native_comparisons(graph, plan)
+        filtered = [key.target_labels is not None or key.target_where is not None for key in given.keys]
+        problem.set_comparisons(
+            made.native, made.variables_of_sources, [filtered[slot] for slot in given.slots]
+        )
+        if made.copy_walk is not None:
+            problem.set_copy_walk(*made.copy_walk)
     return problem
+
+
+def _set_apart(
+    problem: _native.NativePlan,
+    graph: Graph,
+    given: _Arguments,
+    threads: int,
+    rows: dict[AdjacencyKey, Adjacency],
+) -> None:
+    """Set the arcs that must not be there, if they are not all arcs of the graph; `rows` is a cache.
+
+    Rows of the graph itself repeat neighbours that several labels join: then all arcs are set, too.
+    """
+    apart = [*given.apart, *_all_arcs(graph, given)] if graph.forward.labels is not None else given.apart
+    for _, _, key in apart:
+        if key not in rows:
+            rows[key] = graph.adjacency(key, threads)
+    if apart:
+        problem.set_apart([(level, earlier, rows[key]) for level, earlier, key in apart])
+
+
+def _all_arcs(graph: Graph, given: _Arguments) -> Iterable[tuple[int, int, AdjacencyKey]]:
+    """Yield the arcs that must not be there at levels where all arcs are meant."""
+    own = {level for level, _, _ in given.apart}
+    out = AdjacencyKey(Direction.OUT if graph.directed else Direction.EITHER, None, None, None)
+    into = AdjacencyKey(Direction.IN, None, None, None)
+    for level, step in enumerate(given.plan.shape.steps):
+        if level not in own:
+            yield from ((level, earlier, out) for earlier in step.not_out)
+            yield from ((level, earlier, into) for earlier in step.not_in)
 
 
 def _space_of(graph: Graph, plan: Plan, key: SpaceKey, threads: int) -> CandidateSpace:

@@ -159,6 +159,25 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Term:
+    """A count that is added or subtracted.
+
+    Parameters
+    ----------
+    sign
+        1 or -1.
+    pattern
+        The pattern that is counted, as text.
+    physical
+        Its plan, which counts embeddings.
+    """
+
+    sign: int
+    pattern: str
+    physical: PhysicalPlan
+
+
+@dataclass(frozen=True, slots=True)
 class PhysicalPlan:
     """The execution of a plan by an engine.
 
@@ -186,6 +205,8 @@ class PhysicalPlan:
         Whether all devices of a group share the work; else the first one does it.
     fallback
         The plan that runs instead if memory is too short, or a number passes the range of the kernels.
+    terms
+        Counts whose signed sum is the count, instead of the stages; empty for none.
     """
 
     engine: str
@@ -199,6 +220,7 @@ class PhysicalPlan:
     expires: float | None = None
     whole: bool = True
     fallback: PhysicalPlan | None = field(default=None, repr=False)
+    terms: tuple[Term, ...] = field(default=(), repr=False)
 
     @property
     def phases(self) -> PhasePlan | None:
@@ -206,5 +228,7 @@ class PhysicalPlan:
         return self.stages[0].phases if self.stages else None
 
     def __str__(self) -> str:
+        if self.terms:
+            return "; ".join(f"{'+-'[term.sign < 0]} {term.physical}" for term in self.terms)
         told = f"{self.engine}: " + ", then ".join(map(str, self.stages))
         return told if self.fallback is None else f"{told}; else {self.fallback}"

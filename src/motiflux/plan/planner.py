@@ -13,11 +13,11 @@ from motiflux.pattern import Pattern
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.builder import PlanBuilder, PlanOptions
 from motiflux.plan.candidates.space import CandidateSpace, candidate_space, space_key
-from motiflux.plan.compared_order import compared_plan
+from motiflux.plan.comparisons.order import compared_plan
 from motiflux.plan.estimate.predict import expected_seconds
 from motiflux.plan.estimate.sampled import MANY_MEMBERS, sample
 from motiflux.plan.ir import Formula, Plan
-from motiflux.plan.local_counts.choose import cheapest_formula
+from motiflux.plan.local_counts.choose import cheapest_formula, has_formulas
 from motiflux.plan.local_counts.speeds import Speeds
 from motiflux.plan.passes.order import Order, given_order, promising_orders
 from motiflux.plan.passes.reuse import all_different_bounds
@@ -60,6 +60,7 @@ def make_plan(
     tuning: Mapping[str, str] | None = None,
     beside: Sequence[Plan] = (),
     count_choices: bool = False,
+    copy_walks: bool = True,
 ) -> Plan:
     """Return the plan that finds `pattern` in `graph`, kept with the graph.
 
@@ -97,6 +98,8 @@ def make_plan(
         of these plans is taken.
     count_choices
         Whether choices of copies are counted, not embeddings.
+    copy_walks
+        Whether the engine searches patterns with comparisons from copy to copy too, not only level by level.
 
     Raises
     ------
@@ -124,6 +127,7 @@ def make_plan(
         switches=resolve_tuning(tuning),
         beside=tuple(beside),
         count_choices=count_choices,
+        copy_walks=copy_walks,
     )
     return plan_with(graph, pattern, options)
 
@@ -207,13 +211,19 @@ def _compared(builder: PlanBuilder, orders: list[Order]) -> tuple[list[Order], i
 def _cheaper_formula(graph: Graph, bound: BoundPattern, plan: Plan, options: PlanOptions) -> Formula | None:
     """Return a formula that is expected to take less time than the search; None if none is found."""
     speeds = options.tables
-    if not options.counting or speeds is None or options.semantics is Semantics.INDUCED:
+    if not options.counting or speeds is None or not has_formulas(bound, options.semantics):
         return None
     switch = options.switches["tables"]
     threads = speeds.shared(options.threads)
     search = expected_seconds(plan, threads, None)
     if switch == "off" or (switch == "auto" and (search is None or search < WORTH_A_FORMULA)):
         return None
+    if (
+        switch == "auto"
+        and not bound.directed
+        and all(len(near) == bound.size - 1 for near in bound.neighbors)
+    ):
+        return None  # a clique has no parts, so tables have the sets that the search makes, and wedges beside
     share, most = _LONGEST_PLANNING, inf
     if switch == "auto" and search is not None:
         share = max(_SHARE_OF_SEARCH * search, speeds.planning)

@@ -43,7 +43,8 @@ class StepShape:
     distinct
         Levels whose vertex must differ from the candidate, unless another condition implies it.
     not_out, not_in
-        Induced matching: levels whose vertex must have no arc to (from) the candidate.
+        Levels whose vertex must have no arc to (from) the candidate: for induced matching and negated edges.
+        `StepArgs.apart` says which arcs.
     bounds_out, bounds_in
         Whether the out-degree and the in-degree of the candidate have lower bounds. They never do at the
         last level, whose sources require all its arcs.
@@ -84,12 +85,16 @@ class StepArgs:
         it is followed from its source.
     min_out_degree, min_in_degree
         Bounds on a candidate's degrees in the graph.
+    apart
+        Levels and arcs: the candidate must not be reached from the vertex of the level by these arcs. Empty:
+        all arcs of the graph, from the levels of `not_out` and, backwards, `not_in`.
     """
 
     adjacencies: tuple[AdjacencyKey, ...] = ()
     edges: tuple[tuple[int, bool], ...] = ()
     min_out_degree: int = 0
     min_in_degree: int = 0
+    apart: tuple[tuple[int, AdjacencyKey], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

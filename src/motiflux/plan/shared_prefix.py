@@ -64,6 +64,6 @@ def _prefix(plan: Plan) -> Hashable | None:
 def _steps(plan: Plan) -> tuple[Hashable, ...]:
     """Return the parts of each level that must be equal; degree bounds may differ."""
     return tuple(
-        (replace(step, bounds_out=False, bounds_in=False), args.adjacencies)
+        (replace(step, bounds_out=False, bounds_in=False), args.adjacencies, args.apart)
         for step, args in zip(plan.shape.steps, plan.args.steps, strict=True)
     )

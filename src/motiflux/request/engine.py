@@ -75,6 +75,10 @@ class Capabilities:
         Whether its outcomes have the sizes of levels.
     shares_passes
         Whether it can count several plans with the same first levels in one pass.
+    copy_walks
+        Whether it searches patterns with comparisons from copy to copy too, not only level by level.
+    at_once
+        Whether it counts any plans of a call at once, without common work.
     """
 
     candidate_spaces: bool
@@ -85,6 +89,8 @@ class Capabilities:
     searchers: int = 1
     reports_sizes: bool = False
     shares_passes: bool = False
+    copy_walks: bool = False
+    at_once: bool = False
 
 
 class Engine(Protocol):

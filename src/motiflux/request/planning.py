@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.builder import PlanOptions
-from motiflux.plan.local_counts.speeds import HOST_SPEEDS
+from motiflux.plan.local_counts.speeds import HOST_SPEEDS, Speeds
 from motiflux.plan.planner import plan_with
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Capabilities
@@ -61,6 +62,7 @@ def logical_plan(
         switches=request.tuning,
         beside=tuple(beside),
         count_choices=request.copies,
+        copy_walks=capabilities.copy_walks,
     )
     try:
         return plan_with(graph, pattern, options)
@@ -68,21 +70,36 @@ def logical_plan(
         return None
 
 
-def plan_options(request: Request, deadline: Deadline) -> PlanOptions:
-    """Return the options of plans that count by images on the CPU (`motiflux.plan.image_counts`)."""
+def plan_options(
+    request: Request, deadline: Deadline, *, speeds: Speeds = HOST_SPEEDS, closed_forms: bool = True
+) -> PlanOptions:
+    """Return the options of plans that count by images (`motiflux.plan.image_counts`).
+
+    Parameters
+    ----------
+    speeds
+        Times of operations on tables.
+    closed_forms
+        Whether searches count their last levels in closed form, and in parts.
+    """
     return PlanOptions(
         semantics=request.semantics,
         symmetry=request.symmetry,
         counting=True,
         images=False,
         space=True,
-        tail=True,
-        parts=True,
+        tail=closed_forms,
+        parts=closed_forms,
         parts_cost=1.0,
         searchers=1,
-        tables=HOST_SPEEDS,
+        tables=speeds,
         threads=request.threads,
         deadline=deadline.at,
         switches=request.tuning,
         beside=(),
     )
+
+
+def row_plan_options(request: Request, deadline: Deadline) -> PlanOptions:
+    """Return the options of plans for projections on the CPU (`motiflux.plan.projection`)."""
+    return replace(plan_options(request, deadline), counting=False, tail=False, parts=False, tables=None)

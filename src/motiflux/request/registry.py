@@ -39,8 +39,17 @@ HOST_ENGINE = "cpu"
 AUTO_ON_GPU = "motiflux.gpu.outofcore.fitting"
 """The module of ``engine="auto"`` on GPUs: ``dfs``, or ``pvm`` or ``outofcore`` where that lacks memory."""
 
+COMPARES = "dfs"
+"""The engine on GPUs that compares attributes."""
+
 OUT_OF_CORE = "outofcore"
 """The engine on GPUs whose edges stay in memory of the host."""
 
 PHASES = "pvm"
 """The engine on GPUs that searches in phases and has a part of the edges on the device at a time."""
+
+IMAGES_ON_GPU = "motiflux.gpu.images.counter"
+"""The module whose function ``open_counter(name)`` returns who counts by images on a GPU."""
+
+IMAGES_ON_GPU_BY = "dfs"
+"""The engine whose kernels count by images on a GPU."""

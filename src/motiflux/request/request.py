@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from motiflux.arguments import check_bytes, check_integer, check_seconds, check_word
 from motiflux.config import Tuning, resolve_tuning
@@ -13,6 +14,7 @@ from motiflux.device import is_device, known_devices
 from motiflux.errors import ArgumentError
 from motiflux.graph import resolve_threads
 from motiflux.request.devices import Devices, check_devices
+from motiflux.request.elsewhere import elsewhere
 from motiflux.request.registry import ENGINES
 from motiflux.request.reports import ProgressCallback
 from motiflux.types import Semantics, Symmetry
@@ -38,14 +40,16 @@ class Request:
     devices: Devices = None
     """The devices of the kind of `device`: ``"all"``, a number of them, or ordinals."""
     copies: bool = False
-    """Whether choices of copies are counted, not embeddings."""
+    """Whether choices of copies are wanted, not embeddings; each query edge is then one of its own."""
+    elsewhere: Any = None
+    """Who does the work, if not this machine: a `motiflux.request.stand_in.StandIn`."""
 
     @cached_property
     def key(self) -> Hashable:
         """All options that a physical plan depends on."""
         return (
             self.semantics, self.symmetry, self.device, self.engine, self.limit, self.timeout, self.threads,
-            self.gpu_memory, self.devices, self.switches, self.copies,
+            self.gpu_memory, self.devices, self.switches, self.copies, self.elsewhere,
         )  # fmt: skip
 
     @cached_property
@@ -78,14 +82,16 @@ def make_request(
     """
     if threads is None:
         threads = resolve_threads(None)  # the CPU affinity may change between calls
+    who = elsewhere()
     given = semantics, symmetry, device, engine, limit, timeout, threads, gpu_memory
     if devices is None and (tuning is None or type(tuning) in (dict, Tuning)):
         with suppress(TypeError):  # an argument without a hash is checked below
             known = _known_request(*given, None if tuning is None else tuple(tuning.items()))
-            if progress is None and not copies:
+            if progress is None and not copies and who is None:
                 return known
-            return replace(known, progress=progress, copies=_flag("copies", copies))
-    return replace(_checked(*given, tuning, progress, devices), copies=_flag("copies", copies))
+            return replace(known, progress=progress, copies=_flag("copies", copies), elsewhere=who)
+    checked = _checked(*given, tuning, progress, devices)
+    return replace(checked, copies=_flag("copies", copies), elsewhere=who)
 
 
 @lru_cache(_MOST_REQUESTS, typed=True)

@@ -22,18 +22,25 @@ def edge_ends(graph: Graph) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     return sources[kept], targets[kept]
 
 
+def edge_labels(graph: Graph) -> NDArray[np.uint32]:
+    """Return the label code of each edge, in the order of `Graph.to_edges`."""
+    arcs = graph.forward
+    if arcs.labels is None:
+        return np.zeros(graph.num_edges, np.uint32)
+    return arcs.labels if graph.directed else arcs.labels[arcs.sources() < arcs.neighbors]
+
+
 def accepted_edges(graph: Graph, edge: QueryEdge) -> NDArray[np.bool_]:
     """Return which edges satisfy the conditions of a query edge on edges: bool [edges]."""
-    arcs = graph.forward
-    kept: Any = slice(None) if graph.directed else arcs.sources() < arcs.neighbors
     accepted = np.ones(graph.num_edges, np.bool_)
     if edge.labels is not None:
         codes = graph.edge_label_table.codes(edge.labels)
         table = mask(codes, len(graph.edge_label_table))
         assert table is not None
-        labels = np.uint32(0) if arcs.labels is None else arcs.labels[kept]
-        accepted &= table[labels].astype(np.bool_)
+        accepted &= table[edge_labels(graph)].astype(np.bool_)
     if edge.where is not None:
+        arcs = graph.forward
+        kept: Any = slice(None) if graph.directed else arcs.sources() < arcs.neighbors
         accepted &= graph.arc_mask(edge.where, "out")[kept].astype(np.bool_)
     return accepted
 
@@ -55,6 +62,23 @@ def at_edges(graph: Graph, rows: Adjacency, numbers: Numbers, *, either: bool) -
         return _sum(there, back)
     found = _at_arcs(rows, numbers, sources, targets)
     return _sum(found, _at_arcs(rows, numbers, targets, sources)) if either else found
+
+
+def pairs_of_edges(graph: Graph, rows: Adjacency) -> NDArray[np.int64]:
+    """Return the position of the ends of each edge among the adjacent pairs, each from its lesser vertex.
+
+    Parameters
+    ----------
+    rows
+        The rows of arcs in either direction.
+    """
+    offsets, neighbors = rows
+    vertices = np.uint64(len(offsets) - 1)
+    from_each = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint64), np.diff(offsets).astype(np.int64))
+    pairs = (from_each * vertices + neighbors)[from_each < neighbors]
+    sources, targets = edge_ends(graph)
+    wanted = np.minimum(sources, targets).astype(np.uint64) * vertices + np.maximum(sources, targets)
+    return np.searchsorted(pairs, wanted)
 
 
 def _sum(there: Numbers, back: Numbers) -> Numbers:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.graph.edge_rows import row_starts
 from motiflux.pattern import Pattern
 from motiflux.plan.bind import bind
-from motiflux.plan.native_comparisons import comparisons_of_rows
+from motiflux.plan.comparisons.native import comparisons_of_rows
 from motiflux.result.images import Block, written
 from motiflux.result.rows import RowSource
 from motiflux.types import VERTEX_DTYPE, VertexArray
 
-_FIRST_ROWS, _MOST_ROWS, _CHOICES_AT_ONCE = 64, 4096, 1 << 16
-"""Rows whose choices are found in the first call and at most, and the choices that a call should give."""
+_FIRST_CHOICES, _MOST_CHOICES = 64, 1 << 16
+"""Choices of the first block and of later blocks, at most."""
 
 
 class Choices:
@@ -41,14 +44,21 @@ class Choices:
             if (variable := bound.comparisons.variables[number]).query_edge is not None
         ]
 
-    def of(self, block: VertexArray, most: int | None = None) -> VertexArray:
-        """Return a row for each choice of the rows of a block: [choices, vertices and edges].
+    def of(self, block: VertexArray) -> VertexArray:
+        """Return all choices of the rows of a block, as `ChoicesOfBlock.next` does."""
+        begun = self.begin(block)
+        found = [begun.next(_MOST_CHOICES)]
+        while not begun.finished:
+            found.append(begun.next(_MOST_CHOICES))
+        return np.concatenate(found)
 
-        Behind the vertices are the rows of `Graph.edge_attributes` that the query edges fall on. With `most`,
-        at most as many choices of each row.
-        """
-        found = self._most if self._most or most is None else max(1, most)
-        rows, places = self._found.native.choices(np.ascontiguousarray(block), found)
+    def begin(self, block: VertexArray) -> ChoicesOfBlock:
+        """Return the choices of the rows of a block, which are found as they are asked for."""
+        rows = np.ascontiguousarray(block)
+        return ChoicesOfBlock(self, rows, _native.RowChoices(self._found.native, rows, self._most))
+
+    def columns(self, block: VertexArray, rows: NDArray[np.int64], places: NDArray[np.uint64]) -> VertexArray:
+        """Return the given rows of a block with the rows of attributes of their copies."""
         result = np.empty((len(rows), block.shape[1] + len(self._columns)), dtype=VERTEX_DTYPE)
         result[:, : block.shape[1]] = block[rows]
         for query_edge, at in self._columns:
@@ -57,6 +67,33 @@ class Choices:
             assert query_edge is not None
             result[:, block.shape[1] + query_edge] = index.rows[places[:, at].astype(np.int64)]
         return result
+
+
+class ChoicesOfBlock:
+    """The choices of the rows of one block, piece by piece."""
+
+    def __init__(self, choices: Choices, block: VertexArray, native: _native.RowChoices) -> None:
+        self._choices = choices
+        self._block = block
+        self._native = native
+
+    def next(self, most: int, timeout: float | None = None) -> VertexArray:
+        """Return a row for each of the next choices, at most `most`: [choices, vertices and edges].
+
+        Behind the vertices are the rows of `Graph.edge_attributes` that the query edges fall on. After
+        `timeout` seconds the choices found so far are returned, and there are no others.
+        """
+        return self._choices.columns(self._block, *self._native.next(most, timeout))
+
+    @property
+    def finished(self) -> bool:
+        """Whether there are no further choices."""
+        return self._native.finished is not False
+
+    @property
+    def complete(self) -> bool:
+        """Whether time was never up."""
+        return self._native.finished is not None
 
 
 def edges_of_copies(graph: Graph, copies: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -68,39 +105,60 @@ def edges_of_copies(graph: Graph, copies: NDArray[np.int64]) -> NDArray[np.int64
 class ChoiceRows:
     """Rows of a search with their choices of copies, in blocks."""
 
-    def __init__(self, source: RowSource, choices: Choices, limit: int | None) -> None:
+    def __init__(
+        self,
+        source: RowSource,
+        choices: Choices,
+        limit: int | None,
+        seconds_left: Callable[[], float | None],
+    ) -> None:
         self._source = source
         self._choices = choices
         self._left = limit
+        self._seconds_left = seconds_left
         self._cut = False
-        self._waiting: VertexArray | None = None
-        self._rows_at_once = _FIRST_ROWS
+        self._begun: ChoicesOfBlock | None = None
+        self._most = _FIRST_CHOICES
 
     def next(self) -> Block | None:
         """Return the next block, or None at the end."""
-        if self._waiting is None or not len(self._waiting):
-            block = self._source.next()
-            if block is None:
+        while True:
+            if self._begun is None:
+                block = self._source.next()
+                if block is None:
+                    return None
+                self._begun = self._choices.begin(written(block))
+            found = self._next_choices(self._begun)
+            if len(found):
+                return found
+            if self._cut:
                 return None
-            self._waiting = written(block)
-        taken = self._waiting[: self._rows_at_once]
-        self._waiting = self._waiting[self._rows_at_once :]
-        if self._left is None:
-            found = self._choices.of(taken)
-        else:  # one more than is left shows that the result is cut
-            found = self._choices.of(taken, self._left + 1)
-        each = max(1, len(found) // max(1, len(taken)))
-        self._rows_at_once = min(_MOST_ROWS, max(1, _CHOICES_AT_ONCE // each))
-        if self._left is None:
-            return found
-        given = found[: self._left]
-        self._cut |= len(given) < len(found)
-        self._left -= len(given)
-        return given
+
+    def _next_choices(self, begun: ChoicesOfBlock) -> VertexArray:
+        most = self._most
+        if self._left is not None:  # one more than is left shows that the result is cut
+            most = min(most, self._left + 1)
+        found = begun.next(most, self._seconds_left())
+        self._most = min(_MOST_CHOICES, 4 * self._most)
+        if begun.finished:
+            self._begun = None
+        if not begun.complete:
+            self._end()
+        if self._left is not None:
+            if len(found) > self._left:
+                self._end()
+            found = found[: self._left]
+            self._left -= len(found)
+        return found
+
+    def _end(self) -> None:
+        """End the result before all choices were given."""
+        self._cut = True
+        self.close()
 
     def close(self) -> None:
         """Stop the search; blocks not taken are dropped."""
-        self._waiting = None
+        self._begun = None
         self._source.close()
 
     @property

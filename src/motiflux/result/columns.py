@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.errors import ArgumentError
+from motiflux.draw import Picture
+from motiflux.errors import ArgumentError, MotifluxError
 from motiflux.graph import Column, Graph, LabelTable
 from motiflux.interop.strings import StringTable
 from motiflux.io.tables.match_tables import Field
@@ -22,12 +23,16 @@ from motiflux.result.images import Block, ImageBlock, written
 from motiflux.result.witnesses import Witnesses
 from motiflux.types import IdArray, VertexArray
 
+NOT_ALL_VERTICES = "graphs of matches: expected rows of all query vertices, found distinct rows"
+
 LABEL, ROW = "label", "row"
 """Columns beside attributes: the label, and the row of an edge in `Graph.edge_attributes`."""
 
 _Gather = Callable[[VertexArray, NDArray[np.int64], int], NDArray[np.int64]]
 
 _MOST_NAMES = 8
+_MOST_DRAWN = 12
+"""Names that an error lists, and vertices of a pattern that notebooks draw."""
 
 _FEW_ROWS = 4
 """A table of all ids is made once as many ids were taken, multiplied by this, as there are vertices."""
@@ -69,6 +74,8 @@ class RowColumns:
         Whether blocks have columns of copies behind those of vertices (`motiflux.result.choices`).
     threads
         Threads for large blocks.
+    returned
+        The query vertices that blocks have, in the order of columns; None: all. Not beside edges.
 
     Raises
     ------
@@ -86,6 +93,7 @@ class RowColumns:
         names: bool = False,
         choices: bool = False,
         threads: int = 1,
+        returned: Sequence[int] | None = None,
     ) -> None:
         self.graph = graph
         self.pattern = pattern
@@ -94,11 +102,16 @@ class RowColumns:
         self._threads = threads
         self._ids_taken = 0
         self.witnesses = Witnesses(graph, pattern, threads) if edges else None
-        plain = _plain_names(pattern)
-        chosen = _pattern_names(pattern) if names else plain
-        num_vertices = pattern.num_vertices
+        self.returned = tuple(range(pattern.num_vertices)) if returned is None else tuple(returned)
+        plain, named = _plain_names(pattern), _pattern_names(pattern)
+        if returned is not None:
+            plain, named = ([all_names[vertex] for vertex in returned] for all_names in (plain, named))
+        self.projected = returned is not None
+        self._naming = plain, named
+        chosen = named if names else plain
+        num_vertices = self._vertices
         self.columns = chosen if edges else chosen[:num_vertices]
-        wanted = self._wanted(attributes, plain)
+        wanted = self._wanted(attributes)
         sources: list[_Source] = []
         for position, name in enumerate(self.columns):
             of_vertex = position < num_vertices
@@ -112,11 +125,24 @@ class RowColumns:
         self.fields = [source.field for source in sources]
 
     @property
+    def only_vertices(self) -> bool:
+        """Whether rows are ids of vertices alone."""
+        return len(self.columns) == self.pattern.num_vertices
+
+    def parts(self, block: Block) -> Iterator[tuple[RowColumns, VertexArray]]:
+        """Yield the rows and the columns of their pattern."""
+        yield self, written(block, self._threads)
+
+    def picture(self) -> Picture | None:
+        """Return a picture of the pattern; None for large ones."""
+        return self.pattern.to_svg() if self.pattern.num_vertices <= _MOST_DRAWN else None
+
+    @property
     def metadata(self) -> dict[str, str]:
         """The metadata of files of rows: the pattern, and the names of its vertices and edges in order."""
         return {
             "motiflux.pattern": str(self.pattern),
-            "motiflux.vertices": json.dumps([vertex.name for vertex in self.pattern.vertices]),
+            "motiflux.vertices": json.dumps([self.pattern.vertices[at].name for at in self.returned]),
             "motiflux.edges": json.dumps([edge.name for edge in self.pattern.edges]),
         }
 
@@ -139,7 +165,7 @@ class RowColumns:
 
     @property
     def _vertices(self) -> int:
-        return self.pattern.num_vertices
+        return len(self.returned)
 
     def empty(self) -> NDArray[Any]:
         """Return the result of `array` for no rows."""
@@ -184,7 +210,15 @@ class RowColumns:
         return [source.make(rows) for source in self._sources]
 
     def witnessed(self, block: VertexArray) -> tuple[VertexArray, NDArray[np.int64], NDArray[np.int64]]:
-        """Return the vertices of a block, and the number of the edge and the row of the copy of each edge."""
+        """Return the vertices of a block, and the number of the edge and the row of the copy of each edge.
+
+        Raises
+        ------
+        MotifluxError
+            The rows have no images of some query vertices.
+        """
+        if self.projected:
+            raise MotifluxError(NOT_ALL_VERTICES)
         if self.pattern.comparisons and not self._choices:
             block = Choices(self.graph, self.pattern, every=False).of(block)
             copies = block[:, self._vertices :].T.astype(np.int64)
@@ -238,7 +272,7 @@ class RowColumns:
         strings = self.graph.memo.keep("id strings", lambda: StringTable.of(ids.tolist()))
         return Column(vertices, None, strings)
 
-    def _wanted(self, attributes: Sequence[str], plain: list[str]) -> list[list[str]]:
+    def _wanted(self, attributes: Sequence[str]) -> list[list[str]]:
         """Return the attributes of each column of ids and edges, by position."""
         if isinstance(attributes, str):
             attributes = [attributes]
@@ -248,7 +282,7 @@ class RowColumns:
         of_vertex = {*self.graph.vertex_attributes, LABEL}
         of_edge = {*self.graph.edge_attributes, LABEL, ROW}
         held = [of_vertex if at < self._vertices else of_edge for at in range(len(self.columns))]
-        by_name = _positions(plain, _pattern_names(self.pattern))
+        by_name = _positions(*self._naming)
         for name in attributes:
             if not isinstance(name, str):
                 raise ArgumentError("attributes", "names of attributes", name)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +14,15 @@ from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.graph import Column, Graph
 from motiflux.interop.strings import StringTable
-from motiflux.io.tables.match_tables import Field
 from motiflux.pattern import Pattern
 from motiflux.result.arc_counts import edge_ends
 from motiflux.result.columns import edge_label_column
+from motiflux.result.tabled import Tabled, integer_column
 from motiflux.types import IdArray, VertexId
 from motiflux.units import quantity, seconds_text
+
+if TYPE_CHECKING:
+    from motiflux.device.arrays import DeviceArray
 
 
 class Top(list[tuple[Any, int]]):
@@ -38,7 +40,7 @@ class Top(list[tuple[Any, int]]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ImageCounts:
+class ImageCounts(Tabled):
     """Counts at each vertex or edge of a graph.
 
     ``numpy.asarray(result)`` is `counts`.
@@ -91,51 +93,41 @@ class ImageCounts:
         """Metadata of files: the pattern as text, if there is one."""
         return {} if self.pattern is None else {"motiflux.pattern": str(self.pattern)}
 
-    @property
-    def fields(self) -> list[Field]:
-        """The columns of tables."""
-        return [Field.of(name, column) for name, column in self._table.items()]
+    def _columns(self) -> Mapping[str, Column]:
+        return self._table
 
-    def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
-        """Iterate over the rows in tables: for each batch a column for each of `fields`."""
-        rows = len(self) if batch_rows is None else check_integer("batch_rows", batch_rows, 1)
-        for start in range(0, len(self), max(1, rows)):
-            yield [_part(column, slice(start, start + rows)) for column in self._table.values()]
+    def to_device(self, device: str | None = None) -> DeviceArray:
+        """Return the counts in memory of a GPU: int64, of the shape of `counts`.
 
-    def to_arrow(self) -> Any:
-        """Return the ids and counts as a ``pyarrow.Table``; counts beyond 2^63 - 1 make a column of text."""
-        from motiflux.io.arrow.batches import arrow_table
+        Use them with ``cupy.asarray(found.to_device())`` or ``torch.from_dlpack(found.to_device())``.
 
-        return arrow_table(self)
-
-    def to_pandas(self) -> Any:
-        """Return the ids and counts as a ``pandas.DataFrame``; needs pyarrow too."""
-        from motiflux.io.arrow.batches import pandas_frame
-
-        return pandas_frame(self)
-
-    def to_polars(self) -> Any:
-        """Return the ids and counts as a ``polars.DataFrame``; needs pyarrow too."""
-        from motiflux.io.arrow.batches import polars_frame
-
-        return polars_frame(self)
-
-    def save(self, path: str | os.PathLike[str]) -> int:
-        """Write the ids and counts to a ``.parquet``, ``.arrow``, ``.csv`` or ``.npy`` file.
-
-        Returns
-        -------
-        int
-            Rows written.
+        Parameters
+        ----------
+        device
+            ``"cuda"`` or ``"cuda:1"``; None: the device that counted, or ``"cuda"`` if the CPU did.
 
         Raises
         ------
-        OutputError
-            The file cannot be written.
+        ArgumentError
+            A count passes 2^63 - 1: `counts` are Python integers.
+        DeviceError
+            The device does not exist.
+        DeviceMemoryError
+            The counts do not fit there.
         """
-        from motiflux.io.writers import write_matches
+        from motiflux.device import open_device
+        from motiflux.device.arrays import DeviceArray
 
-        return write_matches(self, path)
+        if self.counts.dtype == object:
+            raise ArgumentError("counts", "counts of 64 bits", "one beyond 2^63 - 1")
+        there = open_device(device or ("cuda" if self.device == "cpu" else self.device))
+        there.use()
+        stream = there.stream()
+        counts = np.ascontiguousarray(self.counts)
+        array = DeviceArray.from_numpy(there, counts, stream, "counts by images")
+        stream.wait()
+        stream.close()
+        return DeviceArray(there, array.buffer, array.dtype, array.shape)
 
     @cached_property
     def _table(self) -> Mapping[str, Column]:
@@ -144,7 +136,7 @@ class ImageCounts:
             title = "count" if self.counts.ndim == 1 else name
             while title in named:
                 title = f"count of {title}"
-            named[title] = _column(self.column(name))
+            named[title] = integer_column(self.column(name))
         return named
 
     def _ids(self) -> dict[str, Column]:
@@ -201,7 +193,7 @@ class VertexCounts(ImageCounts):
         return self._top(self.ids[chosen].tolist(), chosen, k, column)
 
     def _ids(self) -> dict[str, Column]:
-        return {"id": _id_column(self.graph, None)}
+        return {"id": id_column(self.graph, None)}
 
     def __repr__(self) -> str:
         return f"VertexCounts({self._said('vertex')})"
@@ -264,7 +256,7 @@ class EdgeCounts(ImageCounts):
 
     def _ids(self) -> dict[str, Column]:
         found = {
-            name: _id_column(self.graph, ends) for name, ends in zip(("src", "dst"), self._ends, strict=True)
+            name: id_column(self.graph, ends) for name, ends in zip(("src", "dst"), self._ends, strict=True)
         }
         if self.graph.forward.labels is not None:
             found["label"] = edge_label_column(self.graph)
@@ -274,22 +266,31 @@ class EdgeCounts(ImageCounts):
         return f"EdgeCounts({self._said('edge')})"
 
 
-def _column(counts: NDArray[Any]) -> Column:
-    if counts.dtype != object:
-        return Column(np.ascontiguousarray(counts))
-    distinct, codes = np.unique([str(number) for number in counts], return_inverse=True)
-    return Column(codes.astype(np.uint32), None, StringTable.of(distinct.tolist()))
+class EdgeOrbitCounts(EdgeCounts):
+    """Orbits of edges: counts at each edge, in the order of ``graph.to_edges()``, a column for each orbit.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> g = mf.Graph.from_edges([("ann", "bob"), ("bob", "cy"), ("cy", "ann"), ("cy", "eve")])
+    >>> found = mf.edge_orbits(g)
+    >>> len(found), len(found.columns)
+    (4, 12)
+    >>> found.top(1, "e6")
+    [(('eve', 'cy'), 1)]
+    """
+
+    def __repr__(self) -> str:
+        cut = "" if self.complete else ", incomplete"
+        size = f"{quantity(len(self), 'edge')} by {quantity(len(self.columns), 'orbit')}"
+        return f"EdgeOrbitCounts({size}{cut}, {seconds_text(self.seconds)})"
 
 
-def _id_column(graph: Graph, vertices: NDArray[np.uint32] | None) -> Column:
+def id_column(graph: Graph, vertices: NDArray[np.uint32] | None) -> Column:
+    """Return a column of the ids of vertices, by their internal ids; None: all."""
     ids = graph.vertex_ids
     if ids.dtype.kind != "U":
         return Column(ids if vertices is None else ids[vertices])
     strings = graph.memo.keep("id strings", lambda: StringTable.of(ids.tolist()))
     every = np.arange(len(ids), dtype=np.uint32) if vertices is None else vertices
     return Column(every, None, strings)
-
-
-def _part(column: Column, rows: slice) -> Column:
-    mask = None if column.mask is None else column.mask[rows]
-    return Column(column.data[rows], mask, column.strings, column.times)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError, DeviceError
-from motiflux.graph import Column
+from motiflux.io.tables.match_tables import AnyColumn
 from motiflux.result.count import outcome_facts
 from motiflux.result.images import Block, written
 from motiflux.result.rows import StoresRows
@@ -123,7 +123,7 @@ class Matches(RowTaker):
         DeviceMemoryError
             A batch does not fit beside the search.
         """
-        if self._layout.ids_are_text or len(self.columns) > self._layout.pattern.num_vertices:
+        if self._layout.ids_are_text or not self._layout.only_vertices:
             raise ArgumentError("device_batches", "integer ids, without edges=True", "others")
         self._check_open("device_batches")
         source = self._source
@@ -148,7 +148,7 @@ class Matches(RowTaker):
                 return
             yield array
 
-    def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
+    def tables(self, batch_rows: int | None = None) -> Iterator[Sequence[AnyColumn]]:
         """Iterate over all rows in tables: for each batch a column for each of `fields`."""
         self._check_whole("tables")
         if batch_rows is not None:

@@ -8,19 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.graph import AttributeTable, Column
+from motiflux.graph import AttributeTable, Column, Graph
 from motiflux.packages import require
 from motiflux.result.columns import LABEL, RowColumns, edge_label_column, label_column
+from motiflux.result.queries.columns import QueryColumns
 from motiflux.types import VertexArray
 
+Layout = RowColumns | QueryColumns
 
-def union(layout: RowColumns, blocks: Iterable[VertexArray]) -> Any:
+
+def union(layout: Layout, blocks: Iterable[VertexArray]) -> Any:
     """Return one graph of all vertices and edges that the rows fell on."""
-    drawer = _Drawer(layout)
+    drawer = _Drawer(layout.graph)
     vertices = np.zeros(layout.graph.num_vertices, dtype=bool)
     edges: dict[tuple[int, int], tuple[int, int]] = {}
-    for block in blocks:
-        block, ends, numbers, rows = drawer.witnesses_of(block)
+    for part, given in _parts(layout, blocks):
+        block, ends, numbers, rows = drawer.witnesses_of(part, given)
         vertices[block] = True
         for pair, edge, row in _distinct(ends, numbers, rows):
             edges.setdefault((edge, row), pair)
@@ -31,12 +34,12 @@ def union(layout: RowColumns, blocks: Iterable[VertexArray]) -> Any:
     return result
 
 
-def one_by_one(layout: RowColumns, blocks: Iterable[VertexArray]) -> Iterator[Any]:
+def one_by_one(layout: Layout, blocks: Iterable[VertexArray]) -> Iterator[Any]:
     """Yield a graph for each row; its nodes have the query vertex as an attribute."""
-    drawer = _Drawer(layout)
-    names = [vertex.name for vertex in layout.pattern.vertices]
-    for block in blocks:
-        block, ends, numbers, rows = drawer.witnesses_of(block)
+    drawer = _Drawer(layout.graph)
+    for part, given in _parts(layout, blocks):
+        names = [vertex.name for vertex in part.pattern.vertices]
+        block, ends, numbers, rows = drawer.witnesses_of(part, given)
         for at, images in enumerate(block.tolist()):
             result = drawer.new()
             drawer.add_vertices(result, np.array(list(dict.fromkeys(images))))
@@ -47,14 +50,17 @@ def one_by_one(layout: RowColumns, blocks: Iterable[VertexArray]) -> Iterator[An
             yield result
 
 
+def _parts(layout: Layout, blocks: Iterable[VertexArray]) -> Iterator[tuple[RowColumns, VertexArray]]:
+    for block in blocks:
+        yield from layout.parts(block)
+
+
 class _Drawer:
     """Makes graphs of networkx of parts of a data graph."""
 
-    def __init__(self, layout: RowColumns) -> None:
+    def __init__(self, graph: Graph) -> None:
         self._networkx = require("networkx", "graphs of matches")
-        self._graph = graph = layout.graph
-        self._pattern = layout.pattern
-        self._layout = layout
+        self._graph = graph
         labels = label_column(graph.vertex_label_table, graph.vertex_labels, graph.num_vertices)
         self._of_vertex = _getters(graph.vertex_attributes, labels, graph.vertex_labels is not None)
         self._of_edge = _getters(graph.edge_attributes, None, False)
@@ -72,12 +78,12 @@ class _Drawer:
         return self._graph.vertex_ids[vertex].item()
 
     def witnesses_of(
-        self, block: VertexArray
+        self, layout: RowColumns, block: VertexArray
     ) -> tuple[VertexArray, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return the vertices; of each query edge's edge its ends [query edges, rows, 2], number and row."""
-        block, numbers, rows = self._layout.witnessed(block)
+        block, numbers, rows = layout.witnessed(block)
         ends = np.stack(
-            [np.stack([block[:, e.source], block[:, e.target]], axis=1) for e in self._pattern.edges]
+            [np.stack([block[:, e.source], block[:, e.target]], axis=1) for e in layout.pattern.edges]
         ).astype(np.int64)
         if self._arc_sources is not None:  # an edge that may go either way went the way the arc does
             backwards = self._arc_sources[numbers] != ends[:, :, 0]

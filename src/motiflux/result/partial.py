@@ -11,6 +11,11 @@ def keep_partial(stop: KeyboardInterrupt, result: object) -> None:
         stop.partial = result  # type: ignore[attr-defined]
 
 
+def replace_partial(stop: KeyboardInterrupt, result: object) -> None:
+    """Keep another result so far: that of a call which includes the one that kept the first."""
+    stop.partial = result  # type: ignore[attr-defined]
+
+
 def partial_result(stop: KeyboardInterrupt) -> Any:
     """Return the result that `keep_partial` kept, or None."""
     return getattr(stop, "partial", None)

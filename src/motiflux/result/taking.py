@@ -11,6 +11,7 @@ import numpy as np
 from motiflux.errors import MotifluxError, OutOfMemoryError
 from motiflux.result.columns import RowColumns
 from motiflux.result.images import Block, written
+from motiflux.result.queries.columns import QueryColumns
 from motiflux.result.rows import RowSource
 from motiflux.types import VertexArray
 from motiflux.units import bytes_text, quantity
@@ -32,7 +33,7 @@ class RowTaker:
     def __init__(
         self,
         source: RowSource,
-        layout: RowColumns,
+        layout: RowColumns | QueryColumns,
         *,
         started: float,
         plan_seconds: float,

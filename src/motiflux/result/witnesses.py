@@ -52,14 +52,18 @@ class Witnesses:
         block
             Internal ids [rows, query vertices].
         """
-        arcs = self._graph.forward
-        found = _native.find_edges(
-            block, arcs.offsets, arcs.neighbors, arcs.labels, self._shifts, self._queries, self._threads
-        )
+        found = self.found(block)
         if found.size and int(found.min()) < 0:
             query, row = np.argwhere(found < 0)[0].tolist()
             raise InternalError(f"a match has no edge for query edge {query}: {block[row].tolist()}")
         return found
+
+    def found(self, block: VertexArray) -> NDArray[np.int64]:
+        """Return the same for rows that may have no edge for a query edge: its number is negative then."""
+        arcs = self._graph.forward
+        return _native.find_edges(
+            block, arcs.offsets, arcs.neighbors, arcs.labels, self._shifts, self._queries, self._threads
+        )
 
     def rows(self, query: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows of `Graph.edge_attributes` that witness one query edge, from its edges' numbers."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
+from motiflux.cpu.sampling import kinds_apart
 from motiflux.errors import MotifluxWarning
 from motiflux.graph import Graph
 from motiflux.plan import Plan
@@ -19,6 +20,7 @@ from motiflux.request.costs import seconds_alone
 from motiflux.request.engine import CANNOT
 from motiflux.request.request import Request
 from motiflux.request.sampler import Sampler, reason_asked
+from motiflux.request.stand_in import StandIn
 from motiflux.result.sample_groups import Groups
 from motiflux.statistics import GROUP
 from motiflux.types import VertexArray
@@ -69,6 +71,12 @@ class Trees:
             The device is not available.
         """
         device = self._request.device
+        if self._request.elsewhere is not None:
+            self.reason = "a cluster was asked for"
+            return
+        if kinds_apart(self._plan):
+            self.reason = "the CPU looks for negated edges with labels or conditions"
+            return
         if device == "auto":
             self._choose(rows, timeout)
         elif device != "cpu":
@@ -135,6 +143,10 @@ class Trees:
 
     def _draw_here(self, first: int, count: int, timeout: float | None) -> tuple[VertexArray, int]:
         threads = self._request.threads
+        if self._request.elsewhere is not None:
+            who: StandIn = self._request.elsewhere
+            given = (self._graph, self._plan, self._request, self._seed)
+            return who.draw_embeddings(*given, first, count, timeout)
         return _native.draw_embeddings(self._candidates, self._seed, first, count, threads, timeout)
 
     def _leave(self, error: Exception) -> None:

@@ -1,8 +1,10 @@
 """Patterns watched on graphs that change."""
 
 from motiflux.stream.copies.changes import DeletedCopies
-from motiflux.stream.matching.delta import Delta, PatternDelta
+from motiflux.stream.feed.feed import Answer, Feed
+from motiflux.stream.matching.delta import Delta, PatternDelta, QueryDelta
 from motiflux.stream.matching.match_rows import MatchRows
+from motiflux.stream.matching.vertex_counts import VertexAlert
 from motiflux.stream.monitor import Monitor
 from motiflux.stream.run.totals import Latency, PatternTotal, Totals
 from motiflux.stream.sinks.file_sink import FileSink, as_sink
@@ -14,9 +16,11 @@ from motiflux.stream.sources.source import Batch, Position, Request, Source
 from motiflux.stream.updates import Updates, VertexLabels
 
 __all__ = [
+    "Answer",
     "Batch",
     "DeletedCopies",
     "Delta",
+    "Feed",
     "FileSink",
     "FoundMatches",
     "Latency",
@@ -26,6 +30,7 @@ __all__ = [
     "PatternDelta",
     "PatternTotal",
     "Position",
+    "QueryDelta",
     "Request",
     "SeveralSinks",
     "Sink",
@@ -33,6 +38,7 @@ __all__ = [
     "StandardOutput",
     "Totals",
     "Updates",
+    "VertexAlert",
     "VertexLabels",
     "as_sink",
     "as_source",

@@ -17,7 +17,8 @@ order, it has:
 
     copies.sources, .targets, .labels   uint32          [k]
     copies.since                        int64           [k], the largest number for copies that no window ends
-    attributes.NUMBER                   words of 64 bits, or text of strings; see `_packed`
+    attributes.NUMBER                   words of 64 bits, or text of strings; see `_pack`
+    vertex_attributes.NUMBER            the same, of the vertices of the first graph
 
 The facts are the options, the patterns, the labels behind the codes, the clock and the position in the
 source. Vertices keep their numbers, so that matches have the same rows as before.
@@ -25,8 +26,8 @@ source. Vertices keep their numbers, so that matches have the same rows as befor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ from motiflux.graph import Column, Graph, Kind
 from motiflux.interop import GraphColumns
 from motiflux.interop.strings import StringTable
 from motiflux.io.binary.sections import SectionFile, write_sections
-from motiflux.pattern import Pattern, QueryEdge, QueryVertex
-from motiflux.stream.copies.kept import Kept, condition_facts, condition_of
+from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, QueryEdge, QueryVertex
+from motiflux.stream.copies.kept import Kept, comparison_facts, comparison_of, condition_facts, condition_of
 from motiflux.stream.copies.native import rows_of_edges
 from motiflux.types import Label
 from motiflux.units import counted
@@ -48,6 +49,8 @@ from motiflux.units import counted
 VERSION = 1
 WITH_COPIES = 2
 """The version of monitors that keep attributes, which earlier versions of motiflux cannot read."""
+WITH_COMPARISONS = 3
+"""The version of monitors with patterns that compare attributes."""
 
 _COLUMNS = ("sources", "targets", "labels")
 _MOST_COPIES = 2**32 - 1
@@ -74,6 +77,8 @@ class Checkpoint:
         The sections.
     copies
         Of a monitor that keeps attributes, instead of edges and windows.
+    vertex_attributes
+        Of the vertices of its first graph.
     """
 
     directed: bool
@@ -85,6 +90,7 @@ class Checkpoint:
     edge_label_values: list[Label]
     arrays: Mapping[str, NDArray[Any]]
     copies: Kept | None = None
+    vertex_attributes: Mapping[str, Column] = field(default_factory=dict)
 
     def graph(self) -> Graph:
         """Return the graph; its vertices have other numbers.
@@ -136,11 +142,18 @@ class Checkpoint:
             "vertex_ids": ids if ids.itemsize else ids.astype("<U1"),
             "edges.copies": copies.astype(np.uint32),
         }
-        names, packed = _packed(self.copies)
-        arrays |= packed
+        names: list[list[str]] = []
+        of_vertices: list[list[str]] = []
+        if self.copies is not None:
+            arrays |= {f"copies.{name}": getattr(self.copies, name) for name in (*_COLUMNS, "since")}
+            names = _pack("attributes", self.copies.attributes, arrays)
+            of_vertices = _pack("vertex_attributes", self.vertex_attributes, arrays)
+        compares = any(pattern.comparisons for pattern, _ in self.patterns)
         facts = {
-            "monitor": VERSION if self.copies is None else WITH_COPIES,
+            "monitor": WITH_COMPARISONS if compares else VERSION if self.copies is None else WITH_COPIES,
             "attributes": names,
+            "mixed_attributes": [] if self.copies is None else sorted(self.copies.mixed),
+            "vertex_attributes": of_vertices,
             "time_attribute": None if self.copies is None else self.copies.time,
             "directed": self.directed,
             "options": dict(self.options),
@@ -168,9 +181,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
     version = file.facts.get("monitor")
     if type(version) is not int:
         raise file.fault("found another .mfg file, expected a saved monitor")
-    if version not in (VERSION, WITH_COPIES):
-        age = "a newer motiflux" if version > WITH_COPIES else "no motiflux"
-        expected = f"version {VERSION} or {WITH_COPIES}"
+    if version not in (VERSION, WITH_COPIES, WITH_COMPARISONS):
+        age = "a newer motiflux" if version > WITH_COMPARISONS else "no motiflux"
+        expected = f"version {VERSION} to {WITH_COMPARISONS}"
         raise file.fault(f"found checkpoint version {version}, written by {age}; expected {expected}")
     file.verify()
     arrays = _arrays(file)
@@ -186,6 +199,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             edge_label_values=list(facts["edge_labels"]),
             arrays=_checked(file, arrays, len(facts["vertex_labels"]), len(facts["edge_labels"])),
             copies=None if version == VERSION else _copies(file, facts, len(arrays["vertex_ids"])),
+            vertex_attributes=_of_vertices(file, facts.get("vertex_attributes", ())),
         )
     except FormatError:
         raise
@@ -235,20 +249,12 @@ def _checked(
     return arrays
 
 
-def _packed(copies: Kept | None) -> tuple[list[list[str]], dict[str, NDArray[Any]]]:
-    """Return the names and kinds of attributes, and the sections of copies."""
-    if copies is None:
-        return [], {}
-    arrays: dict[str, NDArray[Any]] = {
-        "copies.sources": copies.sources,
-        "copies.targets": copies.targets,
-        "copies.labels": copies.labels,
-        "copies.since": copies.since,
-    }
+def _pack(part: str, attributes: Mapping[str, Column], arrays: dict[str, NDArray[Any]]) -> list[list[str]]:
+    """Add the sections of attributes; return their names and kinds."""
     names = []
-    for number, (name, column) in enumerate(copies.attributes.items()):
+    for number, (name, column) in enumerate(attributes.items()):
         names.append([name, column.kind.value])
-        at = f"attributes.{number}"
+        at = f"{part}.{number}"
         if column.kind is Kind.NOTHING:
             continue
         arrays[f"{at}.missing"] = column.missing().view(np.uint8)
@@ -260,7 +266,21 @@ def _packed(copies: Kept | None) -> tuple[list[list[str]], dict[str, NDArray[Any
             arrays[f"{at}.values"] = column.data.astype(np.float64)
         else:
             arrays[f"{at}.values"] = column.data.astype(np.int64)
-    return names, arrays
+    return names
+
+
+def _of_vertices(file: SectionFile, names: Sequence[Sequence[str]]) -> dict[str, Column]:
+    """Return the attributes of vertices."""
+    found: dict[str, Column] = {}
+    for number, (name, kind) in enumerate(names):
+        if Kind(kind) is not Kind.NOTHING:
+            rows = len(file.array(f"vertex_attributes.{number}.missing", "|u1", 1))
+            found[str(name)] = _column(file, f"vertex_attributes.{number}", Kind(kind), rows)
+            if len(found[str(name)]) != rows:
+                raise file.fault(f"vertex attribute {name!r}: expected {counted(rows, 'value')}")
+        else:
+            found[str(name)] = Column(np.zeros(0, dtype="V1"))
+    return found
 
 
 def _copies(file: SectionFile, facts: Mapping[str, Any], vertices: int) -> Kept:
@@ -287,7 +307,8 @@ def _copies(file: SectionFile, facts: Mapping[str, Any], vertices: int) -> Kept:
         if len(attributes[name]) != len(since):
             raise file.fault(f"attribute {name!r}: expected {counted(len(since), 'value')}")
     came, time = int(facts["facts"]["came"]), str(facts["time_attribute"])
-    return Kept(*ends, labels, since, came, attributes, time)
+    mixed = frozenset(map(str, facts.get("mixed_attributes", ())))
+    return Kept(*ends, labels, since, came, attributes, time, mixed)
 
 
 def _column(file: SectionFile, at: str, kind: Kind, rows: int) -> Column:
@@ -325,7 +346,23 @@ def _pattern_facts(pattern: Pattern) -> dict[str, Any]:
             for one in pattern.edges
         ],
         "may_coincide": pattern.may_coincide,
+        "negated": [
+            [
+                *(_end_facts(one.source), _end_facts(one.target), _listed(one.labels), one.directed),
+                *([] if one.where is None else [condition_facts(one.where)]),
+            ]
+            for one in pattern.negated
+        ],
+        **({"comparisons": list(map(comparison_facts, pattern.comparisons))} if pattern.comparisons else {}),
     }
+
+
+def _end_facts(end: int | AnyVertex) -> int | list[Any]:
+    return [_listed(end.labels)] if isinstance(end, AnyVertex) else end
+
+
+def _end(facts: int | list[Any]) -> int | AnyVertex:
+    return facts if isinstance(facts, int) else AnyVertex(_set(facts[0]))
 
 
 def _pattern(facts: Mapping[str, Any]) -> Pattern:
@@ -337,6 +374,11 @@ def _pattern(facts: Mapping[str, Any]) -> Pattern:
         ),
         facts["name"],
         tuple((first, second) for first, second in facts["may_coincide"]),
+        tuple(map(comparison_of, facts.get("comparisons", ()))),
+        tuple(
+            NegatedEdge(_end(source), _end(target), _set(labels), directed, *map(condition_of, where))
+            for source, target, labels, directed, *where in facts.get("negated", ())
+        ),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -14,14 +15,28 @@ from motiflux.api.subject import GraphLike, data_graph
 from motiflux.arguments import check_seconds, resolve_threads
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern, PatternLike, as_pattern, is_one_pattern
+from motiflux.pattern import (
+    NetworkxGraph,
+    Pattern,
+    PatternLike,
+    Query,
+    QueryLike,
+    as_query,
+    is_one_pattern,
+)
+from motiflux.pattern.queries.watched import watched_patterns
 from motiflux.plan.report.searches import describe_searches
 from motiflux.result.count import Count
+from motiflux.result.image_counts import VertexCounts
 from motiflux.stream.checkpoint import read_checkpoint
 from motiflux.stream.copies.facets import edge_conditions
+from motiflux.stream.feed.feed import Feed
 from motiflux.stream.matching.changing import PLAIN, Changing, Terms
-from motiflux.stream.matching.delta import Delta, chosen_pattern
+from motiflux.stream.matching.compared import describe_compared
+from motiflux.stream.matching.delta import Delta, chosen_pattern, patterns_of
 from motiflux.stream.matching.engine import Placement, UnmatchedPatternError
+from motiflux.stream.matching.interrupts import in_spite_of_interrupts
+from motiflux.stream.matching.native import check_on_streams
 from motiflux.stream.options import Options
 from motiflux.stream.run.loop import Progress, Run
 from motiflux.stream.run.totals import Totals
@@ -30,7 +45,7 @@ from motiflux.stream.sinks.file_sink import as_sink
 from motiflux.stream.sources.convert import as_source
 from motiflux.stream.updates import Row, Updates
 from motiflux.stream.window import WindowLength
-from motiflux.types import Label, VertexId
+from motiflux.types import Label, Semantics, Symmetry, VertexId
 from motiflux.words import DeviceName, ModeName, SemanticsName, SymmetryName
 
 
@@ -42,7 +57,9 @@ class Monitor(Changing, Keeping):
     graph
         The initial graph: a `Graph`, or an object that `as_graph` takes; it is not changed.
     patterns
-        Patterns, their texts or graphs of networkx; patterns can be added and dropped later.
+        Patterns, their texts or graphs of networkx; patterns can be added and dropped later. A query with
+        paths of variable length, or its text, is watched as its patterns: each has results of its own, under
+        the name of the query, and ``delta[query]`` adds them up.
     mode
         ``"sequence"`` matches every update individually, in order, against the graph at this time; results
         have the position of the update. ``"batch"`` matches the net change of all updates of a call: it
@@ -50,8 +67,8 @@ class Monitor(Changing, Keeping):
     matches
         Whether to return the matches and not only their numbers.
     semantics
-        ``"isomorphism"`` or ``"homomorphism"``. ``"induced"`` is an error, because insertions would also
-        remove matches.
+        ``"isomorphism"``, ``"induced"`` or ``"homomorphism"``. Matches of induced patterns, and of those with
+        negated edges, also vanish with insertions and appear with deletions; the CPU finds them.
     symmetry
         ``"embeddings"`` counts every map, ``"subgraphs"`` each occurrence once.
     duplicates
@@ -77,9 +94,19 @@ class Monitor(Changing, Keeping):
         time of its first copy in the graph, if this copy has one.
     attributes
         Whether copies of edges keep the attributes that updates bring, beside those of the graph's edges; or
-        the names of those that are kept. Conditions on attributes of edges need them, so the default is True
-        if a pattern has such conditions, else False. The times of updates are the attribute ``"time"``, or
-        that of `edge_times`. Updates take longer then, and are matched on the CPU.
+        the names of those that are kept. Conditions on attributes of edges and comparisons need them, so the
+        default is True if a pattern has such conditions or comparisons, else False. The times of updates are
+        the attribute ``"time"``, or that of `edge_times`. Updates take longer then, and are matched on the
+        CPU.
+    per_vertex
+        A query vertex of each pattern, by name or position: the monitor keeps the number of matches at each
+        vertex of the graph (`per_vertex`), as `motiflux.count_per_vertex` counts them. It lists the matches
+        that appear and vanish for that, and holds those of one call in memory.
+    alert
+        A threshold of these counts: `Delta.alerts` has the vertices whose counts reach it, and
+        ``monitor.on_alert`` is called with each.
+    alert_down
+        Whether there are alerts where a count falls below the threshold, too.
     threads
         Threads that read the graph and match the updates of one call; default: as many as this process may
         run on.
@@ -90,9 +117,10 @@ class Monitor(Changing, Keeping):
         Several GPUs of this machine that match together, each with a copy of the graph: ``"all"``, a number,
         or their ordinals such as ``[0, 1]``. Default: one device.
     engine
-        ``"cpu"``, or on a GPU ``"changing"``, ``"batch"``, its preset for GAMMA, or ``"outofcore"``, for
-        graphs that do not fit into its memory (GCSM); ``"auto"``: the engine of the device. Results are
-        equal, but the order of the matches of one update is free.
+        ``"cpu"``, or on a GPU ``"changing"``, ``"batch"``, its preset for GAMMA, ``"outofcore"``, for graphs
+        that do not fit into its memory (GCSM), or ``"streaming"``, whose kernel stays on the GPU and answers
+        updates one by one in sequence mode (DCSM); ``"auto"``: the engine of the device. Results are equal,
+        but the order of the matches of one update is free.
     gpu_memory
         Maximum memory on each GPU: bytes, or text such as ``"8GiB"``.
     tuning
@@ -102,7 +130,8 @@ class Monitor(Changing, Keeping):
     ------
     ArgumentError
         An unknown mode, semantics or symmetry, a pattern with conditions on attributes of vertices, one with
-        conditions on attributes of edges and ``duplicates="ignore"``, or one that the engine cannot match.
+        conditions on attributes of edges or comparisons and ``duplicates="ignore"``, or one that the engine
+        cannot match.
     PatternError
         A pattern does not fit this graph.
     DeviceError
@@ -130,7 +159,7 @@ class Monitor(Changing, Keeping):
     def __init__(
         self,
         graph: GraphLike,
-        patterns: PatternLike | Sequence[PatternLike] = (),
+        patterns: QueryLike | Sequence[QueryLike] = (),
         *,
         mode: ModeName = "sequence",
         matches: bool = False,
@@ -143,6 +172,9 @@ class Monitor(Changing, Keeping):
         disorder: str | None = None,
         edge_times: str | None = None,
         attributes: bool | Iterable[str] | None = None,
+        per_vertex: str | int | None = None,
+        alert: int | None = None,
+        alert_down: bool = False,
         threads: int | None = None,
         device: DeviceName = "auto",
         devices: str | int | Sequence[int] | None = None,
@@ -151,8 +183,15 @@ class Monitor(Changing, Keeping):
         tuning: Mapping[str, str] | None = None,
     ) -> None:
         graph = data_graph(graph)
-        watched = _listed_patterns(patterns)
+        by_occurrence = symmetry == "subgraphs"
+        watched = _listed_patterns(
+            patterns,
+            directed=graph.directed,
+            by_occurrence=by_occurrence,
+            counts_at_vertices=per_vertex is not None,
+        )
         conditions = list(dict.fromkeys(one for pattern in watched for one in edge_conditions(pattern)))
+        compares = any(pattern.comparisons for pattern in watched)
         options = Options.of(
             mode=mode,
             matches=matches,
@@ -164,10 +203,14 @@ class Monitor(Changing, Keeping):
             time_unit=time_unit,
             disorder=disorder,
             tuning=tuning,
-            attributes=bool(conditions) if attributes is None else attributes,
+            attributes=bool(conditions) or compares if attributes is None else attributes,
+            per_vertex=per_vertex,
+            alert=alert,
+            alert_down=alert_down,
         )
-        if conditions and not options.keeps_attributes:
-            expected = "True or names, for patterns with conditions on attributes of edges"
+        if (conditions or compares) and not options.keeps_attributes:
+            what = "conditions on attributes of edges" if conditions else "comparisons of attributes"
+            expected = f"True or names, for patterns with {what}"
             raise ArgumentError("attributes", expected, attributes)
         super().__init__(
             graph,
@@ -176,41 +219,84 @@ class Monitor(Changing, Keeping):
             threads=resolve_threads(threads),
             placement=Placement.of(device=device, devices=devices, engine=engine, gpu_memory=gpu_memory),
             conditions=conditions,
+            negates=options.semantics is Semantics.INDUCED or any(pattern.negated for pattern in watched),
         )
         for pattern in watched:
             self.add(pattern)
         self._native.prepare()
 
-    def add(self, pattern: PatternLike, *, matches: bool | None = None) -> Pattern:
-        """Watch one more pattern from now on.
+    @overload
+    def add(self, pattern: Query, *, matches: bool | None = ...) -> Query: ...
+    @overload
+    def add(self, pattern: Pattern | NetworkxGraph, *, matches: bool | None = ...) -> Pattern: ...
+    @overload
+    def add(self, pattern: str, *, matches: bool | None = ...) -> Pattern | Query: ...
+    def add(self, pattern: QueryLike, *, matches: bool | None = None) -> Pattern | Query:
+        """Watch one more pattern or query from now on.
 
         Parameters
         ----------
+        pattern
+            As in the list of patterns that a monitor is made with.
         matches
             Whether to return its matches; default: as for the monitor.
 
         Returns
         -------
-        Pattern
+        Pattern or Query
             The key of its results.
 
         Raises
         ------
         ArgumentError
-            The pattern is already watched, or has conditions on attributes of vertices, or of edges while the
-            monitor keeps no attributes and has applied updates.
+            The pattern is already watched, or has conditions on attributes of vertices, or of edges, or
+            comparisons while the monitor keeps no attributes and has applied updates; or the query cannot be
+            watched. Nothing is added then.
+        PatternError
+            Attributes that cannot be compared with each other.
         """
-        return self._alone(lambda: self._add(as_pattern(pattern), matches))
+        query = as_query(pattern)
+        if isinstance(query, Pattern):
+            return self._alone(lambda: self._add(query, matches))
+        options = self._options
+        patterns = _watched_of(
+            query,
+            directed=self._base.directed,
+            by_occurrence=options.symmetry is Symmetry.SUBGRAPHS,
+            counts_at_vertices=options.per_vertex is not None,
+        )
+        self._alone(lambda: self._add_all(patterns, matches))
+        return query
 
-    def drop(self, pattern: PatternLike | int) -> None:
-        """Stop watching a pattern and free its memory.
+    def _add_all(self, patterns: Sequence[Pattern], matches: bool | None) -> None:
+        """Watch several patterns, or none of them after an error."""
+        before = set(self._watched)
+        try:
+            for pattern in patterns:
+                self._add(pattern, matches)
+        except BaseException:
+            added = [one for one in patterns if one in self._watched and one not in before]
+            in_spite_of_interrupts(partial(self._drop_all, added))
+            raise
+
+    def _drop_all(self, patterns: Sequence[Pattern]) -> None:
+        for pattern in patterns:
+            self._drop(pattern)
+
+    def drop(self, pattern: QueryLike | int) -> None:
+        """Stop watching a pattern, or all patterns of a query, and free their memory.
 
         Raises
         ------
         ArgumentError
-            The pattern is not watched.
+            The pattern or query is not watched.
         """
-        self._alone(lambda: self._drop(chosen_pattern(pattern, self.patterns)))
+        wanted = as_query(pattern) if isinstance(pattern, str) else pattern
+        if isinstance(wanted, Query):
+            dropped = patterns_of(wanted, self.patterns)
+        else:
+            dropped = [chosen_pattern(wanted, self.patterns)]
+        self._alone(lambda: self._drop_all(dropped))
 
     def explain(self, pattern: PatternLike | int = 0) -> str:
         """Return the searches that an update starts for a pattern, as text.
@@ -223,10 +309,11 @@ class Monitor(Changing, Keeping):
         Returns
         -------
         str
-            A line for each search: the query vertices of the edge, and the others in matching order. Searches
-            that match levels together (``coalesce`` in `motiflux.config.TUNING`) are in one paragraph. On a
-            GPU, the last lines describe how groups of lanes divide the work, and name the patterns whose
-            partial matches are counted together (``pooling``), by position.
+            A line for each search: the query vertices of the edge, and the others in matching order; of a
+            pattern that compares attributes, whose order depends on the copies, the edge only. Searches that
+            match levels together (``coalesce`` in `motiflux.config.TUNING`) are in one paragraph. On a GPU,
+            the last lines describe how groups of lanes divide the work, and name the patterns whose partial
+            matches are counted together (``pooling``), by position.
 
         Raises
         ------
@@ -250,6 +337,8 @@ class Monitor(Changing, Keeping):
         """
         chosen = chosen_pattern(pattern, self.patterns)
         watched = self._watched[chosen]
+        if chosen.comparisons:
+            return describe_compared(chosen)
         told = describe_searches(chosen, watched.plans, watched.measured)
         if self._engine is None:
             return told
@@ -459,6 +548,41 @@ class Monitor(Changing, Keeping):
         )
         return run.deltas() if sink is None else run.into(as_sink(sink))
 
+    def feed(self, *, room: int = 65_536, most: int | None = None) -> Feed:
+        """Open a feed: threads write updates, and take the answers as soon as they are there.
+
+        Parameters
+        ----------
+        room
+            Most updates whose answers were not taken yet: `Feed.try_write` refuses more, and `Feed.write`
+            waits.
+        most
+            Most updates that are applied in one call, whose answers come together. No call waits for as
+            many: it takes what is there. None: 256 with ``engine="streaming"``, else 4096.
+
+        Returns
+        -------
+        Feed
+            A context manager, which waits until all updates are applied; after an error, `unapplied` has
+            those that were not. Other calls of the monitor are refused until it is closed, or paused.
+
+        Raises
+        ------
+        ArgumentError
+            Another feed, run or call is open, or an argument is invalid.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> monitor = mf.Monitor(mf.Graph.from_edges([(0, 1), (1, 2)]), "(a)--(b)--(c)--(a)")
+        >>> with monitor.feed() as feed:
+        ...     position = feed.try_write([("+", 0, 2)])
+        ...     answer = feed.take()
+        >>> position, answer.first, answer.updates, answer.delta[0].positive
+        (0, 0, 1, 6)
+        """
+        return Feed(self, room=room, most=self._feed_updates if most is None else most)
+
     def snapshot(self) -> Graph:
         """Return the current graph."""
         return self._alone(lambda: self._take_snapshot())
@@ -468,6 +592,36 @@ class Monitor(Changing, Keeping):
         options.setdefault("semantics", self._options.semantics.value)
         options.setdefault("symmetry", self._options.symmetry.value)
         return count_matches(self.snapshot(), pattern, **options)
+
+    def per_vertex(self, pattern: PatternLike | int = 0) -> VertexCounts:
+        """Return the number of matches of a pattern at each vertex now.
+
+        Parameters
+        ----------
+        pattern
+            A pattern that is watched, or its position.
+
+        Returns
+        -------
+        VertexCounts
+            As `motiflux.count_per_vertex` returns them for the current graph; its `graph` has no edges.
+
+        Raises
+        ------
+        ArgumentError
+            The pattern is not watched, or the monitor keeps no such counts.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> bank = mf.Graph.from_edges([("ann", "hub"), ("bob", "hub")], directed=True)
+        >>> path = "(a)-->(c)-->(b)"
+        >>> monitor = mf.Monitor(bank, path, per_vertex="c", alert=4)
+        >>> delta = monitor.apply([("+", "hub", "dee"), ("+", "hub", "eve")])
+        >>> monitor.per_vertex().top(1), [(one.vertex, one.update, one.count) for one in delta.alerts]
+        ([('hub', 4)], [('hub', 1, 4)])
+        """
+        return self._alone(lambda: self._vertex_counts(chosen_pattern(pattern, self.patterns)))
 
     def save(self, path: str | os.PathLike[str], position: object = None) -> int:
         """Save the state of the monitor for `Monitor.load`.
@@ -540,9 +694,10 @@ class Monitor(Changing, Keeping):
             "engine": engine,
             "gpu_memory": gpu_memory,
         }
-        Placement.of(**place)
+        placement = Placement.of(**place)
         threads = resolve_threads(threads)
         saved = read_checkpoint(checked_path(path))
+        placement.check_mode(saved.options.get("mode", "sequence"))
         try:
             monitor = cls(saved.graph(), threads=threads, **place, **saved.options)
             monitor._restore(saved)
@@ -553,10 +708,36 @@ class Monitor(Changing, Keeping):
         return monitor
 
 
-def _listed_patterns(patterns: Any) -> list[Pattern]:
+def _listed_patterns(
+    patterns: Any, *, directed: bool, by_occurrence: bool, counts_at_vertices: bool
+) -> list[Pattern]:
     many: Any = [patterns] if is_one_pattern(patterns) else patterns
     if isinstance(many, Mapping):
         raise ArgumentError("patterns", "a pattern, or a list of patterns", type(many).__name__)
     if not isinstance(many, Iterable):
         raise ArgumentError("patterns", "patterns or their texts", patterns)
-    return [as_pattern(pattern) for pattern in many]
+    found: list[Pattern] = []
+    for one in many:
+        query = as_query(one)
+        if isinstance(query, Query):
+            found += _watched_of(
+                query,
+                directed=directed,
+                by_occurrence=by_occurrence,
+                counts_at_vertices=counts_at_vertices,
+            )
+        else:
+            found.append(query)
+    return found
+
+
+def _watched_of(
+    query: Query, *, directed: bool, by_occurrence: bool, counts_at_vertices: bool
+) -> list[Pattern]:
+    """Return the patterns of a query to watch."""
+    if counts_at_vertices:
+        raise ArgumentError("per_vertex", "None beside a query of several patterns", str(query))
+    for pattern in query.patterns:
+        for vertex in pattern.vertices:
+            check_on_streams(vertex, str(query))
+    return watched_patterns(query, directed=directed, by_occurrence=by_occurrence)

@@ -9,6 +9,7 @@ from typing import Any
 from motiflux.config import resolve_tuning
 from motiflux.errors import ArgumentError
 from motiflux.plan.passes.symmetry import check_symmetry
+from motiflux.stream.vertex_options import VertexOptions
 from motiflux.stream.window import DISORDERS, TIME_UNITS, Clock, Span, WindowLength, parse_window
 from motiflux.types import Semantics, Symmetry
 
@@ -31,6 +32,7 @@ class Options:
     disorder: str | None
     switches: Mapping[str, str]
     attributes: bool | tuple[str, ...] = False
+    per_vertex: VertexOptions | None = None
 
     @classmethod
     def of(
@@ -47,6 +49,9 @@ class Options:
         disorder: str | None,
         tuning: Mapping[str, str] | None,
         attributes: bool | Iterable[str] | None = None,
+        per_vertex: str | int | None = None,
+        alert: int | None = None,
+        alert_down: bool = False,
     ) -> Options:
         """Return them.
 
@@ -58,7 +63,7 @@ class Options:
         checked = cls(
             mode=_one_of("mode", mode, MODES),
             matches=bool(matches),
-            semantics=Semantics(_one_of("semantics", semantics, ("isomorphism", "homomorphism"))),
+            semantics=Semantics(_one_of("semantics", semantics, tuple(Semantics))),
             symmetry=Symmetry(_one_of("symmetry", symmetry, tuple(Symmetry))),
             duplicates=_one_of("duplicates", duplicates, DUPLICATES),
             strict=bool(strict),
@@ -67,6 +72,7 @@ class Options:
             disorder=None if disorder is None else _one_of("disorder", disorder, DISORDERS),
             switches=resolve_tuning(tuning),
             attributes=_names(attributes),
+            per_vertex=VertexOptions.of(per_vertex, alert, alert_down),
         )
         if checked.attributes is not False:
             checked.check_copies()
@@ -77,6 +83,11 @@ class Options:
     def count_copies(self) -> bool:
         """Whether an edge that is inserted twice is there twice."""
         return self.duplicates == "count"
+
+    @property
+    def matching(self) -> Semantics:
+        """Semantics of searches: induced matching negates edges instead (`bind_growing`)."""
+        return Semantics.ISOMORPHISM if self.semantics is Semantics.INDUCED else self.semantics
 
     @property
     def keeps_attributes(self) -> bool:
@@ -106,7 +117,10 @@ class Options:
 
     def arguments(self) -> dict[str, Any]:
         """Return them as `Monitor` takes them, in plain types."""
-        span = self.span
+        span, counted = self.span, self.per_vertex
+        of_vertices: dict[str, Any] = {}
+        if counted is not None:
+            of_vertices = {"per_vertex": counted.by, "alert": counted.alert, "alert_down": counted.alert_down}
         return {
             "mode": self.mode,
             "matches": self.matches,
@@ -119,6 +133,7 @@ class Options:
             "disorder": self.disorder,
             "tuning": dict(self.switches),
             "attributes": self.attributes if isinstance(self.attributes, bool) else list(self.attributes),
+            **of_vertices,
         }
 
 

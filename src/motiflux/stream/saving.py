@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.errors import ArgumentError
+from motiflux.graph import AttributeTable
 from motiflux.stream.checkpoint import Checkpoint
 from motiflux.stream.copies.facets import edge_conditions
 from motiflux.stream.copies.kept import Kept
@@ -62,7 +63,7 @@ class Keeping(Watching):
         return Checkpoint(
             directed=self._base.directed,
             options=self._options.arguments(),
-            patterns=[(pattern, watched.listed) for pattern, watched in self._watched.items()],
+            patterns=[(pattern, watched.told) for pattern, watched in self._watched.items()],
             facts={
                 "latest": self._numbering.clock.latest,
                 "time_kind": int(self._numbering.clock.kind or 0),
@@ -75,6 +76,7 @@ class Keeping(Watching):
             edge_label_values=self._numbering.edge_labels.array().tolist(),
             arrays=arrays,
             copies=copies,
+            vertex_attributes={} if copies is None else dict(self._vertex_attributes),
         )
 
     def _restore(self, saved: Checkpoint) -> None:
@@ -83,6 +85,7 @@ class Keeping(Watching):
         edge_codes = self._numbering.edge_labels.codes_of(np.array(saved.edge_label_values))
         codes = vertex_codes[saved.arrays["vertex_labels"]]
         self._numbering.ids = GrowingIds(saved.arrays["vertex_ids"])
+        self._vertex_attributes = AttributeTable("vertex", saved.vertex_attributes)
         if saved.copies is not None:
             if len(saved.copies.labels):  # the graph has no edges, so it does not tell the kind
                 label = saved.edge_label_values[int(saved.copies.labels[0])]

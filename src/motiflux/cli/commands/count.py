@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from motiflux.cli import clusters
 from motiflux.cli import image_counts as images
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode, UsageError
@@ -33,10 +34,12 @@ def run(
     *,
     per_vertex: images.PerVertexOption = None,
     per_edge: images.PerEdgeOption = None,
-    top: images.TopOption = 20,
+    top: images.TopOption = None,
     output: images.OutputOption = None,
     search: Search,
     copies: CopiesOption = False,
+    cluster: clusters.ClusterOption = None,
+    task_log: clusters.TaskLogOption = None,
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
@@ -45,22 +48,33 @@ def run(
     if wanted.given:
         if copies:
             raise UsageError("--copies: expected no --per-vertex or --per-edge beside it")
+        if cluster is not None:
+            raise UsageError("--cluster: expected no --per-vertex or --per-edge beside it")
+        search.refuse_rows("--per-vertex, --per-edge")
         return images.run_image_counts(graph, patterns, wanted, search, progress, as_json=as_json)
     keywords = {**search.keywords(), "copies": copies}
     inputs = opt.read_inputs(
-        graph, patterns, directed=search.directed, threads=search.threads, progress=progress
+        graph,
+        patterns,
+        directed=search.directed,
+        threads=search.threads,
+        progress=progress,
+        distinct=search.rows,
     )
-    started = time.perf_counter()
-    with opt.search_progress(progress, "counting") as shown:
-        results, stop = keeping_partial(lambda: _counted(inputs, {**keywords, "progress": shown}))
+    as_read = search.directed is None
+    with clusters.opened(cluster, task_log, graph, inputs.graph, as_read=as_read) as where:
+        started = time.perf_counter()
+        with opt.search_progress(progress, "counting") as shown:
+            results, stop = keeping_partial(lambda: _counted(inputs, {**keywords, "progress": shown}, where))
     seconds = time.perf_counter() - started
+    nouns = [search.noun if one is None else "row" for one in inputs.projections]
     if len(patterns) == 1:
-        _print_one(results[0], search, inputs.load_seconds, stop, as_json=as_json)
+        _print_one(results[0], search, inputs.load_seconds, stop, nouns[0], as_json=as_json)
     elif as_json:
         print_json(_several_fields(patterns, results, seconds, inputs.load_seconds))
     else:
-        for source, result in zip(patterns, results, strict=True):
-            text = count_text(result, search, stop)
+        for source, result, noun in zip(patterns, results, nouns, strict=True):
+            text = count_text(result, search, stop, noun)
             print(f"{' '.join(source.split())}: {text}")
         print(f"counted in {seconds_text(seconds)}, reading {seconds_text(inputs.load_seconds)}")
     opt.tell_why_none(inputs.patterns, inputs.graph, results)
@@ -68,13 +82,20 @@ def run(
     return exit_code(stop, done=done)
 
 
-def _counted(inputs: opt.Inputs, keywords: dict[str, Any]) -> list["mf.Count"]:
+def _counted(inputs: opt.Inputs, keywords: dict[str, Any], cluster: "mf.Cluster | None") -> list["mf.Count"]:
     """Count; errors name patterns by their numbers only if there are several."""
     import motiflux as mf
 
+    count: Any = mf.count if cluster is None else cluster.count
     if len(inputs.patterns) == 1:
-        return [mf.count(inputs.graph, inputs.patterns[0], **keywords)]
-    return mf.count(inputs.graph, inputs.patterns, **keywords)
+        return [count(inputs.graph, inputs.patterns[0], **keywords, **inputs.rows)]
+    if any(inputs.projections):
+        return [
+            count(inputs.graph, pattern, distinct=projection, **keywords)
+            for pattern, projection in zip(inputs.patterns, inputs.projections, strict=True)
+        ]
+    counts: list[mf.Count] = count(inputs.graph, inputs.patterns, **keywords)
+    return counts
 
 
 def _print_one(
@@ -82,13 +103,14 @@ def _print_one(
     search: Search,
     load_seconds: float,
     stop: KeyboardInterrupt | None,
+    noun: str,
     *,
     as_json: bool,
 ) -> None:
     if as_json:
         print_json({"count": int(result), **outcome_fields(result, load_seconds)})
     else:
-        print(count_text(result, search, stop))
+        print(count_text(result, search, stop, noun))
         print(timing_text(result, load_seconds))
 
 
@@ -103,9 +125,11 @@ def _several_fields(
     return {"counts": counts, "seconds": seconds, "load_seconds": load_seconds}
 
 
-def count_text(result: "mf.Count", search: Search, stop: KeyboardInterrupt | None = None) -> str:
+def count_text(
+    result: "mf.Count", search: Search, stop: KeyboardInterrupt | None = None, noun: str | None = None
+) -> str:
     """Return the count as text; for a lower bound, with the reason."""
-    number = quantity(int(result), search.symmetry.value.removesuffix("s"))
+    number = quantity(int(result), noun or search.noun)
     if result.complete:
         return number
     reason = "stopped by the timeout" if stop is None else "interrupted"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from motiflux.cli import options as opt
-from motiflux.cli.exits import ExitCode
+from motiflux.cli import vertex_estimates as at_vertices
+from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.interrupts import exit_code, keeping_partial
 from motiflux.cli.output import print_json
 from motiflux.units import quantity, seconds_text
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _MOST_EXACT = 2.0**53
 """A float below holds every integer."""
 
-HELP = "Estimate the number of occurrences of PATTERN in GRAPH by sampling, with a confidence interval."
+HELP = "Estimate the number of occurrences of each PATTERN in GRAPH by sampling, with a confidence interval."
 
 
 class Estimator(StrEnum):
@@ -64,7 +65,8 @@ TraceOption = Annotated[
         "--output",
         metavar="FILE",
         parser=opt.file_name,
-        help="Write the progress of the estimate, one row per report, to a .parquet, .arrow or .csv file.",
+        help="Write the progress of the estimate, one row per report, to a .parquet, .arrow or .csv file; "
+        "with --per-vertex, the estimates of all vertices.",
         show_default=False,
     ),
 ]
@@ -72,11 +74,13 @@ TraceOption = Annotated[
 
 def run(
     graph: opt.GraphArgument,
-    pattern: opt.PatternArgument,
+    patterns: opt.PatternsArgument,
     output: TraceOption = None,
     rel_error: RelErrorOption = None,
     confidence: ConfidenceOption = 0.95,
     samples: SamplesOption = None,
+    per_vertex: at_vertices.PerVertexOption = None,
+    top: at_vertices.TopOption = None,
     estimator: EstimatorOption = Estimator.AUTO,
     semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
     symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
@@ -94,19 +98,35 @@ def run(
     import motiflux as mf
 
     tuning = opt.tuning_of(settings)
-    opt.refuse_to_overwrite(output, graph, pattern)
+    opt.refuse_to_overwrite(output, graph, *patterns)
     if output is not None:
+        if len(patterns) > 1:
+            raise UsageError(f"-o: expected one PATTERN, found {len(patterns)}")
         from motiflux.io.writers import check_table_output
 
         check_table_output(output)
+    _check_per_vertex(per_vertex, top, rel_error, estimator, device)
     started = time.perf_counter()
-    inputs = opt.read_inputs(graph, [pattern], directed=directed, threads=threads, progress=progress)
+    inputs = opt.read_inputs(graph, patterns, directed=directed, threads=threads, progress=progress)
     load_seconds = time.perf_counter() - started
+    if per_vertex is not None:
+        keywords = {
+            "confidence": confidence,
+            "semantics": semantics.value,
+            "symmetry": symmetry.value,
+            "threads": threads,
+            "timeout": timeout,
+            "seed": seed,
+            "tuning": tuning,
+        }
+        return at_vertices.run_vertex_estimates(
+            inputs, per_vertex, top, samples, output, keywords, as_json=as_json
+        )
     with _shown(progress, rel_error, confidence, samples) as shown:
-        result, stop = keeping_partial(
+        results, stop = keeping_partial(
             lambda: mf.estimate(
                 inputs.graph,
-                inputs.pattern,
+                inputs.patterns,
                 rel_error=rel_error,
                 confidence=confidence,
                 samples=samples,
@@ -126,19 +146,53 @@ def run(
         from motiflux.io.writers import write_matches
         from motiflux.sampling.trace import TraceTables
 
-        write_matches(TraceTables(result.trace), output)
+        write_matches(TraceTables(results[0].trace), output)
     if as_json:
-        print_json(json_fields(result))
+        print_json(_fields(patterns, results))
     else:
-        print(text(result, symmetry))
-        print(
-            f"sampling {seconds_text(result.seconds)}, planning {seconds_text(result.plan_seconds)}, "
-            f"reading {seconds_text(load_seconds)}, estimator {result.estimator}, device {result.device}"
+        for source, result in zip(patterns, results, strict=False):  # fewer if it was interrupted
+            name = f"{' '.join(source.split())}: " if len(patterns) > 1 else ""
+            print(f"{name}{text(result, symmetry)}")
+            print(
+                f"sampling {seconds_text(result.seconds)}, planning {seconds_text(result.plan_seconds)}, "
+                f"reading {seconds_text(load_seconds)}, estimator {result.estimator}, device {result.device}"
+            )
+    values = [result.value for result in results]
+    opt.tell_why_none(inputs.patterns[: len(values)], inputs.graph, values)
+    for result in results:
+        if result.warning is not None:
+            print(f"warning: {result.warning}", file=sys.stderr)
+    return exit_code(stop, done=all(result.complete for result in results))
+
+
+def _fields(patterns: list[str], results: "list[mf.Estimate]") -> dict[str, Any]:
+    """Return the JSON fields of an estimate, or of several."""
+    if len(results) == 1:
+        return json_fields(results[0])
+    return {
+        "estimates": [
+            {"pattern": source, **json_fields(result)}
+            for source, result in zip(patterns, results, strict=False)
+        ]
+    }
+
+
+def _check_per_vertex(
+    per_vertex: str | None, top: int | None, rel_error: float | None, estimator: Estimator, device: str
+) -> None:
+    """Refuse options that contradict each other."""
+    if per_vertex is None:
+        if top is not None:
+            raise UsageError("--top: expected --per-vertex beside it, found none")
+        return
+    if rel_error is not None:
+        raise UsageError(
+            "--rel-error: expected no --per-vertex beside it; --samples is the number of samples"
         )
-    opt.tell_why_none([inputs.pattern], inputs.graph, [result.value])
-    if result.warning is not None:
-        print(f"warning: {result.warning}", file=sys.stderr)
-    return exit_code(stop, done=result.complete)
+    if estimator is not Estimator.AUTO:
+        raise UsageError("--estimator: expected no --per-vertex beside it, which samples trees")
+    if device not in ("auto", "cpu"):
+        raise UsageError("--device: expected cpu beside --per-vertex")
 
 
 @contextmanager

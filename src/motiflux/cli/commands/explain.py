@@ -2,10 +2,11 @@
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from motiflux.cli import clusters
 from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import print_json
@@ -39,6 +40,7 @@ def run(
             metavar="FILE", parser=opt.file_name, help="Write an SVG picture; - is standard output."
         ),
     ] = None,
+    cluster: clusters.ClusterOption = None,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
     """Plan, count on request, and print the plan."""
@@ -49,10 +51,15 @@ def run(
     for written in (html, svg):
         opt.refuse_to_overwrite(written, graph, pattern)
     _check_names(html, svg)
-    keywords = search.keywords()
     inputs = search.read(graph, pattern, progress)
-    with opt.search_progress(progress, "counting") as shown:
-        explanation = mf.explain(inputs.graph, inputs.pattern, analyze=analyze, progress=shown, **keywords)
+    keywords = {**search.keywords(), **inputs.rows}
+    as_read = search.directed is None
+    with (
+        clusters.opened(cluster, None, graph, inputs.graph, as_read=as_read) as where,
+        opt.search_progress(progress, "counting") as shown,
+    ):
+        explain: Any = mf.explain if where is None else where.explain
+        explanation = explain(inputs.graph, inputs.pattern, analyze=analyze, progress=shown, **keywords)
     if as_json:
         print_json({**explanation.to_dict(), "plan": str(explanation), "load_seconds": inputs.load_seconds})
     elif as_mermaid:
@@ -63,8 +70,9 @@ def run(
         _write(explanation.to_svg() + "\n", svg)
     else:
         print(explanation)
-    actual = explanation.report.actual
-    done = actual is None or actual.complete or search.reached(actual.count)
+    parts = explanation.parts if isinstance(explanation, mf.QueryExplanation) else (explanation,)
+    ran = [actual for part in parts if (actual := part.report.actual) is not None]
+    done = all(actual.complete or search.reached(actual.count) for actual in ran)
     return ExitCode.DONE if done else ExitCode.INCOMPLETE
 
 

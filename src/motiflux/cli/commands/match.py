@@ -2,6 +2,7 @@
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,8 +20,11 @@ from motiflux.units import quantity
 
 if TYPE_CHECKING:
     import motiflux as mf
+    from motiflux.result.several import SeveralMatches
 
-HELP = "List the occurrences of PATTERN in GRAPH, one row of ids each, in the order of its vertices."
+    Listed = mf.Matches | SeveralMatches
+
+HELP = "List the occurrences of each PATTERN in GRAPH, one row of ids each, in the order of its vertices."
 
 _STDOUT = Path("-")
 
@@ -77,7 +81,7 @@ KeepPartialOption = Annotated[
 
 def run(
     graph: opt.GraphArgument,
-    pattern: opt.PatternArgument,
+    patterns: opt.PatternsArgument,
     *,
     output: OutputOption = None,
     edges: EdgesOption = False,
@@ -98,24 +102,42 @@ def run(
         "names": names,
     }
     output = _file_of(output, as_json=as_json)
-    _check_files(graph, pattern, output, picture, keep_partial=keep_partial, names=names)
-    inputs = search.read(graph, pattern, progress)
+    _check_files(graph, patterns, output, picture, keep_partial=keep_partial, names=names)
+    inputs = opt.read_inputs(
+        graph,
+        patterns,
+        directed=search.directed,
+        threads=search.threads,
+        progress=progress,
+        distinct=search.rows,
+    )
+    if picture is not None:
+        _check_picture_of(inputs)
     # Where the rows are only counted, there is nothing that part of them could be taken for.
     softly = keep_partial or (as_json and output is None)
+    keywords |= inputs.rows
+    if inputs.rows and picture is not None:
+        raise UsageError("--picture: expected embeddings to draw, found --distinct or RETURN DISTINCT")
     matches, cut = _listed(inputs, output, keywords, progress, as_json=as_json, softly=softly)
-    at_limit = search.reached(matches.rows)
+    each = _each(matches)
+    at_limit = all(bool(one.complete) or search.reached(one.rows) for one in each) and not matches.complete
     done = bool(matches.complete) or at_limit
     drawn, stop = False, cut
     if picture is not None and stop is None:
         drawn, stop = _drawn(inputs, picture, search)
     elif picture is None and done:
         stop = None  # it came too late to end anything
-    opt.tell_why_none([inputs.pattern], inputs.graph, [matches.rows])
+    opt.tell_why_none(inputs.patterns, inputs.graph, [one.rows for one in each])
     if as_json:
         fields = outcome_fields(matches, inputs.load_seconds)
         if picture is not None:
             fields["picture"] = str(picture) if drawn else None
         where = str(output) if output else None
+        if len(each) > 1:
+            fields["patterns"] = [
+                {"pattern": source, "rows": one.rows, "complete": bool(one.complete)}
+                for source, one in zip(patterns, each, strict=True)
+            ]
         print_json({"count": matches.rows, **fields, "rows": matches.rows, "output": where})
     else:
         # Where the rows are on stdout, the summary is not.
@@ -127,6 +149,18 @@ def run(
         elif picture is not None:
             print("no occurrence to draw" if stop is None else "picture not drawn", file=stream)
     return exit_code(stop, done=done, state=f"{picture} was not drawn" if done else INTERRUPTED)
+
+
+def _check_picture_of(inputs: opt.Inputs) -> None:
+    """Refuse to draw an occurrence of several patterns or of a query."""
+    if len(inputs.patterns) > 1:
+        raise UsageError(f"--picture: expected one PATTERN, found {len(inputs.patterns)}")
+    inputs.one_pattern("--picture")
+
+
+def _each(matches: "Listed") -> "Sequence[mf.Matches]":
+    """Return the matches of each pattern."""
+    return getattr(matches, "each", None) or [matches]
 
 
 def _file_of(output: Path | None, *, as_json: bool) -> Path | None:
@@ -146,7 +180,7 @@ def _file_of(output: Path | None, *, as_json: bool) -> Path | None:
 
 def _check_files(
     graph: Path,
-    pattern: str,
+    patterns: list[str],
     output: Path | None,
     picture: Path | None,
     *,
@@ -158,7 +192,7 @@ def _check_files(
     from motiflux.io.writers import check_output
 
     for written in (output, picture):
-        opt.refuse_to_overwrite(written, graph, pattern)
+        opt.refuse_to_overwrite(written, graph, *patterns)
     if output is not None:
         check_output(output)
         if names and output.suffix.lower() == ".npy":
@@ -177,7 +211,7 @@ def _listed(
     *,
     as_json: bool,
     softly: bool,
-) -> "tuple[mf.Matches, KeyboardInterrupt | None]":
+) -> "tuple[Listed, KeyboardInterrupt | None]":
     """Deliver the rows; return the matches, and the interrupt that arrived before the end.
 
     Raises
@@ -187,13 +221,13 @@ def _listed(
     """
     stop = SoftStop()
     before = None if output is None else file_identity(output)
-    matches: mf.Matches | None = None
+    matches: Listed | None = None
     try:
         with opt.search_progress(progress, "matching", prints_rows=output is None and not as_json) as shown:
             keywords["progress"] = stop.watching(shown)
             with _started(inputs, keywords) as matches:
-                if softly:
-                    stop.end(matches)
+                for one in _each(matches) if softly else ():
+                    stop.end(one)
                 with stop if softly else nullcontext():
                     deliver(matches, output, as_json=as_json)
         return matches, stop.arrived
@@ -216,19 +250,23 @@ def _drawn(inputs: opt.Inputs, picture: Path, search: Search) -> tuple[bool, Key
         return drawn, None if drawn else interrupt
 
 
-def _started(inputs: opt.Inputs, keywords: dict[str, Any]) -> "mf.Matches":
+def _started(inputs: opt.Inputs, keywords: dict[str, Any]) -> "Listed":
     """Return the matches; an error of their columns is one of --column, not of --attributes."""
     import motiflux as mf
 
     try:
-        return mf.match(inputs.graph, inputs.pattern, **keywords)
+        if len(inputs.patterns) == 1:
+            return mf.match(inputs.graph, inputs.pattern, **keywords)
+        from motiflux.result.several import SeveralMatches
+
+        return SeveralMatches(mf.match(inputs.graph, inputs.patterns, **keywords))
     except mf.ArgumentError as error:
         if error.argument != "attributes":
             raise
         raise UsageError(str(error).replace("attributes:", "--column:", 1)) from None
 
 
-def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> None:
+def deliver(matches: "Listed", output: Path | None, *, as_json: bool) -> None:
     """Write the rows to the file or stdout, or (JSON without a file) only count them."""
     from motiflux.io.text import csv_writer
     from motiflux.io.writers import write_matches
@@ -236,8 +274,9 @@ def deliver(matches: "mf.Matches", output: Path | None, *, as_json: bool) -> Non
     if output is not None:
         write_matches(matches, output)
     elif as_json:
-        for _ in matches:
-            pass
+        for one in _each(matches):
+            for _ in one:
+                pass
     else:
         csv_writer.write_to(_Output(), matches, name="standard output")
 
@@ -251,7 +290,7 @@ class _Output:
 
 
 def rows_text(
-    matches: "mf.Matches", output: Path | None, stop: KeyboardInterrupt | None, *, at_limit: bool
+    matches: "Listed", output: Path | None, stop: KeyboardInterrupt | None, *, at_limit: bool
 ) -> str:
     """Return the number of rows, the output file and, for incomplete rows, the reason as text."""
     text = quantity(matches.rows, "row") + (f" written to {output}" if output else "")

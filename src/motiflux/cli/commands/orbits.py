@@ -7,18 +7,33 @@ from typing import Annotated
 import typer
 
 from motiflux.cli import options as opt
-from motiflux.cli.exits import ExitCode
+from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.interrupts import exit_code
 from motiflux.cli.output import outcome_fields, print_json, timing_text
 from motiflux.units import quantity
 
 HELP = (
-    "Count for each vertex of GRAPH the connected induced subgraphs of up to four or five vertices in which "
-    "it has each place: graphlet degree vectors, in ORCA's order. Directions and labels are ignored."
+    "Count for each vertex, or each edge, of GRAPH the connected induced subgraphs of up to five vertices in "
+    "which it has each place: graphlet degree vectors, in ORCA's order. Labels are ignored, and directions "
+    "too unless --triads is given."
 )
 
 SizeOption = Annotated[
-    int, typer.Option(metavar="4|5", min=4, max=5, help="Largest number of vertices: 15 or 73 orbits.")
+    int | None,
+    typer.Option(
+        metavar="3|4|5",
+        min=3,
+        max=5,
+        help="Largest number of vertices: 4, 15 or 73 orbits; with --edges 4 or 5: 12 or 68.",
+        show_default="4; with --triads 3",
+    ),
+]
+EdgesOption = Annotated[
+    bool, typer.Option("--edges", metavar=opt.FLAG, help="Count for each edge instead of each vertex.")
+]
+TriadsOption = Annotated[
+    bool,
+    typer.Option("--triads", metavar=opt.FLAG, help="Orbits of directed pairs and triads: 33, of --size 3."),
 ]
 OutputOption = Annotated[
     Path | None,
@@ -36,11 +51,17 @@ OutputOption = Annotated[
 def run(
     graph: opt.GraphArgument,
     *,
-    size: SizeOption = 4,
+    size: SizeOption = None,
+    edges: EdgesOption = False,
+    triads: TriadsOption = False,
     output: OutputOption = None,
     directed: opt.DirectedOption = None,
     timeout: opt.TimeoutOption = None,
     threads: opt.ThreadsOption = None,
+    device: opt.DeviceOption = "auto",
+    devices: opt.DevicesOption = None,
+    engine: opt.EngineOption = opt.Engine.AUTO,
+    gpu_memory: opt.GpuMemoryOption = None,
     settings: opt.TuningOption = None,
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
@@ -50,12 +71,33 @@ def run(
     from motiflux.io.writers import check_output
 
     tuning = opt.tuning_of(settings)
+    if edges and triads:
+        raise UsageError("--triads: expected no --edges beside it")
+    size = size or (3 if triads else 4)
     if output is not None:
         opt.refuse_to_overwrite(output, graph)
         check_output(output)
     inputs = opt.read_inputs(graph, [], directed=directed, threads=threads, progress=progress)
     with opt.search_progress(progress, "counting orbits") as shown:
-        found = mf.orbits(inputs.graph, size, timeout=timeout, threads=threads, tuning=tuning, progress=shown)
+        found: mf.OrbitCounts | mf.EdgeOrbitCounts
+        if edges:
+            found = mf.edge_orbits(
+                inputs.graph, size, timeout=timeout, threads=threads, tuning=tuning, progress=shown
+            )
+        else:
+            found = mf.orbits(
+                inputs.graph,
+                size,
+                directed=triads,
+                device=device,
+                devices=devices,
+                engine=engine.value,
+                timeout=timeout,
+                threads=threads,
+                gpu_memory=gpu_memory,
+                tuning=tuning,
+                progress=shown,
+            )
     if output is not None and found.complete:
         found.save(output)
     sums = [int(found.column(name).sum(dtype=object)) for name in found.columns]

@@ -1,6 +1,7 @@
 """``motiflux watch``: matches that appear and vanish while edges are inserted and deleted."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,8 +26,11 @@ from motiflux.words import Semantics, Symmetry
 
 if TYPE_CHECKING:
     import motiflux as mf
-    from motiflux.stream import Sink
+    from motiflux.stream import Sink, VertexAlert
     from motiflux.stream.run.loop import Progress
+
+_MOST_COUNTS = 20
+"""Greatest counts at vertices that are printed."""
 
 HELP = "Apply the edge insertions and deletions of STREAM to GRAPH; report matches that appear and vanish."
 
@@ -50,6 +54,9 @@ def run(
     disorder: wopt.DisorderOption = None,
     edge_times: wopt.EdgeTimesOption = None,
     edge_attributes: wopt.EdgeAttributesOption = None,
+    per_vertex: wopt.PerVertexOption = None,
+    alert: wopt.AlertOption = None,
+    alert_down: wopt.AlertDownOption = False,
     semantics: opt.SemanticsOption = Semantics.ISOMORPHISM,
     symmetry: opt.SymmetryOption = Symmetry.EMBEDDINGS,
     directed: opt.DirectedOption = None,
@@ -80,6 +87,9 @@ def run(
         "time_unit": time_unit.value,
         "disorder": None if disorder is None else disorder.value,
         "attributes": edge_attributes or None,
+        "per_vertex": per_vertex,
+        "alert": alert,
+        "alert_down": alert_down,
         "tuning": opt.tuning_of(settings),
         "threads": threads,
     }
@@ -116,6 +126,8 @@ def run(
         monitor = _begun(task, sink, options | placement, directed=directed, progress=progress)
     else:
         monitor = earlier.monitor
+    alerts = _Alerts()
+    monitor.on_alert = alerts.tell
     content = earlier.content if earlier is not None else None
     content = content or StreamContent(task.stream, task.open_options())
     with monitor, _shown(progress, prints_rows=sink.prints) as shown:
@@ -130,13 +142,41 @@ def run(
             saver=None if save is None else Saver(monitor, save, every, sinks, task, content),
         ).into(sink)
         what = str(monitor.options["symmetry"]).removesuffix("s")
+        greatest = []
+        if "per_vertex" in monitor.options:
+            greatest = [monitor.per_vertex(at).top(_MOST_COUNTS) for at in range(len(task.patterns))]
     if as_json:
-        print_json(_fields(task.patterns, totals))
+        counted = {"greatest": greatest, "alerts": alerts.number} if greatest else {}
+        print_json(_fields(task.patterns, totals) | counted)
     else:
         _print(task.patterns, totals, what, to_stdout=not _prints_rows(task))
+        _print_greatest(task.patterns, greatest, to_stdout=not _prints_rows(task))
     if isinstance(totals.stopped_by, Terminated):
         return ExitCode.TERMINATED
     return ExitCode.DONE if totals.complete else ExitCode.INCOMPLETE
+
+
+class _Alerts:
+    """Tells alerts on stderr, and counts them."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def tell(self, alert: "VertexAlert") -> None:
+        """Print one."""
+        self.number += 1
+        how = "reached" if alert.up else "fell to"
+        print(f"alert: {alert.vertex} {how} {alert.count:,} (was {alert.before:,})", file=sys.stderr)
+
+
+def _print_greatest(patterns: list[str], greatest: "list[mf.Top]", *, to_stdout: bool) -> None:
+    """Print the greatest counts at vertices, on stderr if the matches are on stdout."""
+    stream = sys.stdout if to_stdout else sys.stderr
+    for source, top in zip(patterns, greatest, strict=False):
+        name = f" of {' '.join(source.split())}" if len(patterns) > 1 else ""
+        print(f"greatest counts at vertices{name}:" if top else f"no counts at vertices{name}", file=stream)
+        for vertex, count in top:
+            print(f"  {vertex}  {count:,}", file=stream)
 
 
 def _prints_rows(task: Task) -> bool:
@@ -298,7 +338,7 @@ def _fields(patterns: list[str], totals: "mf.Totals") -> dict[str, Any]:
     return {
         "patterns": [
             {"pattern": source, "positive": one.positive, "negative": one.negative}
-            for source, one in zip(patterns, totals.patterns, strict=True)
+            for source, one in zip(_sources(patterns, totals), totals.patterns, strict=True)
         ],
         "updates": totals.updates,
         "noops": totals.noops,
@@ -313,14 +353,19 @@ def _fields(patterns: list[str], totals: "mf.Totals") -> dict[str, Any]:
     }
 
 
+def _sources(patterns: list[str], totals: "mf.Totals") -> list[str]:
+    """Return the text of each pattern that was watched: as it was given, unless queries stand for several."""
+    if len(patterns) == len(totals.patterns):
+        return patterns
+    return [str(one.pattern) for one in totals.patterns]
+
+
 def _print(patterns: list[str], totals: "mf.Totals", what: str, *, to_stdout: bool) -> None:
     """Print the totals of the run, on stderr if the matches are on stdout."""
-    import sys
-
     stream = sys.stdout if to_stdout else sys.stderr
-    for source, one in zip(patterns, totals.patterns, strict=True):
+    for source, one in zip(_sources(patterns, totals), totals.patterns, strict=True):
         text = f"{quantity(one.positive, what)} appeared, {one.negative:,} vanished"
-        print(f"{' '.join(source.split())}: {text}" if len(patterns) > 1 else text, file=stream)
+        print(f"{' '.join(source.split())}: {text}" if len(totals.patterns) > 1 else text, file=stream)
     skipped = f", {quantity(totals.skipped, 'line')} skipped" if totals.skipped else ""
     stopped = "" if totals.complete else _reason(totals)
     print(

@@ -183,6 +183,9 @@ class Earlier:
             if name in given and str(given[name]) != str(options[name]):
                 found = "this option" if given[name] is True else given[name]
                 self._refuse(name, options[name] or "none", found)
+        for name in ("per_vertex", "alert", "alert_down"):
+            if name in given and str(given[name]) != str(options.get(name)):
+                self._refuse(name, options.get(name) or "none", given[name])
         kept = given.get("edge_attributes")
         if kept is not None and list(kept) != options["attributes"]:
             saved = options["attributes"]

@@ -15,7 +15,6 @@ from motiflux import _native
 from motiflux.codegen.changing import ROOT
 from motiflux.codegen.gpma import gpma_source
 from motiflux.device import Buffer, Stream
-from motiflux.errors import DeviceError
 from motiflux.gpu.changing.answer import Found, answer_of, slots_of
 from motiflux.gpu.changing.coalesced import CoalescedRoots, coalesced_roots
 from motiflux.gpu.changing.host_work import HostWork, wait_until_idle
@@ -29,6 +28,7 @@ from motiflux.gpu.changing.searches import RunSearch
 from motiflux.gpu.changing.searches.searched import RootsThere, Searched
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
+from motiflux.gpu.runtime.process import check_process
 from motiflux.jit import Source
 
 
@@ -53,6 +53,7 @@ class ChangingEngine(MonitorCopy):
 
     counts_tails = True
     overlaps_calls = True
+    feed_updates = 4096
     reads_host_rows = False
     """Whether kernels read rows of the native monitor: it may write them once the search is launched."""
     spent: dict[str, float]
@@ -151,11 +152,7 @@ class ChangingEngine(MonitorCopy):
         DeviceMemoryError
             The rows do not fit.
         """
-        if os.getpid() != self._process:
-            raise DeviceError(
-                f"device={self.device!r}: expected the process that made the monitor, found a child of"
-                " a fork; make a monitor in the child, or use device='cpu'"
-            )
+        check_process(self.device, self._process)
         self._has_matched = False
         self.search.measure_anew()
         self.bring(native, threads)
@@ -381,6 +378,9 @@ class ChangingEngine(MonitorCopy):
         if self._has_matched:
             self._forget()
             self.search.release()
+
+    def hold(self, *, on: bool) -> None:
+        """Do nothing: no kernel runs between calls."""
 
     def outdate(self) -> None:
         """Forget the rows on the device: the host applies updates alone from now on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.device import Buffer, Device, HostBuffer, Stream
+from motiflux.device import Buffer, Device, HostBuffer, Mark, Stream
 from motiflux.device.base import NotPinnedError
 from motiflux.device.pinned import pin
 from motiflux.errors import DeviceError, DeviceMemoryError
@@ -22,6 +23,7 @@ _FEW = 32 << 20
 """Larger uploads go through memory that is pinned in the background: pinning takes .6 ms for each MiB."""
 _MOST_PINNED = 1 << 30
 """Larger memory is not pinned."""
+_SECONDS_BETWEEN_LOOKS = 2e-5
 
 
 class Room:
@@ -209,9 +211,13 @@ class Staging:
 
     Large memory is pinned once `pinned` has it. Until then it is kept for the next run, and freed after a run
     that did not need it: to clear the pages of new memory takes longer than to fill it.
+
+    A copy from it must be done before `of` is called again, or `of` waits for it if `copies` was called.
     """
 
     def __init__(self, device: Device, pinned: LargePinned) -> None:
+        self._copied: Mark | None = None
+        self._is_copying = False
         self._device, self._pinned = device, pinned
         self._lent: HostBuffer | None = None
         self._memory: HostBuffer | None = None
@@ -219,7 +225,8 @@ class Staging:
         self._used = 0
 
     def of(self, nbytes: int) -> NDArray[np.uint8]:
-        """Return memory of this size; the copy from it must be done before the next call."""
+        """Return memory of this size, once what `copies` noted is done."""
+        self._wait()
         self._used = max(self._used, nbytes)
         if nbytes > _FEW:
             if self._lent is None:
@@ -237,6 +244,16 @@ class Staging:
                 return self._ordinary(nbytes)
         return self._memory.array[:nbytes]
 
+    def copies(self, stream: Stream) -> None:
+        """Note that the copy from the memory is enqueued on a stream."""
+        self._copied = stream.mark(self._copied)
+        self._is_copying = True
+
+    def _wait(self) -> None:
+        while self._is_copying and self._copied is not None and not self._copied.done():
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        self._is_copying = False
+
     def _ordinary(self, nbytes: int) -> NDArray[np.uint8]:
         if self._large is None or len(self._large) < nbytes:
             self._large = None
@@ -244,7 +261,8 @@ class Staging:
         return self._large[:nbytes]
 
     def sent(self) -> None:
-        """Free memory that was needed once; the copy from it is done."""
+        """Free memory that was needed once; all copies from it are done."""
+        self._is_copying = False
         used, self._used = self._used, 0
         if used > _FEW:
             self._pinned.ask(self._device, used)
@@ -258,6 +276,9 @@ class Staging:
             self._pinned.give(lent)
 
     def release(self) -> None:
-        """Free the memory."""
+        """Free the memory, once nothing copies from it."""
+        with suppress(DeviceError):  # it failed, or does not belong to this process: nothing copies
+            self._wait()
+        self._is_copying, self._copied = False, None
         self._give_back()
         self._memory = self._large = None

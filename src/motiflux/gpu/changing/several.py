@@ -39,6 +39,7 @@ class SeveralDevices:
     """
 
     counts_tails = ChangingEngine.counts_tails
+    feed_updates = ChangingEngine.feed_updates
     overlaps_calls = False
     """The threads of other devices may look at the native monitor whenever one device searches."""
 
@@ -135,6 +136,11 @@ class SeveralDevices:
         """Forget the rows of all devices if a run changed them since `begin`: the host's were undone."""
         for engine in self._engines:
             engine.abandon()
+
+    def hold(self, *, on: bool) -> None:
+        """Tell all engines whether calls follow each other closely."""
+        for engine in self._engines:
+            engine.hold(on=on)
 
     def outdate(self) -> None:
         """Forget the rows on all devices: the host applies updates alone from now on."""

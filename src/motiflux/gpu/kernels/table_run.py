@@ -23,7 +23,7 @@ from motiflux.gpu.runtime.session import CONTROL_BYTES, MOST_BLOCK_BYTES
 from motiflux.gpu.runtime.work_partition import every
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, resident
 from motiflux.gpu.storage.upload import UploadContext
-from motiflux.gpu.storage.wedge_roots import TABLE_THREADS, DeviceRoots, ranks_of, roots_of
+from motiflux.gpu.storage.wedge_roots import TABLE_THREADS, DeviceRoots, ranks_of, roots_by_row, roots_of
 from motiflux.graph import AdjacencyKey, Graph
 
 _FIRST_WORD = CONTROL_BYTES // 8
@@ -35,6 +35,9 @@ _LEAST_THREADS = 256
 _TURNING_ROOM = 4
 """Counters of all vertices, over the shared memory of a block, from which on the lesser of two is the root.
 On an H100 4-cycles of R-MAT 18 and 20, 2.3 and 9 times that memory, take 1.36 and .25 times as long so."""
+MEMBER_THREADS = 256
+"""Threads of blocks in the kernel that finds triangles of the neighbours of a vertex."""
+_LANES = 32
 _SMALL = 1 << 14
 """Most arcs for which blocks have 128 threads."""
 _SOURCES = {kernel: local_counts_source(kernel, ENTRY) for kernel in LocalCountKernel}
@@ -193,6 +196,15 @@ class TableRun:
         roots = roots_of(graph, device, first, second, ends=ends, divided=divided, context=self.context)
         return self._read(roots)
 
+    def rows_above(self, key: AdjacencyKey) -> DeviceRows:
+        """Return the arcs to greater vertices of these rows."""
+        copies = resident(self._graph, self._accelerator.device)
+        return self._read(copies.rows(self._graph, RowsKey(key, above=True), self.context))
+
+    def roots_by_row(self, rows: DeviceRows) -> DeviceRoots:
+        """Return the vertices with two entries or more, those of the longest rows first."""
+        return self._read(roots_by_row(self._graph, self._accelerator, rows, self.context))
+
     def ranks_of(self, rows: DeviceRows) -> int:
         """Return the address of the places of arcs in the rows of their targets."""
         return self._read(ranks_of(self._graph, self._accelerator, rows, self.context)).ranks.address
@@ -211,6 +223,11 @@ class TableRun:
     def reuse(self, buffer: Buffer) -> None:
         """Reuse a buffer in later launches: the launches added so far are the last to need its contents."""
         self._free.setdefault(buffer.nbytes, []).append(buffer)
+
+    def hold(self, buffer: Buffer) -> None:
+        """Have memory that another job filled outlive the launches."""
+        self.repeatable = False
+        self._job.memory.hold(buffer)
 
     def filled(self, numbers: NDArray[np.uint64]) -> Buffer:
         """Return device memory with these numbers, which the host computed for this evaluation."""
@@ -290,9 +307,27 @@ class TableRun:
         """Return the number of blocks that run at once."""
         return self._accelerator.device.multiprocessors * kernel.blocks_per_multiprocessor(threads, shared)
 
+    def launch_members(
+        self, name: LocalCountKernel, args: layout.DiamondArgs, rows: DeviceRows, roots: DeviceRoots
+    ) -> None:
+        """Launch a kernel whose blocks take roots of long rows, each with a matrix of bits of its entries."""
+        kernel, device = self.kernel_of(name), self._accelerator.device
+        needed = rows.longest * (-(-rows.longest // 32) | 1)
+        heavy = roots.heavier(_LANES)
+        args.near_words = min(needed, self.room_of_two() // 4) if heavy else 0
+        shared = layout.SCRATCH_BYTES + 4 * args.near_words
+        most = self._most_blocks(kernel, MEMBER_THREADS, shared)
+        light = -(-(roots.count - heavy) // (MEMBER_THREADS // _LANES))
+        grid = max(1, min(most, heavy + light))
+        if heavy and needed > args.near_words:
+            args.far_words = needed
+            grid, far = self.for_blocks(min(grid, device.multiprocessors), 4 * needed, "bits of neighbours")
+            args.far = far.address
+        self.launch_over(kernel, grid, MEMBER_THREADS, shared, args, roots, heavy)
+
     def launch_roots(self, kernel: Kernel, grid: int, shape: Shape, args: Any, roots: DeviceRoots) -> None:
         """Launch a kernel whose blocks take heavy roots, and whose warps take light ones."""
-        self._launch_over(kernel, grid, shape.threads, shape.shared, args, roots, roots.heavier(shape.light))
+        self.launch_over(kernel, grid, shape.threads, shape.shared, args, roots, roots.heavier(shape.light))
 
     def launch_blocks(
         self, name: LocalCountKernel, args: Any, rows: DeviceRows, roots: DeviceRoots, bytes_of_block: int
@@ -309,10 +344,10 @@ class TableRun:
             args.reached = memory.address + 8 * args.registers * self._vertices * grid
         elif isinstance(args, layout.KindArgs):
             args.counters = memory.address
-        self._launch_over(kernel, grid, threads, layout.SCRATCH_BYTES, args, roots, roots.count)
+        self.launch_over(kernel, grid, threads, layout.SCRATCH_BYTES, args, roots, roots.count)
         self.reuse(memory)
 
-    def _launch_over(
+    def launch_over(
         self,
         kernel: Kernel,
         grid: int,
@@ -322,6 +357,7 @@ class TableRun:
         roots: DeviceRoots,
         heavy: int,
     ) -> None:
+        """Launch a kernel whose blocks take the first `heavy` roots, and whose warps take the others."""
         first, stride = self.share
         mine = every(roots.count, first, stride)
         if mine == 0:

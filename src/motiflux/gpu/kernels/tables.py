@@ -7,7 +7,8 @@ All kernels of a formula are enqueued in sequence; their results are fetched onc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from motiflux.codegen import local_counts_layout as layout
 from motiflux.codegen.layout import Adjacency
@@ -55,18 +56,32 @@ class _Preparation:
     share
         Index of the device, and number of devices. Devices share the roots of sums, and their totals are
         added. Each device computes the tables that these sums need; the first one computes the rest.
+    wanted
+        Tables whose numbers are read after the kernels.
+    given
+        The memory of searched tables whose numbers are there already.
     """
 
-    def __init__(self, run: TableRun, graph: Graph, schedule: Schedule, share: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        run: TableRun,
+        graph: Graph,
+        schedule: Schedule,
+        share: tuple[int, int] = (0, 1),
+        wanted: Sequence[Table] = (),
+        given: Mapping[Searched, Buffer] = MappingProxyType({}),
+    ) -> None:
         self._share = share
+        self._wanted = wanted
+        self._given = given
         self._run = run
         self._graph = graph
         self._vertices = graph.num_vertices
         self._schedule = schedule
         self._made: dict[Table, Buffer] = {}
 
-    def prepare(self) -> None:
-        """Prepare all kernels.
+    def prepare(self) -> dict[Table, Buffer]:
+        """Prepare all kernels; return the memory of the tables that are read after them.
 
         Raises
         ------
@@ -80,7 +95,7 @@ class _Preparation:
         if self._vertices > _MOST_VERTICES:
             raise TooWide
         self._enqueue()
-        self._run.end()
+        return {table: self._made[table] for table in self._wanted}
 
     def _enqueue(self) -> None:
         uses = Counter(self._used())
@@ -105,6 +120,7 @@ class _Preparation:
             self._sum(domain, several)
 
     def _used(self) -> Iterator[Table]:
+        yield from self._wanted
         for table, join in self._schedule.tables.items():
             yield from _parts(table, join)
         for scalar in self._schedule.scalars:
@@ -149,7 +165,7 @@ class _Preparation:
             case Walks():
                 self._made[table] = self._walks_of_roots(table)
             case Searched():
-                self._made[table] = self._search_arcs(table)
+                self._made[table] = self._given.get(table) or self._search_arcs(table)
 
     def _search_arcs(self, table: Searched) -> Buffer:
         """Have the host search from each arc, and copy the counts to the device."""
@@ -414,10 +430,35 @@ def prepare_tables(
             context = UploadContext.of(job.stream, request, deadline)
             run = TableRun(job, graph, context, request.tuning["wedge_ends"])
             _Preparation(run, graph, schedule, share).prepare()
+            run.end()
             if run.repeatable:
                 pool.keep(name, job, stage, request)
     job.reader.searched = searched
     return job
+
+
+def prepare_rooted_tables(
+    run: TableRun,
+    graph: Graph,
+    schedule: Schedule,
+    wanted: Sequence[Table],
+    given: Mapping[Searched, Buffer] = MappingProxyType({}),
+) -> dict[Table, Buffer]:
+    """Add the launches that compute tables with roots; return their memory, 64 bits for each root.
+
+    Parameters
+    ----------
+    given
+        The memory of tables of searches from each arc. The host searches for others.
+
+    Raises
+    ------
+    TooWide, DeviceMemoryError, OutOfTimeError
+        As `_Preparation.prepare`.
+    """
+    for buffer in given.values():
+        run.hold(buffer)
+    return _Preparation(run, graph, schedule, wanted=wanted, given=given).prepare()
 
 
 def table_bytes(graph: Graph, schedule: Schedule) -> int:

@@ -15,7 +15,7 @@ from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.storage.device_csr import CopiedArray, RowsKey, resident
 from motiflux.gpu.storage.expected_opens import Arcs, Opens
 from motiflux.gpu.storage.upload import UploadContext
-from motiflux.graph import Graph, VertexFilter
+from motiflux.graph import Graph, VertexFilter, filter_mask
 from motiflux.plan.bind import Codes
 from motiflux.plan.neighborhood.bits import LOOK_UP, MOST_MEMBERS, ROOT, degrees_of, instructions, words_of
 from motiflux.plan.neighborhood.choices import UniversalVertexPlan
@@ -132,8 +132,8 @@ def _of_kind(graph: Graph, labels: Codes, narrowing: VertexFilter | None) -> NDA
     found = np.ones(graph.num_vertices, np.bool_)
     if labels is not None and graph.vertex_labels is not None:
         found &= np.isin(graph.vertex_labels, labels)
-    if narrowing is not None and narrowing.condition is not None:
-        found &= graph.vertex_mask(narrowing.condition).astype(np.bool_)
+    if narrowing is not None and narrowing.has_mask:
+        found &= filter_mask(graph, narrowing).astype(np.bool_)
     if narrowing is not None and narrowing.ids is not None:
         named = np.zeros(graph.num_vertices, np.bool_)
         named[list(narrowing.ids)] = True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from motiflux.codegen import layout
-from motiflux.codegen.kernels import Goal
+from motiflux.codegen.kernels import COMPARED, Goal
 from motiflux.codegen.tails import DeviceTail
 from motiflux.device import Buffer, Device
 from motiflux.errors import DeviceMemoryError
@@ -40,8 +40,10 @@ def lay_out(
 ) -> Lists:
     """Return the layout, each list as long as the level's shortest set; `sources` names the rows of a level.
 
-    In a tail, only levels that are enumerated have lists.
+    In a tail, only levels that are enumerated have lists. Searches that compare attributes have none.
     """
+    if goal in COMPARED:
+        return Lists(0, (0,) * len(plan.shape.steps))
     walked = set() if tail is None else {*range(tail.start), *(one.level for one in tail.walked())}
     bounds: list[int] = []
     places: list[int] = []
@@ -53,7 +55,7 @@ def lay_out(
         bounds.append(min(sets, default=0))
         places.append(words)
         if tail is None:
-            never_kept = goal is Goal.COUNT and level == last and step.anchor == last - 1
+            never_kept = goal in (Goal.COUNT, Goal.IMAGES) and level == last and step.anchor == last - 1
         else:
             never_kept = level not in walked
         if level > 1 and len(sets) > 1 and not never_kept:

@@ -11,12 +11,15 @@ from motiflux.codegen import layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal
 from motiflux.codegen.tails import device_tail
 from motiflux.device import Device
+from motiflux.gpu.launch.compared import copy_keys
 from motiflux.gpu.launch.group_memory import USABLE, kept_places, lay_out
 from motiflux.gpu.launch.prepare import row_keys
 from motiflux.gpu.storage.candidate_space import slot_keys
+from motiflux.gpu.storage.device_copies import copies_bytes
 from motiflux.gpu.storage.device_csr import RowsKey
 from motiflux.gpu.storage.placed_rows import PLACE_BYTES, SHARE
 from motiflux.graph import Graph
+from motiflux.plan import Plan
 from motiflux.plan.estimate.predict import arcs_of
 from motiflux.plan.physical import Stage
 from motiflux.request.registry import OUT_OF_CORE
@@ -99,7 +102,11 @@ def _needs(device: Device, graph: Graph, stage: Stage, request: Request) -> _Nee
     blocks = min(device.multiprocessors * (_RESIDENT_THREADS // THREADS), -(-root_arcs // groups_of_block))
     longest = {key: _longest(graph, key) for key in distinct}
     tail = device_tail(plan)
-    lists = lay_out(plan, keys, longest, Goal.COUNT, tail)
+    goal = Goal.COUNT
+    if plan.comparisons is not None:
+        goal = Goal.COUNT_COMPARED
+        rows += _copies_bytes(graph, plan)
+    lists = lay_out(plan, keys, longest, goal, tail)
     groups = groups_of_block * max(1, blocks)
     beside = 0
     if kernel is not None and kernel.remembers:
@@ -122,6 +129,14 @@ def _bytes_for_host(
         free = device.free_memory() if request.gpu_memory is None else request.gpu_memory
         room = int(SHARE * max(0, free - tables))
     return tables + min(room, sum(4 * _arcs(graph, key) for key in keys))
+
+
+def _copies_bytes(graph: Graph, plan: Plan) -> int:
+    """Bound the bytes of copies of edges, and of values of vertices, that a search compares."""
+    assert plan.comparisons is not None
+    found = sum(copies_bytes(graph, key) for key in copy_keys(plan))
+    of_vertices = {one.columns for one in plan.comparisons.variables if one.vertex is not None}
+    return found + sum((8 * len(columns) + 1) * graph.num_vertices for columns in of_vertices)
 
 
 def _row_bytes(graph: Graph, arcs: int) -> int:

@@ -8,7 +8,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from motiflux.codegen import layout
+from motiflux.codegen.compared import PackedNetwork
 from motiflux.codegen.kernels import (
+    COMPARED,
     TAILS,
     THREADS,
     Goal,
@@ -22,6 +24,7 @@ from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.codegen.universal_vertex import universal_vertex_source
 from motiflux.device import Device, Kernel
 from motiflux.errors import DeviceError
+from motiflux.gpu.launch.compared import pack_network
 from motiflux.gpu.launch.group_memory import (
     Lists,
     add_kept,
@@ -110,7 +113,13 @@ def set_up_stage(
     longest = {key: rows.longest for key, rows in sources.by_key.items()}
     lists = lay_out(sources.plan, sources.keys, longest, goal, tail)
     task = _task(graph, sources, goal, tail, lists)
-    _set_up_kernel(job, sources, kernel, tail, lists, task, request, context)
+    packed = None
+    if goal in COMPARED:
+        windows, plan = request.tuning["copy_windows"] == "on", sources.plan
+        packed = pack_network(job, graph, plan, context, windows=windows, bounded=not goal.lists)
+        packed.network.ranges_at = task.shared_bytes
+        task.shared_bytes += packed.shared_bytes
+    _set_up_kernel(job, sources, kernel, tail, packed, lists, task, request, context)
 
 
 def prepare(
@@ -144,6 +153,7 @@ def _set_up_kernel(
     sources: _Sources,
     kernel: SearchKernel,
     tail: DeviceTail | None,
+    packed: PackedNetwork | None,
     lists: Lists,
     task: layout.Task,
     request: Request,
@@ -156,10 +166,9 @@ def _set_up_kernel(
     )
     switch = request.tuning["specialize"]
     loaded, specialized = job.choose_kernel(general, special, switch, context.deadline)
-    if specialized:
-        argument = pack_static(plan, sources.addresses, tail)
-    else:
-        argument = pack_runtime(plan, sources.addresses, tail)
+    pack = pack_static if specialized else pack_runtime
+    network = None if packed is None else packed.network
+    argument = pack(plan, sources.addresses, tail, network, images=kernel.goal == Goal.IMAGES)
     argument.task = task
     task = argument.task
     groups_of_block = THREADS // kernel.lanes
@@ -213,6 +222,8 @@ def _task(graph: Graph, sources: _Sources, goal: Goal, tail: DeviceTail | None, 
     task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
     if tail is not None:
         task.shared_bytes += layout.tail_bytes_of_group(levels)
+    if goal is Goal.IMAGES:
+        task.shared_bytes += layout.image_bytes_of_group(levels)
     task.group_words = lists.words
     for level, place in enumerate(lists.places):
         task.buffer_at[level] = place

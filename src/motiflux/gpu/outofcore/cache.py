@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,6 +184,8 @@ class RowCache:
     names_copies
         Whether headers name copies; if not, they always name the rows of the host, and `RowIndex` tells where
         copies are.
+    notes_left
+        Whether `left` is kept up.
     """
 
     def __init__(
@@ -195,8 +198,9 @@ class RowCache:
         carries: bool,
         copies_there: bool,
         names_copies: bool = True,
+        notes_left: bool = True,
     ) -> None:
-        self._names_copies = names_copies
+        self._names_copies, self._notes_left = names_copies, notes_left
         self._accelerator, self._device, self._budget = accelerator, accelerator.device, budget
         self.share, self.carries, self._copies_there = share, carries, copies_there
         self._buffer: Buffer | None = None
@@ -234,7 +238,7 @@ class RowCache:
     @property
     def holds_rows(self) -> bool:
         """Whether there are copies."""
-        return any(len(kind.held) for kind in self._kinds)
+        return any(map(len, self._kinds))
 
     @property
     def room(self) -> int:
@@ -249,7 +253,7 @@ class RowCache:
         known = {id(kind.rows): kind for kind in self._kinds}
         if [kind.rows for kind in self._kinds] != list(rows):
             self.left = None
-        self._kinds = [known.get(id(one)) or self._no_copies_of(one) for one in rows]
+        self._kinds = [known[id(one)] if id(one) in known else self._no_copies_of(one) for one in rows]
         for kind in self._kinds:
             if kind.written != kind.rows.written:
                 kind.drop(kind.held)
@@ -359,7 +363,7 @@ class RowCache:
         fresh = chosen[~held]
         all_there = self._fill(stream, chosen, fresh[:most_rows], threads, goes_on)
         self.brought.left_out = len(placed) - self.brought.kept - self.brought.copied
-        if self.carries and all_there and self.brought.copied == len(fresh):
+        if self._notes_left and self.carries and all_there and self.brought.copied == len(fresh):
             # `wanted` may be no more than what had left before this run, which has dropped others since.
             self.left = self._not_held((NOTHING if before is None else before).then(wanted[is_touched]))
 
@@ -429,7 +433,7 @@ class RowCache:
         self._used[segment] = 0
         again = np.zeros(len(chosen), bool)
         for number, vertices in enumerate(dropped):
-            again |= (chosen.rows.kinds == number) & _found_in(vertices, chosen.rows.vertices)
+            again |= (chosen.rows.kinds == number) & found_in(vertices, chosen.rows.vertices)
         self.brought.kept -= int(again.sum())  # a segment is emptied once: they are of earlier runs
         return chosen[again]
 
@@ -471,7 +475,7 @@ class RowCache:
             self.brought.copied += len(copy.vertices)
         self.brought.nbytes += end - begin
         self._used[self._current] += _aligned(end) - begin
-        stream.wait()  # the memory is used again
+        self._staging.copies(stream)
 
     def _lay_out(self, fresh: _Placed, at: int) -> list[_Copy]:
         """Return where copies go: first what tells which rows they are, of all kinds, then the entries."""
@@ -502,7 +506,7 @@ class RowCache:
         self._staging.release()
 
 
-def _found_in(ascending: NDArray[np.uint32], values: NDArray[np.uint32]) -> NDArray[np.bool_]:
+def found_in(ascending: NDArray[Any], values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return whether each value is in an ascending array."""
     if not len(ascending):
         return np.zeros(len(values), np.bool_)

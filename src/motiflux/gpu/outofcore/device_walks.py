@@ -128,6 +128,8 @@ class DeviceWalks:
     ----------
     last
         The last estimate.
+    lacks_memory
+        Whether there was no memory for the last one.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ class DeviceWalks:
         self._memory = SpareRoom(device, "walks that estimate which rows are opened", budget)
         self._roots = Room(device, "roots of walks", budget)
         self._of_walk: float | None = None
-        self.last = Estimated()
+        self.last, self.lacks_memory = Estimated(), False
 
     def upload_roots(self, stream: Stream, run: _native.Run, table: PlanTable) -> RootsThere | None:
         """Bring the roots of a run to the device, each with its own plan: those there have shared levels.
@@ -201,6 +203,7 @@ class DeviceWalks:
             return self.last
         rows = vertices * max(1, len(table.names))
         memory, places = self._take(stream, deepest, rows)
+        self.lacks_memory = memory is None
         if memory is None:
             return self.last
         try:

@@ -34,7 +34,7 @@ from motiflux.gpu.outofcore.own_rows import HostOrOwnRows, OwnRows
 from motiflux.gpu.outofcore.pinned import NotLentError, PinnedArenas
 from motiflux.gpu.outofcore.policies import Coming, policy_of
 from motiflux.gpu.outofcore.row_index import RowIndex
-from motiflux.gpu.outofcore.spending import FIRST_CHOOSING, Spending
+from motiflux.gpu.outofcore.spending import FIRST_CHOOSING, LEAST_CHOOSING, Spending
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.jit import Source
 from motiflux.notes import note
@@ -43,6 +43,10 @@ from motiflux.units import bytes_text, grouped
 SHARE = 0.5
 """Share of the memory that is free at first which the cache takes at most: searches need some, too."""
 
+LEAST_ON_DEVICE = 1.5e-3
+"""Seconds for choosing rows from which walks are on the device, where few take as long as thousands."""
+_MOST_WANTED, _LEAST_WANTED = 8, 1 << 12
+"""Times the rows that may be copied, and rows, of which the best are looked at."""
 _LEAST_SHARE = 1 / 64
 """After a search that lacked memory with this share, the cache has none."""
 _NO_EFFECT = {"container": "slack", "bitmaps": "off"}
@@ -90,6 +94,7 @@ class OutOfCoreEngine(ChangingEngine):
         super().__init__(accelerator, gpu_memory, {**tuning, **_NO_EFFECT}, preset)
         access = self.manner.access
         self._policy = policy_of(tuning)
+        self._unified = tuning["host_memory"] == "unified"
         self.headers = HeaderWriter(accelerator, gpu_memory)
         self.pinned = PinnedArenas(accelerator.device)
         self._reader: _native.GraphReader | None = None
@@ -106,10 +111,11 @@ class OutOfCoreEngine(ChangingEngine):
             carries=tuning["carry"] == "on",
             copies_there=tuning["cache_copies"] == "device",
             names_copies=not access.looks_up,
+            notes_left=self._policy_name == "degree",
         )
         self.index = RowIndex(accelerator, gpu_memory, access) if access.knows_copies else None
         self._walks = None
-        if self._walks_there:
+        if self._policy_name == "frequency" and tuning["access_walks"] in ("auto", "device"):
             self._walks = DeviceWalks(accelerator, gpu_memory, access.unit(walks_source()))
         self._walking: float | None = None  # seconds for walks on the device, if there are to be some
         self._wanted: Wanted = NOTHING
@@ -160,31 +166,49 @@ class OutOfCoreEngine(ChangingEngine):
             f" ({bytes_text(last.nbytes)})"
         )
         access = self.manner.access.describe()
-        walks = [] if self._walks is None else [self._walks.last.describe()]
+        walks = []
+        if self._walks is not None and (self._walks_there or self._walks.last.rounds):
+            walks.append(self._walks.last.describe())
         return "\n".join([super().describe(positions), rows, *walks, *([access] if access else [])])
 
     @property
     def _walks_there(self) -> bool:
-        """Whether walks on the device choose rows."""
-        return self._policy_name == "frequency" and self._switches["access_walks"] == "device"
+        """Whether walks on the device choose rows for each run."""
+        return self._walks is not None and self._switches["access_walks"] == "device"
+
+    def _can_walk_there(self) -> bool:
+        """Return whether walks on the device can choose rows for a run; if not yet, kernels are compiled."""
+        if self._walks is None or self._walks_there:
+            return self._walks_there
+        fits = self._foreseen is None and not self._walks.lacks_memory
+        return fits and self._accelerator.begin(self._walks.source)
 
     def _writers(self) -> list[Source]:
         access = self.manner.access
         hashes = [hash_source()] if access.lookup == "hash" else []
-        walks = [access.unit(walks_source())] if self._walks_there else []
+        walks = [access.unit(walks_source())] if self._switches["access_walks"] == "device" else []
         return [*super()._writers(), cache_source(), *hashes, *walks]
 
     def _new_rows(self, native: _native.Monitor, target: int, way: int) -> Rows:
         directed = native.directed
-        if self._refusal is None and native.has_own_rows(target, way):
+        if self._reads_own_rows(native, target, way):
             if self._reader is None:
                 self._reader = native.reader()
             self._pin(native, self._reader)
         rows: HostOrOwnRows
-        if self._refusal is not None or not native.has_own_rows(target, way):
-            rows = HostRows(self._accelerator, self._budget, way=way, directed=directed)
-        else:
+        if self._reads_own_rows(native, target, way):
             rows = OwnRows(self._accelerator, self._budget, self.headers, way=way, directed=directed)
+            rows.writer = self.manner.access.write_source
+        else:
+            rows = self._new_host_rows(way, directed=directed)
+        return rows
+
+    def _reads_own_rows(self, native: _native.Monitor, target: int, way: int) -> bool:
+        """Return whether kernels read these rows where the monitor has them."""
+        return not self._unified and self._refusal is None and native.has_own_rows(target, way)
+
+    def _new_host_rows(self, way: int, *, directed: bool) -> HostRows:
+        rows = HostRows(self._accelerator, self._budget, way=way, directed=directed, unified=self._unified)
         rows.writer = self.manner.access.write_source
         return rows
 
@@ -278,8 +302,7 @@ class OutOfCoreEngine(ChangingEngine):
         if names:  # while headers of other rows may name copies
             self.cache.empty(stream, [cast("HostOrOwnRows", self._rows[name]) for name in names])
         for target, way in names:
-            rows = HostRows(self._accelerator, self._budget, way=way, directed=native.directed)
-            rows.writer = self.manner.access.write_source
+            rows = self._new_host_rows(way, directed=native.directed)
             rows.load(stream, native, target, self._threads)
             if run.is_written:
                 rows.take_over(run, _accepts(native, target, way))
@@ -292,9 +315,9 @@ class OutOfCoreEngine(ChangingEngine):
 
     def foresee(self, run: _native.Run) -> Wanted:
         """Return the rows that a whole run is expected to open; none if rows are to be copied before."""
-        if self._walks is not None or self._outgrown():
+        if self._walks_there or self._outgrown():
             return NOTHING
-        return self._wanted_of(run, self._kinds(), np.unique(run.ends[:, 0]))
+        return self._wanted_of(run, self._kinds(), _touched_by(run))
 
     def _kinds(self) -> list[HostOrOwnRows]:
         """Return the rows of the names of plans, in their order."""
@@ -322,7 +345,7 @@ class OutOfCoreEngine(ChangingEngine):
     def _choose_rows(self, stream: Stream, run: _native.Run) -> None:
         """Choose the rows to copy, and drop the copies of rows that the run touches."""
         begun = time.perf_counter()
-        kinds, self._touched = self._kinds(), np.unique(run.ends[:, 0])
+        kinds, self._touched = self._kinds(), _touched_by(run)
         self.cache.brought = Brought()
         self._spent["choose_seconds"], self._walking = 0.0, None
         if self._walks is not None:
@@ -337,9 +360,12 @@ class OutOfCoreEngine(ChangingEngine):
         if self._spends is not None:
             self._spends.expect(run.num_roots)
         self.cache.open(stream, kinds)
-        foreseen = self._foreseen
-        if self._walks is not None:
-            self._walking = self._seconds_for_choosing()  # once touched rows are merged
+        can_walk_there = self._can_walk_there()
+        if self._spends is not None:
+            self._spends.least = LEAST_ON_DEVICE if can_walk_there else LEAST_CHOOSING
+        foreseen, seconds = self._foreseen, self._seconds_for_choosing()
+        if can_walk_there and (self._walks_there or seconds >= LEAST_ON_DEVICE):
+            self._walking = seconds  # once touched rows are merged
         elif isinstance(foreseen, Wanted):
             self._wanted = foreseen
         else:
@@ -351,9 +377,13 @@ class OutOfCoreEngine(ChangingEngine):
         """Wait until touched rows are merged: then the host may write them where they are."""
         if self._reader is None or self._merged is None or run.is_written:
             return
-        while not self._merged.done():
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        self._wait_for_merging()
         self._reader.leave(run)
+
+    def _wait_for_merging(self) -> None:
+        """Wait until the touched rows of the run are merged."""
+        while self._merged is not None and not self._merged.done():
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
 
     def _rows_table(self, stream: Stream, number: int) -> NDArray[Any]:
         if self.index is None:
@@ -378,6 +408,7 @@ class OutOfCoreEngine(ChangingEngine):
         assert self._table is not None
         if not self.cache.room:
             return
+        self._wait_for_merging()  # as the search would
         begun = time.perf_counter()
         if self.index is not None:  # copies of touched rows were dropped
             self.index.write(stream, self._kinds(), self.cache)
@@ -410,9 +441,13 @@ class OutOfCoreEngine(ChangingEngine):
         begun = time.perf_counter()
         wanted, spends = self._wanted, self._spends
         self._wanted, self._spent["copy_seconds"] = NOTHING, 0.0
+        if self._policy_name == "none":
+            return
         most_rows = None if spends is None else spends.most_rows()
         if spends is not None and (not len(wanted) or most_rows == 0):
             return
+        if most_rows is not None:
+            wanted = wanted[: max(_LEAST_WANTED, _MOST_WANTED * most_rows)]
         self.cache.bring(stream, wanted, self._touched, self._threads, run.keep_going, most_rows)
         seconds = self._spent["copy_seconds"] = time.perf_counter() - begun
         if spends is not None:
@@ -474,6 +509,18 @@ class OutOfCoreEngine(ChangingEngine):
         if self.index is not None:
             self.index.sent()
         self.spent.update(self._spent)
+
+
+def _touched_by(run: _native.Run) -> NDArray[np.uint32]:
+    """Return the vertices whose rows a run changes, ascending; its ends are in their order.
+
+    `numpy.unique` takes longer, as it hashes them.
+    """
+    vertices = np.ascontiguousarray(run.ends[:, 0])
+    is_first = np.ones(len(vertices), bool)
+    np.not_equal(vertices[1:], vertices[:-1], out=is_first[1:])
+    found: NDArray[np.uint32] = vertices[is_first]
+    return found
 
 
 def _accepts(native: _native.Monitor, target: int, way: int) -> Callable[[int], bool]:

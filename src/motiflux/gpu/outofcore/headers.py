@@ -106,7 +106,7 @@ class HeaderWriter:
             at = buffer.address + MOVED_ROW.itemsize * place
             args = CacheArgs(rows=rows.headers, moved=at, moved_count=len(rows))
             stream.launch(kernel, blocks_of_threads(len(rows)), THREADS, 0, args)
-        stream.wait()  # the memory is used again
+        self._staging.copies(stream)
 
     def sent(self) -> None:
         """Give back memory that headers were sent from."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.device import Stream
-from motiflux.device.pinned import PinnedMemory, pin
+from motiflux.device import HostBuffer, Stream
+from motiflux.device.pinned import pin
 from motiflux.gpu.changing.rows import SlackRows
 from motiflux.gpu.outofcore.pinned import INSTEAD, WHAT, expect_same_address
 from motiflux.gpu.runtime.accelerator import Accelerator
@@ -38,11 +38,24 @@ class HostRows(SlackRows):
     ----------
     written
         A number that is new whenever all headers were written: they name the rows of the host then.
+
+    Parameters
+    ----------
+    unified
+        Whether the memory is unified instead of pinned, which is for comparisons: pages are moved, not lines.
     """
 
-    def __init__(self, accelerator: Accelerator, budget: int | None, *, way: int, directed: bool) -> None:
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        budget: int | None,
+        *,
+        way: int,
+        directed: bool,
+        unified: bool = False,
+    ) -> None:
         super().__init__(accelerator, budget, way=way, directed=directed)
-        self.written = 0
+        self.written, self._unified = 0, unified
         self._last_chunk: NDArray[np.uint32] = np.empty(0, np.uint32)
 
     @property
@@ -71,9 +84,13 @@ class HostRows(SlackRows):
         """Return the addresses of rows in memory of the host, and their numbers of entries."""
         return self._address[vertices], self._size[vertices]
 
-    def _allocate(self, nbytes: int) -> PinnedMemory:
-        """Return pinned memory within the budget; raises `NotPinnedError`."""
-        chunk = pin(self._device, nbytes, WHAT, release_pinned, _no_check, INSTEAD)
+    def _allocate(self, nbytes: int) -> HostBuffer:
+        """Return pinned memory within the budget, or unified memory; raises `NotPinnedError`."""
+        chunk: HostBuffer
+        if self._unified:
+            chunk = self._device.allocate_managed(nbytes, WHAT)
+        else:
+            chunk = pin(self._device, nbytes, WHAT, release_pinned, _no_check, INSTEAD)
         expect_same_address(self._device, chunk.array.ctypes.data, chunk.address)
         self._last_chunk = chunk.array.view(np.uint32)
         return chunk

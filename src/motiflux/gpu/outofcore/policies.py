@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.gpu.changing.plans import PlanTable
-from motiflux.gpu.outofcore.cache import NOTHING, Wanted
+from motiflux.gpu.outofcore.cache import NOTHING, Wanted, found_in
 from motiflux.gpu.outofcore.own_rows import HostOrOwnRows
 
 WEIGHTED, PAPER = range(2)
@@ -85,7 +85,7 @@ class LongestRows:
             self._found, self._of = self._longest(rows, room), (of, entries)
             self._keys = np.sort(self._found.keys)
         elif coming.left is not None:
-            return coming.left[np.isin(coming.left.keys, self._keys, assume_unique=True)]
+            return coming.left[found_in(self._keys, coming.left.keys)]
         return self._found
 
     @staticmethod
@@ -96,6 +96,7 @@ class LongestRows:
         sizes = np.concatenate(of_kinds)
         starts = np.cumsum([0, *map(len, of_kinds)])
         order = np.argsort(-sizes, kind="stable")
+        order = order[4 * sizes[order] <= room]  # one that is longer does not keep others out
         order = order[: int(np.searchsorted(np.cumsum(4 * sizes[order]), room, "right"))]
         order = order[sizes[order] > 0]
         kinds = np.searchsorted(starts, order, "right") - 1

@@ -96,13 +96,13 @@ class RowIndex:
         parcel = Parcel()
         places: list[tuple[int, int]] = []
         for kind in copies:
-            rows = np.zeros(0 if kind is None else len(kind.held), COPIED_ROW)
+            rows = np.zeros(0 if kind is None else len(kind), COPIED_ROW)
             held = np.empty(0, np.uint32) if kind is None else kind.held
             if kind is not None:
                 rows["first"], rows["behind"] = kind.firsts, kind.firsts + kind.sizes
             places.append((parcel.add(held), parcel.add(rows)))
         hashes = self._access.lookup == "hash"
-        slots = [_slots_for(0 if kind is None or not hashes else len(kind.held)) for kind in copies]
+        slots = [_slots_for(0 if kind is None or not hashes else len(kind)) for kind in copies]
         begin = parcel.nbytes
         memory = self._rows.of(max(1, begin + HASHED_ROW.itemsize * sum(slots)), stream)
         parcel.send(stream, memory, self._staging)
@@ -110,7 +110,7 @@ class RowIndex:
             stream.clear(memory, begin, HASHED_ROW.itemsize * sum(slots))
         at = memory.address + begin
         for number, (kind, (rowidx, rowptr), size) in enumerate(zip(copies, places, slots, strict=True)):
-            count = 0 if kind is None else len(kind.held)
+            count = 0 if kind is None else len(kind)
             one = told[number : number + 1]
             one["rowidx"], one["rowptr"] = memory.address + rowidx, memory.address + rowptr
             one["slots"], one["count"], one["mask"] = at, count, max(size, 1) - 1

@@ -19,9 +19,9 @@ from motiflux.gpu.pvm.programs import (
     SetProgram,
     TestProgram,
 )
-from motiflux.gpu.pvm.resident_tables import TableRows
+from motiflux.gpu.pvm.resident_tile import TableRows
 from motiflux.gpu.pvm.signatures import Signature
-from motiflux.graph import Graph, VertexFilter
+from motiflux.graph import Graph, VertexFilter, filter_mask
 from motiflux.plan.bind import Codes
 
 INDEX_BYTES = 32 << 10
@@ -73,8 +73,8 @@ class Constants:
         if narrowing is None:
             return 0
         bits = np.ones(self._graph.num_vertices, bool)
-        if narrowing.condition is not None:
-            bits &= self._graph.vertex_mask(narrowing.condition) != 0
+        if narrowing.has_mask:
+            bits &= filter_mask(self._graph, narrowing) != 0
         if narrowing.ids is not None:
             among = np.zeros(self._graph.num_vertices, bool)
             among[list(narrowing.ids)] = True

@@ -40,6 +40,7 @@ class Buckets:
         deadline: Deadline,
     ) -> None:
         self._stream, self._renamed = stream, renamed
+        self._uploading: tuple[NDArray[Any], ...] = ()
         device = accelerator.device
         found = accelerator.kernels(bucket_source(), [*BucketKernel], deadline)
         self._count, self._write = found[BucketKernel.COUNT], found[BucketKernel.WRITE]
@@ -86,10 +87,9 @@ class Buckets:
         stream.download(self._places, sizes.view(np.uint8), 0)
         stream.wait()
         ends = np.concatenate([[0], np.cumsum(sizes.astype(np.int64))])
-        places = ends[:-1].astype(np.uint64)
+        self._uploading = least_ids, places = least_ids, ends[:-1].astype(np.uint64)  # until the next sort
         stream.upload(self._places, places)
         stream.launch(self._write, grid, THREADS, 0, args)
-        stream.wait()  # the arrays may be freed now
         return ends
 
 

@@ -13,7 +13,7 @@ from motiflux.gpu.pvm.choice import PhaseFacts, prefers_phases
 from motiflux.gpu.pvm.host_frontiers import host_room
 from motiflux.gpu.pvm.memory import phase_memory, room_for
 from motiflux.gpu.pvm.planning import phases_of
-from motiflux.gpu.pvm.rows import PhaseRows, found_limit
+from motiflux.gpu.pvm.rows import PhaseRows, StoredPhaseRows, found_limit
 from motiflux.gpu.runtime.accelerator import known_accelerator
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -30,7 +30,7 @@ from motiflux.request.registry import PHASES
 from motiflux.request.reports import ProgressCallback, ProgressReport
 from motiflux.request.request import Request
 from motiflux.result.images import Images
-from motiflux.result.rows import NoRows, RowSource, StoresRows
+from motiflux.result.rows import NoRows, RowSource
 
 TOO_MANY = "the number of embeddings passed the range of its kernels"
 
@@ -197,14 +197,12 @@ class PvmEngine:
             progress=_multiplied(request.progress, times),
         )
         rows = max(1, batch_rows // times)
-        source: RowSource
+        limit, budget = request.limit, request.gpu_memory
         if self._group.alone:
-            source = search.list_phases(first, graph, physical.phases, inner, rows, deadline)
-        else:
-            source = shares.SharedEmbeddings(self._group, graph, physical.phases, inner, rows, deadline)
-        if times == 1 and isinstance(source, StoresRows):
-            return source
-        return PhaseRows(source, images, request.limit, first.device, request.gpu_memory)
+            found = search.list_phases(first, graph, physical.phases, inner, rows, deadline)
+            return StoredPhaseRows(found, images, limit, first.device, budget, deadline)
+        shared = shares.SharedEmbeddings(self._group, graph, physical.phases, inner, rows, deadline)
+        return PhaseRows(shared, images, limit, first.device, budget)
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
         """Return the text that `explain` adds to the reason for the engine."""

@@ -5,12 +5,18 @@
 
 A segment is a frontier, sorted by tiles. The next phase gets the embeddings of a tile from all segments one
 after another, so each embedding goes to the host and back once, and each tile is read once for all of them.
+
+Copies run beside kernels, in both directions: the frontier that is copied to the host changes places with the
+one that frontiers are sorted into, and goes on being filled there. What comes back is copied to one half of a
+frontier while kernels read the other one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import cycle
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +24,7 @@ from numpy.typing import NDArray
 from motiflux.device import Buffer, Device, Mark, Stream
 from motiflux.device.host_memory import available
 from motiflux.gpu.pvm.frontiers import Frontier
-from motiflux.gpu.storage.upload import wait_for_mark
+from motiflux.gpu.pvm.pinned_blocks import PinnedBlock, PinnedBlocks
 from motiflux.request.deadline import Deadline
 from motiflux.types import VERTEX_DTYPE, VertexArray
 
@@ -26,8 +32,8 @@ MOST_BYTES = 8 << 30
 """Most bytes of the host that a search takes for embeddings, if so many are available."""
 _SHARE = 0.25
 """Share of the memory that is available that it takes at most."""
-_PIECE_BYTES = 4 << 20
-_SPINS = 200
+_PIECE_BYTES = 16 << 20
+"""Bytes of a copy: between copies, the deadline is looked at."""
 
 
 def host_room() -> int:
@@ -38,10 +44,21 @@ def host_room() -> int:
 
 @dataclass(frozen=True)
 class Segment:
-    """Embeddings in columns, uint32 [columns, rows], and the first row of each tile, int64 [tiles + 1]."""
+    """Embeddings in columns.
+
+    Parameters
+    ----------
+    columns
+        uint32 [columns, rows]. Their copy may not be over: `FrontierCopies` waits for it.
+    firsts
+        The first row of each tile, and the number of all, int64 [tiles + 1].
+    block
+        Pinned memory that they are in; None: ordinary memory.
+    """
 
     columns: VertexArray
     firsts: NDArray[np.int64]
+    block: PinnedBlock | None = None
 
 
 @dataclass
@@ -76,13 +93,34 @@ class HostFrontier:
             yield pieces
 
 
+class Uploaded(NamedTuple):
+    """Embeddings that are copied to a part of a frontier.
+
+    Parameters
+    ----------
+    tile
+        Their tile.
+    first, rows
+        The first row of the frontier that they take, and their number.
+    copied
+        Behind the copy.
+    """
+
+    tile: int
+    first: int
+    rows: int
+    copied: Mark
+
+
 class FrontierCopies:
-    """Copies embeddings between a device and the host, through two pieces of pinned memory.
+    """Copies embeddings between a device and the host, on streams of their own.
 
     Parameters
     ----------
     stream
-        The stream of the search.
+        The stream of the search, which writes and reads frontiers.
+    blocks
+        Pinned memory of the host.
 
     Attributes
     ----------
@@ -90,66 +128,97 @@ class FrontierCopies:
         Bytes copied, in both directions.
     """
 
-    def __init__(self, device: Device, stream: Stream, deadline: Deadline) -> None:
-        self._stream, self._deadline = stream, deadline
-        self._pinned = device.allocate_host(
-            2 * _PIECE_BYTES, "embeddings on their way to the host", clear=False
-        )
-        words = self._pinned.array.view(VERTEX_DTYPE)
-        self._pieces = (words[: _PIECE_BYTES // 4], words[_PIECE_BYTES // 4 :])
-        self._marks: list[Mark | None] = [None, None]
-        self._turn = 0
+    def __init__(self, device: Device, stream: Stream, blocks: PinnedBlocks, deadline: Deadline) -> None:
+        self._stream, self._blocks, self._deadline = stream, blocks, deadline
+        self._down: Stream = device.stream()
+        self._up: Stream = device.stream()
+        self._behind: dict[int, Mark] = {}  # copies to the host that read a buffer, by its address
+        self._last: Mark | None = None
         self.copied_bytes = 0
 
     def download(self, frontier: Frontier, rows: int, firsts: NDArray[np.int64]) -> Segment:
-        """Return the first rows of a frontier; raises `OutOfTimeError`."""
-        columns = np.empty((frontier.width, rows), VERTEX_DTYPE)
-        behind: list[tuple[int, VertexArray]] = []
+        """Begin to copy the first rows of a frontier to the host; raises `OutOfTimeError`."""
+        nbytes = 4 * frontier.width * rows
+        block = self._blocks.take(frontier.buffer.nbytes)
+        if block is None:
+            columns = np.empty((frontier.width, rows), VERTEX_DTYPE)
+        else:
+            columns = block.memory.array[:nbytes].view(VERTEX_DTYPE).reshape(frontier.width, rows)
+        self._down.follow(self._stream.mark())
         for column in range(frontier.width):
             for first in range(0, rows, _PIECE_BYTES // 4):
+                self._deadline.check()
                 part = columns[column, first : first + _PIECE_BYTES // 4]
-                if len(behind) == 2:
-                    self._take(*behind.pop(0))
-                at = self._turn
-                self._turn = 1 - at
-                offset = 4 * (column * frontier.capacity + first)
-                self._stream.download(frontier.buffer, self._pieces[at][: len(part)], offset)
-                self._marks[at] = self._stream.mark()
-                behind.append((at, part))
-        for at, part in behind:
-            self._take(at, part)
-        self.copied_bytes += columns.nbytes
-        return Segment(columns, firsts)
+                self._down.download(frontier.buffer, part, 4 * (column * frontier.capacity + first))
+        self._last = self._behind[frontier.address] = self._down.mark()
+        if block is not None:
+            block.busy = self._last
+        self.copied_bytes += nbytes
+        return Segment(columns, firsts, block)
 
-    def upload(self, pieces: list[VertexArray], frontier: Frontier) -> int:
-        """Copy embeddings to the beginning of a frontier; return their number. Raises `OutOfTimeError`."""
+    def before_writing(self, buffer: Buffer) -> None:
+        """Have kernels that are launched later wait for copies to the host that read a buffer."""
+        mark = self._behind.pop(buffer.address, None)
+        if mark is not None and not mark.done():
+            self._stream.follow(mark)
+
+    def upload(self, tile: int, pieces: list[VertexArray], frontier: Frontier, first: int) -> Uploaded:
+        """Begin to copy embeddings of a tile to a part of a frontier; raises `OutOfTimeError`."""
+        self._up.follow(self._stream.mark())
+        for mark in (self._last, self._behind.pop(frontier.address, None)):
+            if mark is not None and not mark.done():
+                self._up.follow(mark)
         rows = 0
         for piece in pieces:
+            self._deadline.check()
             for column in range(frontier.width):
-                self._upload(piece[column], frontier.buffer, 4 * (column * frontier.capacity + rows))
+                offset = 4 * (column * frontier.capacity + first + rows)
+                self._up.upload(frontier.buffer, piece[column], offset)
             rows += piece.shape[1]
-        return rows
+        self.copied_bytes += 4 * frontier.width * rows
+        return Uploaded(tile, first, rows, self._up.mark())
 
-    def _upload(self, words: VertexArray, buffer: Buffer, offset: int) -> None:
-        for first in range(0, len(words), _PIECE_BYTES // 4):
-            part = words[first : first + _PIECE_BYTES // 4]
-            at = self._turn
-            self._turn = 1 - at
-            self._wait(at)
-            self._pieces[at][: len(part)] = part
-            self._stream.upload(buffer, self._pieces[at][: len(part)], offset + 4 * first)
-            self._marks[at] = self._stream.mark()
-        self.copied_bytes += words.nbytes
+    def chunks(
+        self, kept: HostFrontier, frontier: Frontier, tiles: Iterable[int]
+    ) -> Generator[Uploaded, None, None]:
+        """Yield the embeddings of some tiles in chunks of at most half a frontier.
 
-    def _take(self, at: int, into: VertexArray) -> None:
-        self._wait(at)
-        into[:] = self._pieces[at][: len(into)]
+        Kernels that read a chunk are over when the next one is asked for, of which a copy was begun before.
+        """
+        half = max(1, frontier.capacity // 2)
+        places = cycle((0, half) if frontier.capacity > 1 else (0,))
+        ahead: Uploaded | None = None
+        for tile in tiles:
+            for pieces in kept.chunks(tile, half):
+                if frontier.capacity == 1 and ahead is not None:
+                    yield self._given(ahead)
+                    ahead = None
+                begun = self.upload(tile, pieces, frontier, next(places))
+                if ahead is not None:
+                    yield self._given(ahead)
+                ahead = begun
+        if ahead is not None:
+            yield self._given(ahead)
 
-    def _wait(self, at: int) -> None:
-        self._deadline.check()
-        if (mark := self._marks[at]) is None:
+    def _given(self, chunk: Uploaded) -> Uploaded:
+        """Return a chunk, for which kernels that are launched later wait."""
+        if not chunk.copied.done():
+            self._stream.follow(chunk.copied)
+        return chunk
+
+    def release(self, kept: HostFrontier) -> None:
+        """Leave the memory of embeddings to others: they are not read any more."""
+        blocks = [one.block for one in kept.segments if one.block is not None]
+        if not blocks:
             return
-        for _ in range(_SPINS):  # most copies are over within a sleep
-            if mark.done():
-                return
-        wait_for_mark(mark, self._deadline)
+        if self._last is not None:
+            self._up.follow(self._last)
+        behind = self._up.mark()
+        for block in blocks:
+            block.busy = behind
+            self._blocks.give(block)
+
+    def close(self) -> None:
+        """Wait for all copies, and release the streams."""
+        self._down.close()
+        self._up.close()

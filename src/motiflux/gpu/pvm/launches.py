@@ -7,7 +7,7 @@ waits once for all phases. That is enough if all frontiers have room.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from motiflux.codegen import layout
@@ -22,24 +22,18 @@ from motiflux.codegen.pvm import (
     KernelForm,
     OffsetArgs,
     PhaseKernel,
-    closing_source,
-    elimination_source,
-    extension_source,
-    filter_source,
-    offset_source,
 )
 from motiflux.device import Buffer, Kernel, Stream
 from motiflux.errors import DeviceError
 from motiflux.gpu.pvm.arguments import Constants, arguments_of, set_rows
 from motiflux.gpu.pvm.controls import PhaseControls
 from motiflux.gpu.pvm.frontiers import Frontier, LeftRoom
-from motiflux.gpu.pvm.programs import ExtensionProgram, Program, Programs
-from motiflux.gpu.pvm.resident_tables import TableRows
+from motiflux.gpu.pvm.phase_kernels import filter_kernel, kernels_of
+from motiflux.gpu.pvm.programs import Programs
+from motiflux.gpu.pvm.resident_tile import TableRows
 from motiflux.gpu.pvm.work import LONG_BATCH, PhaseWork
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.control_block import ControlBlock
-from motiflux.gpu.runtime.launches import Wave, check_not_stopped
-from motiflux.jit import Source
+from motiflux.gpu.runtime.launches import Wave
 from motiflux.request.deadline import Deadline
 
 WARPS_OF_BLOCK = THREADS // 32
@@ -178,7 +172,7 @@ class PhaseLaunches:
         self._constants, self._form = constants, form
         last = len(programs.phases) - 1
         self._kernels = [
-            self._kernels_of(phase, counts=counts and at == last, by_size=by_size, deadline=deadline)
+            kernels_of(accelerator, phase, form, deadline, counts=counts and at == last, by_size=by_size)
             for at, phase in enumerate(programs.phases)
         ]
         self._arguments = [arguments_of(phase, constants, form) for phase in programs.phases]
@@ -188,26 +182,11 @@ class PhaseLaunches:
         self._packed: dict[int, Any] = {}  # arguments of phases that were launched one at a time
         self._single: list[Launch] = []
 
-    def _kernels_of(
-        self, phase: Program, *, counts: bool, by_size: bool, deadline: Deadline
-    ) -> dict[PhaseKernel, Kernel]:
-        """Return the kernel of a phase, or those of both passes."""
-        entry = entry_of(phase, counts=counts, by_size=by_size)
-        kernels = self._accelerator.kernels
-        if entry is PhaseKernel.WRITE and self._form.two_passes:
-            both = kernels(*unit_of(phase, entry, self._form), deadline)
-            offsets = kernels(offset_source(), [PhaseKernel.OFFSETS], deadline)
-            return {PhaseKernel(name): kernel for name, kernel in (*both.items(), *offsets.items())}
-        found = kernels(*unit_of(phase, entry, self._form._replace(two_passes=False)), deadline)
-        return {entry: found[entry]}
-
     def _filtering(self, deadline: Deadline) -> list[Launch]:
         """Return the launches that find candidates by signatures."""
         if not self._constants.filters:
             return []
-        kernel = self._accelerator.kernels(filter_source(), [PhaseKernel.FILTER], deadline)[
-            PhaseKernel.FILTER
-        ]
+        kernel = filter_kernel(self._accelerator, deadline)
         most = _FILTER_BLOCKS * self._accelerator.device.multiprocessors
         grid = max(1, min(most, -(-self._vertices // FILTER_THREADS)))
         return [Launch(kernel, grid, 0, args, FILTER_THREADS) for args in self._constants.filters]
@@ -257,6 +236,22 @@ class PhaseLaunches:
             _set_columns(packed.out, step.output)
         self._places = room.places
         self._single = self._launches(at, room, packed, shared, step.work.units)
+
+    def fit(self, units: Sequence[int]) -> bool:
+        """Have later chains launch as many warps as one had units of work; return whether that changes any.
+
+        A job that is kept searches the same graph, so each phase has the same units. Blocks without work
+        would load an index, and ask for units.
+        """
+        if len(self._chain) != len(units):  # two passes
+            return False
+        chain = [
+            replace(launch, grid=self._grid(launch.kernel, launch.shared, number))
+            for launch, number in zip(self._chain, units, strict=True)
+        ]
+        changes = any(new.grid != old.grid for new, old in zip(chain, self._chain, strict=True))
+        self._chain = chain if changes else self._chain
+        return changes
 
     def all_phases(self, limit: int | None) -> None:
         """Have the next launch run all phases."""
@@ -383,69 +378,6 @@ class PhaseLaunches:
         """Drop all launches, and the memory that they use."""
         self._chain, self._packed, self._single, self._filters = [], {}, [], []
         self._places = self.memory = None
-
-
-class PhaseReader:
-    """Reads the number that all phases of a launch counted.
-
-    Attributes
-    ----------
-    units
-        Parts of a search of which progress tells how many are over.
-    share
-        Share of the search that is over: from 0 to 1.
-    found
-        The number counted before the launch.
-    """
-
-    units = 1000
-
-    def __init__(self, control: ControlBlock) -> None:
-        self._control = control
-        self.share, self.found = 0.0, 0
-
-    def progress(self, seen: layout.Control) -> tuple[int, int, int]:
-        """Return the parts of the search that are over, all of them, and the number found."""
-        return min(self.units, int(self.units * self.share)), self.units, self.found + counted(seen)
-
-    def result(self) -> layout.Control:
-        """Return the control block of the job; raises `InternalError` if another job stopped the kernels."""
-        return check_not_stopped(self._control)
-
-
-def counted(seen: layout.Control) -> int:
-    """Return the number counted."""
-    return int(seen.found[0]) | int(seen.found[1]) << 64
-
-
-def entry_of(program: Program, *, counts: bool, by_size: bool) -> PhaseKernel:
-    """Return the kernel of a phase.
-
-    Parameters
-    ----------
-    by_size
-        Whether several query vertices may be counted by the numbers of candidates.
-    """
-    if not counts:
-        return PhaseKernel.WRITE
-    if isinstance(program, ExtensionProgram):
-        if program.following is not None:
-            return PhaseKernel.NEXT
-        if not program.tests and program.follows_from_sizes and (by_size or program.shape.members == 1):
-            return PhaseKernel.SIZE
-    return PhaseKernel.COUNT
-
-
-def unit_of(
-    program: Program, entry: PhaseKernel, form: KernelForm = DEFAULT_FORM
-) -> tuple[Source, list[PhaseKernel]]:
-    """Return the unit of a kernel, and all its entry points."""
-    if not isinstance(program, ExtensionProgram):
-        return elimination_source(form), [*form.entries]
-    if entry is PhaseKernel.SIZE:
-        return closing_source(form), [PhaseKernel.SIZE]
-    more = [] if form.two_passes else [PhaseKernel.NEXT]
-    return extension_source(program.shape, form), [*form.entries, *more]
 
 
 def most_warps(multiprocessors: int) -> int:

@@ -13,9 +13,10 @@ from motiflux.codegen import layout
 from motiflux.codegen.pvm import ITEMS, PhaseControl
 from motiflux.device import Buffer
 from motiflux.gpu.pvm.frontiers import Frontier
-from motiflux.gpu.pvm.launches import PhaseLaunches, PhaseReader, Room, Step, View, counted
+from motiflux.gpu.pvm.launches import PhaseLaunches, Room, Step, View
+from motiflux.gpu.pvm.phase_reader import PhaseReader, counted
 from motiflux.gpu.pvm.programs import ExtensionProgram
-from motiflux.gpu.pvm.resident_tables import TableRows
+from motiflux.gpu.pvm.resident_tile import TableRows
 from motiflux.gpu.pvm.work import NOTHING, ItemArray, PhaseWork
 from motiflux.gpu.rows.found_rows import HAND_OUT_SECONDS
 from motiflux.gpu.runtime.job import KernelJob
@@ -168,8 +169,15 @@ class PhaseSteps:
         """Have reports tell the share of the search that is over; it does not go back."""
         self._job.reader.share = max(self._job.reader.share, share)
 
-    def _note(self, work: PhaseWork, seen: PhaseControl, *, took_batches: bool = True) -> None:
-        """Note the work that the last launch of a phase took, and what it left."""
+    def _note(self, work: PhaseWork, seen: PhaseControl, *, left: int = 0, took_batches: bool = True) -> None:
+        """Note the work that the last launch of a phase took, and what it left.
+
+        Parameters
+        ----------
+        left
+            Parts of earlier launches that it was given: those that wait on the host are not among them,
+            though its warps may have asked for more than there were.
+        """
         batches, room = int(seen.batches_taken), self._room
         if room.positions is not None:  # each warp knows its next batch
             batches = 0 if seen.refused or self._paused else work.batches
@@ -183,7 +191,7 @@ class PhaseSteps:
                     self._download(room.left.long_parts, first, put_off),
                 ]
             )
-        work.launched(batches if took_batches else 0, min(int(seen.left_taken), len(work.left)), added)
+        work.launched(batches if took_batches else 0, min(int(seen.left_taken), left), added)
 
     def _launch(
         self,
@@ -215,7 +223,7 @@ class PhaseSteps:
             return None
         seen = launches.controls.seen(at)
         if not seen.overflow:
-            self._note(work, seen, took_batches=takes)
+            self._note(work, seen, left=left, took_batches=takes)
         return seen
 
     def _may_pause(self, at: int) -> bool:
@@ -236,7 +244,9 @@ class PhaseSteps:
             beside()
         except OutOfTimeError:
             job.stop_and_wait()
-        in_time = self._wait(hands_out=not self._counts if hands_out is None else hands_out)
+        hands_out = not self._counts if hands_out is None else hands_out
+        # Two passes ignore a pause: noted as paused, slow launches would be made again and again.
+        in_time = self._wait(hands_out=hands_out and self._room.places is None)
         job.tell_time()
         seen = job.reader.result()
         self.found += counted(seen)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import combinations
+from typing import Literal
 
 from motiflux.codegen.pvm import MOST_MEMBERS
-from motiflux.gpu.pvm.programs import ExtensionProgram, programs_of
+from motiflux.gpu.pvm.program_making import programs_of
+from motiflux.gpu.pvm.programs import ExtensionProgram
 from motiflux.gpu.pvm.row_tables import RowTables
 from motiflux.gpu.pvm.set_up import layout_of
 from motiflux.graph import Graph
@@ -26,6 +28,8 @@ def phases_of(
 ) -> PhasePlan | HandOver:
     """Return the phases of a request whose logical plan is `plan`, or the reason why it has none.
 
+    They are kept with the graph, so that jobs of later calls are found by them.
+
     With order restrictions, the phases find one of the ``plan.automorphisms`` images of each embedding: if
     subgraphs are wanted, or if the plan multiplies the count, or lists all images of a row. If embeddings are
     counted without closed forms, the last query vertex is counted by the number of its candidates, as other
@@ -36,23 +40,32 @@ def phases_of(
     TimeoutError
         The deadline passed while labels were counted.
     """
-    bound = bind(pattern, graph)
-    decomposed = partial(
-        decompose,
-        pattern,
-        bound,
-        phase_statistics(bound, graph, deadline.at),
-        request.semantics,
-        once_each=request.symmetry is Symmetry.SUBGRAPHS or plan.multiplier > 1 or bool(plan.images),
-        pvm="sv" if request.tuning["pvm"] == "sv" else "pv",
-        most_members=MOST_MEMBERS,
-        last_alone=counting and request.tuning["tail"] == "off",
-    )
-    if counting:
-        found = decomposed(last_bounded=False)
-        if isinstance(found, HandOver) or _is_closed(found, graph, request):
-            return found
-    return decomposed()
+    once_each = request.symmetry is Symmetry.SUBGRAPHS or plan.multiplier > 1 or bool(plan.images)
+    pvm: Literal["pv", "sv"] = "sv" if request.tuning["pvm"] == "sv" else "pv"
+    last_alone = counting and request.tuning["tail"] == "off"
+
+    def make() -> PhasePlan | HandOver:
+        bound = bind(pattern, graph)
+        statistics = phase_statistics(bound, graph, deadline.at)
+        decomposed = partial(
+            decompose,
+            pattern,
+            bound,
+            statistics,
+            request.semantics,
+            once_each=once_each,
+            pvm=pvm,
+            most_members=MOST_MEMBERS,
+            last_alone=last_alone,
+        )
+        if counting:
+            found = decomposed(last_bounded=False)
+            if isinstance(found, HandOver) or _is_closed(found, graph, request):
+                return found
+        return decomposed()
+
+    key = "phases", pattern, request.semantics, counting, once_each, pvm, last_alone
+    return graph.memo.get(key, make)
 
 
 def _is_closed(phases: PhasePlan, graph: Graph, request: Request) -> bool:

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import NamedTuple, Self, TypeAlias
+from typing import Self
 from weakref import WeakMethod
 
 import numpy as np
@@ -25,6 +24,8 @@ from motiflux.device import Buffer, Mark, Stream
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.pcsr.formats import HashPartition, IntervalPartition
 from motiflux.gpu.pcsr.images import arrays_of, rows_at
+from motiflux.gpu.pvm.pinned_blocks import PinnedBlocks
+from motiflux.gpu.pvm.resident_tile import ResidentTile, TableRows, TileName, Traffic
 from motiflux.gpu.pvm.row_ranges import RowRanges, WholeTable
 from motiflux.gpu.pvm.row_tables import RowTables, TableKey
 from motiflux.gpu.pvm.table_copies import TableCopies
@@ -35,8 +36,6 @@ from motiflux.gpu.storage.device_csr import CopiedArray, resident
 from motiflux.gpu.storage.upload import UploadContext, wait_for_mark
 from motiflux.request.deadline import Deadline
 
-TableRows: TypeAlias = layout.IntervalRows | layout.HashRows
-"""Rows of a table as kernels see them."""
 TILES = 3
 """Tiles that fit at once: those of two tables of a phase, and one that is copied meanwhile."""
 
@@ -45,52 +44,6 @@ _MOST_NAMES = 1 << 16
 """Most names of tiles that were copied before."""
 _STEPS = 16
 """Sizes of memory for tiles between a power of two and the next one."""
-
-
-class TileName(NamedTuple):
-    """Names a tile: a table, and the number of the tile in it."""
-
-    key: TableKey
-    number: int
-
-
-class Traffic(NamedTuple):
-    """Bytes of a table, and of it that a search copied to the device."""
-
-    nbytes: int
-    copied: int
-
-
-@dataclass(eq=False)
-class ResidentTile(CacheEntry):
-    """A tile on a device.
-
-    Parameters
-    ----------
-    rows
-        The rows as kernels see them, without the ids of vertices.
-    memory
-        Memory of the tile, which may be larger.
-    copied
-        Behind the copy.
-    read
-        Behind the kernels that read it last; None: none did.
-    """
-
-    rows: TableRows = field(repr=False)
-    memory: Buffer
-    copied: Mark = field(repr=False)
-    read: Mark | None = field(default=None, repr=False)
-
-    @property
-    def buffers(self) -> tuple[Buffer, ...]:
-        """The memory."""
-        return (self.memory,)
-
-    @property
-    def marks(self) -> tuple[Mark, ...]:
-        """Points after which its memory can be used for others."""
-        return tuple(mark for mark in (self.copied, self.read) if mark is not None and not mark.done())
 
 
 class ResidentTables:
@@ -147,6 +100,7 @@ class ResidentTables:
         self._deadline = Deadline.after(None) if deadline is None else deadline
         self._cache = resident(tables.graph, self._device)
         self._copier = TableCopies(self._device, self._cache, self._deadline, tables.threads)
+        self._normal_keys: dict[TableKey, TableKey] = {}
         self._ranges: dict[TableKey, RowRanges | WholeTable] = {}
         self._shared: dict[TableKey, ResidentTile] = {}
         self._own: dict[TileName, ResidentTile] = {}  # the one that was used last is the last
@@ -203,6 +157,11 @@ class ResidentTables:
         return self._held() + self._memory.unused_bytes
 
     @property
+    def blocks(self) -> PinnedBlocks:
+        """Pinned memory of the host."""
+        return self._copier.blocks
+
+    @property
     def entries(self) -> list[CacheEntry]:
         """Whole tables, ids and labels that were copied, which later searches share."""
         return [*self._shared.values(), *self._arrays]
@@ -214,19 +173,19 @@ class ResidentTables:
 
     def expects(self, key: TableKey) -> bool:
         """Whether the search reads a table."""
-        return self._tables.normal(key) in self._expected
+        return self._normal(key) in self._expected
 
     def tiles(self, key: TableKey) -> int:
         """Return the number of tiles of a table."""
-        return len(self._ranges_of(self._tables.normal(key)))
+        return len(self._ranges_of(self._normal(key)))
 
     def least_ids(self, key: TableKey) -> NDArray[np.uint32]:
         """Return the least id of each tile of a table, uint32 [tiles]; 0 for the first."""
-        return self._ranges_of(self._tables.normal(key)).least_ids()
+        return self._ranges_of(self._normal(key)).least_ids()
 
     def has(self, key: TableKey, number: int) -> bool:
         """Whether a tile is on the device."""
-        name = TileName(self._tables.normal(key), number)
+        name = TileName(self._normal(key), number)
         return name in self._own or name.key in self._shared
 
     def traffic(self) -> dict[TableKey, Traffic]:
@@ -299,8 +258,8 @@ class ResidentTables:
             assert not self._expected or key in self._expected, "a table that was not expected"
             self._deadline.check()
             whole = self._is_shared(key)
-            table = self._tables.table(key)
-            found = self._ranges[key] = table.tiles(table.nbytes if whole else self._most_bytes // TILES)
+            most = self._tables.table(key).nbytes if whole else self._most_bytes // TILES
+            found = self._ranges[key] = self._tables.tiles(key, most)
             if not whole:
                 self._take_over(key, len(found))
         return found
@@ -313,11 +272,17 @@ class ResidentTables:
             if isinstance(tile := self._cache.take(self._name_of_own(name)), ResidentTile):
                 self._own[name] = tile
 
+    def _normal(self, key: TableKey) -> TableKey:
+        """Return the normal form of a key (`RowTables.normal`)."""
+        if (found := self._normal_keys.get(key)) is None:
+            found = self._normal_keys[key] = self._tables.normal(key)
+        return found
+
     def _name_of_own(self, name: TileName) -> tuple[object, ...]:
         return "tile", *name, self._most_bytes // TILES
 
     def _names(self, wanted: Iterable[tuple[TableKey, int]]) -> list[TileName]:
-        return [TileName(self._tables.normal(key), number) for key, number in wanted]
+        return [TileName(self._normal(key), number) for key, number in wanted]
 
     def _rows_of(self, key: TableKey, tile: ResidentTile) -> TableRows:
         """Return the rows of a tile with the ids of this search: an earlier one may have copied the tile."""

@@ -20,7 +20,7 @@ _MOST_NARROW = 2**32 - 1
 
 
 class RowRanges:
-    """The ranges of a table, each made when it is asked for.
+    """The ranges of a table, each made when it is first asked for, and kept.
 
     Parameters
     ----------
@@ -32,6 +32,7 @@ class RowRanges:
 
     def __init__(self, rows: IntervalPartition, ends: Sequence[int]) -> None:
         self._rows, self._ends = rows, ends
+        self._made: dict[int, IntervalPartition] = {}
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -41,7 +42,14 @@ class RowRanges:
             raise IndexError(number)
         if len(self) == 1:
             return self._rows
-        return take_range(self._rows, self._ends[number], self._ends[number + 1])
+        if (found := self._made.get(number)) is None:
+            found = self._made[number] = take_range(self._rows, self._ends[number], self._ends[number + 1])
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all ranges beside the table: those of their offsets."""
+        return self._rows.offsets.nbytes
 
     def __iter__(self) -> Iterator[IntervalPartition]:
         return (self[number] for number in range(len(self)))
@@ -60,7 +68,7 @@ class RowRanges:
             )
         return found
 
-    def nbytes(self, number: int) -> int:
+    def nbytes_of(self, number: int) -> int:
         """Return the most bytes that a range takes, without making it."""
         if len(self) == 1:
             return self._rows.nbytes
@@ -84,11 +92,16 @@ class WholeTable:
     def __iter__(self) -> Iterator[HashPartition]:
         return iter((self._rows,))
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes beside the table: none."""
+        return 0
+
     def least_ids(self) -> NDArray[np.uint32]:
         """Return the least id of the only range."""
         return np.zeros(1, np.uint32)
 
-    def nbytes(self, number: int) -> int:
+    def nbytes_of(self, number: int) -> int:
         """Return the bytes that it takes."""
         return self[number].nbytes
 

@@ -22,6 +22,7 @@ from motiflux.gpu.pvm.row_ranges import RowRanges, WholeTable, split_rows
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.types import VertexArray
 
+_PARTITIONS = "partitions of rows"
 _KEPT_RATIO = 4
 """Merged tables of a graph that are kept: at most this many times the bytes that it keeps of other rows."""
 
@@ -83,6 +84,7 @@ class HostTable:
 
     key: TableKey
     rows: IntervalPartition | HashPartition
+    _tiles: dict[int, RowRanges] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def nbytes(self) -> int:
@@ -90,14 +92,19 @@ class HostTable:
         return self.rows.nbytes
 
     def tiles(self, most_bytes: int) -> RowRanges | WholeTable:
-        """Return the table in ranges of rows.
+        """Return the table in ranges of rows, which are kept with it.
 
         Each has at most `most_bytes`, unless it is a single row, and offsets that begin at 0. All neighbours
         of a vertex are in one range. A table of at most `most_bytes` is one range, and so is a hash table.
         """
         if isinstance(self.rows, HashPartition):
             return WholeTable(self.rows)
-        return split_rows(self.rows, most_bytes)
+        found = self._tiles.get(most_bytes)
+        if found is None:
+            found = split_rows(self.rows, most_bytes)
+            self._tiles.clear()  # of another size: other memory
+            self._tiles[most_bytes] = found
+        return found
 
 
 class _Divided(NamedTuple):
@@ -173,9 +180,15 @@ class RowTables:
         key = self.normal(key)
         name = self._partition(key)
         if name is not None:
-            return HostTable(key, self._divided(key.form).parts[name])
+            return self.graph.memo.keep(
+                ("partition", key), lambda: HostTable(key, self._divided(key.form).parts[name])
+            )
         room = _KEPT_RATIO * self.graph.cache_bytes()
         return self.graph.memo.get_sized("row tables", key, lambda: HostTable(key, self._merged(key)), room)
+
+    def tiles(self, key: TableKey, most_bytes: int) -> RowRanges | WholeTable:
+        """Return a table in ranges of rows (`HostTable.tiles`), which later searches share."""
+        return self.table(key).tiles(most_bytes)
 
     @property
     def _edge_codes(self) -> int:
@@ -185,7 +198,7 @@ class RowTables:
         return direction if self.graph.directed else Direction.EITHER
 
     def _divided(self, form: RowForm) -> _Divided:
-        name = "partitions of rows" if form is RowForm.INTERVAL else f"partitions of rows, {form}"
+        name = _PARTITIONS if form is RowForm.INTERVAL else f"{_PARTITIONS}, {form}"
         return self.graph.memo.keep(name, lambda: self._divide(form))
 
     def _divide(self, form: RowForm) -> _Divided:

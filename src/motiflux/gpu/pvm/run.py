@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator, Sequence
 
 from motiflux.gpu.pvm.launches import Room
 from motiflux.gpu.pvm.phase_steps import Chunk, Filling, PhaseJob, PhaseSteps, Watch, rows_of
-from motiflux.gpu.pvm.resident_tables import TableRows
+from motiflux.gpu.pvm.resident_tile import TableRows
 from motiflux.gpu.pvm.work import PhaseWork
 
 
@@ -62,6 +62,7 @@ class PhaseRun(PhaseSteps):
         if not self.complete or not self._run():
             return None
         self._size, size = None, vertices
+        units: list[int] = []
         for at in range(self._last + 1):
             seen = launches.controls.seen(at)
             if seen.overflow:
@@ -70,6 +71,7 @@ class PhaseRun(PhaseSteps):
             if seen.refused and may_grow and at < self._last:
                 raise FullFrontier
             work = PhaseWork(size)
+            units.append(work.batches + int(seen.long_parts))
             self._note(work, seen)
             self.made[at] = int(seen.made)
             counts = self._counts and at == self._last
@@ -78,6 +80,8 @@ class PhaseRun(PhaseSteps):
             if counts:
                 self.stayed = int(seen.reserved)
             if not work.over or at == self._last:
+                if work.over and self.complete and self._room.positions is None and launches.fit(units):
+                    self._job.bind_again()
                 return at, work, self._output(at, 0 if counts else size)
         raise AssertionError("there is a last phase")
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
 from motiflux.gpu.pvm.host_frontiers import host_room
+from motiflux.gpu.pvm.phase_query import PhaseQuery
 from motiflux.gpu.pvm.phase_steps import Chunk, PhaseJob, Watch
-from motiflux.gpu.pvm.resident_tables import Traffic
+from motiflux.gpu.pvm.resident_tile import Traffic
 from motiflux.gpu.pvm.row_tables import TableKey
 from motiflux.gpu.pvm.run import FullFrontier, PhaseRun
-from motiflux.gpu.pvm.set_up import Memory, PhaseQuery, phase_job
+from motiflux.gpu.pvm.set_up import Memory, phase_job
 from motiflux.gpu.pvm.tiled_run import TiledRun
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.graph import Graph
@@ -24,8 +25,9 @@ from motiflux.plan.phases.data import PhasePlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import Request
 from motiflux.result.images import Block
-from motiflux.result.rows import RowSource
 from motiflux.types import VERTEX_DTYPE, VertexArray
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,29 @@ def _run(job: PhaseJob, memory: Memory, query: PhaseQuery, watch: Watch) -> Phas
     return TiledRun(job, memory.room, tiled, watch, of_host, hurries=query.request.limit is not None)
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Embeddings that are on the device until more are asked for.
+
+    Parameters
+    ----------
+    job
+        The job that found them.
+    address
+        Address of the first vertex of the first column.
+    capacity, rows
+        Vertices from one column to the next one; number of embeddings.
+    columns
+        The column of each vertex of the pattern.
+    """
+
+    job: PhaseJob
+    address: int
+    capacity: int
+    rows: int
+    columns: tuple[int, ...]
+
+
 def list_phases(
     accelerator: Accelerator,
     graph: Graph,
@@ -145,13 +170,15 @@ def list_phases(
     request: Request,
     batch_rows: int,
     deadline: Deadline,
-) -> RowSource:
+) -> FoundEmbeddings:
     """Return the embeddings that the phases find, in blocks of at most `batch_rows` rows; raises the same."""
     return FoundEmbeddings(accelerator, graph, phases, request, batch_rows, deadline)
 
 
 class FoundEmbeddings:
-    """Embeddings of a search by phases, found while they are taken.
+    """Embeddings of a search by phases, found while they are taken; raises the same as `count_phases`.
+
+    They are taken as blocks of at most `batch_rows` rows, or on the device.
 
     Attributes
     ----------
@@ -180,6 +207,8 @@ class FoundEmbeddings:
         self._watch = Watch(deadline, request.progress, is_closing=self._closing.is_set)
         self._rows: VertexArray = np.empty((0, len(phases.order)), VERTEX_DTYPE)
         self._delivered = 0
+        self._there: Chunk | None = None
+        self._numbered = 0
         self._begun: Begun | None = None
         self._chunks: Generator[Chunk, None, None] | None = None
         try:
@@ -194,12 +223,27 @@ class FoundEmbeddings:
 
     def next(self) -> Block | None:
         """Return the next block of internal ids, or None at the end."""
+        return self._guarded(self._next)
+
+    def next_on_device(self, take: Callable[[Stored], tuple[int, T]]) -> T | None:
+        """Return what is made of the next embeddings on the device, or None at the end.
+
+        Parameters
+        ----------
+        take
+            Returns the number of embeddings that it took, of those that are stored, and what it made of them.
+            Nothing reads them afterwards. Do not mix calls with `next`.
+        """
+        return self._guarded(lambda: self._next_on_device(take))
+
+    def _guarded(self, find: Callable[[], T]) -> T | None:
+        """Return what is found, None at the end; end the search if that fails."""
         self.accelerator.device.use()  # before the lock: refuses forked children
         with self._lock:
             if self._over:
                 return None
             try:
-                return self._next()
+                return find()
             except OutOfTimeError:
                 self._end(complete=False)
                 return None
@@ -222,6 +266,26 @@ class FoundEmbeddings:
             self._end(complete=False)
         self._delivered += len(block)
         return block if len(block) else None
+
+    def _next_on_device(self, take: Callable[[Stored], tuple[int, T]]) -> T | None:
+        if self._there is None or self._numbered == self._there.rows:
+            self._there, self._numbered = self._next_chunk(), 0
+        chunk, limit = self._there, self._query.request.limit
+        assert self._begun is not None
+        if chunk is None:
+            self._end(complete=self._begun.run.complete)
+            return None
+        rows = chunk.rows - self._numbered
+        if limit is not None and (rows := min(rows, limit - self._delivered)) == 0:
+            self._end(complete=False)
+            return None
+        job, frontier = self._begun.job, chunk.frontier
+        columns = tuple(job.launches.programs.output)
+        first = frontier.address + 4 * self._numbered
+        taken, made = take(Stored(job, first, frontier.capacity, rows, columns))
+        self._numbered += taken
+        self._delivered += taken
+        return made
 
     def _next_chunk(self) -> Chunk | None:
         """Return the next embeddings; begin again with larger frontiers if one was full at first."""
@@ -257,6 +321,7 @@ class FoundEmbeddings:
         """Stop the search, and release its memory."""
         begun, self._begun = self._begun, None  # frontiers would outlive the job
         chunks, self._chunks = self._chunks, None
+        self._there = None
         if begun is None:
             return
         try:

@@ -5,123 +5,48 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
-from motiflux.codegen.pvm import BATCH, ITEMS, MOST_TABLES, KernelForm
+from motiflux.codegen.pvm import MOST_TABLES
 from motiflux.device import Buffer
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.pvm.arguments import Constants
-from motiflux.gpu.pvm.buckets import Buckets, bucket_bytes
+from motiflux.gpu.pvm.buckets import Buckets
 from motiflux.gpu.pvm.controls import PhaseControls
 from motiflux.gpu.pvm.frontiers import (
     FIRST_BYTES,
-    MOST_BYTES,
-    SHARE,
-    TILED_SHARE,
+    GROWN_BYTES,
     Frontier,
     LeftRoom,
     allocate_equal,
     allocate_frontiers,
     allocate_left,
-    least_bytes,
-    left_bytes,
 )
 from motiflux.gpu.pvm.fusing import fused
-from motiflux.gpu.pvm.launches import PLACE_BYTES, PhaseLaunches, PhaseReader, Room, most_warps
+from motiflux.gpu.pvm.launches import PhaseLaunches, Room, most_warps
 from motiflux.gpu.pvm.memory import room_for
+from motiflux.gpu.pvm.memory_division import divided_memory, place_bytes
+from motiflux.gpu.pvm.phase_query import PhaseQuery
+from motiflux.gpu.pvm.phase_reader import PhaseReader
 from motiflux.gpu.pvm.phase_steps import PhaseJob
-from motiflux.gpu.pvm.programs import ExtensionProgram, Layout, Program, Programs, programs_of
+from motiflux.gpu.pvm.program_making import programs_of
+from motiflux.gpu.pvm.programs import ExtensionProgram, Layout, Program, Programs
 from motiflux.gpu.pvm.resident_signatures import resident_signatures, signature_bytes
-from motiflux.gpu.pvm.resident_tables import TILES, ResidentTables, TableRows, Traffic
+from motiflux.gpu.pvm.resident_tables import TILES, ResidentTables
+from motiflux.gpu.pvm.resident_tile import TableRows, Traffic
 from motiflux.gpu.pvm.row_tables import RowForm, RowTables, TableKey
-from motiflux.gpu.pvm.signatures import Labels, Signature, signatures_of_query
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import setting_up
 from motiflux.graph import Graph
-from motiflux.plan.phases.data import PhasePlan
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 
 MOST_ROW_BYTES = 32 << 20
 """Most bytes of the last frontier, if embeddings are listed."""
-_SMALL = 256
-"""Bytes for each small array, in addition to its contents, and for each phase."""
 _GROWN, _MOST_GROWN = "phases with large frontiers", 64
 """Searches whose frontiers of the first size were full begin with larger ones; how many are remembered."""
 _FEW_ROWS = 1 << 20
 """If fewer are wanted, that frontier has room for no more."""
-_SWITCHES = (
-    "pvm_distribution",
-    "pvm_fused",
-    "pvm_rows",
-    "pvm_filter",
-    "pvm_writes",
-    "pvm_generation",
-    "tail",
-)
-_MANY = 3
-"""Least number of query vertices of the matching patterns 5 to 7."""
-
-
-@dataclass(frozen=True)
-class PhaseQuery:
-    """A search by phases of a graph.
-
-    Parameters
-    ----------
-    counts
-        Whether embeddings are counted, or listed.
-    share
-        The number of the device among those that share the roots, and how many these are.
-    """
-
-    graph: Graph
-    phases: PhasePlan
-    request: Request
-    counts: bool
-    share: tuple[int, int] = (0, 1)
-
-    @property
-    def name(self) -> tuple[object, ...]:
-        """Name of its kept jobs."""
-        tuning = self.request.tuning
-        switches = tuple(tuning[name] for name in _SWITCHES)
-        listed = None if self.counts else self.request.limit
-        return "phases", id(self.phases), self.counts, listed, self.request.gpu_memory, switches, self.share
-
-    def is_on(self, switch: str, value: str) -> bool:
-        """Whether a switch has a value."""
-        found: bool = self.request.tuning[switch] == value
-        return found
-
-    @property
-    def row_form(self) -> RowForm:
-        """How rows are found."""
-        return RowForm(self.request.tuning["pvm_rows"])
-
-    @property
-    def kernel_form(self) -> KernelForm:
-        """How kernels are compiled."""
-        return KernelForm(self.row_form is RowForm.HASH, self.is_on("pvm_writes", "two_pass"))
-
-    @property
-    def signatures(self) -> dict[int, Signature]:
-        """Signatures of query vertices, if candidates are filtered by them."""
-        if self.is_on("pvm_filter", "off"):
-            return {}
-        return signatures_of_query(self.phases, Labels.of(self.graph))
-
-    def nests(self, program: ExtensionProgram) -> bool:
-        """Whether loops over the candidates of a phase are nested: not where it counts by their numbers."""
-        is_last = program.of[-1] == len(self.phases.phases) - 1
-        closes = self.counts and is_last and not self.is_on("tail", "off")
-        return (
-            self.is_on("pvm_generation", "nested")
-            and program.shape.members >= _MANY
-            and not program.tuples
-            and not (closes and program.follows_from_sizes)
-        )
 
 
 @dataclass(frozen=True)
@@ -215,7 +140,7 @@ def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool
     nbytes = [host.table(key).nbytes for key in programs.tables]
     room = room_for(job.accelerator, budget) - ResidentTables.vertex_bytes(host)
     room -= signature_bytes(graph) if query.signatures else 0
-    whole, tiled = _divided(room, programs, query, most_warps(device.multiprocessors), max(nbytes))
+    whole, tiled = divided_memory(room, programs, query, most_warps(device.multiprocessors), max(nbytes))
     tables = ResidentTables(
         job.accelerator,
         host,
@@ -256,69 +181,6 @@ def _programs(
     )
 
 
-class _Division(NamedTuple):
-    """Bytes of all frontiers, and of tables."""
-
-    frontiers: int
-    tables: int
-
-
-def _divided(
-    room: int, programs: Programs, query: PhaseQuery, warps: int, largest: int
-) -> tuple[_Division, _Division]:
-    """Return how memory is divided if all tables fit, and if they do not.
-
-    Parameters
-    ----------
-    warps
-        Warps of the largest grid.
-    largest
-        Bytes of the largest table.
-    """
-    left = left_bytes(warps, min(MOST_BYTES, max(0, int(SHARE * room))))
-    room -= _other_bytes(programs, query.graph, left)
-    if query.is_on("pvm_distribution", "round_robin"):
-        most_phases = sum(
-            len(phase.sets) + len(phase.tests) if isinstance(phase, ExtensionProgram) else len(phase.tests)
-            for phase in programs.phases
-        )
-        room -= 8 * warps * most_phases + _SMALL
-    if query.kernel_form.two_passes:
-        rows = max(query.graph.num_vertices, min(MOST_BYTES, max(0, int(TILED_SHARE * room))) // 4)
-        room -= _place_bytes(rows, left // ITEMS.itemsize)
-    found = []
-    for share in (SHARE, TILED_SHARE):
-        frontiers = max(min(MOST_BYTES, int(share * room)), _least_share(programs))
-        found.append(_Division(frontiers, max(0, room - frontiers)))
-    whole, tiled = found
-    tiles = 2 + TILES * largest // max(1, tiled.tables // 2)
-    return whole, tiled._replace(tables=max(0, tiled.tables - bucket_bytes(tiles)))
-
-
-def _place_bytes(rows: int, parts: int) -> int:
-    """Return the bytes of the places of units of work: batches of so many rows, and parts of batches."""
-    return PLACE_BYTES * (-(-max(1, rows) // BATCH) + parts)
-
-
-def _least_share(programs: Programs) -> int:
-    """Return the bytes of the smallest frontiers, and of one to sort them."""
-    least = [least_bytes(phase) for phase in programs.phases]
-    return (len(least) + 1) * max(least)
-
-
-def _other_bytes(programs: Programs, graph: Graph, left: int) -> int:
-    """Bound the bytes of a search beside tables and frontiers: work that is left, and small arrays."""
-    extensions = [phase for phase in programs.phases if isinstance(phase, ExtensionProgram)]
-    roots = [phase.root[1:] for phase in extensions if phase.root is not None]
-    sets = [one for phase in extensions for one in phase.sets]
-    among = [*roots, *((one.narrowing, one.signature) for one in sets)]
-    filters = [one for both in among for one in both if one is not None]
-    orders = sum(one.members * len(one.orders) for one in sets)
-    labels = (len(sets) + len(roots)) * (len(graph.vertex_label_table) // 8 + _SMALL)
-    masks = len(filters) * (graph.num_vertices // 8 + _SMALL)
-    return left + orders + labels + masks + _SMALL * len(programs.phases)
-
-
 def _whole(
     job: PhaseJob,
     query: PhaseQuery,
@@ -334,7 +196,7 @@ def _whole(
     if request.tuning["pvm_fused"] == "on":
         programs = fused(programs, counts_last=counts and _counts_last(programs, request))
     launches, constants = _launches(job, query, programs, tables, deadline)
-    room = _room(job, launches, request, share if grows else min(share, FIRST_BYTES))
+    room = _room(job, launches, request, min(share, GROWN_BYTES if grows else FIRST_BYTES))
     for buffer in room.buffers:
         job.memory.hold(buffer)
     rows = dict(
@@ -473,5 +335,5 @@ def _places(
     if request.tuning["pvm_writes"] != "two_pass":
         return None
     rows = max(launches.roots, *(one.capacity for one in frontiers), 1)
-    nbytes = _place_bytes(rows, left.most_long + left.most_left)
+    nbytes = place_bytes(rows, left.most_long + left.most_left)
     return job.accelerator.device.allocate(nbytes, "places of embeddings", budget=request.gpu_memory)

@@ -23,12 +23,13 @@ from typing import TypeVar
 
 from motiflux.errors import DeviceMemoryError, MotifluxWarning
 from motiflux.gpu.group import DeviceGroup, working_on
+from motiflux.gpu.pvm.phase_query import PhaseQuery
 from motiflux.gpu.pvm.phase_steps import Watch
-from motiflux.gpu.pvm.resident_tables import Traffic
+from motiflux.gpu.pvm.resident_tile import Traffic
 from motiflux.gpu.pvm.row_tables import TableKey
 from motiflux.gpu.pvm.run import FullFrontier
 from motiflux.gpu.pvm.search import Begun, Counted, FoundEmbeddings
-from motiflux.gpu.pvm.set_up import PhaseQuery, make_tables
+from motiflux.gpu.pvm.set_up import make_tables
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.graph import Graph
 from motiflux.plan.phases.data import PhasePlan

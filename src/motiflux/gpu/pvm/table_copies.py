@@ -13,6 +13,7 @@ from motiflux.device import Buffer, Device, Mark, Stream
 from motiflux.device.base import NotPinnedError
 from motiflux.device.pinned import PinnedMemory, pin
 from motiflux.gpu.pcsr.images import read_image
+from motiflux.gpu.pvm.pinned_blocks import PinnedBlock, PinnedBlocks
 from motiflux.gpu.runtime.device_cache import CacheEntry, DeviceCache, release_pinned
 from motiflux.gpu.storage.upload import Stage, wait_for_mark
 from motiflux.request.deadline import Deadline
@@ -21,6 +22,8 @@ PIECE_BYTES = 16 << 20
 """Bytes of a piece: between pieces, Ctrl-C and the deadline are answered."""
 AT_ONCE = 1 << 20
 """Most bytes that are copied from ordinary memory, for which pinning takes longer than copying."""
+LEAST_IMAGE = 32 << 10
+"""Least bytes of an image that is kept: pinning it takes longer than a copy, but is done once."""
 _WHAT = "tables of rows that are copied to a device again and again"
 _INSTEAD = "more gpu_memory"
 
@@ -64,7 +67,9 @@ class TableCopies:
     def __init__(self, device: Device, cache: DeviceCache, deadline: Deadline, threads: int) -> None:
         self._device, self._cache, self._deadline = device, cache, deadline
         self.stream: Stream = device.stream()
+        self.blocks = PinnedBlocks(device, cache, deadline)
         self._stages: list[Stage] = []
+        self._of_stages: list[PinnedBlock] = []
         self._threads, self._turn = threads, 0
         self._pins = True
         self._followed: list[Mark] = []
@@ -94,7 +99,7 @@ class TableCopies:
         for mark in marks:
             self.stream.follow(mark)
             self._followed = [*(one for one in self._followed if not one.done()), mark]
-        if name is not None and self._pins and nbytes > AT_ONCE:
+        if name is not None and self._pins and nbytes > LEAST_IMAGE:
             self._copy_image(to, arrays, nbytes, ("image", name))
         elif nbytes > AT_ONCE:
             self._copy_by_stages(to, arrays, nbytes)
@@ -108,9 +113,10 @@ class TableCopies:
 
     def close(self) -> None:
         """Free memory and stream once what was begun is done."""
-        for stage in self._stages:
-            stage.close()
-        self._stages = []
+        for stage, block in zip(self._stages, self._of_stages, strict=False):
+            block.busy = stage.copied
+            self.blocks.give(block)
+        self._stages, self._of_stages = [], []
 
     def _wait_for_followed(self) -> None:
         """Wait for the marks that the stream follows: the driver might, which Ctrl-C does not interrupt."""
@@ -125,8 +131,8 @@ class TableCopies:
 
     def _copy_by_stages(self, to: Buffer, arrays: Arrays, nbytes: int) -> None:
         while len(self._stages) < 2:
-            self._stages.append(Stage.of(self._device, PIECE_BYTES // 4))
-        if any(stage.pinned is None for stage in self._stages):
+            self._stages.append(self._stage())
+        if len(self._of_stages) < 2:
             self._wait_for_followed()
         words = PIECE_BYTES // 4
         for first in range(0, nbytes // 4, words):
@@ -138,6 +144,14 @@ class TableCopies:
             read_image(arrays, first, piece, self._threads)
             self.stream.upload(to, piece, 4 * first)
             stage.copied = self.stream.mark(stage.copied)
+
+    def _stage(self) -> Stage:
+        """Return pinned memory, or ordinary memory if none can be pinned: for that and all later stages."""
+        block = None if len(self._of_stages) < len(self._stages) else self.blocks.take(PIECE_BYTES)
+        if block is None:
+            return Stage(np.empty(PIECE_BYTES // 4, np.uint32))
+        self._of_stages.append(block)
+        return Stage(block.memory.array.view(np.uint32), copied=block.busy)
 
     def _copy_image(self, to: Buffer, arrays: Arrays, nbytes: int, name: Hashable) -> None:
         known = self._cache.known(name)

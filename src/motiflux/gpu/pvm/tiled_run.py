@@ -25,7 +25,7 @@ from motiflux.gpu.pvm.host_frontiers import FrontierCopies, HostFrontier
 from motiflux.gpu.pvm.launches import Room, View
 from motiflux.gpu.pvm.phase_steps import Chunk, Filling, PhaseJob, PhaseSteps, Watch, nothing_beside
 from motiflux.gpu.pvm.programs import ExtensionProgram
-from motiflux.gpu.pvm.resident_tables import TableRows
+from motiflux.gpu.pvm.resident_tile import TableRows
 from motiflux.gpu.pvm.row_tables import TableKey
 from motiflux.gpu.pvm.set_up import TiledMemory
 from motiflux.gpu.pvm.work import PhaseWork
@@ -77,6 +77,20 @@ class Source:
         if self.kept is not None:
             return self.kept.rows(tile)
         return self.rows if self.firsts is None else int(self.firsts[tile + 1] - self.firsts[tile])
+
+
+class _Ahead:
+    """Embeddings of one tile after another; the next ones are asked for once those of a tile are done."""
+
+    def __init__(self, views: Iterator[tuple[int, View]]) -> None:
+        self._views = views
+        self._next = next(views, None)
+
+    def of(self, tile: int) -> Iterator[View]:
+        """Yield those of a tile, whose kernels are over when the next ones are asked for."""
+        while self._next is not None and self._next[0] == tile:
+            yield self._next[1]
+            self._next = next(self._views, None)
 
 
 class TiledRun(PhaseSteps):
@@ -151,6 +165,9 @@ class TiledRun(PhaseSteps):
         if self._copies is not None and job.is_open and not job.inherited:
             job.stop_and_wait()
             job.stream.wait()
+            for output in self._outputs:
+                self._copies.release(output.kept)
+            self._copies.close()
 
     # Phases
 
@@ -158,12 +175,13 @@ class TiledRun(PhaseSteps):
         """Run the phases from one on with the embeddings before it."""
         output, order = self._outputs[at], self._order(at, source)
         self._shares[at] = 0.0
+        views = _Ahead(self._views(source, [max(tiles) for tiles in order]))
         for place, tiles in enumerate(order):
             if not self.complete:
                 break
             following = (at, order[place + 1]) if place + 1 < len(order) else self._first_behind(at)
             beside = nothing_beside if following is None else partial(self._prefetch, *following)
-            for view in self._views(at, source, tiles):
+            for view in views.of(max(tiles)):
                 yield from self._extend(at, view, tiles, output, beside)
                 beside = nothing_beside
             self._shares[at] = (place + 1) / len(order)
@@ -180,6 +198,8 @@ class TiledRun(PhaseSteps):
             if output.full:
                 yield from self._make_room(at, output)
             source = None if at == 0 else view
+            if self._copies is not None and output.frontier is not None:
+                self._copies.before_writing(output.frontier.buffer)
             self._fill(at, work, self._acquire(at, tiles), output, source, beside)
             beside = nothing_beside
 
@@ -202,6 +222,8 @@ class TiledRun(PhaseSteps):
             yield Chunk(output.frontier, output.rows)
         elif self.complete:
             yield from self._through(at + 1, self._source_of(at, output))
+        if self._copies is not None:
+            self._copies.release(output.kept)
         output.clear()
 
     def _may_pause(self, at: int) -> bool:
@@ -229,36 +251,42 @@ class TiledRun(PhaseSteps):
         into = self._scratch
         assert into is not None
         into.width, into.capacity = frontier.width, frontier.capacity
+        if self._copies is not None:
+            self._copies.before_writing(into.buffer)
         firsts = self._buckets.sort(frontier, output.rows, column, self._least_ids[key], into)
         frontier.buffer, into.buffer = into.buffer, frontier.buffer
         return firsts
 
     def _keep(self, at: int, output: Output) -> None:
-        """Move the embeddings of a frontier to the host."""
-        frontier = output.frontier
+        """Move the embeddings of a frontier to the host, and have it be filled in other memory meanwhile."""
+        frontier, other = output.frontier, self._scratch
         assert frontier is not None
+        assert other is not None
         if self._copies is None:
             job = self._job
-            self._copies = FrontierCopies(job.accelerator.device, job.stream, self._watch.deadline)
+            self._copies = FrontierCopies(
+                job.accelerator.device, job.stream, self._tables.blocks, self._watch.deadline
+            )
         firsts = self._sort(at, output)
         if firsts is None:
             firsts = np.array([0, output.rows], np.int64)
         output.kept.segments.append(self._copies.download(frontier, output.rows, firsts))
+        frontier.buffer, other.buffer = other.buffer, frontier.buffer
         output.rows, output.full = 0, False
 
-    def _views(self, at: int, source: Source, tiles: Tiles) -> Iterator[View]:
-        """Yield the embeddings of a tile, as they are on the device."""
-        frontier, tile = source.frontier, max(tiles)
+    def _views(self, source: Source, tiles: Sequence[int]) -> Iterator[tuple[int, View]]:
+        """Yield the embeddings of tiles, in their order, as they are on the device."""
+        frontier = source.frontier
         if frontier is None:
-            yield View(0, 0, source.rows)
+            yield from ((tile, View(0, 0, source.rows)) for tile in tiles)
         elif source.kept is not None:
             assert self._copies is not None
-            for pieces in source.kept.chunks(tile, frontier.capacity):
-                rows = self._copies.upload(pieces, frontier)
-                yield View(frontier.address, frontier.capacity, rows)
+            for chunk in self._copies.chunks(source.kept, frontier, tiles):
+                yield chunk.tile, View(frontier.address + 4 * chunk.first, frontier.capacity, chunk.rows)
         else:
-            first = 0 if source.firsts is None else int(source.firsts[tile])
-            yield View(frontier.address + 4 * first, frontier.capacity, source.rows_of(tile))
+            for tile in tiles:
+                first = 0 if source.firsts is None else int(source.firsts[tile])
+                yield tile, View(frontier.address + 4 * first, frontier.capacity, source.rows_of(tile))
 
     # Tiles
 

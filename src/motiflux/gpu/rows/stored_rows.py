@@ -212,7 +212,7 @@ class StoredRows(FoundRows):
         """Return the number of stored rows that fit, up to the limit, and their ids (None: no rows left)."""
         if self._ids is None:
             budget = self._request.gpu_memory
-            self._ids = DeviceIds(self._job, self._images, ids, budget, self._deadline)
+            self._ids = DeviceIds(self._job, self._images.sources, ids, budget, self._deadline)
         limit = self._request.limit
         while True:
             found = min(stored.rows, self._most_there)

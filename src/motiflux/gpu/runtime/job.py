@@ -141,6 +141,10 @@ class KernelJob(Generic[L, R]):
         self.launches, self.reader = launches, reader
         self._bound = None
 
+    def bind_again(self) -> None:
+        """Have the next launch take the launches anew: they have changed."""
+        self._bound = None
+
     @property
     def session(self) -> Session:
         """The job's streams."""

@@ -50,19 +50,19 @@ class KernelLaunch:
     ) -> None:
         self.kernel = kernel
         self.partition = partition
-        self._argument = argument
+        self.argument = argument
         self._grid = grid
         self.groups_of_block = THREADS // lanes
 
     @property
     def task(self) -> Any:
         """The task in the argument."""
-        return self._argument.task
+        return self.argument.task
 
     def set_limit(self, limit: int | None) -> None:
         """Have the kernel stop when it has found more than `limit`."""
         none = limit is None or limit >= layout.NO_LIMIT
-        self._argument.task.limit = layout.NO_LIMIT if none else limit
+        self.argument.task.limit = layout.NO_LIMIT if none else limit
 
     @property
     def groups(self) -> int:
@@ -76,7 +76,7 @@ class KernelLaunch:
     def bind(self, stream: Stream) -> Sequence[Wave]:
         """Return the launch, bound to a stream."""
         shared = self.groups_of_block * self.task.shared_bytes
-        return [[stream.launching(self.kernel, self._grid, THREADS, shared, self._argument)]]
+        return [[stream.launching(self.kernel, self._grid, THREADS, shared, self.argument)]]
 
     def resume(self) -> None:
         """Have the next launch continue groups that saved themselves."""

@@ -21,7 +21,8 @@ PIECE = 4 << 20
 """Entries of a piece, 16 MiB: between pieces, Ctrl-C and the deadline are answered."""
 _AT_ONCE = 8
 """Most pieces that are copied at once, from ordinary memory, without pinning any."""
-_SLEEP = 50e-6
+_SPIN_SECONDS, _SLEEP = 100e-6, 50e-6
+"""Seconds of waiting without a sleep, and of each sleep."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,11 @@ class Stage:
 
 def wait_for_mark(mark: Mark, deadline: Deadline) -> None:
     """Wait until a mark is done; raise `OutOfTimeError` if time is up before."""
+    began = time.perf_counter()
     while not mark.done():
         deadline.check()
-        time.sleep(_SLEEP)
+        if time.perf_counter() - began > _SPIN_SECONDS:
+            time.sleep(_SLEEP)
 
 
 def upload_row_ends(

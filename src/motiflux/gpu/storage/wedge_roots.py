@@ -153,6 +153,36 @@ def roots_of(
     return copies.keep(name, make)
 
 
+def roots_by_row(
+    graph: Graph, accelerator: Accelerator, rows: DeviceRows, context: UploadContext
+) -> DeviceRoots:
+    """Return the vertices whose rows have two entries or more; the work of each is the length of its row.
+
+    Raises
+    ------
+    DeviceMemoryError
+        The arrays do not fit.
+    OutOfTimeError
+        Time was up before they were copied.
+    """
+    copies, name = resident(graph, accelerator.device), ("roots by row", id(rows))
+    known = copies.known(name)
+    if isinstance(known, DeviceRoots) and not known.is_of(rows, rows):  # an id that was reused
+        copies.drop(name)
+
+    def make() -> DeviceRoots:
+        offsets = np.empty(rows.starts + 1, np.uint64)
+        context.stream.download(rows.offsets, offsets)
+        context.stream.wait()
+        lengths = np.diff(offsets).astype(np.uint32)
+        some = np.flatnonzero(lengths > 1).astype(np.uint32)
+        order = some[_heaviest_first(lengths[some])]
+        origin = weakref.ref(rows), weakref.ref(rows)
+        return _whole(accelerator.device, order, lengths[order], origin, context)
+
+    return copies.keep(name, make)
+
+
 def _work(
     graph: Graph,
     accelerator: Accelerator,

@@ -13,13 +13,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator, Value
+from motiflux.conditions import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    Degree,
+    IsMissing,
+    Not,
+    OneOf,
+    Operator,
+    Value,
+)
 from motiflux.errors import ArgumentError, GraphError, PatternError
 from motiflux.graph.attributes.columns import Column, Kind, make_column
 from motiflux.graph.attributes.compare import Judgement, Mask, compare, compare_any, moment_for
 from motiflux.units import counted
 
 _OF_STRINGS = (Operator.STARTS_WITH, Operator.ENDS_WITH, Operator.CONTAINS)
+_COMPARE: Mapping[Operator, Callable[[NDArray[np.int64], int], Mask]] = {
+    Operator.EQUAL: np.equal,
+    Operator.UNEQUAL: np.not_equal,
+    Operator.LESS: np.less,
+    Operator.AT_MOST: np.less_equal,
+    Operator.GREATER: np.greater,
+    Operator.AT_LEAST: np.greater_equal,
+}
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 _MOST_NAMES = 8
 
@@ -125,6 +144,9 @@ class AttributeTable(Mapping[str, Column]):
                     self.check(part)
             case IsMissing(name):
                 self._known(name)
+            case Degree():
+                if self.of != "vertex":
+                    raise PatternError(f"{self.of} condition: expected a degree at a vertex, found one there")
             case OneOf(name, values):
                 for value in values:
                     self._check_value(name, Operator.EQUAL, value)
@@ -133,7 +155,12 @@ class AttributeTable(Mapping[str, Column]):
             case _:
                 raise ArgumentError("condition", "a condition of motiflux.conditions", condition)
 
-    def holds(self, condition: Condition, length: int) -> Mask:
+    def holds(
+        self,
+        condition: Condition,
+        length: int,
+        degrees: Callable[[Degree], NDArray[np.int64]] | None = None,
+    ) -> Mask:
         """Return where a condition is true.
 
         Parameters
@@ -142,32 +169,39 @@ class AttributeTable(Mapping[str, Column]):
             One that `check` has let pass.
         length
             The length of the columns; needed if there are none.
+        degrees
+            Returns the numbers that a condition on degrees compares; None where there are none.
 
         Returns
         -------
         NDArray
             bool [length].
         """
-        return self._judge(condition, length)[0]
+        return self._judge(condition, length, degrees)[0]
 
-    def _judge(self, condition: Condition, length: int) -> Judgement:
+    def _judge(
+        self, condition: Condition, length: int, degrees: Callable[[Degree], NDArray[np.int64]] | None
+    ) -> Judgement:
         """Return where a condition is true and where it is false."""
         match condition:
             case Not(inner):
-                holds, fails = self._judge(inner, length)
+                holds, fails = self._judge(inner, length, degrees)
                 return fails, holds
             case AllOf(parts):
                 holds, fails = np.ones(length, dtype=bool), np.zeros(length, dtype=bool)
                 for part in parts:
-                    one = self._judge(part, length)
+                    one = self._judge(part, length, degrees)
                     holds, fails = holds & one[0], fails | one[1]
                 return holds, fails
             case AnyOf(parts):  # by De Morgan
-                fails, holds = self._judge(AllOf(tuple(Not(part) for part in parts)), length)
+                fails, holds = self._judge(AllOf(tuple(Not(part) for part in parts)), length, degrees)
                 return holds, fails
             case IsMissing(name):
                 missing = self[name].missing()
                 return missing, ~missing
+            case Degree(operator=operator, value=number) if degrees is not None:
+                holds = _COMPARE[operator](degrees(condition), number)
+                return holds, ~holds
             case OneOf(name, values):
                 return compare_any(self[name], values)
             case Comparison(name, operator, value):

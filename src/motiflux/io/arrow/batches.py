@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from motiflux.errors import MotifluxError
 from motiflux.graph import Column, Kind
 from motiflux.interop.strings import StringTable
-from motiflux.io.tables.match_tables import Field, MatchTables
+from motiflux.io.tables.lists import ListColumn
+from motiflux.io.tables.match_tables import AnyColumn, Field, MatchTables
 from motiflux.packages import require
 
 _NULLABLE = {
@@ -41,10 +43,10 @@ class ArrowTables:
         self._pa = pa = require("pyarrow", what)
         self._matches = matches
         self._makers = [self._maker(field) for field in matches.fields]
-        fields = [pa.field(field.name, maker(field.no_rows()).type) for field, maker in self._pairs()]
+        fields = [pa.field(field.name, maker(_no_rows(field)).type) for field, maker in self._pairs()]
         self.schema = pa.schema(fields, metadata=dict(matches.metadata))
 
-    def _pairs(self) -> Iterator[tuple[Field, Callable[[Column], Any]]]:
+    def _pairs(self) -> Iterator[tuple[Field, Callable[[Any], Any]]]:
         return zip(self._matches.fields, self._makers, strict=True)
 
     def batches(self, batch_rows: int | None = None) -> Iterator[Any]:
@@ -53,9 +55,12 @@ class ArrowTables:
             arrays = [maker(column) for maker, column in zip(self._makers, columns, strict=True)]
             yield self._pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _maker(self, field: Field) -> Callable[[Column], Any]:
+    def _maker(self, field: Field) -> Callable[[Any], Any]:
         """Return a function that makes an Arrow array of a column."""
         pa = self._pa
+        if field.of_lists:
+            values = self._maker(replace(field, of_lists=False))
+            return lambda column: pa.LargeListArray.from_arrays(column.offsets, values(column.values))
         if field.kind is Kind.NOTHING:
             return lambda column: pa.nulls(len(column))
         if field.times is not None:
@@ -64,6 +69,11 @@ class ArrowTables:
         if field.kind is not Kind.STRING:
             return lambda column: pa.array(column.data, mask=_mask(column))
         return lambda column: string_array(pa, column, field.name)
+
+
+def _no_rows(field: Field) -> AnyColumn:
+    column = field.no_rows()
+    return ListColumn(column, np.zeros(1, np.int64)) if field.of_lists else column
 
 
 def timestamp_type(pa: Any, times: Kind) -> Any:

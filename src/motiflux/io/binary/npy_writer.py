@@ -9,7 +9,7 @@ import numpy as np
 
 from motiflux.atomic import AtomicFile
 from motiflux.errors import OutputError
-from motiflux.graph import Kind
+from motiflux.graph import Column, Kind
 from motiflux.io.tables.match_tables import Field, MatchTables
 
 _HEADER_BYTES = 128  # room for a shape of any 64-bit numbers; the format wants a multiple of 64
@@ -35,7 +35,8 @@ def write(matches: MatchTables, path: Path) -> int:
         for columns in matches.tables():
             if any(column.mask is not None for column in columns):
                 raise OutputError(f"{path}: .npy holds no missing values: write a .csv file instead")
-            stacked = np.stack([column.data for column in columns], axis=1).astype("<i8", copy=False)
+            values = [column.data for column in columns if isinstance(column, Column)]
+            stacked = np.stack(values, axis=1).astype("<i8", copy=False)
             file.write(stacked.data.cast("B") if stacked.size else b"")
             rows += len(stacked)
         file.write_at(0, _header(rows, len(matches.fields)))
@@ -51,6 +52,8 @@ def no_names(path: Path) -> OutputError:
 
 
 def _check(path: Path, field: Field) -> None:
+    if field.of_lists:
+        raise OutputError(f"{path}: .npy holds no lists, found {field.name}: write a .parquet file instead")
     if field.strings is not None and field.name.partition(".")[1] == "":
         raise OutputError(f"{path}: .npy holds integer ids, found strings: write a .csv file instead")
     if field.kind is not Kind.INTEGER or field.dtype == np.uint64:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.graph import Column, Kind
 from motiflux.interop.strings import StringTable
+from motiflux.io.tables.lists import ListColumn
 from motiflux.types import IdArray
 
 Block = TypeVar("Block", bound=NDArray[Any])
@@ -39,12 +40,15 @@ class Field:
         own; None if the values are not strings.
     times
         As of `Column`: the kind of datetimes; None for other values.
+    of_lists
+        Whether each row has a list of such values (`ListColumn`).
     """
 
     name: str
     dtype: np.dtype[Any]
     strings: StringTable | None = None
     times: Kind | None = None
+    of_lists: bool = False
 
     @classmethod
     def of(cls, name: str, column: Column) -> Field:
@@ -57,8 +61,12 @@ class Field:
         return self.no_rows().kind
 
     def no_rows(self) -> Column:
-        """Return the column without any row."""
+        """Return the column of values without any row."""
         return Column(np.empty(0, self.dtype), None, self.strings, self.times)
+
+
+AnyColumn: TypeAlias = Column | ListColumn
+"""A column of a batch."""
 
 
 @runtime_checkable
@@ -73,7 +81,7 @@ class MatchTables(Protocol):
     def metadata(self) -> Mapping[str, str]:
         """Metadata of all rows."""
 
-    def tables(self, batch_rows: int | None = None) -> Iterator[list[Column]]:
+    def tables(self, batch_rows: int | None = None) -> Iterator[Sequence[AnyColumn]]:
         """Iterate over batches; with `batch_rows`, each has `batch_rows` rows, except the last one."""
 
 

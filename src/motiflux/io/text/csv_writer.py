@@ -16,7 +16,8 @@ from motiflux.graph import Column, Kind
 from motiflux.interop.strings import StringTable
 from motiflux.io.arrow.batches import first_surrogate
 from motiflux.io.files.sinks import open_sink, split_suffix
-from motiflux.io.tables.match_tables import Field, MatchTables
+from motiflux.io.tables.lists import ListColumn
+from motiflux.io.tables.match_tables import AnyColumn, Field, MatchTables
 from motiflux.times import format_moments
 
 _SLICE_ROWS = 65536  # bounds the text held in memory when a batch is large
@@ -100,7 +101,7 @@ class Appending:
         for columns in self._matches.tables():
             length = len(columns[0])
             if self._numbers_only and all(column.mask is None for column in columns):
-                stacked = [column.data for column in columns]
+                stacked = [column.data for column in columns if isinstance(column, Column)]
                 for part in _slices(length):
                     self._stream.write(format_csv(np.stack([data[part] for data in stacked], axis=1)))
             else:
@@ -138,9 +139,14 @@ class TextTable:
         self._prefix = prefix
         self._known: dict[int, _Known] = {}
 
-    def format(self, columns: Sequence[Column], part: slice) -> bytes:
-        """Return some rows as text; a missing value is an empty cell."""
-        rows = len(columns[0].data[part])
+    def format(self, given: Sequence[AnyColumn], part: slice) -> bytes:
+        """Return some rows as text; a missing value is an empty cell, and a list is as in JSON."""
+        rows = len(range(*part.indices(len(given[0]))))
+        if any(isinstance(column, ListColumn) for column in given):
+            columns = [_part(column, part) for column in given]
+            part = slice(None)
+        else:
+            columns = [column for column in given if isinstance(column, Column)]
         tables = [column.strings for column in columns if column.strings is not None]
         # Tables of earlier batches are dropped.
         self._known = {id(table): self._known.get(id(table)) or _Known(table) for table in tables}
@@ -186,6 +192,14 @@ def header(names: Sequence[str], separator: str, name: str) -> bytes:
     return table.format(columns, slice(None))
 
 
+def _part(column: AnyColumn, part: slice) -> Column:
+    """Return some rows of a column; lists as text."""
+    if isinstance(column, ListColumn):
+        return column.part(part).as_text()
+    mask = None if column.mask is None else column.mask[part]
+    return Column(column.data[part], mask, column.strings, column.times)
+
+
 def _plain(data: NDArray[Any]) -> NDArray[Any]:
     """Return values in a type that is formatted."""
     if data.dtype == np.bool_:
@@ -229,4 +243,4 @@ def _slices(rows: int) -> Iterator[slice]:
 
 
 def _is_int64(field: Field) -> bool:
-    return field.strings is None and field.times is None and field.dtype == np.int64
+    return field.strings is None and field.times is None and field.dtype == np.int64 and not field.of_lists

@@ -1,4 +1,4 @@
-"""``.pattern`` and ``.cypher`` files: one pattern as text, in UTF-8."""
+"""``.pattern`` and ``.cypher`` files: one pattern or query as text, in UTF-8."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 from motiflux.errors import FormatError, PatternSyntaxError
 from motiflux.io.files.source import base_name, read_chunks
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, Query
 
 _MOST_BYTES = 2**20
 """More than the longest text takes: a file that is none is not read to its end."""
 
 
-def read_query(path: Path) -> Pattern:
-    """Read a pattern, named after the file.
+def read_query(path: Path) -> Pattern | Query:
+    """Read a pattern or a query, named after the file.
 
     Raises
     ------
@@ -23,7 +23,9 @@ def read_query(path: Path) -> Pattern:
         Naming the file, the line and the column.
     """
     try:
-        return Pattern.parse(_text(path), name=base_name(path))
+        from motiflux.pattern.queries.parse import query_or_pattern  # it imports the parser
+
+        return query_or_pattern(_text(path), base_name(path), Query)
     except PatternSyntaxError as error:
         raise PatternSyntaxError(error.message, error.text, error.position, path) from None
 

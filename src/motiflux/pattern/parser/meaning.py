@@ -5,7 +5,18 @@ from __future__ import annotations
 from itertools import pairwise
 
 from motiflux.comparisons import MIRRORED
-from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator, Value
+from motiflux.conditions import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    Degree,
+    IsMissing,
+    Not,
+    OneOf,
+    Operator,
+    Value,
+)
 from motiflux.pattern.parser.drafts import Draft, Drafts
 from motiflux.pattern.parser.syntax import (
     Among,
@@ -16,6 +27,7 @@ from motiflux.pattern.parser.syntax import (
     Length,
     Literal,
     Negated,
+    NegatedTest,
     NullTest,
     Operand,
     Product,
@@ -28,6 +40,11 @@ from motiflux.pattern.parser.unquoted import needs_quotes
 from motiflux.pattern.text import quoted
 from motiflux.pattern.where import TEXT_OPERATORS
 
+DEGREE = "degree"
+FUNCTIONS = "there are id(a), degree(a), may_equal(a, b) and induced(a, b)"
+"""Said of a function that there is not."""
+ONLY_AND_NEGATES = "only AND joins negated edges"
+"""Said of one within OR or NOT."""
 ALONE = "only AND joins comparisons of two attributes"
 """Said of one within OR or NOT."""
 
@@ -85,6 +102,8 @@ class _Reading:
             case Joined(every, parts):
                 conditions = tuple(self.condition(part) for part in parts)
                 return AllOf(conditions) if every else AnyOf(conditions)
+            case NegatedTest():
+                raise TextError(f"{ONLY_AND_NEGATES}, as in NOT (a)-->(b) AND a.x = 1", test.start)
             case Negated(inner):
                 return Not(self.condition(inner))
             case NullTest(operand, negated):
@@ -104,11 +123,29 @@ class _Reading:
         ]
         return AllOf(tuple(parts)) if len(parts) > 1 else parts[0]
 
-    def _comparison(self, left: Operand, operator: Operator, right: Operand) -> Comparison:
+    def _degree(self, call: Call, operator: Operator, number: Literal) -> Degree:
+        """Make a condition on the number of edges at a vertex: ``degree(a, in, wire) >= 5``."""
+        if not call.arguments:
+            raise TextError("degree: expected a vertex, as in degree(a) or degree(a, in, wire)", call.start)
+        symbol = as_symbol(call.arguments[0])
+        draft = self._drafts.vertex_named(symbol)
+        self._be_about(draft, symbol.name, call.start)
+        rest = list(call.arguments[1:])
+        direction = None
+        if rest and isinstance(rest[0], Symbol) and rest[0].name.lower() in ("in", "out"):
+            direction = rest.pop(0).name.lower()  # type: ignore[union-attr]
+        labels = frozenset(as_symbol(one).label for one in rest) if rest else None
+        if isinstance(number.value, bool) or not isinstance(number.value, int):
+            raise TextError(f"expected an integer beside degree(...), found {number.source}", number.start)
+        return Degree(direction, labels, operator, number.value)
+
+    def _comparison(self, left: Operand, operator: Operator, right: Operand) -> Comparison | Degree:
         if isinstance(left, Literal) and isinstance(right, Literal):
             raise TextError("expected an attribute such as a.age on one side", left.start)
         if isinstance(left, Literal):
             left, operator, right = right, MIRRORED[operator], left
+        if isinstance(left, Call) and left.function.lower() == DEGREE and isinstance(right, Literal):
+            return self._degree(left, operator, right)
         if not isinstance(right, Literal):
             if self._inside is None and isinstance(left, Symbol) and isinstance(right, Symbol):
                 raise TextError(
@@ -208,11 +245,16 @@ def misplaced(call: Call) -> TextError:
     name = call.function.lower()
     if name == "id":
         return TextError("expected id(a) = 5 or id(a) IN [5, 6] by itself, joined by AND", call.start)
-    if name == "may_equal":
-        return TextError("expected may_equal(a, b) by itself, joined by AND", call.start)
-    return TextError(
-        f"the function {call.function!r} is not supported: there are id(a) and may_equal(a, b)", call.start
-    )
+    if name == DEGREE:
+        return TextError("expected an integer beside it, as in degree(a) >= 5", call.start)
+    if name == "count":
+        text = (
+            "count(...) is a condition on rows: write it after HAVING, behind RETURN DISTINCT, or as having="
+        )
+        return TextError(text, call.start)
+    if name in ("may_equal", "induced"):
+        return TextError(f"expected {name}(a, b) by itself, joined by AND", call.start)
+    return TextError(f"the function {call.function!r} is not supported: {FUNCTIONS}", call.start)
 
 
 def _value(literal: Literal) -> Value:

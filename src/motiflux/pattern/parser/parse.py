@@ -21,6 +21,12 @@ from motiflux.pattern.parser.unquoted import unquoted
 MAX_TEXT = 100_000
 """Most characters of a text: it is read in a second, and lists of ids beyond it are better made in Python."""
 
+_AT_START = frozenset({"_MATCH", "LEFT_PARENTHESIS"})
+_NO_QUERY = (
+    "RETURN DISTINCT is no part of a pattern: count, match and explain take it behind one, or distinct= names"
+    " the vertices"
+)
+_NOT_DISTINCT = "expected RETURN DISTINCT: without RETURN there is a row for each occurrence already"
 _MOST_TEXTS, _SHORT = 256, 2000
 """Number of texts whose patterns are cached, and their greatest length."""
 _GRAMMAR = Path(__file__).with_name("grammar.lark")
@@ -43,9 +49,7 @@ def parse_pattern(text: str, name: str, pattern_class: Callable[..., Q]) -> Q:
 
 def _parsed(text: str, name: str, pattern_class: Callable[..., Q]) -> Q:
     try:
-        if len(text) > MAX_TEXT:
-            raise TextError(f"expected at most {MAX_TEXT:,} characters, found {len(text):,}", MAX_TEXT)
-        return resolve(_tree_of(text), name, pattern_class)
+        return resolve(pattern_tree(text), name, pattern_class)
     except TextError as fault:
         raise PatternSyntaxError(fault.message, text, fault.position) from None
 
@@ -54,7 +58,30 @@ _cached = lru_cache(_MOST_TEXTS)(_parsed)
 """`_parsed` with its last results: patterns do not change."""
 
 
-def _tree_of(text: str) -> PatternText:
+def pattern_tree(text: str) -> PatternText:
+    """Return the syntax tree of a text that has no RETURN DISTINCT.
+
+    Raises
+    ------
+    TextError
+        As `checked_tree`; or there is RETURN DISTINCT.
+    """
+    tree = checked_tree(text)
+    if tree.returned is not None:
+        raise TextError(_NO_QUERY, tree.returned.start)
+    return tree
+
+
+def checked_tree(text: str) -> PatternText:
+    """Return the syntax tree of a text, with names that are not resolved.
+
+    Raises
+    ------
+    TextError
+        The text is too long, or the grammar does not accept it.
+    """
+    if len(text) > MAX_TEXT:
+        raise TextError(f"expected at most {MAX_TEXT:,} characters, found {len(text):,}", MAX_TEXT)
     parser = _parser().parse_interactive(text)
     try:
         parser.exhaust_lexer()
@@ -66,15 +93,21 @@ def _tree_of(text: str) -> PatternText:
 
 def _text_error(text: str, parser: InteractiveParser, error: UnexpectedInput) -> TextError:
     accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
-    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END" and accepted != {"COMPARISON"}:
         last = _last_token(parser)
         return TextError(end_refusal(accepted), (last.end_pos or 0) if last else 0)
     found = error.token.start_pos if isinstance(error, UnexpectedToken) else error.pos_in_stream
     assert found is not None
+    parts = parser.parser_state.value_stack
+    if accepted == {"COMPARISON"} and parts:
+        # A word that could name a path, but no '=' comes after it: the word is the mistake.
+        found = (parts[-1].start_pos if isinstance(parts[-1], Token) else parts[-1].start) or 0
+        return TextError(refusal(text, found, _AT_START, in_condition=False), found)
+    if accepted == {"_DISTINCT"}:
+        return TextError(_NOT_DISTINCT, parts[-1].start_pos)
     if (fault := unquoted(text, found, accepted)) is not None:
         return TextError(*fault)
-    parts = parser.parser_state.value_stack
-    in_condition = any(isinstance(part, Token) and part.type == "WHERE" for part in parts)
+    in_condition = any(isinstance(part, Token) and part.type in ("WHERE", "HAVING") for part in parts)
     return TextError(refusal(text, found, accepted, in_condition=in_condition), found)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Set as AbstractSet
 
 CLAUSES = (
-    "CALL CREATE DELETE DETACH EXPLAIN FILTER FINISH FOR FOREACH INSERT LET LIMIT LOAD MERGE OFFSET OPTIONAL"
+    "CALL CREATE DELETE DETACH EXPLAIN FILTER FINISH FOR FOREACH INSERT LET LIMIT LOAD MERGE OFFSET"
     " ORDER PROFILE REMOVE RETURN SET SKIP UNION UNWIND USE USING WITH YIELD"
 )
 """The first words of clauses of openCypher and GQL."""
@@ -21,9 +21,10 @@ _UNCLOSED = (
 )
 _IN_PARENTHESES = "paths in parentheses are not supported: write each edge"
 _IN_PATTERN = (
+    (re.compile(r"(?i)OPTIONAL\b"), "OPTIONAL comes after a pattern, as in (a)-->(b) OPTIONAL (b)-->(c)"),
+    (re.compile(r"(?i)NOT\b"), "expected an edge after NOT, as in NOT (a)-->(b)"),
     (re.compile(r"(?i)(?:ALL|ANY|SHORTEST)\b"), "path selectors are not supported: all matches are found"),
     (re.compile(r"(?i)(?:all)?shortestPaths?\s*\("), "shortest paths are not supported: write each edge"),
-    (re.compile(r"(?:[^\W\d]\w*|`[^`]*`)\s*="), "path variables are not supported: name vertices and edges"),
     (re.compile(r"!"), "negated labels are not supported: list the labels that will do, as in ':A|B'"),
     (
         re.compile(r"[&:]"),
@@ -53,20 +54,26 @@ _IN_CONDITION = (
     (re.compile(r"[%^]"), "powers and remainders in conditions are not supported"),
     (re.compile(r"\("), "parentheses in arithmetic are not supported"),
 )
-_VARIABLE_LENGTH = "paths of variable length are not supported: write each edge"
-_QUANTIFIED = "quantified paths are not supported: write each edge"
+_VARIABLE_LENGTH = "expected a length such as *1..4 after labels, or without a colon"
+_QUANTIFIED = "expected a length such as {1,4}: paths of any length are not supported"
 
 _NAMES = frozenset({"WORD", "BACKTICKED", "STRING", "INTEGER"})
+_PATH_MARKS = frozenset({"WALK", "WORD", "BACKTICKED"})
 _VALUES = frozenset({"STRING", "INTEGER", "FLOAT", "DURATION", "TRUE", "FALSE", "NULL"})
 _COMPARISONS = frozenset({"COMPARISON", "_IN", "TEXT_OPERATOR", "IS_NULL", "IS_NOT_NULL"})
 _ARITHMETIC = frozenset({"PLUS", "LINE", "STAR", "SLASH"})
 _GROUPS = (
     # Where all of the first may stand, the phrase is said for all of the second.
-    ({"_MATCH", "LEFT_PARENTHESIS"}, {"_MATCH", "LEFT_PARENTHESIS"}, "a pattern such as (a)-->(b)"),
+    (
+        {"_MATCH", "LEFT_PARENTHESIS"},
+        {"_MATCH", "LEFT_PARENTHESIS"} | _PATH_MARKS,
+        "a pattern such as (a)-->(b)",
+    ),
+    ({"WALK", "LEFT_PARENTHESIS"}, {"LEFT_PARENTHESIS"} | _PATH_MARKS, "a path such as (a)-->(b)"),
     ({"NOT", "WORD"}, {"NOT", "LEFT_PARENTHESIS"} | _NAMES | _VALUES, "a condition such as a.age > 30"),
     ({"FLOAT", "WORD"}, _NAMES | _VALUES, "a value or an attribute such as a.age"),
     ({"FLOAT"}, _VALUES, "a value"),
-    ({"STAR"}, {"STAR"} | _NAMES, "a label"),
+    ({"STAR", "WORD"}, {"STAR"} | _NAMES, "a label"),
     ({"WORD"}, _NAMES, "a name"),
     ({"LINE", "LESS"}, {"LINE", "LESS", "WAVE"}, "an edge such as '-->' or '--'"),
     ({"COMPARISON"}, _COMPARISONS | _ARITHMETIC, "a comparison such as '='"),
@@ -82,6 +89,9 @@ _ONE_BY_ONE = {
     "LINE": "'-'",
     "WAVE": "'~'",
     "GREATER": "'>'",
+    "STAR": "'*'",
+    "_UP_TO": "'..'",
+    "INTEGER": "a number",
     "_AND": "AND",
     "_OR": "OR",
     "COMMA": "','",
@@ -90,6 +100,9 @@ _ONE_BY_ONE = {
     "RBRACE": "'}'",
     "WHERE": "WHERE",
     "WITHIN": "WITHIN",
+    "OPTIONAL": "OPTIONAL",
+    "_DISTINCT": "DISTINCT",
+    "HAVING": "HAVING",
     "$END": "the end",
 }
 _RUN = re.compile(r"[-<>=~!*+|&^%/.]{1,12}")
@@ -128,13 +141,12 @@ def _by_name(text: str, position: int, accepted: AbstractSet[str], *, in_conditi
 
 
 def _repetition(text: str, position: int, accepted: AbstractSet[str]) -> str | None:
-    """Return the message for ``*1..3`` in brackets, and for ``*``, ``+``, ``?`` and ``{1,3}`` after them."""
-    if text[:position].rstrip().endswith("*"):
+    """Return the message for ``:*1..3`` in brackets, and for ``*``, ``+`` and ``?`` after them."""
+    if "RSQB" in accepted and re.search(r":\s*\*\s*\Z", text[:position]) and text[position].isdigit():
         return _VARIABLE_LENGTH
-    after_element = accepted == {"LEFT_PARENTHESIS"} or ("LINE" in accepted and "LESS" in accepted)
-    if after_element and text[position : position + 1] in tuple("*+?{"):
-        return _QUANTIFIED
-    return _VARIABLE_LENGTH if text.startswith("*", position) and "RSQB" in accepted else None
+    after_edge = {"LEFT_PARENTHESIS", "LBRACE"} <= accepted <= {"LEFT_PARENTHESIS", "LBRACE", "GREATER"}
+    after_element = after_edge or ("LINE" in accepted and "LESS" in accepted)
+    return _QUANTIFIED if after_element and text[position : position + 1] in tuple("*+?{") else None
 
 
 def _expected(accepted: AbstractSet[str]) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
 from motiflux.comparisons import NEGATED, PatternComparison
 from motiflux.conditions import Operator
 from motiflux.pattern.checks import unreached
+from motiflux.pattern.elements import LabelChoice, QueryEdge, QueryVertex
+from motiflux.pattern.negated import NegatedEdge, induced_edges, negated_edges
 from motiflux.pattern.parser.drafts import Draft, Drafts, VertexDraft, blamed_on
 from motiflux.pattern.parser.linear import is_relation, relation_of, within_of
-from motiflux.pattern.parser.meaning import as_symbol, condition_of, conjuncts
+from motiflux.pattern.parser.meaning import DEGREE, as_symbol, condition_of, conjuncts, misplaced
+from motiflux.pattern.parser.negation import negated_edge_of
 from motiflux.pattern.parser.syntax import (
     Among,
     Call,
@@ -20,6 +24,8 @@ from motiflux.pattern.parser.syntax import (
     EdgeText,
     Literal,
     Negated,
+    NegatedPath,
+    NegatedTest,
     Operand,
     PatternText,
     Symbol,
@@ -31,7 +37,16 @@ from motiflux.pattern.parser.syntax import (
 from motiflux.pattern.query_graph import QueryGraph
 from motiflux.types import VertexId
 
-_ID, _MAY_EQUAL = "id", "may_equal"
+_ID, _MAY_EQUAL, _INDUCED = "id", "may_equal", "induced"
+
+MONOTONE = {
+    "increasing": Operator.LESS,
+    "decreasing": Operator.GREATER,
+    "nondecreasing": Operator.AT_MOST,
+    "nonincreasing": Operator.AT_LEAST,
+}
+"""Functions of attributes along a path, and the operator between neighbouring edges; they are for queries."""
+
 _Pair = tuple[int, int]
 
 Q = TypeVar("Q", bound=QueryGraph)
@@ -46,12 +61,69 @@ def resolve(tree: PatternText, name: str, pattern_class: Callable[..., Q]) -> Q:
         A name has two meanings or none, a condition is about several elements, a part is not supported, or
         the result is not a pattern.
     """
+    refuse_many(tree)
+    return _resolver_of(tree).pattern(name, pattern_class)
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The parts of a pattern that a text has, not yet a pattern: its vertices need not be connected.
+
+    `starts` has the position in the text of each vertex.
+    """
+
+    vertices: tuple[QueryVertex, ...]
+    edges: tuple[QueryEdge, ...]
+    may_coincide: tuple[tuple[int, int], ...]
+    comparisons: tuple[PatternComparison, ...]
+    starts: tuple[int, ...]
+    negated: tuple[NegatedEdge, ...] = ()
+
+
+def elements_of(tree: PatternText) -> Elements:
+    """Return the elements that a tree without paths of variable length describes; it may be disconnected.
+
+    Raises
+    ------
+    TextError
+        As `resolve`.
+    """
+    return _resolver_of(tree).elements()
+
+
+def refuse_many(tree: PatternText) -> None:
+    """Refuse text that stands for several patterns.
+
+    Raises
+    ------
+    TextError
+        Names the construct, at its position.
+    """
+    for path in tree.paths:
+        for part in path:
+            if part.details.length is not None:
+                raise TextError(f"a path of variable length {_MANY}", part.details.length.start)
+    for mark in tree.marks:
+        if mark is not None:
+            raise TextError(f"a {'named path' if mark.name else 'walk'} {_MANY}", mark.start)
+    for optional in tree.optionals:
+        raise TextError(f"an OPTIONAL edge {_MANY}", optional.start)
+
+
+_MANY = (
+    "makes a query of several patterns: give its text to count, match or estimate, or make it by Query.parse"
+)
+
+
+def _resolver_of(tree: PatternText) -> _Resolver:
     resolver = _Resolver()
     for path in tree.paths:
         resolver.add_path(path)
+    for negated in tree.negated:
+        resolver.add_negated(negated)
     resolver.add_conditions(tree.where)
     resolver.add_spans(tree.spans)
-    return resolver.pattern(name, pattern_class)
+    return resolver
 
 
 class _Resolver:
@@ -61,6 +133,8 @@ class _Resolver:
         self._may_equal: dict[_Pair, None] = {}
         self._unequal: set[_Pair] = set()
         self._comparisons: list[PatternComparison] = []
+        self._negated: list[NegatedEdge] = []
+        self._induced: list[tuple[tuple[int, ...], LabelChoice, int]] = []
 
     def add_path(self, path: tuple[VertexText | EdgeText, ...]) -> None:
         """Take in the vertices of a path and the edges between them."""
@@ -81,6 +155,10 @@ class _Resolver:
         for part in conjuncts(where) if where else ():
             self._add_condition(part, None)
 
+    def add_negated(self, given: NegatedPath) -> None:
+        """Take in an edge that must not be there."""
+        self._negated.append(negated_edge_of(given, self._drafts))
+
     def add_spans(self, spans: Sequence[WithinText]) -> None:
         """Take in the spans over all edges."""
         self._comparisons += map(within_of, spans)
@@ -93,8 +171,32 @@ class _Resolver:
             place = self._drafts.vertices[left_out or 0].start
         else:
             place = self._drafts.edges[-1].text.start
+        for chosen, labels, start in self._induced:
+            with blamed_on(start):
+                self._negated += induced_edges(chosen, edges, labels, None)
         with blamed_on(place):
-            return pattern_class(vertices, edges, name, tuple(self._may_equal), tuple(self._comparisons))
+            return pattern_class(
+                vertices,
+                edges,
+                name,
+                tuple(self._may_equal),
+                tuple(self._comparisons),
+                tuple(self._negated),
+            )
+
+    def elements(self) -> Elements:
+        """Return the vertices and edges, which need not be a pattern."""
+        vertices = self._drafts.built_vertices()
+        with blamed_on(self._drafts.vertices[0].start):
+            negated = negated_edges(self._negated, vertices)
+        return Elements(
+            vertices,
+            self._drafts.built_edges(),
+            tuple(self._may_equal),
+            tuple(self._comparisons),
+            tuple(draft.start for draft in self._drafts.vertices),
+            negated,
+        )
 
     def _keep_conditions(self, draft: Draft, details: Details) -> None:
         for key, literal in details.properties:
@@ -105,12 +207,16 @@ class _Resolver:
 
     def _add_condition(self, test: Test, inside: Draft | None) -> None:
         match test:
+            case NegatedTest(path):
+                self.add_negated(path)
+            case Compared(operands=(Call() as call,), operators=()) if _function(call) == _INDUCED:
+                self._add_induced(call)
             case Compared(operands=(Call() as call,), operators=()):
                 self._add_may_equal(call)
             case (
                 Compared(operands=(Call() as call, Literal() as value), operators=(Operator.EQUAL,))
                 | Compared(operands=(Literal() as value, Call() as call), operators=(Operator.EQUAL,))
-            ):
+            ) if call.function.lower() != DEGREE:
                 self._add_anchor(call, (value,))
             case Among(operand=Call() as call, values=values):
                 self._add_anchor(call, values)
@@ -163,6 +269,14 @@ class _Resolver:
             )
         self._may_equal[pair] = None
 
+    def _add_induced(self, call: Call) -> None:
+        chosen = tuple(self._drafts.vertex_named(as_symbol(one)).position for one in call.arguments)
+        if len(set(chosen)) < max(len(chosen), 2):
+            raise TextError(
+                f"induced: expected two different vertices or more, found {len(set(chosen))}", call.start
+            )
+        self._induced.append((chosen, call.labels.choice if call.labels else None, call.start))
+
     def _compare_vertices(self, test: Compared) -> None:
         for operator, (first, second) in zip(test.operators, pairwise(test.operands), strict=True):
             vertices = [self._drafts.vertex_named(as_symbol(operand)) for operand in (first, second)]
@@ -180,6 +294,8 @@ class _Resolver:
             self._unequal.add(pair)
 
     def _vertices_in(self, call: Call, number: int) -> list[VertexDraft]:
+        if call.labels is not None:
+            raise TextError("expected labels in induced(a, b :wire) alone", call.labels.start)
         if len(call.arguments) != number:
             expected = "one vertex" if number == 1 else "two vertices"
             raise TextError(f"{call.function}: expected {expected}, found {len(call.arguments)}", call.start)
@@ -195,11 +311,10 @@ def _pair(vertices: Sequence[VertexDraft], start: int) -> _Pair:
 
 def _function(call: Call) -> str:
     name = call.function.lower()
-    if name not in (_ID, _MAY_EQUAL):
-        raise TextError(
-            f"the function {call.function!r} is not supported: there are id(a) and may_equal(a, b)",
-            call.start,
-        )
+    if name in MONOTONE:
+        raise TextError(f"{name}(...) {_MANY}", call.start)
+    if name not in (_ID, _MAY_EQUAL, _INDUCED):
+        raise misplaced(call)
     return name
 
 

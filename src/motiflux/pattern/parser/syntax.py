@@ -57,11 +57,12 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function and its arguments."""
+    """A function, its arguments, and the labels after them."""
 
     function: str
     arguments: tuple[Operand, ...]
     start: int
+    labels: Labels | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,25 @@ class Joined:
     depth: int
 
 
-Test: TypeAlias = Compared | Among | NullTest | Negated | Joined
+@dataclass(frozen=True, slots=True)
+class NegatedTest:
+    """NOT before a path, in a condition."""
+
+    path: NegatedPath
+    start: int
+    depth: int = 1
+
+
+Test: TypeAlias = Compared | Among | NullTest | Negated | Joined | NegatedTest
+
+
+@dataclass(frozen=True, slots=True)
+class LengthText:
+    """The least and the greatest number of edges of a path; None where no number is written."""
+
+    least: int | None
+    most: int | None
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +171,7 @@ class Details:
     labels: Labels | None
     properties: tuple[tuple[str, Literal], ...]
     where: Test | None
+    length: LengthText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +184,42 @@ class VertexText:
 
 @dataclass(frozen=True, slots=True)
 class EdgeText:
-    """An edge between the vertices before and after it; `leftward` turns it round."""
+    """An edge between the vertices before and after it, or a path; `leftward` turns it round."""
 
     details: Details
     start: int
     directed: bool | None
     leftward: bool = False
+
+
+PathParts: TypeAlias = "tuple[VertexText | EdgeText, ...]"
+"""Vertices, and the edges between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathMark:
+    """The name before a path, and whether its paths of variable length may repeat vertices."""
+
+    name: Symbol | None
+    walks: bool
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalText:
+    """A path that need not be there, and its condition."""
+
+    path: PathParts
+    where: Test | None
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedPath:
+    """NOT before a path: vertices and the edges between them, of which there should be one."""
+
+    path: tuple[VertexText | EdgeText, ...]
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +232,25 @@ class WithinText:
 
 
 @dataclass(frozen=True, slots=True)
-class PatternText:
-    """The paths, the condition after WHERE, and spans over all edges."""
+class ReturnText:
+    """The vertices after RETURN DISTINCT, and the condition after HAVING."""
 
-    paths: tuple[tuple[VertexText | EdgeText, ...], ...]
+    names: tuple[Symbol, ...]
+    having: Test | None
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class PatternText:
+    """The paths, the condition after WHERE, spans, optional and negated paths, and what is returned.
+
+    `marks` has an entry for each path, or is empty.
+    """
+
+    paths: tuple[PathParts, ...]
     where: Test | None
     spans: tuple[WithinText, ...] = ()
+    marks: tuple[PathMark | None, ...] = ()
+    optionals: tuple[OptionalText, ...] = ()
+    negated: tuple[NegatedPath, ...] = ()
+    returned: ReturnText | None = None

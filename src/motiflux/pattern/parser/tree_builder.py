@@ -6,6 +6,7 @@ So parentheses of any depth need no depth of Python's stack.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from lark import Token, Transformer, v_args
@@ -21,12 +22,19 @@ from motiflux.pattern.parser.syntax import (
     Joined,
     Labels,
     Length,
+    LengthText,
     Literal,
     Negated,
+    NegatedPath,
+    NegatedTest,
     NullTest,
     Operand,
+    OptionalText,
+    PathMark,
+    PathParts,
     PatternText,
     Product,
+    ReturnText,
     Symbol,
     Test,
     TextError,
@@ -46,16 +54,77 @@ _ESCAPED = {**{c: c for c in "\\'\"`"}, "n": "\n", "r": "\r", "t": "\t", "b": "\
 _NO_DETAILS = Details(None, None, (), None)
 
 
+@dataclass(frozen=True, slots=True)
+class MarkedPath:
+    """A path with the mark before it."""
+
+    mark: PathMark | None
+    path: PathParts
+
+
 @v_args(inline=True)
 class TreeBuilder(Transformer[Token, PatternText]):
     """Builds the syntax tree: a method for each rule of the grammar."""
 
     def start(self, *parts: Any) -> PatternText:
-        """Return the whole tree; the paths come first, and spans last."""
-        paths = tuple(part for part in parts if isinstance(part, tuple))
+        """Return the whole tree; the paths come first."""
+        given = [part for part in parts if isinstance(part, (tuple, MarkedPath))]
+        marked = [part if isinstance(part, MarkedPath) else MarkedPath(None, part) for part in given]
+        negated = tuple(part for part in parts if isinstance(part, NegatedPath))
         spans = tuple(part for part in parts if isinstance(part, WithinText))
-        where = parts[len(paths)] if len(parts) > len(paths) + len(spans) else None
-        return PatternText(paths, where, spans)
+        optionals = tuple(part for part in parts if isinstance(part, OptionalText))
+        returned = next((part for part in parts if isinstance(part, ReturnText)), None)
+        first = len(given) + len(negated)
+        others = first + len(spans) + len(optionals) + (returned is not None)
+        where = parts[first] if len(parts) > others else None
+        marks = tuple(one.mark for one in marked) if any(one.mark for one in marked) else ()
+        return PatternText(
+            tuple(one.path for one in marked), where, spans, marks, optionals, negated, returned
+        )
+
+    def marked_path(self, mark: PathMark, path: PathParts) -> MarkedPath:
+        """Put a mark before a path."""
+        return MarkedPath(mark, path)
+
+    def named_mark(self, name: Symbol, equals: Token, walk: Token | None) -> PathMark:
+        """Make the mark of a name before a path."""
+        if equals != "=":
+            raise TextError(f"expected '=' after the name of a path, found {str(equals)!r}", _start(equals))
+        return PathMark(name, walk is not None, name.start)
+
+    def walk_mark(self, walk: Token) -> PathMark:
+        """Make the mark of WALK alone."""
+        return PathMark(None, True, _start(walk))
+
+    def optional(self, word: Token, path: PathParts, where: Test | None = None) -> OptionalText:
+        """Make a path that need not be there."""
+        return OptionalText(path, where, _start(word))
+
+    def repeated(self, edge: EdgeText, length: LengthText) -> EdgeText:
+        """Make a path of an edge."""
+        if edge.details.length is not None:
+            raise TextError("expected one length, in the brackets or after the edge", length.start)
+        length = length if length.start else replace(length, start=edge.start)
+        return replace(edge, details=replace(edge.details, length=length))
+
+    def exact_length(self, *parts: Token | None) -> LengthText:
+        """Make the length of a path; without a number, any length."""
+        number = parts[-1]
+        length = None if number is None else _integer(number)
+        return LengthText(1 if length is None else length, length, _start_of(parts))
+
+    def length_range(self, *parts: Token | None) -> LengthText:
+        """Make a range of lengths of a path."""
+        least, most = (None if number is None else _integer(number) for number in parts[-2:])
+        return LengthText(least, most, _start_of(parts))
+
+    def negated_path(self, path: PathParts) -> NegatedPath:
+        """Negate a path."""
+        return NegatedPath(path, path[0].start)
+
+    def negated_test(self, path: PathParts) -> NegatedTest:
+        """Negate a path in a condition."""
+        return NegatedTest(NegatedPath(path, path[0].start), path[0].start)
 
     def path(self, *parts: VertexText | EdgeText) -> tuple[VertexText | EdgeText, ...]:
         """Make a path: vertices and the edges between them."""
@@ -84,7 +153,8 @@ class TreeBuilder(Transformer[Token, PatternText]):
 
     def detail(self, *details: Any) -> Details:
         """Return the content of the brackets of an edge."""
-        return _details(*details)
+        symbol, labels, length, properties, where = details
+        return replace(_details(symbol, labels, properties, where), length=length)
 
     def labels(self, *parts: Token | Symbol) -> Labels:
         """Make a choice of labels."""
@@ -134,6 +204,11 @@ class TreeBuilder(Transformer[Token, PatternText]):
         """Make a span over all edges."""
         return WithinText(span, attribute.name if attribute else None, _start(word))
 
+    def returned(self, word: Token, *parts: Any) -> ReturnText:
+        """Make the vertices that rows have; HAVING and its condition come last, or None twice."""
+        *names, having, condition = parts
+        return ReturnText(tuple(names), condition if having else None, _start(word))
+
     def duration(self, token: Token) -> Length:
         """Make a duration."""
         text = str(token)
@@ -169,9 +244,12 @@ class TreeBuilder(Transformer[Token, PatternText]):
         """Make an attribute."""
         return Attribute(variable, name.name, variable.start)
 
-    def call(self, function: Symbol, *arguments: Operand | None) -> Call:
-        """Make a call."""
-        return Call(function.name, _present(arguments), function.start)
+    def call(self, function: Symbol, *arguments: Operand | Token | Labels | None) -> Call:
+        """Make a call; a star is a symbol of that name, and labels come last."""
+        given = [Symbol("*", "*", _start(one)) if isinstance(one, Token) else one for one in arguments]
+        operands = tuple(one for one in given if one is not None and not isinstance(one, Labels))
+        labels = next((one for one in given if isinstance(one, Labels)), None)
+        return Call(function.name, operands, function.start, labels)
 
     def word(self, token: Token) -> Symbol:
         """Make a symbol of a plain word."""
@@ -268,6 +346,11 @@ def _unescaped(token: Token) -> str:
         raise TextError(f"expected one of {known}, found {escape[0]!r}", _start(token) + 1 + escape.start())
 
     return _ESCAPE.sub(character, token[1:-1])
+
+
+def _start_of(parts: tuple[Token | None, ...]) -> int:
+    """Return the position of the first part; 0 if there is none."""
+    return next((_start(part) for part in parts if part is not None), 0)
 
 
 def _start(token: Token) -> int:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native, log
 from motiflux.conditions import Condition
-from motiflux.graph import Graph, VertexFilter
+from motiflux.graph import Graph, VertexFilter, filter_mask
 from motiflux.graph.labels import mask
 from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.passes.steps import degree_bounds
@@ -180,7 +180,7 @@ def allowed_vertices(graph: Graph, narrowing: VertexFilter | None) -> NDArray[np
     """Return a byte per vertex, 1 for the vertices that satisfy the filter; None if there is no filter."""
     if narrowing is None:
         return None
-    allowed = None if narrowing.condition is None else graph.vertex_mask(narrowing.condition)
+    allowed = filter_mask(graph, narrowing) if narrowing.has_mask else None
     if narrowing.ids is None:
         return allowed
     among = np.zeros(graph.num_vertices, dtype=np.uint8)

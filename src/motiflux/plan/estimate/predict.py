@@ -20,6 +20,8 @@ from motiflux.plan.estimate.prediction import MemoryReport
 from motiflux.plan.ir import Plan
 from motiflux.plan.shape import TailComponent
 
+_SET_LOOKS = 4.0
+"""Cost of taking a row from the candidates of the last level, in partial embeddings."""
 START_SECONDS = 35e-6
 STEP_SECONDS = 27e-9
 READ_SECONDS = 0.55e-9
@@ -54,13 +56,30 @@ def expected_work(plan: Plan) -> Work | None:
     """
     if not plan.scanned:
         return None
+    looks = _looks(plan)
     if plan.tail is None or plan.tail.nested:  # an upper bound for parts
-        return Work(sum(plan.estimates[:-1]), sum(plan.scanned))
+        return Work(sum(plan.estimates[:-1]) + looks, sum(plan.scanned))
     start = plan.tail.start
     read = sum(plan.scanned[:start])
     for component in plan.tail.components:
         read += sum(plan.scanned[level] for level in _first_levels(component))
-    return Work(sum(plan.estimates[:start]), read)
+    return Work(sum(plan.estimates[:start]) + looks, read)
+
+
+def _looks(plan: Plan) -> float:
+    """Return the cost of looking for arcs that must not be there, in partial embeddings.
+
+    At the last level a whole set is taken from another one; at others each candidate is looked up.
+    """
+    last = len(plan.shape.steps) - 1
+    looks = 0.0
+    for level, step in enumerate(plan.shape.steps):
+        rows = len(plan.args.steps[level].apart) or len(step.not_out) + len(step.not_in)
+        if rows:
+            looks += rows * (
+                _SET_LOOKS * plan.estimates[level - 1] if level == last else plan.estimates[level]
+            )
+    return looks
 
 
 def _first_levels(component: TailComponent) -> list[int]:

@@ -37,13 +37,15 @@ def probe(graph: Graph, plan: Plan, seconds: float, threads: int) -> float:
     return _native.probe(problem, _PROBED_ARCS, int(seconds / _WORK_SECONDS), _SEED) * _WORK_SECONDS
 
 
-def probe_levels(graph: Graph, plan: Plan, arcs: int, threads: int) -> tuple[float, tuple[float, ...]]:
+def probe_levels(
+    graph: Graph, plan: Plan, arcs: int, threads: int, most: int = _MOST_WORK
+) -> tuple[float, tuple[float, ...]]:
     """Return the expected seconds of a count on one thread, and the partial embeddings up to each level.
 
-    From a search of the embeddings of `arcs` root arcs, of limited length.
+    From a search of the embeddings of `arcs` root arcs, or root copies, of at most `most` work.
     """
     problem = native_problem(graph, plan, intersect="auto", threads=threads)
-    work, sizes = _native.probe_sizes(problem, arcs, _MOST_WORK, _SEED)
+    work, sizes = _native.probe_sizes(problem, arcs, most, _SEED)
     return work * _WORK_SECONDS, (*sizes, *(0.0,) * (len(plan.order) - len(sizes)))
 
 

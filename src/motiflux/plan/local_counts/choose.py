@@ -80,12 +80,13 @@ def cheapest_rooted_tables(
     *,
     seconds: float = float("inf"),
     most: float = float("inf"),
+    speeds: Speeds = HOST_SPEEDS,
 ) -> tuple[Kinds, list[RootedTable | None]]:
     """Return tables of the embeddings at each image of one vertex, or of two that an edge joins, by `roots`.
 
     Parameters
     ----------
-    seconds, most
+    seconds, most, speeds
         As for `cheapest_formula`; `most` for each table.
 
     Returns
@@ -96,7 +97,7 @@ def cheapest_rooted_tables(
     family = Family(bound, injective=semantics is Semantics.ISOMORPHISM)
     if not has_formulas(bound, semantics):
         return family.kinds, [None] * len(roots)
-    derivation, _ = _derivation(graph, family, threads, seconds, most, HOST_SPEEDS, tails=True)
+    derivation, _ = _derivation(graph, family, threads, seconds, most, speeds, tails=True)
     found: list[RootedTable | None] = []
     for vertices in roots:
         order = [*vertices, *(v for v in range(bound.size) if v not in vertices)]
@@ -112,7 +113,8 @@ def cheapest_rooted_tables(
 
 def has_formulas(bound: BoundPattern, semantics: Semantics) -> bool:
     """Return whether there may be formulas for a pattern."""
-    return 2 < bound.size <= MOST_VERTICES and not bound.may_coincide and semantics is not Semantics.INDUCED
+    negates = semantics is Semantics.INDUCED or bool(bound.negated)
+    return 2 < bound.size <= MOST_VERTICES and not bound.may_coincide and not negates
 
 
 def _derivation(

@@ -76,15 +76,17 @@ class CostEstimator:
         best = None
         if pattern.roots:
             orders = rooted_orders(bound, model, tuple(range(pattern.roots)))
+            tails = self._speeds.threads or not self._speeds.arcs
         else:
             orders = promising_orders(bound, model, tails=True)
+            tails = self._tails
         for order in orders:
             plan = table_search_plan(
                 pattern,
                 bound,
                 order.vertices,
                 injective=self._family.injective,
-                tails=self._tails or pattern.roots > 0,
+                tails=tails,
             )
             plan = replace(plan, estimates=order.estimates)
             self._prepare(plan)
@@ -107,9 +109,9 @@ class CostEstimator:
             return self._graph.adjacency(key, self._threads)
 
     def _search_seconds(self, pattern: Rooted, work: Work) -> float:
-        """Return the seconds of a search; searches from all arcs run on the host."""
+        """Return the seconds of a search; searches from all arcs may run on the host."""
         seconds = work.seconds(self._threads)
-        if not pattern.roots:
+        if not pattern.roots or self._speeds.arcs:
             return self._speeds.of_search(seconds, self._threads)
         return seconds if self._speeds.threads else _FROM_ARCS * seconds
 

@@ -75,22 +75,25 @@ Combination: TypeAlias = dict[Scalar, int]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The tables and sums that evaluate a formula.
+    """The tables and sums that evaluate a formula, or tables with roots.
 
     Parameters
     ----------
-    formula
-        The formula.
+    kinds
+        The kinds to which the patterns of the tables refer.
     tables
         The stored tables, each after the tables that it needs. None: the table is not a `Join`, and is
         computed by the method of its type.
     scalars
         The sums, with their coefficients.
+    formula
+        The formula; None if tables are wanted.
     """
 
-    formula: Formula
+    kinds: Kinds
     tables: dict[Table, Join | None]
     scalars: Combination
+    formula: Formula | None = None
     _keys: dict[tuple[Table, int, int], AdjacencyKey] = field(default_factory=dict, init=False)
 
     def key(self, table: Table, ends: tuple[int, int]) -> AdjacencyKey:
@@ -98,30 +101,38 @@ class Schedule:
         name = (table, *ends)
         found = self._keys.get(name)
         if found is None:
-            found = self._keys[name] = adjacency_of(self.formula.kinds.bound(table.pattern), *ends)
+            found = self._keys[name] = adjacency_of(self.kinds.bound(table.pattern), *ends)
         return found
 
 
 def schedule_of(formula: Formula) -> Schedule:
     """Return the schedule of a formula."""
-    return _Scheduler(formula).schedule()
+    return _Scheduler(formula.kinds).of_formula(formula)
+
+
+def schedule_of_tables(kinds: Kinds, tables: Iterable[Table]) -> Schedule:
+    """Return the schedule that stores these tables, which have roots."""
+    return _Scheduler(kinds).of_tables(tables)
 
 
 class _Scheduler:
-    def __init__(self, formula: Formula) -> None:
-        self._formula = formula
-        self._kinds: Kinds = formula.kinds
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
         self._tables: dict[Table, Join | None] = {}
         self._sums: dict[Table, Combination] = {}
 
-    def schedule(self) -> Schedule:
-        scalars = self._number(self._formula.table)
+    def of_tables(self, tables: Iterable[Table]) -> Schedule:
+        self._need(tables)
+        return Schedule(self._kinds, self._tables, {})
+
+    def of_formula(self, formula: Formula) -> Schedule:
+        scalars = self._number(formula.table)
         for scalar in scalars:
             if isinstance(scalar, Product):
                 self._need(factor.table for factor in scalar.factors)
             elif isinstance(scalar, Walks):
                 self._need(_weights(scalar))
-        return Schedule(self._formula, self._tables, scalars)
+        return Schedule(self._kinds, self._tables, scalars, formula)
 
     def _number(self, table: Table) -> Combination:
         """Return the number that a table without roots holds."""

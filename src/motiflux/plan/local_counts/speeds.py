@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,9 @@ class Speeds:
         A formula is preferred if its time is below this share of the time of a search.
     threads
         Whether the threads of the host share the work.
+    arcs
+        Whether searches from each arc run where tables are made, without closed forms of their last levels;
+        else on the host.
     """
 
     number: float
@@ -49,6 +52,7 @@ class Speeds:
     parts: float
     margin: float
     threads: bool
+    arcs: bool = False
 
     def of_search(self, seconds: float, threads: int) -> float:
         """Return the seconds of a search that takes `seconds` on `threads` threads of the host."""
@@ -90,3 +94,6 @@ DEVICE_SPEEDS = Speeds(
     threads=False,
 )
 """Measured on an NVIDIA H100 (`benchmarks/micro/gpu_tables.py`)."""
+
+DEVICE_IMAGE_SPEEDS = replace(DEVICE_SPEEDS, arcs=True)
+"""The same where counts per vertex and per edge are wanted."""

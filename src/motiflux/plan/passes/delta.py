@@ -4,7 +4,8 @@ A place is an ordered pair of joined query vertices. Places that an automorphism
 matches, so one search serves all of them. Plans of other places may match their first levels together
 (`motiflux.plan.passes.coalesce`). An update changes the matches in which the pair gains its last missing edge
 or loses its only one. If a match might use the changed edge twice (homomorphism), query edges before the pair
-ignore the changed edge (the position rule).
+ignore the changed edge (the position rule). Where edges are negated, there are also plans for their places:
+of the matches that they find, those vanish that were there without the changed edge.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.ir import SharedLevels
+from motiflux.plan.passes.bare import bare_plans
 from motiflux.plan.passes.coalesce import coalesced
 from motiflux.plan.passes.delta_groups import group_of
 from motiflux.plan.passes.drafts import DeltaPlan, Draft, Drafter, begin_at_both_ends, sides
@@ -103,7 +105,11 @@ def delta_plans(
     injective, breaking = drafter.injective, drafter.breaking
     group = automorphisms(pattern, directed=bound.directed)
     exchange = injective and merge
+    if bound.negates:  # each vertex is looked at by itself
+        either_end, coalesce, quotients = False, "off", False
     orbits = orbits_of(places(bound), group.generators if exchange else (), bound.size)
+    of_edges = len(orbits)
+    orbits += orbits_of(places(bound, negated=True), group.generators if exchange else (), bound.size)
     model = CostModel(bound, *(numbers_of_graph(bound, graph) if numbers is None else numbers))
     once_each = symmetry is Symmetry.SUBGRAPHS
     either_end = counting and either_end
@@ -133,11 +139,19 @@ def delta_plans(
             symmetries = (stabilizer if breaking else 1) if sums else 0
             plans.append(
                 _with_images(
-                    plan, taken, multiplier, replaces_last=at > 0, symmetries=symmetries, shared=together
+                    plan,
+                    taken,
+                    multiplier,
+                    replaces_last=at > 0,
+                    symmetries=symmetries,
+                    shared=together,
+                    inverse=orbit >= of_edges,
                 )
             )
+    if bound.bare:
+        plans += bare_plans(graph, drafter, group, exchange=exchange, once_each=once_each)
     if not exchange and once_each and injective:
-        return _one_of_each_orbit(plans, places(bound), group)
+        return _one_of_each_orbit(plans, bound, group)
     return tuple(plans)
 
 
@@ -206,6 +220,7 @@ def _with_images(
     replaces_last: bool,
     symmetries: int,
     shared: SharedLevels | None,
+    inverse: bool,
 ) -> DeltaPlan:
     """Return the plan for all places to which the automorphisms `images` map its place."""
     level_of = {vertex: level for level, vertex in enumerate(plan.order)}
@@ -224,13 +239,32 @@ def _with_images(
         replaces_last,
         symmetries,
         shared,
+        inverse,
+        plan.negated_before,
     )
 
 
 def _one_of_each_orbit(
-    plans: Iterable[DeltaPlan], all_places: Sequence[Place], group: Automorphisms
+    plans: Iterable[DeltaPlan], bound: BoundPattern, group: Automorphisms
 ) -> tuple[DeltaPlan, ...]:
     """Return the plans of one place of each orbit; together they find every occurrence once."""
-    size = len(group.base)
-    firsts = {place for place, _ in orbits_of(all_places, group.generators, size)}
-    return tuple(plan for plan in plans if plan.place in firsts)
+    firsts = {
+        (place, negated)
+        for negated in (False, True)
+        for place, _ in orbits_of(places(bound, negated=negated), group.generators, len(group.base))
+    }
+    least = {min(orbit) for orbit in _vertex_orbits(bound, group)}
+
+    def is_first(plan: DeltaPlan) -> bool:
+        if plan.free_end is not None:
+            return plan.place[1 - plan.free_end] in least
+        return (plan.place, plan.inverse) in firsts
+
+    return tuple(plan for plan in plans if is_first(plan))
+
+
+def _vertex_orbits(bound: BoundPattern, group: Automorphisms) -> list[set[int]]:
+    """Return the orbits of query vertices."""
+    diagonal = [(vertex, vertex) for vertex in range(bound.size)]
+    orbits = orbits_of(diagonal, group.generators, bound.size)
+    return [{image[first] for image in images} for (first, _), images in orbits]

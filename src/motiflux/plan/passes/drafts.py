@@ -65,6 +65,14 @@ class DeltaPlan:
         may be counted as sums over quotients (`csrc/dynamic/quotients.hpp`); else 0.
     shared
         The levels that it matches together with other plans; None if there are none.
+    inverse
+        Whether the changed edge is a negated one: matches vanish as it comes.
+    negated_before
+        For each of the pattern's negated edges, whether it ignores the changed edge.
+    bare_before
+        The query vertices whose negated edges to any vertex ignore the changed edge.
+    free_end
+        The level of the pair that is no query vertex, if the changed edge is one to any vertex; else None.
     """
 
     place: Place
@@ -80,6 +88,10 @@ class DeltaPlan:
     replaces_last: bool = False
     symmetries: int = 0
     shared: SharedLevels | None = None
+    inverse: bool = False
+    negated_before: tuple[bool, ...] = ()
+    bare_before: frozenset[int] = frozenset()
+    free_end: int | None = None
 
     @property
     def walked(self) -> int:
@@ -157,9 +169,9 @@ class Drafter:
             injective,
             breaking=injective and (symmetry is Symmetry.SUBGRAPHS or (counting and merge)),
             # Levels that may coincide could share a set only if both ignore the changed edge or neither.
-            tail=counting and tail and not bound.may_coincide,
+            tail=counting and tail and not bound.may_coincide and not bound.negates,
             mixed_tails=mixed_tails,
-            reuse=reuse and injective,
+            reuse=reuse and injective and not bound.negates,
             pools=pools and counting,
         )
 
@@ -200,6 +212,7 @@ class Drafter:
             images=(),
             multiplier=1,
             row_cost=sum(costs[2:]) / estimates[2] if walked > len(place) and estimates[2] else 0.0,
+            negated_before=() if self.injective else _negated_before(bound, place),
         )
         beyond = tuple(costs[len(place) :])
         return Draft(sum(beyond), plan, group.order, beyond)
@@ -273,14 +286,31 @@ def _before_change(
 ) -> tuple[tuple[bool, ...], ...]:
     if injective:
         return tuple((False,) * len(step.sources) for step in shape.steps)
-    pairs = list(dict.fromkeys(frozenset((edge.source, edge.target)) for edge in bound.edges))
-    mine = pairs.index(frozenset(place))
+    rank = _ranks(bound)
+    mine = rank[frozenset(place)]
 
     def before(position: int) -> bool:
         edge = bound.edges[position]
-        return pairs.index(frozenset((edge.source, edge.target))) < mine
+        return rank[frozenset((edge.source, edge.target))] < mine
 
     return tuple(tuple(before(position) for position, _ in step.edges) for step in args.steps)
+
+
+def _negated_before(bound: BoundPattern, place: Place) -> tuple[bool, ...]:
+    """Return whether each negated edge ignores the changed edge."""
+    rank = _ranks(bound)
+    mine = rank[frozenset(place)]
+    return tuple(rank[frozenset((edge.source, edge.target))] < mine for edge in bound.negated)
+
+
+def _ranks(bound: BoundPattern) -> dict[frozenset[int], int]:
+    """Return the positions of the pairs of query vertices: of edges, then of negated edges.
+
+    Where a match uses the changed edge as an edge and as a negated one, it is there neither with the edge nor
+    without it, and in this order no plan finds it.
+    """
+    pairs = dict.fromkeys(frozenset((edge.source, edge.target)) for edge in (*bound.edges, *bound.negated))
+    return {pair: at for at, pair in enumerate(pairs)}
 
 
 def sides(bound: BoundPattern, place: Place) -> list[frozenset[int]]:

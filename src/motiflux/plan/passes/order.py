@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from math import ceil
 
-from motiflux.graph import Graph, VertexFilter
+from motiflux.graph import Graph, VertexFilter, filter_mask
 from motiflux.graph.stats import LabelFrequencies
 from motiflux.plan.bind import BoundEdge, BoundPattern
 
@@ -66,8 +66,8 @@ def _share(graph: Graph, narrowing: VertexFilter | None) -> float:
     if narrowing is None or graph.num_vertices == 0:
         return 1.0
     share = 1.0 if narrowing.ids is None else len(narrowing.ids) / graph.num_vertices
-    if narrowing.condition is not None:
-        share *= float(graph.vertex_mask(narrowing.condition).mean())
+    if narrowing.has_mask:
+        share *= float(filter_mask(graph, narrowing).mean())
     return share
 
 
@@ -189,6 +189,41 @@ def rooted_orders(
             growing.place_cheapest(pattern.neighbors[growing.order[-1]] if first is None else first)
         orders.append(Order(tuple(growing.order), tuple(growing.sizes)))
     return list({order.vertices: order for order in orders}.values())
+
+
+def projected_orders(
+    pattern: BoundPattern, model: CostModel, returned: frozenset[int], counted: frozenset[int]
+) -> list[Order]:
+    """Return orders with the vertices `returned` as early as possible, then those `counted`, then all others.
+
+    Vertices on the way to them come between. Each returned vertex is the start of an order, and so are the
+    most selective vertices.
+    """
+    by_promise = sorted(
+        range(pattern.size), key=lambda v: (model.candidates[v] / len(pattern.neighbors[v]), v)
+    )
+    starts = [vertex for vertex in by_promise if vertex in returned]
+    orders = []
+    for start in dict.fromkeys([*starts, *by_promise[:_STARTS]]):
+        growing = _PartialOrder(pattern, model)
+        growing.place(start)
+        for wanted in (returned, counted):
+            while left := wanted.difference(growing.order):
+                growing.place_cheapest(_nearest(pattern, growing.order, left))
+        while len(growing.order) < pattern.size:
+            growing.place_cheapest()
+        orders.append(Order(tuple(growing.order), tuple(growing.sizes)))
+    return list({order.vertices: order for order in orders}.values())
+
+
+def _nearest(pattern: BoundPattern, placed: Sequence[int], wanted: frozenset[int]) -> frozenset[int]:
+    """Return the vertices beside `placed` from which the ways to one of `wanted` are shortest."""
+    layer, seen = set(wanted), set(wanted)
+    beside = {near for vertex in placed for near in pattern.neighbors[vertex]}.difference(placed)
+    while not layer & beside:
+        layer = {near for vertex in layer for near in pattern.neighbors[vertex]} - seen
+        seen |= layer
+    return frozenset(layer & beside)
 
 
 def orders_within(

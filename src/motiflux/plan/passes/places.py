@@ -14,10 +14,16 @@ PlaceOrbit = tuple[Place, list[Permutation]]
 """One place of an orbit, and an automorphism from it to each place of the orbit, the identity first."""
 
 
-def places(bound: BoundPattern) -> list[Place]:
-    """Return the places of an edge of the graph, from its source to its target."""
+def places(bound: BoundPattern, *, negated: bool = False) -> list[Place]:
+    """Return the places of an edge of the graph, from its source to its target.
+
+    Parameters
+    ----------
+    negated
+        Whether the places are those of negated edges.
+    """
     found: dict[Place, None] = {}
-    for edge in bound.edges:
+    for edge in bound.negated if negated else bound.edges:
         found[edge.source, edge.target] = None
         if edge.either:
             found[edge.target, edge.source] = None

@@ -85,6 +85,7 @@ def _reusing(
         tuple([args.edges[at] for at in rest]),
         args.min_out_degree,
         args.min_in_degree,
+        args.apart,
     )
 
 

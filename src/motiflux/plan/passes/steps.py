@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
+from typing import NamedTuple
 
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.plan.bind import BoundPattern
@@ -42,6 +43,7 @@ def build_steps(
     compared = closure(restrictions) if restrictions else ()
     injective = semantics is not Semantics.HOMOMORPHISM
     induced = semantics is Semantics.INDUCED
+    negates = induced or bool(pattern.negated)
     shapes, args = [], []
     level_of: dict[int, int] = {}
     for level, vertex in enumerate(order):
@@ -62,6 +64,7 @@ def build_steps(
             before = _levels(level_of, [v for u, v in restrictions if u == vertex])
             if rivals:
                 rivals = rivals.difference(*[pair for pair in compared if vertex in pair])
+        apart = _apart(pattern, vertex, order[:level], induced=induced) if negates else _NOWHERE
         shapes.append(
             StepShape(  # by position: keywords would take 2 us more
                 tuple([_source(at, approach.adjacency.direction) for at, approach in found]),
@@ -70,13 +73,13 @@ def build_steps(
                 after,
                 before,
                 _levels(level_of, rivals) if rivals else (),
-                _forbidden(pattern, vertex, order[:level], outward=True) if induced else (),
-                _forbidden(pattern, vertex, order[:level], outward=False) if induced else (),
+                apart.not_out,
+                apart.not_in,
                 bounds[0] > 0,
                 bounds[1] > 0,
             )
         )
-        args.append(StepArgs(adjacencies, edges, *bounds))
+        args.append(StepArgs(adjacencies, edges, *bounds, apart.rows))
         level_of[vertex] = level
     return PlanShape(tuple(shapes)), PlanArgs(tuple(args))
 
@@ -96,6 +99,46 @@ def adjacency_of(pattern: BoundPattern, start: int, end: int) -> AdjacencyKey:
     """Return the arcs by which the only query edge between two vertices leads from `start` to `end`."""
     (approach,) = (approach for approach in pattern.approaches[end] if approach.start == start)
     return approach.adjacency
+
+
+class _Apart(NamedTuple):
+    """The arcs that must not lead to a candidate: see `StepShape.not_out` and `StepArgs.apart`."""
+
+    not_out: tuple[int, ...] = ()
+    not_in: tuple[int, ...] = ()
+    rows: tuple[tuple[int, AdjacencyKey], ...] = ()
+
+
+_NOWHERE = _Apart()
+
+
+def _apart(pattern: BoundPattern, vertex: int, earlier: tuple[int, ...], *, induced: bool) -> _Apart:
+    """Return the arcs that must not lead to a candidate, by induced matching and by negated edges."""
+    out = list(_forbidden(pattern, vertex, earlier, outward=True) if induced else ())
+    into = list(_forbidden(pattern, vertex, earlier, outward=False) if induced else ())
+    rows = [(level, AdjacencyKey(_all_arcs(pattern), None, None, None)) for level in out]
+    rows += [(level, AdjacencyKey(Direction.IN, None, None, None)) for level in into]
+    plain = True
+    for edge in pattern.negated:
+        if vertex not in (edge.source, edge.target) or edge.other(vertex) not in earlier:
+            continue
+        level = earlier.index(edge.other(vertex))
+        outward = edge.target == vertex
+        direction = Direction.EITHER if edge.either else Direction.OUT if outward else Direction.IN
+        key = AdjacencyKey(direction, edge.labels, None, None, edge.where)
+        rows.append((level, key))
+        plain &= key.lets_all_through
+        if outward or edge.either:
+            out.append(level)
+        if pattern.directed and (edge.either or not outward):
+            into.append(level)
+    return _Apart(
+        tuple(sorted(set(out))), tuple(sorted(set(into))), () if plain else tuple(dict.fromkeys(rows))
+    )
+
+
+def _all_arcs(pattern: BoundPattern) -> Direction:
+    return Direction.OUT if pattern.directed else Direction.EITHER
 
 
 def _forbidden(

@@ -244,6 +244,41 @@ class GroupReport:
 
 
 @dataclass(frozen=True, slots=True)
+class TermReport:
+    """A count that is added (sign 1) or subtracted (-1), its pattern and the expected seconds."""
+
+    sign: int
+    pattern: str
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowsReport:
+    """Distinct rows that the search finds instead of embeddings.
+
+    Parameters
+    ----------
+    returned
+        The query vertices of the columns.
+    thresholds
+        Conditions on the number of images of other query vertices, as text.
+    existential
+        The query vertices of which one witness is enough.
+    group
+        The query vertices at the start of the order that rows have: rows are compared with rows of the same
+        images of these.
+    kept
+        Whether the rows of such a group are kept, to tell which were found.
+    """
+
+    returned: tuple[str, ...]
+    thresholds: tuple[str, ...]
+    existential: tuple[str, ...]
+    group: tuple[str, ...]
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PlanReport:
     """A plan with predictions and, after a run, its results.
 
@@ -284,7 +319,14 @@ class PlanReport:
         empty for a search.
     free_order
         ``"always"`` if the matching order is adaptive, ``"later"`` if it becomes adaptive once the search
-        finds little; None if it is fixed.
+        finds little, ``"copies"`` if the search goes from copy to copy of edges, ``"pairs"`` if it goes from
+        pair to pair of vertices in an order of edges; None if it is fixed.
+    terms
+        Counts whose signed sum is the count, instead of the search; empty for none.
+    rows
+        The distinct rows that are searched; None where embeddings are.
+    idle
+        Why some negated edges exclude nothing, such as a label that the graph does not have.
     predicted
         Predictions of a run; None for an empty plan.
     actual
@@ -306,9 +348,12 @@ class PlanReport:
     groups: tuple[GroupReport, ...]
     tail: tuple[TailReport, ...]
     impossible: str | None
-    free_order: Literal["always", "later"] | None
+    free_order: Literal["always", "later", "copies", "pairs"] | None
     tables: tuple[str, ...] = ()
     phases: tuple[PhaseReport, ...] = ()
     images: int = 1
+    terms: tuple[TermReport, ...] = ()
+    rows: RowsReport | None = None
+    idle: tuple[str, ...] = ()
     predicted: Prediction | None = None
     actual: Actual | None = None

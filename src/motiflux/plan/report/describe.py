@@ -7,11 +7,11 @@ from math import isfinite
 from typing import Literal
 
 from motiflux.comparisons import Operand, Relation, Within
-from motiflux.graph import AdjacencyKey, Graph, LabelTable
+from motiflux.graph import AdjacencyKey, Direction, Graph, LabelTable
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import automorphisms
-from motiflux.pattern.text import comparison_texts, condition_text, span_text
-from motiflux.plan.bind import bind
+from motiflux.pattern.text import comparison_texts, condition_text, negated_edge_text, span_text
+from motiflux.plan.bind import bind, bind_negated
 from motiflux.plan.candidates.space import candidate_space, space_key
 from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.describe import lines_of
@@ -97,6 +97,7 @@ def describe(
         impossible=plan.impossible,
         free_order=_free_order(plan, tuning),
         tables=() if plan.formula is None else lines_of(plan.formula),
+        idle=bind_negated(pattern, graph).idle if pattern.negated else (),
     )
 
 
@@ -117,7 +118,11 @@ def _images(plan: Plan, graph: Graph, pattern: Pattern, tuning: Mapping[str, str
     return plan.automorphisms if has_rows and plan.automorphisms <= MOST_IMAGES else 1
 
 
-def _free_order(plan: Plan, tuning: Mapping[str, str]) -> Literal["always", "later"] | None:
+def _free_order(
+    plan: Plan, tuning: Mapping[str, str]
+) -> Literal["always", "later", "copies", "pairs"] | None:
+    if plan.copy_walk is not None:
+        return "pairs" if plan.copy_walk.order else "copies"
     if plan.adaptive_order is None:
         return None
     if plan.adaptive_order.always:
@@ -197,19 +202,31 @@ def _labels(codes: tuple[int, ...] | None, table: LabelTable) -> tuple[Label, ..
 
 def _conditions(plan: Plan, names: list[str], level: int, graph: Graph) -> Iterable[str]:
     step, bounds = plan.shape.steps[level], plan.args.steps[level]
-    compared = (
-        (step.after, ">"),
-        (step.before, "<"),
-        (step.distinct, "!="),
-        (step.not_out, "no arc from" if graph.directed else "no edge to"),
-        (step.not_in, "no arc to"),
-    )
+    compared = [(step.after, ">"), (step.before, "<"), (step.distinct, "!=")]
+    if not bounds.apart:
+        compared += [
+            (step.not_out, "no arc from" if graph.directed else "no edge to"),
+            (step.not_in, "no arc to"),
+        ]
     for levels, sign in compared:
         yield from (f"{sign} {names[other]}" for other in levels)
+    for other, key in bounds.apart:
+        yield f"{_no_arc(key, graph)} {names[other]}"
     if step.bounds_out:
         yield f"{'out-degree' if graph.directed else 'degree'} >= {bounds.min_out_degree}"
     if step.bounds_in:
         yield f"in-degree >= {bounds.min_in_degree}"
+
+
+def _no_arc(key: AdjacencyKey, graph: Graph) -> str:
+    """Return the arcs that must not be there, up to the name of the vertex that they come from."""
+    source = _source(key, 0, [""], graph)
+    inside = [] if source.edge_labels is None else ["|".join(map(str, source.edge_labels))]
+    inside += [] if source.where is None else [f"where {source.where}"]
+    listed = f"[{' '.join(inside)}]" if inside else ""
+    if key.direction is Direction.EITHER:
+        return f"no edge{listed} to"
+    return f"no arc{listed} {'from' if key.direction is Direction.OUT else 'to'}"
 
 
 def _vertex_conditions(plan: Plan, pattern: Pattern, level: int) -> Iterable[str]:
@@ -219,6 +236,9 @@ def _vertex_conditions(plan: Plan, pattern: Pattern, level: int) -> Iterable[str
         yield f"one of {len(vertex.ids):,} ids" if len(vertex.ids) > 1 else f"id {next(iter(vertex.ids))!r}"
     if vertex.where is not None:
         yield condition_text(vertex.where)
+    for one in pattern.negated:
+        if not one.is_pair and one.ends == (plan.order[level],):
+            yield f"no {negated_edge_text(one, pattern)}"
 
 
 def _comparisons(plan: Plan, pattern: Pattern, level: int) -> Iterable[str]:

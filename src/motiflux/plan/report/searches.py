@@ -43,7 +43,7 @@ def _lines(pattern: Pattern, plans: Sequence[DeltaPlan], measured: Mapping[Place
         pair = len(plan.place)
         shared = pair if plan.shared is None else pair + len(plan.shared.steps)
         counted = len(plan.order) if plan.tail is None else plan.tail.start
-        parts = [f"({_names(pattern, plan.place)})"]
+        parts = [f"{'NOT ' if plan.inverse else ''}({_names(pattern, plan.place)})"]
         if shared > pair:
             parts.append(f"together {_names(pattern, plan.order[pair:shared])}")
         if counted > shared:
@@ -58,4 +58,5 @@ def _lines(pattern: Pattern, plans: Sequence[DeltaPlan], measured: Mapping[Place
 
 
 def _names(pattern: Pattern, vertices: Sequence[int]) -> str:
-    return ", ".join(pattern.vertices[vertex].name for vertex in vertices)
+    names = [vertex.name for vertex in pattern.vertices]
+    return ", ".join(names[vertex] if vertex < len(names) else "any vertex" for vertex in vertices)

@@ -41,6 +41,8 @@ class Expanded(NamedTuple):
     ----------
     inserts, sources, targets, facets, origins
         Columns; `origins` are positions among the given updates.
+    rows
+        uint32 [k]: the row of the copy that each adds or takes away.
     deleted
         The copies that deletions took.
     expired, noops
@@ -54,6 +56,7 @@ class Expanded(NamedTuple):
     targets: NDArray[np.uint32]
     facets: NDArray[np.uint32]
     origins: NDArray[np.int64]
+    rows: NDArray[np.uint32]
     deleted: DeletedCopies
     expired: int
     noops: int

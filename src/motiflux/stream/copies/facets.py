@@ -64,6 +64,11 @@ class Facets:
         Different ones, each with a bit.
     native
         The monitor.
+
+    Attributes
+    ----------
+    attributes
+        Those that the conditions look at.
     """
 
     def __init__(self, conditions: Sequence[Condition], native: Growing) -> None:
@@ -74,6 +79,7 @@ class Facets:
                 len(conditions),
             )
         self.conditions = tuple(conditions)
+        self.attributes = frozenset(name for condition in conditions for name in names_in(condition))
         self._bits = {condition: bit for bit, condition in enumerate(conditions)}
         self._native = native
         self._all: list[tuple[int, int]] = []  # label and bits by number
@@ -186,5 +192,6 @@ def _is_number(value: Value) -> bool:
 
 
 def edge_conditions(pattern: Pattern) -> list[Condition]:
-    """Return the different conditions of the edges of a pattern."""
-    return list(dict.fromkeys(edge.where for edge in pattern.edges if edge.where is not None))
+    """Return the different conditions of the edges of a pattern, negated ones included."""
+    conditions = [edge.where for edge in pattern.edges] + [edge.where for edge in pattern.negated]
+    return list(dict.fromkeys(one for one in conditions if one is not None))

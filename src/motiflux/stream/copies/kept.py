@@ -1,14 +1,16 @@
-"""All copies at one time: of a graph, or in the plain types of files; and conditions."""
+"""All copies at one time: of a graph, or in the plain types of files; conditions and comparisons."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
+from motiflux.comparisons import Duration, Element, Offset, Operand, PatternComparison, Relation, Within
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator
 from motiflux.graph import Column, Graph
 
@@ -34,6 +36,8 @@ class Kept(NamedTuple):
         Columns [n] by name.
     time
         The name of the attribute with the times of updates.
+    mixed
+        The attributes whose values were of several kinds, and are strings that stand for them.
     """
 
     sources: NDArray[np.uint32]
@@ -43,6 +47,7 @@ class Kept(NamedTuple):
     came: int
     attributes: Mapping[str, Column]
     time: str = TIME
+    mixed: frozenset[str] = frozenset()
 
 
 def copies_of(graph: Graph, since: NDArray[np.int64] | None, came: int, time: str) -> Kept:
@@ -75,6 +80,46 @@ def copies_of(graph: Graph, since: NDArray[np.int64] | None, came: int, time: st
         attributes,
         time,
     )
+
+
+def comparison_facts(one: PatternComparison) -> list[Any]:
+    """Return a comparison as lists of text and numbers."""
+    if isinstance(one, Within):
+        return ["within", _offset_facts(one.span), one.attribute]
+    sides = [[side.element.value, side.position, side.attribute] for side in (one.left, one.right)]
+    return ["relation", one.operator.value, *sides, str(one.factor), _offset_facts(one.offset)]
+
+
+def comparison_of(facts: list[Any]) -> PatternComparison:
+    """Return the comparison of `comparison_facts`.
+
+    Raises
+    ------
+    ValueError, TypeError, LookupError
+        It is none.
+    """
+    kind, *parts = facts
+    if kind == "within":
+        span, attribute = parts
+        return Within(_offset_of(span), attribute)
+    if kind == "relation":
+        operator, left, right, factor, offset = parts
+        sides = [
+            Operand(Element(element), position, attribute) for element, position, attribute in (left, right)
+        ]
+        return Relation(sides[0], Operator(operator), sides[1], Fraction(factor), _offset_of(offset))
+    raise ValueError(f"found the comparison {kind!r}, expected one of those that patterns have")
+
+
+def _offset_facts(offset: Offset) -> list[Any]:
+    if isinstance(offset, Duration):
+        return ["nanoseconds", offset.nanoseconds]
+    return ["number", str(offset)]
+
+
+def _offset_of(facts: list[Any]) -> Offset:
+    unit, value = facts
+    return Duration(int(value)) if unit == "nanoseconds" else Fraction(value)
 
 
 def condition_facts(condition: Condition) -> list[Any]:

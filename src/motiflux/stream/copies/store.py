@@ -59,6 +59,8 @@ class CopyStore:
         self._states: dict[str, State] = {}
         self._warned: set[str] = set()
         self._origin: NDArray[np.int64] | None = None
+        self.compared: frozenset[str] = frozenset()
+        """Attributes that comparisons look at: they stay of one kind."""
         self.calls = 0
         """Calls that were begun: what is said of the last one is not of the others."""
 
@@ -76,7 +78,7 @@ class CopyStore:
         columns = {}
         for name, values in kept.attributes.items():
             if self.wants(name):
-                columns[name] = GrowingColumn(name)
+                columns[name] = GrowingColumn(name, mixed=name in kept.mixed)
                 columns[name].put(0, values)
         for column in columns.values():
             column.reach(len(none))
@@ -89,7 +91,8 @@ class CopyStore:
         rows = held.copies.alive()
         sources, targets, labels, _, since = held.copies.columns(rows)
         attributes = {name: column.column(rows) for name, column in held.columns.items()}
-        return Kept(sources, targets, labels, since, held.copies.came, attributes, self._time)
+        mixed = frozenset(name for name, column in held.columns.items() if column.mixed)
+        return Kept(sources, targets, labels, since, held.copies.came, attributes, self._time, mixed)
 
     def place(self, facets: Facets) -> None:
         """Give all copies the facets of a native graph that has none of them yet."""
@@ -134,7 +137,7 @@ class CopyStore:
 
     def kinds(self) -> dict[str, str]:
         """Return the kinds of the attributes so far, in words."""
-        return {name: column.kind.value for name, column in self._held.columns.items()}
+        return {name: column.kind_of_copies.value for name, column in self._held.columns.items()}
 
     def check(self, pattern: Pattern) -> None:
         """Refuse conditions on values of another kind than those so far; unknown attributes may come later.
@@ -147,14 +150,18 @@ class CopyStore:
             An attribute is not kept.
         """
         conditions = edge_conditions(pattern)
-        for name in sorted({name for one in conditions for name in names_in(one)}):
-            if not self.wants(name):
-                expected = f"{name!r} among them, as a condition asks for it"
-                raise ArgumentError("attributes", expected, sorted(self._names or ()))
+        self.check_kept({name for one in conditions for name in names_in(one)}, "a condition")
         if conditions:
             table = self._table(np.zeros(0, dtype=np.int64), {n for one in conditions for n in names_in(one)})
             for condition in conditions:
                 table.check(condition)
+
+    def check_kept(self, names: Iterable[str], asking: str) -> None:
+        """Refuse to go without attributes that a condition or comparison asks for."""
+        for name in sorted(names):
+            if not self.wants(name):
+                expected = f"{name!r} among them, as {asking} asks for it"
+                raise ArgumentError("attributes", expected, sorted(self._names or ()))
 
     def begin(self) -> None:
         """Begin a call: those before are final."""
@@ -189,7 +196,7 @@ class CopyStore:
         copies, size = self._held.copies, len(numbered.sources)
         self._origin = numbered.origin
         given = self._given(updates, numbered)
-        self._put(given, copies.rows, size)
+        self._put(given, copies.rows, numbered.inserts.astype(bool), facets.attributes | self.compared)
         labels = np.zeros(size, dtype=np.uint32) if numbered.labels is None else numbered.labels
         numbers = np.zeros(size, dtype=np.uint32)
         inserted = np.flatnonzero(numbered.inserts)
@@ -199,7 +206,7 @@ class CopyStore:
                 table = {name: values.take(inserted) for name, values in given.items()}
             bits = self._bits(table, len(inserted), facets)
             numbers[inserted] = facets.numbers(labels[inserted], bits)
-        inserts, sources, targets, found, origins, at, rows, expired, noops, first = copies.apply(
+        inserts, sources, targets, found, origins, at, taken, expired, noops, first, rows = copies.apply(
             numbered.inserts,
             numbered.sources,
             numbered.targets,
@@ -212,8 +219,8 @@ class CopyStore:
         if origin is not None:
             origins, at = origin[origins], origin[at]
             first = None if first is None else int(origin[first])
-        deleted = DeletedCopies(at, rows, self._held.columns)
-        return Expanded(inserts, sources, targets, found, origins, deleted, expired, noops, first)
+        deleted = DeletedCopies(at, taken, self._held.columns)
+        return Expanded(inserts, sources, targets, found, origins, rows, deleted, expired, noops, first)
 
     def witnesses(
         self,
@@ -257,11 +264,35 @@ class CopyStore:
 
     def advance(self, until: int) -> Expanded:
         """Delete the copies that the window ends until a moment."""
-        inserts, sources, targets, found, origins, at, rows, expired, noops, _ = self._held.copies.advance(
-            until
+        changes = self._held.copies.advance(until)
+        inserts, sources, targets, found, origins, at, taken, expired, noops, _, rows = changes
+        deleted = DeletedCopies(at, taken, self._held.columns)
+        return Expanded(inserts, sources, targets, found, origins, rows, deleted, expired, noops, None)
+
+    @property
+    def native(self) -> _native.Copies:
+        """The copies; others take their place when rows are dropped, between two calls."""
+        return self._held.copies
+
+    def table(self, rows: NDArray[Any], names: Iterable[str]) -> AttributeTable:
+        """Return attributes of rows; those that no copy has are there, without values."""
+        return AttributeTable("edge", {name: self.column(rows, name) for name in names})
+
+    def column(self, rows: NDArray[Any], name: str) -> Column:
+        """Return an attribute of rows, without values if no copy has it."""
+        column = self._held.columns.get(name)
+        return Column(np.zeros(len(rows), dtype="V1")) if column is None else column.column(rows)
+
+    def kind(self, name: str) -> Kind:
+        """Return the kind of an attribute so far."""
+        column = self._held.columns.get(name)
+        return Kind.NOTHING if column is None else column.kind_of_copies
+
+    def attributes_of(self, rows: NDArray[Any]) -> AttributeTable:
+        """Return all attributes of rows."""
+        return AttributeTable(
+            "edge", {name: column.column(rows) for name, column in self._held.columns.items()}
         )
-        deleted = DeletedCopies(at, rows, self._held.columns)
-        return Expanded(inserts, sources, targets, found, origins, deleted, expired, noops, None)
 
     def wants(self, name: str) -> bool:
         """Return whether an attribute is kept."""
@@ -281,7 +312,10 @@ class CopyStore:
             given[self._time] = _of_insertions(times, numbered.inserts, utc=utc)
         return given
 
-    def _put(self, given: Mapping[str, Column], first: int, size: int) -> None:
+    def _put(
+        self, given: Mapping[str, Column], first: int, inserts: NDArray[np.bool_], asked: frozenset[str]
+    ) -> None:
+        """Write the attributes of updates; those that conditions ask for stay of one kind."""
         columns = self._held.columns
         for name in given:
             if name not in columns:
@@ -289,16 +323,17 @@ class CopyStore:
         for name, column in columns.items():
             values = given.get(name)
             if values is None:
-                column.clear(first, first + size)
+                column.clear(first, first + len(inserts))
             else:
-                column.put(first, values)
+                column.put(first, values, inserts, mixes=name not in asked)
 
     def _bits(self, given: dict[str, Column], size: int, facets: Facets) -> NDArray[np.int64]:
         """Return the conditions that insertions satisfy."""
         nothing = Column(np.zeros(size, dtype="V1"))
-        asked = {name for condition in facets.conditions for name in names_in(condition)}
+        asked = facets.attributes
         self._warn(asked)
-        table = AttributeTable("edge", {name: given.get(name, nothing) for name in asked})
+        there = {name: values for name, values in given.items() if not values.missing().all()}
+        table = AttributeTable("edge", {name: there.get(name, nothing) for name in asked})
         for condition in facets.conditions:
             try:
                 table.check(condition)
@@ -306,7 +341,7 @@ class CopyStore:
                 raise StreamError(f"updates: {error}") from None
         return facets.bits(table, size)
 
-    def _warn(self, asked: set[str]) -> None:
+    def _warn(self, asked: frozenset[str]) -> None:
         """Say once that there is no attribute that a condition asks for."""
         for name in sorted(asked - self._held.columns.keys() - self._warned):
             self._warned.add(name)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.conditions import Condition
-from motiflux.graph import AttributeTable, Graph, Kind
+from motiflux.graph import AttributeTable, Column, Graph, Kind
 from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
 from motiflux.pattern.elements import edge_names
@@ -18,6 +18,7 @@ from motiflux.stream.copies.facets import Facets, numbers_in
 from motiflux.stream.copies.kept import STAYS, TIME, copies_of
 from motiflux.stream.copies.native import native_of_copies
 from motiflux.stream.copies.store import CopyStore
+from motiflux.stream.matching.compared import Compared
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.matching.names import label_codes
 from motiflux.stream.matching.native import filter_of
@@ -40,6 +41,10 @@ class Attributed:
     """The copies of edges, if they keep their attributes."""
     _facets: Facets | None = None
     """The labels of the native monitor then."""
+    _compared: Compared | None = None
+    """The patterns that compare attributes then."""
+    _vertex_attributes: AttributeTable
+    """Of the first vertices."""
 
     def _keep_copies(self, conditions: Sequence[Condition]) -> CopyStore:
         """Keep the copies of the first graph from now on, with their attributes; return them."""
@@ -76,9 +81,14 @@ class Attributed:
         )
         native.filter_by(*filter_of(self._options.switches))
         self._native = native
+        ids = self._numbering
+        self._compared = Compared(store, self._facets, native, lambda: ids.ids, self._vertex_attributes)
 
     def _graph_of_copies(self, store: CopyStore) -> Graph:
         kept, numbering = store.kept(), self._numbering
+        asked = sorted(self._asked())
+        # Without them, patterns that are watched could not be counted before an edge has the attribute.
+        without = {name: Column(np.zeros(len(kept.sources), dtype="V1")) for name in asked}
         return Graph.from_columns(
             GraphColumns(
                 kept.sources,
@@ -86,11 +96,26 @@ class Attributed:
                 vertex_ids=numbering.ids.all(),
                 vertex_labels=numbering.vertex_labels.array()[_native.vertex_codes(self._native)],
                 edge_labels=numbering.edge_labels.array()[kept.labels],
-                edge_attributes=kept.attributes,
+                edge_attributes={**without, **kept.attributes},
+                vertex_attributes=self._attributes_of_vertices(len(numbering.ids)),
                 directed=self._base.directed,
                 positions=True,
             )
         )
+
+    def _attributes_of_vertices(self, vertices: int) -> dict[str, Column]:
+        """Return the attributes of all vertices: those that came later have none."""
+        return {name: _padded(column, vertices) for name, column in self._vertex_attributes.items()}
+
+    def _asks_for_more(self, graph: Graph) -> bool:
+        """Return whether conditions ask for attributes that edges of a graph lack."""
+        return any(name not in graph.edge_attributes for name in self._asked())
+
+    def _asked(self) -> frozenset[str]:
+        """Return the attributes of edges that conditions and comparisons ask for."""
+        if self._facets is None or self._copies is None:
+            return frozenset()
+        return self._facets.attributes | self._copies.compared
 
     @property
     def keeps_attributes(self) -> bool:
@@ -102,10 +127,19 @@ class Attributed:
         return self._copies is not None and self._copies.wants(name)
 
     def attribute_kinds(self) -> dict[str, str]:
-        """Return the kinds of attributes of edges, in words: those so far, or that conditions ask for."""
+        """Return the kinds, in words, that readers are to hold attributes of edges to.
+
+        Those that conditions and comparisons ask for stay of one kind; others may become strings, and strings
+        remain what they are.
+        """
         if self._copies is None or self._facets is None:
             return {}
-        known = {name: kind for name, kind in self._copies.kinds().items() if kind != Kind.NOTHING}
+        asked = self._asked()
+        known = {
+            name: kind
+            for name, kind in self._copies.kinds().items()
+            if kind == Kind.STRING or (kind != Kind.NOTHING and name in asked)
+        }
         numbers = [name for one in self._facets.conditions for name in numbers_in(one)]
         return {**dict.fromkeys(numbers, Kind.FLOAT.value), **known}
 
@@ -115,6 +149,11 @@ class Attributed:
         assert self._facets is not None
         updates, whole = rows.by_row(rows.runs.updates.astype(np.int64)), self._options.mode == "batch"
         positive = rows.by_row(rows.runs.positive)
+        if pattern.comparisons:
+            assert self._compared is not None
+            chosen = self._compared.witnesses(pattern, rows.vertices, updates, positive, whole=whole)
+            names = edge_names(pattern.edges)
+            return {name: self._copies.attributes_of(chosen[:, at]) for at, name in enumerate(names)}
         found = {}
         for name, edge in zip(edge_names(pattern.edges), pattern.edges, strict=True):
             vertices = rows.vertices
@@ -130,3 +169,13 @@ class Attributed:
             )
             found[name] = AttributeTable("edge", columns)
         return found
+
+
+def _padded(column: Column, rows: int) -> Column:
+    """Return a column of more rows, the last ones without values."""
+    more = rows - len(column)
+    if more <= 0:
+        return column
+    data = np.concatenate([column.data, np.zeros(more, dtype=column.data.dtype)])
+    mask = np.concatenate([column.missing(), np.ones(more, dtype=bool)])
+    return Column(data, mask, column.strings, column.times)

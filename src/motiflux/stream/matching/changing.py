@@ -27,6 +27,7 @@ from motiflux.stream.matching.interrupts import in_spite_of_interrupts
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.matching.noops import Noops
 from motiflux.stream.matching.numbering import Mark, NativeUpdates
+from motiflux.stream.matching.vertex_counts import Pending
 from motiflux.stream.matching.watching import Watching
 from motiflux.stream.sources.source import Batch
 from motiflux.stream.updates import Updates
@@ -142,8 +143,14 @@ class Changing(Watching):
         start = time.perf_counter()
         self._run_limit.begin()
         while True:
+            # Counts at vertices need all matches of the call, before it is applied.
+            found_whole = terms if self._counting is None else replace(terms, give=None)
             try:
-                return self._change(partial(work, terms), updates, batches, terms, start)
+                delta = self._change(partial(work, found_whole), updates, batches, terms, start)
+                if self.on_alert is not None:
+                    for alert in delta.alerts:
+                        self.on_alert(alert)
+                return delta
             except DeviceMemoryError:
                 is_smaller = self._run_limit.lower(self._unmatched)  # of the next call, too
                 if not is_smaller or self._has_given or self._has_prepared:
@@ -161,8 +168,7 @@ class Changing(Watching):
     def _tried(self, updates: Updates) -> StreamError | None:
         native = self._open()
         number = native.begin()
-        if self._copies is not None:
-            self._copies.begin()
+        self._begin_copies()
         marked = self._mark()
         try:
             columns = self._numbering.columns(updates, native)
@@ -212,6 +218,7 @@ class Changing(Watching):
     ) -> Delta:
         call = Call()
         number, marked = 0, None
+        pending: Pending | None = None
         interrupted_by: KeyboardInterrupt | None = None
         try:
             self._begin_call(call, overlaps=terms.overlaps)
@@ -225,8 +232,7 @@ class Changing(Watching):
             self._meanwhile = terms.meanwhile
             if terms.prepared is None:
                 number = native.begin(terms.after)
-                if self._copies is not None:
-                    self._copies.begin()
+                self._begin_copies()
                 self._follow_graph()
                 marked = self._mark()
             else:
@@ -235,6 +241,10 @@ class Changing(Watching):
             if self._engine is not None:
                 self._engine.begin(native, self._threads)
             changes, known = work(None if terms.timeout is None else start + terms.timeout)
+            if self._counting is not None:
+                slots = [(pattern, one.slot) for pattern, one in self._watched.items()]
+                pending = self._counting.prepare(changes, slots)
+                known["alerts"] = pending.alerts
             delta = self._delta_of(changes, known, time.perf_counter() - start)
             if terms.give is not None:
                 self._has_given = True
@@ -244,6 +254,8 @@ class Changing(Watching):
             if self._auto is not None:
                 self._auto.note(updates, time.perf_counter() - chosen_at)
             self._undoable = Undoable(number, marked, self.source_position)
+            if pending is not None:
+                pending.commit()
             # No call from here on: an interrupt by Ctrl-C then leaves nothing applied.
             self.updates_applied += updates
             self.batches_applied += batches
@@ -255,6 +267,8 @@ class Changing(Watching):
         except BaseException as error:
             while marked is not None:
                 try:
+                    if pending is not None:
+                        pending.undo()
                     native.take_back(number)
                     self._back_to(marked)
                     if self._engine is not None:
@@ -406,7 +420,10 @@ class Changing(Watching):
         """Apply and match the deletions of the edges that leave the window until a moment."""
         until, late = self._numbering.clock.reach(moment)
         if self._copies is not None:
-            return self._matched_copies(self._copies.advance(until), {"updates": 0, "late": late}, None, end)
+            expanded = self._copies.advance(until)
+            if self._compared is not None:
+                self._compared.apply(expanded)
+            return self._matched_copies(expanded, {"updates": 0, "late": late}, None, end)
         inserts, sources, targets, labels, origin, expired = self._open().advance(until)
         leaving = NativeUpdates(inserts, sources, targets, labels, origin)
         counts = {"updates": 0, "late": late, "expired": expired}
@@ -426,6 +443,8 @@ class Changing(Watching):
             columns.inserts, columns.sources, columns.targets, columns.labels, columns.origin, columns.moments
         )
         expanded = self._copies.apply(updates, numbered, self._facets)
+        if self._compared is not None:
+            self._compared.apply(expanded)
         if self._options.strict and expanded.first_noop is not None:
             self._refuse_noop(updates, expanded.first_noop)
         return expanded
@@ -467,6 +486,10 @@ class Changing(Watching):
         )
         if found is None:
             raise _TimeIsUp
+        if self._compared is not None:
+            of_compared = None if give is None else self._full(give)
+            if not self._compared.match(found, self._terms(), of_compared, _left(end)):
+                raise _TimeIsUp
         if not expanded:
             counts["expired"] = found.expired
         return self._changes(found), {**counts, "found_noops": self._noops(found)}

@@ -1,4 +1,4 @@
-"""Patterns with conditions on attributes of edges, which change what the native graph tells apart."""
+"""Patterns that look at attributes: copies of edges are kept, and told apart by conditions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern
 from motiflux.request.engine import Ran
 from motiflux.stream.copies.facets import edge_conditions
+from motiflux.stream.copies.store import CopyStore
+from motiflux.stream.matching.compared import compared_names
 from motiflux.stream.matching.core import ATTRIBUTES_ON_CPU, Core
 from motiflux.stream.matching.engine import HOST
 from motiflux.stream.matching.interrupts import in_spite_of_interrupts
@@ -20,8 +22,8 @@ from motiflux.stream.time_kinds import TimeKind
 from motiflux.stream.window import Clock
 
 _REBUILT = (
-    "_native", "_facets", "_copies", "_watched", "_slots", "_probing", "_options", "_engine", "_auto", "_ran",
-    "_replanning", "takes_plain_updates", "_takes_columns",
+    "_native", "_facets", "_copies", "_compared", "_watched", "_slots", "_probing", "_options", "_engine",
+    "_auto", "_ran", "_replanning", "takes_plain_updates", "_takes_columns",
 )  # fmt: skip
 """The state that `Conditioned._rebuild` replaces."""
 
@@ -33,30 +35,29 @@ class Conditioned(Core):
         raise NotImplementedError
 
     def _admit_conditions(self, added: Pattern) -> None:
-        """Have the native monitor tell copies apart by the conditions of a pattern.
+        """Keep the copies that a pattern asks for, and tell them apart by its conditions.
 
         Raises
         ------
         ArgumentError
             Attributes of earlier updates were not kept.
         PatternError
-            The conditions do not fit the attributes.
+            The conditions or comparisons do not fit the attributes.
         """
         conditions = edge_conditions(added)
-        if not conditions:
+        if not (conditions or added.comparisons):
             return
         if self._copies is None:
             began = self.updates_applied or self.batches_applied or self._clock_now()[1] != self._first_moment
             if began or self._vertices_before() is not None:
-                expected = (
-                    "no condition on attributes of edges, as attributes of earlier updates were not kept"
-                )
+                asked = "no condition on attributes of edges" if conditions else "no comparison of attributes"
+                expected = f"{asked}, as attributes of earlier updates were not kept"
                 raise ArgumentError("pattern", f"{expected}: Monitor(attributes=True)", str(added))
             options = replace(self._options, attributes=True)
             options.check_copies()
             self._rebuild(conditions, added, options)
             return
-        self._copies.check(added)
+        self._check_attributes(self._copies, added)
         facets = self._facets
         assert facets is not None
         if not all(map(facets.knows, conditions)):
@@ -71,14 +72,14 @@ class Conditioned(Core):
         before = {name: getattr(self, name) for name in _REBUILT}
         store = self._copies
         awaited, (clock, latest, kind) = self._numbering.awaited, self._clock_now()
-        watched = [(pattern, one.listed) for pattern, one in self._watched.items()]
+        watched = [(pattern, one.told) for pattern, one in self._watched.items()]
 
         def rebuild() -> None:
             self._options = options
             if store is None:
                 clock.latest, clock.kind = latest, kind
                 self._copies = None
-                self._keep_copies(conditions).check(added)
+                self._check_attributes(self._keep_copies(conditions), added)
                 self._engine, self._auto = None, None
                 self._ran = Ran(HOST, HOST, ATTRIBUTES_ON_CPU)
                 self.takes_plain_updates = self._takes_columns = False
@@ -99,6 +100,8 @@ class Conditioned(Core):
             if self._copies is not None:
                 assert self._facets is not None
                 self._copies.place(self._facets)
+                assert self._compared is not None
+                self._copies.compared = self._compared.names
 
         try:
             in_spite_of_interrupts(rebuild)
@@ -111,6 +114,14 @@ class Conditioned(Core):
             for unused in (before["_auto"], before["_engine"]):
                 if unused is not None:
                     unused.close()
+
+    def _check_attributes(self, store: CopyStore, added: Pattern) -> None:
+        """Refuse conditions and comparisons that the attributes so far do not admit, or that are not kept."""
+        store.check(added)
+        if added.comparisons:
+            store.check_kept(compared_names(added), "a comparison")
+            assert self._compared is not None
+            self._compared.check(added)
 
     def _clock_now(self) -> tuple[Clock, int, TimeKind | None]:
         clock = self._numbering.clock

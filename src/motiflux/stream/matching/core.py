@@ -32,18 +32,26 @@ from motiflux.stream.matching.pool_orders import PoolOrders
 from motiflux.stream.matching.probing import Probing
 from motiflux.stream.matching.replanning import Replanning
 from motiflux.stream.matching.run_limit import RunLimit
+from motiflux.stream.matching.vertex_counts import VertexAlert, VertexCounting
 from motiflux.stream.options import Options
 from motiflux.stream.updates import Updates
 from motiflux.stream.window import fill_window, open_window
+from motiflux.types import Symmetry
 from motiflux.units import grouped, quantity
 
 T = TypeVar("T")
 
+NEGATION_ON_CPU = "patterns with negated edges, and induced ones, are matched on the CPU"
 ATTRIBUTES_ON_CPU = "copies of edges with attributes are matched on the CPU"
 """Why a GPU is not used."""
 
 AFTER_A_RUN = "a call after the run, or in its progress function"
 """What is expected while batches of a run overlap."""
+
+FEED_UPDATES = 4096
+"""Most updates of a feed that the CPU applies in one call, if the user names no number."""
+WHILE_PAUSED = "a call while its feed is paused (`Feed.paused`), or after it is closed"
+"""What is expected while a feed is open."""
 
 
 @dataclass
@@ -55,7 +63,9 @@ class Watched:
     slot
         Its number there.
     listed
-        Whether its matches are given.
+        Whether its matches are listed.
+    told
+        Whether they are given to the user.
     writer, canonical
         What its plans are written with.
     row_cost
@@ -72,6 +82,7 @@ class Watched:
 
     slot: int
     listed: bool
+    told: bool
     writer: PlanWriter
     canonical: tuple[Transversal, ...]
     row_cost: float = 0.0
@@ -115,6 +126,16 @@ class Call:
         self.thread = threading.get_ident()
 
 
+class OpenFeed(Protocol):
+    """What has the monitor for itself, and admits calls of some threads."""
+
+    def admits_thread(self) -> bool:
+        """Whether the calling thread may call the monitor now."""
+
+    def close(self, *, finish: bool) -> None:
+        """Let the monitor go; `finish`: once all updates that wait are applied."""
+
+
 class OpenCalls(Protocol):
     """A run that has calls which can still be taken back, after they have returned."""
 
@@ -139,6 +160,8 @@ class Core(Attributed):
         Where updates are matched.
     conditions
         On attributes of edges, of the first patterns.
+    negates
+        Whether one of these has negated edges, or is induced.
     """
 
     def __init__(
@@ -150,14 +173,17 @@ class Core(Attributed):
         threads: int,
         placement: Placement,
         conditions: Sequence[Condition] = (),
+        negates: bool = False,
     ) -> None:
         self._options = options
         self._threads = threads
-        self._engine = None if options.keeps_attributes else placement.open(options.switches)
+        placement.check_mode(options.mode)
+        why_host = ATTRIBUTES_ON_CPU if options.keeps_attributes else NEGATION_ON_CPU if negates else None
+        self._engine = placement.open(options.switches) if why_host is None else None
         self._auto: AutoMatching | None = None
         why = placement.reason
-        if options.keeps_attributes:
-            why = ATTRIBUTES_ON_CPU
+        if why_host is not None:
+            why = why_host
             if placement.needs_gpu:
                 note(f"a GPU was {placement.reason}; {why}")
         elif not why:
@@ -169,10 +195,12 @@ class Core(Attributed):
             self._ran = Ran(self._engine.name, self._engine.device, why)
         self._call: Call | None = None
         self._open_calls: OpenCalls | None = None
+        self._feed: OpenFeed | None = None
         self._meanwhile: Callable[[], None] | None = None
         self._run_limit = RunLimit()
         self._unmatched = 0  # updates of the run for which a device lacked memory
         self._base = graph
+        self._vertex_attributes = graph.vertex_attributes
         self._numbering = Numbering(graph, options.clock(), threads)
         self._edge_times = edge_times
         if options.keeps_attributes:
@@ -193,6 +221,12 @@ class Core(Attributed):
         has_moments = options.span is not None and options.span.timed
         self._takes_columns = not has_moments and not options.strict and self._copies is None
         self._watched: dict[Pattern, Watched] = {}
+        self._counting: VertexCounting | None = None
+        if options.per_vertex is not None:
+            once = options.symmetry is Symmetry.SUBGRAPHS
+            self._counting = VertexCounting(options.per_vertex, once=once, directed=graph.directed)
+        self.on_alert: Callable[[VertexAlert], object] | None = None
+        """Called with each alert of a call once the call is applied; None: nothing."""
         self._slots: list[tuple[Pattern, int, bool]] | None = None  # None after a change of the patterns
         # Copies of edges that are ignored are not in the monitor's graph.
         has_copies = graph.num_edge_copies != graph.num_edges
@@ -210,9 +244,9 @@ class Core(Attributed):
         self.source_position: Any = None
         """Position in the source of the last `run`, or the position given to `save`; for `load`."""
         self.unapplied: Updates | None = None
-        """Updates that the last `run` took from its source and did not apply: because of the time limit,
-        Ctrl-C, an error of the sink, or because they were refused. Files return them again from
-        `source_position`; queues do not."""
+        """Updates that the last `run` took from its source, or that were written to the last feed, and were
+        not applied: because of the time limit, Ctrl-C, an error of the sink or a device, or because they were
+        refused. Files return them again from `source_position`; queues do not."""
 
     def _new_probing(self) -> Probing:
         switches = self._options.switches
@@ -297,7 +331,9 @@ class Core(Attributed):
         self.close()
 
     def close(self) -> None:
-        """Give back the memory; the monitor cannot be used any more."""
+        """Give back the memory; the monitor cannot be used any more. Its feed is closed, if it has one."""
+        if self._feed is not None:
+            self._feed.close(finish=False)
         self._check_overlap()
         if self._native is not None and self._native.noops_awaited:
             self._native.write_put_off()
@@ -372,12 +408,13 @@ class Core(Attributed):
     @property
     def nbytes(self) -> int:
         """Bytes held by the changing adjacency, the vertex labels, and copies with attributes."""
-        return self._open().nbytes + (0 if self._copies is None else self._copies.nbytes)
+        copies = 0 if self._copies is None else self._copies.nbytes
+        return self._open().nbytes + copies + (0 if self._compared is None else self._compared.nbytes)
 
     @property
     def lists_matches(self) -> bool:
         """Whether the matches of a pattern are given, not only their number."""
-        return self._options.matches or any(watched.listed for watched in self._watched.values())
+        return self._options.matches or any(watched.told for watched in self._watched.values())
 
     @property
     def replanned(self) -> int:
@@ -417,7 +454,7 @@ class Core(Attributed):
     def _in_slots(self) -> list[tuple[Pattern, int, bool]]:
         """Return the patterns, each with its native number, and whether its matches are given."""
         if self._slots is None:
-            self._slots = [(pattern, one.slot, one.listed) for pattern, one in self._watched.items()]
+            self._slots = [(pattern, one.slot, one.told) for pattern, one in self._watched.items()]
         return self._slots
 
     def _open(self) -> _native.Monitor:
@@ -449,13 +486,43 @@ class Core(Attributed):
         """
         if not overlaps:
             self._check_overlap()
+        if self._feed is not None and not self._feed.admits_thread():
+            raise ArgumentError("monitor", WHILE_PAUSED, "a call while its feed is open")
         running = self._call
         if running is not None:
             where = "this thread" if running.thread == call.thread else "another thread"
             raise ArgumentError("monitor", "one call at a time", f"a call while one is running in {where}")
         self._call = call
 
+    def _open_feed(self, feed: OpenFeed) -> None:
+        """Have a feed call the monitor, and no other thread."""
+        self._open()
+
+        def take() -> None:
+            if self._feed is not None:
+                raise ArgumentError("monitor", "one feed at a time", "an open one")
+            self._feed = feed
+
+        self._alone(take)
+
+    def _close_feed(self, feed: OpenFeed) -> None:
+        if self._feed is feed:
+            self._feed = None
+            self._hold_engine(on=False)
+
+    @property
+    def _feed_updates(self) -> int:
+        """Most updates of a feed that are applied in one call, if the user names no number."""
+        return FEED_UPDATES if self._engine is None else self._engine.feed_updates
+
+    def _hold_engine(self, *, on: bool) -> None:
+        """Tell the engine whether calls follow each other closely."""
+        if self._engine is not None:
+            self._engine.hold(on=on)
+
     def _take_snapshot(self) -> Graph:
+        if self._snapshot is not None and self._asks_for_more(self._snapshot):
+            self._snapshot = None
         if self._snapshot is None and self._copies is not None:
             self._snapshot = self._graph_of_copies(self._copies)
         if self._snapshot is None:
@@ -475,12 +542,20 @@ class Core(Attributed):
             )
         return self._snapshot
 
+    def _begin_copies(self) -> None:
+        if self._copies is not None:
+            self._copies.begin()
+            if self._compared is not None:
+                self._compared.begin()
+
     def _mark(self) -> tuple[Mark, int, int]:
         return self._numbering.mark(), self.updates_applied, self.batches_applied
 
     def _back_to(self, marked: tuple[Mark, int, int]) -> None:
         mark, self.updates_applied, self.batches_applied = marked
         if self._copies is not None:
+            if self._compared is not None:
+                self._compared.undo()
             self._copies.undo()
         self._numbering.back_to(mark)
         if self._native is not None and self._native.num_vertices > mark.vertices:

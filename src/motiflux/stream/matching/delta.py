@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,10 @@ from motiflux import _native
 from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.graph import AttributeTable
-from motiflux.pattern import Pattern, PatternLike, as_pattern
+from motiflux.pattern import Pattern, PatternLike, Query, as_pattern, as_query
+from motiflux.pattern.queries.watched import name_of
 from motiflux.stream.copies.changes import DeletedCopies
 from motiflux.stream.matching.match_rows import NO_RUNS, MatchRows, Runs
-from motiflux.stream.matching.names import GrowingIds
 from motiflux.stream.matching.noops import Noops
 from motiflux.units import grouped, quantity, seconds_text
 
@@ -55,7 +56,7 @@ class PatternDelta:
     matches: NDArray[np.uint64]
     signs: NDArray[np.int8]
     rows: MatchRows | None
-    _ids: GrowingIds = field(repr=False)
+    _ids: Ids = field(repr=False)
     _edges: EdgesOf | None = field(default=None, repr=False)
 
     @property
@@ -123,6 +124,31 @@ class PatternDelta:
         return self._ids.names(self._rows().of_sign(positive=positive))
 
 
+class Ids(Protocol):
+    """Names vertices."""
+
+    def names(self, vertices: NDArray[np.uint32]) -> NDArray[Any]:
+        """Return the external ids of internal numbers, in the shape given."""
+
+
+class GuardedIds:
+    """Ids of a monitor, read with a lock.
+
+    Parameters
+    ----------
+    ids, lock
+        The ids, and what another thread holds while it adds some.
+    """
+
+    def __init__(self, ids: Ids, lock: AbstractContextManager[Any]) -> None:
+        self._ids, self._lock = ids, lock
+
+    def names(self, vertices: NDArray[np.uint32]) -> NDArray[Any]:
+        """Return the external ids of internal numbers, in the shape given."""
+        with self._lock:
+            return self._ids.names(vertices)
+
+
 class Changes(Mapping[Pattern, PatternDelta]):
     """The changes of patterns, read from the native result when they are asked for.
 
@@ -145,7 +171,7 @@ class Changes(Mapping[Pattern, PatternDelta]):
         self,
         found: _native.Found | None,
         watched: Sequence[tuple[Pattern, int, bool]],
-        ids: GrowingIds,
+        ids: Ids,
     ) -> None:
         self.found = found
         self._watched = watched
@@ -169,6 +195,17 @@ class Changes(Mapping[Pattern, PatternDelta]):
     def __len__(self) -> int:
         return len(self._watched)
 
+    def guarded(self, lock: AbstractContextManager[Any]) -> None:
+        """Have what is read of the monitor read with a lock: another thread calls the monitor meanwhile."""
+        self._ids = GuardedIds(self._ids, lock)
+        if (unguarded := self.edges) is not None:
+
+            def edges(pattern: Pattern, rows: MatchRows) -> dict[str, AttributeTable]:
+                with lock:
+                    return unguarded(pattern, rows)
+
+            self.edges = edges
+
     def any(self) -> bool:
         """Return whether a pattern has changes."""
         return self.found is not None and self.found.any
@@ -183,6 +220,14 @@ class Changes(Mapping[Pattern, PatternDelta]):
         """Return the matches by pattern, where there are any."""
         rows = [(pattern, self._rows_of(slot)) for pattern, slot, listed in self._watched if listed]
         return [(pattern, block) for pattern, block in rows if block is not None]
+
+    def rows_in(self, slot: int) -> MatchRows | None:
+        """Return the matches of a pattern by its native number, given or not; None if there are none."""
+        return self._rows_of(slot)
+
+    def names(self, vertices: NDArray[np.uint32]) -> NDArray[Any]:
+        """Return the external ids of internal numbers."""
+        return self._ids.names(vertices)
 
     def _rows_of(self, slot: int) -> MatchRows | None:
         if slot not in self._rows:
@@ -223,6 +268,52 @@ def rows_of(found: _native.Found, slot: int) -> MatchRows | None:
 
 
 @dataclass(frozen=True, eq=False)
+class QueryDelta:
+    """The change of a query by the updates of a call: that of its patterns together.
+
+    Parameters
+    ----------
+    query
+        The query.
+    patterns
+        The changes of its patterns.
+    """
+
+    query: Query
+    patterns: tuple[PatternDelta, ...]
+
+    @property
+    def positive(self) -> int:
+        """Number of matches that appeared."""
+        return sum(one.positive for one in self.patterns)
+
+    @property
+    def negative(self) -> int:
+        """Number of matches that vanished."""
+        return sum(one.negative for one in self.patterns)
+
+    @property
+    def net(self) -> int:
+        """Change of the number of matches."""
+        return self.positive - self.negative
+
+
+def patterns_of(query: Query, watched: Iterable[Pattern]) -> list[Pattern]:
+    """Return the watched patterns of a query.
+
+    Raises
+    ------
+    ArgumentError
+        There are none.
+    """
+    expanded = {replace(pattern, name=name_of(query)) for pattern in query.patterns}
+    found = [pattern for pattern in watched if pattern in expanded]
+    if not found:
+        raise ArgumentError("pattern", "a query that is watched", str(query))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
 class Delta:
     """The change by the updates of a call.
 
@@ -252,6 +343,9 @@ class Delta:
         ``cycles`` are those of ``groups`` groups, ``stolen`` and ``given`` the pieces of work that groups got
         from others within and beyond their block. Where partial matches are pooled, these are sums over all
         launches; ``utilisation_1`` and ``cycles_1`` are those of the first stage, and so on. Empty otherwise.
+    alerts
+        With ``Monitor(per_vertex=..., alert=...)``: a `VertexAlert` for each count that passed the threshold,
+        in the order of updates.
     """
 
     patterns: Mapping[Pattern, PatternDelta]
@@ -266,6 +360,7 @@ class Delta:
     device: str = "cpu"
     reason: str = ""
     measured: Mapping[str, float] = field(default_factory=dict)
+    alerts: Sequence[Any] = ()
 
     @property
     def deleted(self) -> DeletedCopies | None:
@@ -286,8 +381,29 @@ class Delta:
         """
         return self.found_noops.number()
 
-    def __getitem__(self, pattern: Pattern | str | int) -> PatternDelta:
-        """Return the changes of a pattern, given by itself, its text, or its position."""
+    @overload
+    def __getitem__(self, pattern: Pattern | int) -> PatternDelta: ...
+    @overload
+    def __getitem__(self, pattern: Query) -> QueryDelta: ...
+    @overload
+    def __getitem__(self, pattern: str) -> Any: ...
+    def __getitem__(self, pattern: Pattern | Query | str | int) -> PatternDelta | QueryDelta:
+        """Return the changes of a pattern, given by itself, its text, or its position, or those of a query.
+
+        Examples
+        --------
+        >>> import motiflux as mf
+        >>> paths = mf.Query.parse("(a)-[*1..2]->(b)")
+        >>> with mf.Monitor(mf.Graph.from_edges([(0, 1)], directed=True), paths) as monitor:
+        ...     delta = monitor.apply(inserts=[(1, 2)])
+        ...     print(delta[paths].positive, [one.positive for one in delta[paths].patterns])
+        2 [1, 1]
+        """
+        if isinstance(pattern, str):
+            pattern = as_query(pattern)
+        if isinstance(pattern, Query):
+            found = patterns_of(pattern, self.patterns)
+            return QueryDelta(pattern, tuple(self.patterns[one] for one in found))
         return self.patterns[chosen_pattern(pattern, list(self.patterns))]
 
     def __iter__(self) -> Iterator[PatternDelta]:

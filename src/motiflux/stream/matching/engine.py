@@ -22,11 +22,14 @@ ENGINES = {
     "changing": "motiflux.gpu.changing",
     "batch": "motiflux.gpu.changing.batch",
     "outofcore": "motiflux.gpu.outofcore.engine",
+    "streaming": "motiflux.gpu.streaming.engine",
 }
 """Engines on GPUs: modules with ``open_update_engine(devices, *, gpu_memory, tuning)``, imported on use."""
 
 OUT_OF_CORE = "outofcore"
 """The engine that reads rows in memory of the host."""
+STREAMING = "streaming"
+"""The engine that answers updates one by one."""
 
 _GPU_ENGINE, _GPU_DEVICE = "changing", "cuda"
 
@@ -49,6 +52,8 @@ class UpdateEngine(Protocol):
     """Whether it counts levels in closed form, of components that have one set each."""
     overlaps_calls: bool
     """Whether `match` calls `meanwhile`, while it does not look at the native monitor."""
+    feed_updates: int
+    """Most updates of a feed that are applied in one call: all answers of a call are given at its end."""
 
     def check(self, plans: list[Any]) -> str | None:
         """Return why the engine cannot take plans of a new pattern, in words; None: it can.
@@ -102,6 +107,9 @@ class UpdateEngine(Protocol):
         If there were any, the copy is not that of the host any more, and `begin` has to load it anew.
         """
 
+    def hold(self, *, on: bool) -> None:
+        """Take note whether calls follow each other closely from now on: kernels may stay between them."""
+
     def close(self) -> None:
         """Give back the memory. No other method is called afterwards."""
 
@@ -154,6 +162,20 @@ class Placement:
         return cls(
             device, chosen, engine, None if gpu_memory is None else check_bytes("gpu_memory", gpu_memory)
         )
+
+    def check_mode(self, mode: str) -> None:
+        """Refuse a mode that the engine does not have.
+
+        Raises
+        ------
+        ArgumentError
+            ``mode="batch"`` and an engine that answers updates one by one.
+        """
+        if self.engine == STREAMING and mode != "sequence":
+            expected = f"'sequence' with engine={STREAMING!r}, which answers updates one by one"
+            raise ArgumentError(
+                "mode", f"{expected}; engine='changing' and engine='batch' match batches", mode
+            )
 
     @property
     def reason(self) -> str:

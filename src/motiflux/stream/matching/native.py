@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,16 @@ from motiflux.conditions import Condition
 from motiflux.device.host_memory import available
 from motiflux.errors import ArgumentError
 from motiflux.graph import AdjacencyKey, Direction, Graph
-from motiflux.pattern import Pattern
-from motiflux.plan.bind import BoundEdge, BoundPattern, bound_edge
+from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, QueryEdge, QueryVertex
+from motiflux.pattern.where import has_degree
+from motiflux.plan.bind import BareVertex, BoundEdge, BoundPattern, bound_edge
 from motiflux.plan.ir import SharedLevels
 from motiflux.plan.passes.drafts import DeltaPlan
 from motiflux.plan.passes.symmetry import Transversal
 from motiflux.plan.shape import Tail
 from motiflux.stream.copies.facets import Facets
 from motiflux.stream.matching.names import GrowingLabels, label_codes
-from motiflux.types import VertexId
+from motiflux.types import MAX_PATTERN_VERTICES, Semantics, VertexId
 
 _WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 _NONE = -1
@@ -38,29 +39,116 @@ def bind_growing(
     directed: bool,
     vertex_labels: GrowingLabels,
     edge_labels: GrowingLabels,
+    semantics: Semantics = Semantics.ISOMORPHISM,
 ) -> BoundPattern:
     """Return `pattern` in codes; labels that do not occur yet get one, since they still may.
+
+    Of an induced pattern, all edges that it does not have are negated.
 
     Raises
     ------
     ArgumentError
-        Conditions on attributes of vertices: updates bring none.
+        Conditions on attributes of vertices: updates bring none. Or negated edges beside comparisons, between
+        vertices that an edge joins beside vertices that may coincide, or to any vertex of 32 query vertices.
     PatternError
         A directed query edge on an undirected graph.
     """
     for vertex in pattern.vertices:
-        if vertex.where is not None:
-            expected = "no conditions on attributes of vertices: updates carry attributes of edges"
+        check_on_streams(vertex, str(pattern))
+    if semantics is Semantics.INDUCED:
+        pattern = pattern.induced(directed=directed)
+    if pattern.comparisons and pattern.negated:
+        expected = "no negated edges, nor induced matching, on streams beside comparisons of attributes"
+        raise ArgumentError("patterns", expected, str(pattern))
+    if semantics is Semantics.HOMOMORPHISM or pattern.may_coincide:
+        joined = {frozenset((edge.source, edge.target)) for edge in pattern.edges}
+        if any(frozenset(one.ends) in joined for one in pattern.negated):
+            expected = "negated edges between vertices that no edge joins, beside vertices that may coincide"
             raise ArgumentError("patterns", expected, str(pattern))
-    if pattern.comparisons:
-        raise ArgumentError("patterns", "no comparisons between attributes on streams", str(pattern))
     vertices = tuple(label_codes(vertex.labels, vertex_labels) for vertex in pattern.vertices)
-    edges: dict[BoundEdge, None] = {}
-    for edge in pattern.edges:
-        names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
-        edges[bound_edge(edge, label_codes(edge.labels, edge_labels), names, directed)] = None
+
+    def bound(given: Iterable[QueryEdge]) -> tuple[BoundEdge, ...]:
+        return tuple(
+            dict.fromkeys(edges_in_codes(pattern, given, directed=directed, edge_labels=edge_labels))
+        )
+
     coinciding = frozenset(pair for u, v in pattern.may_coincide for pair in ((u, v), (v, u)))
-    return BoundPattern(directed, vertices, tuple(edges), None, coinciding)
+    if pattern.negated_pairs != pattern.negated and pattern.num_vertices == MAX_PATTERN_VERTICES:
+        expected = f"at most {MAX_PATTERN_VERTICES - 1} query vertices beside negated edges to any vertex"
+        raise ArgumentError("patterns", expected, str(pattern))
+    negated = bound(one.as_edge() for one in pattern.negated_pairs)
+    bare = tuple(
+        dict.fromkeys(
+            _bare(one, pattern, directed=directed, vertex_labels=vertex_labels, edge_labels=edge_labels)
+            for one in pattern.negated
+            if not one.is_pair
+        )
+    )
+    return BoundPattern(
+        directed, vertices, bound(pattern.edges), None, coinciding, negated=negated, bare=bare
+    )
+
+
+def _bare(
+    one: NegatedEdge,
+    pattern: Pattern,
+    *,
+    directed: bool,
+    vertex_labels: GrowingLabels,
+    edge_labels: GrowingLabels,
+) -> BareVertex:
+    """Return a negated edge to any vertex in codes.
+
+    Raises
+    ------
+    ArgumentError
+        Conditions on attributes of that vertex.
+    PatternError
+        A directed edge on an undirected graph.
+    """
+    (vertex,) = one.ends
+    out = isinstance(one.target, AnyVertex)
+    other = one.target if out else one.source
+    assert isinstance(other, AnyVertex)
+    check_on_streams(other, str(pattern))
+    names = [pattern.vertices[vertex].name, "()"] if out else ["()", pattern.vertices[vertex].name]
+    either = bound_edge(QueryEdge(0, 1, directed=one.directed), None, names, directed).either
+    way = Direction.EITHER if either else Direction.OUT if out else Direction.IN
+    arcs = AdjacencyKey(
+        way,
+        label_codes(one.labels, edge_labels),
+        None,
+        label_codes(other.labels, vertex_labels),
+        one.where,
+    )
+    return BareVertex(vertex, arcs)
+
+
+def check_on_streams(vertex: QueryVertex | AnyVertex, text: str) -> None:
+    """Refuse conditions of a query vertex that a changing graph does not tell.
+
+    Raises
+    ------
+    ArgumentError
+        Names the kind of condition.
+    """
+    if vertex.where is None:
+        return
+    expected = "no conditions on attributes of vertices: updates carry attributes of edges"
+    if has_degree(vertex.where):
+        expected = "no conditions on degrees on streams, where each update changes degrees"
+    raise ArgumentError("patterns", expected, text)
+
+
+def edges_in_codes(
+    pattern: Pattern, edges: Iterable[QueryEdge], *, directed: bool, edge_labels: GrowingLabels
+) -> tuple[BoundEdge, ...]:
+    """Return each of some edges between the vertices of a pattern in codes, also those that are equal."""
+    found = []
+    for edge in edges:
+        names = [pattern.vertices[end].name for end in (edge.source, edge.target)]
+        found.append(bound_edge(edge, label_codes(edge.labels, edge_labels), names, directed))
+    return tuple(found)
 
 
 def loaded(graph: Graph, *, count_copies: bool, threads: int, lends: str = "off") -> _native.Monitor:
@@ -183,6 +271,11 @@ class PlanWriter:
                 self.awaited.setdefault(name, []).append(number)
         return number
 
+    @property
+    def list_of(self) -> tuple[int, ...]:
+        """The number of the list of each query vertex; -1 for those that may be any vertex."""
+        return tuple(self._list_of)
+
     def write(self, plan: DeltaPlan, canonical: Sequence[Transversal] = ()) -> tuple[Any, ...]:
         """Return one plan.
 
@@ -194,8 +287,8 @@ class PlanWriter:
         first, second = plan.place
         return (
             [self._pair_edge(edge, first) for edge in plan.edges],
-            self.bound.labels[first],
-            self.bound.labels[second],
+            self._labels_of(first),
+            self._labels_of(second),
             [self._step(plan, level) for level in range(len(plan.order))],
             _tail(plan.tail, len(plan.order)),
             [list(image) for image in plan.images],
@@ -203,6 +296,7 @@ class PlanWriter:
             (plan.row_cost, plan.replaces_last, plan.symmetries, self._always_sums, self._injective),
             [(point, [(image, list(moves)) for image, moves in images]) for point, images in canonical],
             _shared(plan.shared),
+            self._negated(plan) if self.bound.negates else None,
         )
 
     def counted(self) -> BoundPattern:
@@ -221,6 +315,50 @@ class PlanWriter:
         else:
             way = _WAYS[Direction.OUT if edge.source == first else Direction.IN]
         return way, self._relation(edge.labels, edge.where, way)
+
+    def _negated(
+        self, plan: DeltaPlan
+    ) -> tuple[
+        bool,
+        list[tuple[int, int]],
+        list[tuple[int, int, int, int, bool]],
+        list[tuple[int, int, int, int, bool]],
+        int,
+    ]:
+        """Return whether a plan is inverse, and its negated edges: within the pair, others, to any vertex.
+
+        Last, the level of its free end.
+        """
+        level_of = {vertex: level for level, vertex in enumerate(plan.order)}
+        pair, later, bare = [], [], []
+        ignoring = plan.negated_before or (False,) * len(self.bound.negated)
+        for edge, before in zip(self.bound.negated, ignoring, strict=True):
+            first, last = sorted((level_of[edge.source], level_of[edge.target]))
+            way, relation = self._pair_edge(edge, plan.order[first])
+            if last < len(plan.place):
+                pair.append((way, relation))
+            else:
+                later.append((last, first, way, relation, before))
+        for one in self.bound.bare:
+            level = level_of[one.vertex]
+            before = one.vertex in plan.bare_before
+            bare.append((level, *self._target(one.arcs), before))
+            if plan.free_end is not None and level == 1 - plan.free_end:
+                pair += self._from_first(one.arcs, plan.free_end)
+        return plan.inverse, pair, later, bare, _NONE if plan.free_end is None else plan.free_end
+
+    def _from_first(self, arcs: AdjacencyKey, free_end: int) -> list[tuple[int, int]]:
+        """Return the arcs of a vertex as edges of a pair with a free end, if they can be the changed edge."""
+        way = _WAYS[Direction.EITHER]
+        if arcs.direction is not Direction.EITHER:
+            if (arcs.direction is Direction.OUT) != (free_end == 1):
+                return []
+            way = _WAYS[Direction.OUT]  # a changed edge goes from level 0 to level 1
+        return [(way, self._relation(arcs.edge_labels, arcs.edge_where, way))]
+
+    def _labels_of(self, vertex: int) -> tuple[int, ...] | None:
+        """Return the labels of a query vertex, or of a free end."""
+        return self.bound.labels[vertex] if vertex < self.bound.size else None
 
     def _step(self, plan: DeltaPlan, level: int) -> tuple[Any, ...]:
         shape = plan.shape.steps[level]
@@ -241,7 +379,7 @@ class PlanWriter:
             _bits(shape.after),
             _bits(shape.before),
             _bits(shape.distinct),
-            self._list_of[plan.order[level]],
+            self._list_of[plan.order[level]] if plan.order[level] < self.bound.size else _NONE,
         )
 
     def _target(self, key: AdjacencyKey) -> tuple[int, int, int]:

@@ -6,17 +6,25 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.api.per_vertex import count_per_vertex
 from motiflux.errors import ArgumentError
+from motiflux.graph import Graph
+from motiflux.interop import GraphColumns
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.alternatives import alternative_plans
 from motiflux.plan.passes.delta import delta_plans, same_searches
 from motiflux.plan.passes.drafts import DeltaPlan, Drafter
 from motiflux.plan.passes.symmetry import Transversal, transversals
 from motiflux.request.engine import CANNOT, Ran
+from motiflux.result.image_counts import VertexCounts
+from motiflux.stream.matching.compared import LivePattern
 from motiflux.stream.matching.conditioned import Conditioned
-from motiflux.stream.matching.core import Watched
+from motiflux.stream.matching.core import NEGATION_ON_CPU, Watched
 from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateEngine
-from motiflux.stream.matching.native import PlanWriter, bind_growing
+from motiflux.stream.matching.native import PlanWriter, bind_growing, edges_in_codes
 from motiflux.stream.matching.probing import MOST_ALTERNATIVES
 from motiflux.types import Semantics, Symmetry
 
@@ -27,7 +35,8 @@ class Watching(Conditioned):
     def takes_quiet_batches(self, size: int) -> bool:
         """Whether batches of up to this size need neither an engine nor a choice of one."""
         chosen = self._auto is not None and size >= self._auto.least
-        return self.takes_plain_updates and self._engine is None and not chosen
+        plain = self.takes_plain_updates and self._counting is None
+        return plain and self._engine is None and not chosen
 
     def overlaps(self, size: int, *, in_memory: bool) -> bool:
         """Whether a device may match batches of this size while the host works on others.
@@ -36,14 +45,14 @@ class Watching(Conditioned):
         they took .87 and 1.12 times as long (triangles, R-MAT 20, batches of 1 %).
         """
         pipeline = self._options.switches["pipeline"]
-        if pipeline == "off" or (pipeline == "auto" and in_memory):
+        if pipeline == "off" or (pipeline == "auto" and in_memory) or self._counting is not None:
             return False
         return self._engine is not None or (self._auto is not None and size >= self._auto.least)
 
     @property
     def overlaps_calls(self) -> bool:
         """Whether a batch may be prepared while another one is matched, and two batches taken back."""
-        in_batches = self.mode == "batch" and self.takes_plain_updates
+        in_batches = self.mode == "batch" and self.takes_plain_updates and self._counting is None
         engine = None if self._auto is not None else self._engine
         return in_batches and engine is not None and engine.overlaps_calls
 
@@ -168,11 +177,13 @@ class Watching(Conditioned):
 
     def _alternatives(self, watched: Watched, used: Sequence[DeltaPlan]) -> list[DeltaPlan]:
         """Return other plans for a place, to be raced with those in use."""
+        if watched.bound.negates:
+            return []
         switches = self._options.switches
         drafter = Drafter.of(
             watched.writer.pattern,
             watched.bound,
-            semantics=self._options.semantics,
+            semantics=self._options.matching,
             symmetry=self._options.symmetry,
             counting=not watched.listed,
             merge=switches["orbits"] == "on",
@@ -198,13 +209,18 @@ class Watching(Conditioned):
             )
         self._check_ids(added)
         self._admit_conditions(added)
-        listed = self._options.matches if matches is None else bool(matches)
+        told = self._options.matches if matches is None else bool(matches)
+        listed = told or self._counting is not None
+        initial = self._initial_counts(added)
         bound = bind_growing(
             added,
             directed=self._base.directed,
             vertex_labels=self._numbering.vertex_labels,
             edge_labels=self._numbering.edge_labels,
+            semantics=self._options.semantics,
         )
+        if bound.negates:
+            self._match_on_host(added)
         native = self._open()
         canonical: tuple[Transversal, ...] = ()
         if listed and self._options.symmetry is Symmetry.SUBGRAPHS:
@@ -215,11 +231,11 @@ class Watching(Conditioned):
         slot = next(number for number in range(len(taken) + 1) if number not in taken)
         native.drop_pattern(slot)  # an interrupted call may have left a pattern there
         always_sums = self._options.switches["quotients"] == "on"
-        injective = self._options.semantics is Semantics.ISOMORPHISM and not added.may_coincide
+        injective = self._options.matching is Semantics.ISOMORPHISM and not added.may_coincide
         writer = PlanWriter(
             native, added, bound, injective=injective, always_sums=always_sums, facets=self._facets
         )
-        watched = Watched(slot, listed, writer, canonical)
+        watched = Watched(slot, listed, told, writer, canonical)
         if self._snapshot is not self._base or self._facets is not None:
             planned = self._watched.values()
             watched.numbers = self._replanning.numbers_now(native, watched.counted, planned)
@@ -232,7 +248,11 @@ class Watching(Conditioned):
             watched.planned_for = HOST if self._engine is None else self._engine.name
             self._numbering.await_ids(writer.awaited)
             self._slots = None
+            if added.comparisons:
+                self._compare(added, watched)
             self._watched[added] = watched
+            if self._counting is not None and initial is not None:
+                self._counting.watch(added, initial)
             if self._auto is not None:
                 self._auto.forget_work()
         except BaseException:
@@ -242,16 +262,105 @@ class Watching(Conditioned):
             raise
         return added
 
+    def _match_on_host(self, added: Pattern) -> None:
+        """Have no GPU match from now on, as a pattern has negated edges.
+
+        Raises
+        ------
+        ArgumentError
+            The monitor was made for an engine of a GPU.
+        """
+        if self._auto is not None:
+            self._use(None)
+            self._auto.close()
+            self._auto = None
+            self._ran = Ran(HOST, HOST, NEGATION_ON_CPU)
+        elif self._engine is not None:
+            expected = f"one without negated edges beside engine={self._engine.name!r}: {NEGATION_ON_CPU}"
+            raise ArgumentError("pattern", expected, str(added))
+
+    def _compare(self, added: Pattern, watched: Watched) -> None:
+        """Have a pattern that compares attributes matched by copies."""
+        assert self._compared is not None
+        live = LivePattern(
+            added,
+            watched.slot,
+            watched.listed,
+            watched.bound.labels,
+            watched.writer.list_of,
+            edges_in_codes(
+                added, added.edges, directed=self._base.directed, edge_labels=self._numbering.edge_labels
+            ),
+            self._options.semantics,
+            self._options.symmetry,
+            self._base.directed,
+        )
+        self._compared.add(live)
+
+    def _vertex_counts(self, pattern: Pattern) -> VertexCounts:
+        """Return the counts of a pattern at each vertex now.
+
+        Raises
+        ------
+        ArgumentError
+            None are kept.
+        """
+        self._open()
+        if self._counting is None:
+            raise ArgumentError("per_vertex", "Monitor(..., per_vertex=...) where counts are asked for", None)
+        ids = self._numbering.ids.all()
+        nothing = np.empty(0, np.uint32)
+        graph = Graph.from_columns(
+            GraphColumns(nothing, nothing, vertex_ids=ids, directed=self._base.directed, positions=True)
+        )
+        by_id = np.argsort(ids, kind="stable")
+        order = by_id[np.searchsorted(ids, graph.vertex_ids, sorter=by_id)]
+        tally = self._counting.tallies[pattern]
+        return VertexCounts(
+            graph=graph,
+            pattern=pattern,
+            columns=(pattern.vertices[self._counting.options.place(pattern)].name,),
+            counts=tally.at(np.asarray(order, np.int64)),
+            complete=True,
+            seconds=0.0,
+            plan_seconds=0.0,
+            engine=self._ran.engine,
+            device=self._ran.device,
+            reason="kept in step with the graph",
+        )
+
+    def _initial_counts(self, added: Pattern) -> NDArray[Any] | None:
+        """Return the counts of a pattern at each vertex now; None if none are kept, or they are known."""
+        if self._counting is None or added in self._counting.tallies:
+            return None
+        options = self._options
+        place = self._counting.options.place(added)
+        found = count_per_vertex(
+            self._take_snapshot(),
+            added,
+            place,
+            semantics=options.semantics.value,
+            symmetry=options.symmetry.value,
+            threads=self._threads,
+        )
+        ids = self._numbering.ids.all()
+        by_id = np.argsort(found.ids, kind="stable")
+        return (
+            found.counts[by_id[np.searchsorted(found.ids, ids, sorter=by_id)]] if len(ids) else found.counts
+        )
+
     def _planned(
         self, pattern: Pattern, watched: Watched, engine: UpdateEngine | None
     ) -> tuple[DeltaPlan, ...]:
-        """Return a pattern's plans for an engine or the native monitor."""
+        """Return a pattern's plans for an engine or the native monitor; those that compare have none."""
+        if pattern.comparisons:
+            return ()
         make = partial(
             delta_plans,
             self._base,
             pattern,
             watched.bound,
-            semantics=self._options.semantics,
+            semantics=self._options.matching,
             symmetry=self._options.symmetry,
             counting=not watched.listed,
             merge=self._options.switches["orbits"] == "on",
@@ -287,12 +396,16 @@ class Watching(Conditioned):
     def _drop(self, removed: Pattern) -> None:
         self._slots = None
         watched = self._watched.pop(removed)
+        if self._counting is not None:
+            self._counting.tallies.pop(removed, None)
         if self._auto is not None:
             self._auto.forget_work()
         self._forget(watched.slot, watched.writer.lists)
 
     def _forget(self, slot: int, lists: Sequence[int]) -> None:
         native = self._open()
+        if self._compared is not None:
+            self._compared.drop(slot)
         native.drop_pattern(slot)
         self._numbering.await_no_more(lists)
         for number in lists:

@@ -80,7 +80,7 @@ class Delivery:
     def listed(self) -> list[tuple[Pattern, int, int]]:
         """Return the patterns whose matches are given, each with its numbers in monitor and run."""
         watched = self._monitor._watched.items()
-        return [(pattern, one.slot, self.numbers.of(pattern)) for pattern, one in watched if one.listed]
+        return [(pattern, one.slot, self.numbers.of(pattern)) for pattern, one in watched if one.told]
 
     def _number_patterns(self) -> None:
         for pattern in self._monitor.patterns:

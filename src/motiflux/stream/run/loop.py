@@ -166,6 +166,16 @@ class Run:
         return self._totals(complete=complete, stop=None if complete else stop)
 
     def _play(self, delivery: Delivery | None) -> None:
+        if not can_repeat(self._source) or getattr(self._source, "may_grow", False):
+            self._play_all(delivery)  # calls do not follow each other: the source may wait for updates
+            return
+        try:
+            self._monitor._hold_engine(on=True)
+            self._play_all(delivery)
+        finally:
+            in_spite_of_interrupts(lambda: self._monitor._hold_engine(on=False))
+
+    def _play_all(self, delivery: Delivery | None) -> None:
         with self._shield, self._reporting() as self._report:
             try:
                 self._play_batches(delivery)

@@ -26,8 +26,8 @@ class TextColumns:
     """Reads the attributes of batches of text.
 
     A column is read as a graph's attributes are: integers, floats, booleans, datetimes or strings. The values
-    of a batch decide it, unless the kind is known: a column of strings stays so, and in one of numbers other
-    text is malformed.
+    of a batch decide it, unless the kind is known: a column of strings stays so, and in one that is known to
+    have numbers other text is malformed.
 
     Parameters
     ----------
@@ -96,8 +96,6 @@ class TextColumns:
                             faults.setdefault(int(lines[row]), text)
                         values[row] = None
                 found[name] = make_column(values, f"column {name!r}")
-            elif column.kind in _NUMBERS:
-                self._numbers.add(name)
             elif column.kind is Kind.STRING:
                 self._texts.add(name)
         return sorted(faults.items())

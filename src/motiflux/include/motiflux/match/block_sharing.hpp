@@ -15,6 +15,8 @@ class BlockSharing : public Sharing<Plan, Lanes> {
   static constexpr bool kOffers = Within::kStealing == Stealing::kActive;
 
  protected:
+  static constexpr bool kStreams = false;  // whether find_work() brings all roots (streaming/executor.hpp)
+
   using Base::Base;
   using Base::cursor_;
   using Base::done_;

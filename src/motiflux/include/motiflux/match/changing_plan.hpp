@@ -67,12 +67,12 @@ struct UpdateRoot {
   std::uint32_t plan;
   std::uint32_t vertices[2];  // of levels 0 and 1
 #if defined(MOTIFLUX_VERSIONS)
-  std::uint32_t unused;
+  std::uint32_t number;  // among the roots of its update
 #endif
   SearchMoment moment;
   std::uint32_t slot;  // of the total that its matches are added to; if it shares levels, its own plan
 #if defined(MOTIFLUX_VERSIONS)
-  std::uint32_t unused_too;
+  std::uint32_t listed;  // whether its matches are listed, of a resident kernel; and their sign, a bit higher
 #endif
 };
 

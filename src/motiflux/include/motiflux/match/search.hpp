@@ -215,6 +215,7 @@ class Search : public BlockSharing<Plan, Lanes, Within> {
   MOTIFLUX_DEVICE bool next_slice(Goal& goal) {
     for (;;) {
       if (place_.arc == place_.arc_end) {
+        if constexpr (Base::kStreams) return false;  // find_work() brings roots
         if (!take_chunk(goal)) return false;
         if constexpr (Within::kWholeUpdates)
           if (!to_whole_updates()) continue;

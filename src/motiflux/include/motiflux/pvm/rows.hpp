@@ -37,7 +37,19 @@ class Tables {
 
   // Whether a vertex is in a row, which is in order of (label, vertex) if it is grouped, else of vertices.
   MOTIFLUX_DEVICE bool contains(sets::Span row, std::uint32_t vertex, bool grouped) const {
-    return sets::contains(grouped ? with_label(row, labels_[vertex]) : row, vertex);
+    if (!grouped) return sets::contains(row, vertex);
+    const std::uint32_t label = labels_[vertex];
+    while (row.first < row.last) {  // by both at once: each step waits for two loads
+      const std::uint32_t* middle = row.first + row.size() / 2;
+      const std::uint32_t found = *middle;
+      if (found == vertex) return true;
+      const std::uint32_t other = labels_[found];
+      if (other < label || (other == label && found < vertex))
+        row.first = middle + 1;
+      else
+        row.last = middle;
+    }
+    return false;
   }
 
   // Whether the embedding whose vertices `read` gives by column has an arc for a query edge, or lacks it.

@@ -41,6 +41,7 @@ class Units {
       : work_(work),
         size_(work.before == nullptr ? work.size : rows_of(*work.before)),
         batches_((size_ + kBatch - 1) / kBatch),
+        few_(batches_ < std::uint64_t{gridDim.x} * (blockDim.x / 32)),
         stage_(work.left_count == 0 ? Stage::kBatches : Stage::kLeft),
         next_(work.next_batches == nullptr ? 0 : warp_.in_grid() + work.next_batches[warp_.in_grid()]) {}
 
@@ -106,8 +107,9 @@ class Units {
   // Puts off a batch of many items, in parts that many warps take; returns whether there was room for them.
   // Round robin does not: one warp extends all embeddings of a batch.
   MOTIFLUX_DEVICE bool put_off(const Unit& unit, std::uint64_t end) {
-    if (!unit.whole || end <= work_.long_batch || work_.next_batches != nullptr) return false;
-    std::uint64_t size = work_.long_batch / kPartsOfShort + 1;
+    const std::uint32_t longest = few_ ? work_.long_batch / kFewer : work_.long_batch;
+    if (!unit.whole || end <= longest || work_.next_batches != nullptr) return false;
+    std::uint64_t size = longest / (few_ ? kPartsIfFew : kPartsOfShort) + 1;
     if (size < end / kMostParts + 1) size = end / kMostParts + 1;
     const std::uint32_t parts = static_cast<std::uint32_t>((end + size - 1) / size);
     std::uint32_t place = 0;
@@ -178,6 +180,10 @@ class Units {
 
   static constexpr std::uint32_t kNoRoom = ~std::uint32_t{0};
   static constexpr std::uint32_t kPartsOfShort = 8;  // of the shortest batch that is put off
+  // If there are fewer batches than warps, the launch takes as long as its longest unit. A part begins with
+  // opening the batch again, which takes as long as some steps.
+  static constexpr std::uint32_t kFewer = 4;
+  static constexpr std::uint32_t kPartsIfFew = 4;
   static constexpr std::uint32_t kManyParts = 128;
   static constexpr std::uint32_t kPolls = 4;
 
@@ -243,6 +249,7 @@ class Units {
   const Work& work_;
   const std::uint64_t size_;
   const std::uint64_t batches_;
+  const bool few_;
   Stage stage_;
   std::uint64_t next_;
   std::uint64_t long_parts_ = 0;

@@ -1,6 +1,7 @@
 // The kernel that converts found rows into the user's ids, and each row into all of its images.
 //
 //   vertices  | a b c d | e f g h |                    rows as they were stored
+//   columns   | a e . | b f . | c g . | d h . |        or these
 //   sources   | 0 1 2 3 | 1 2 3 0 | ...                the source column of each cell of a row's images
 //   out       | A B C D | B C D A | ... | E F G H |    cells are written in turn, by neighbouring threads
 //
@@ -17,6 +18,7 @@ struct NumberArgs {
   const std::uint8_t* sources;
   std::int64_t* out;
   std::uint64_t cells;        // of `out`: the images of the last row may be cut
+  std::uint64_t capacity;     // of each column, if `vertices` are in columns; 0: they are in rows
   std::uint32_t columns;      // of a row
   std::uint32_t image_cells;  // of all images of a row
   std::uint32_t tile_rows;    // rows whose ids fit into shared memory
@@ -30,10 +32,18 @@ MOTIFLUX_DEVICE void number_tile(const NumberArgs& args, std::uint64_t first_row
   const std::uint32_t whole = args.tile_rows * args.image_cells;
   const std::uint32_t cells = left < whole ? static_cast<std::uint32_t>(left) : whole;
   const std::uint32_t rows = (cells + args.image_cells - 1) / args.image_cells;
-  const std::uint32_t* const vertices = args.vertices + first_row * args.columns;
   __syncthreads();  // no thread reads the last tile any more
-  for (std::uint32_t i = threadIdx.x; i < rows * args.columns; i += blockDim.x)
-    ids[i] = args.ids[vertices[i]];
+  if (args.capacity == 0) {
+    const std::uint32_t* const vertices = args.vertices + first_row * args.columns;
+    for (std::uint32_t i = threadIdx.x; i < rows * args.columns; i += blockDim.x)
+      ids[i] = args.ids[vertices[i]];
+  } else {
+    for (std::uint32_t i = threadIdx.x; i < rows * args.columns; i += blockDim.x) {
+      const std::uint32_t column = i / rows;
+      const std::uint32_t row = i - column * rows;
+      ids[row * args.columns + column] = args.ids[args.vertices[column * args.capacity + first_row + row]];
+    }
+  }
   __syncthreads();
   std::int64_t* const out = args.out + first_cell;
   // The position of the next cell, without a division per cell, which would take longer than the cell.

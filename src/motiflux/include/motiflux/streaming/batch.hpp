@@ -9,6 +9,7 @@
 #pragma once
 
 #include "motiflux/streaming/graph.hpp"
+#include "motiflux/streaming/stage_times.hpp"
 
 namespace motiflux::streaming {
 
@@ -37,17 +38,24 @@ struct WrittenRow {
   std::uint32_t unused;
 };
 
-struct Batch {
+// `most`: how many changes it has room for, a power of two.
+template <std::uint32_t most>
+struct BatchOf {
   std::uint64_t first;  // the moment of the first update
   std::uint32_t updates, changes, rows, failed;
-  std::uint32_t decision, unused;    // of the first thread, for all
-  std::uint64_t keys[kMostChanges];  // row, neighbour
-  std::uint32_t update_of[kMostChanges];
-  std::uint32_t states[kMostChanges];
-  std::uint32_t row_of[kMostChanges];    // into `written`
-  std::uint32_t inserted[kMostChanges];  // the changes that are effective insertions, in their order
-  WrittenRow written[kMostChanges];
+  std::uint32_t decision;    // of the first thread, for all
+  std::uint32_t too_long;    // whether a row would get more entries than searches have room for
+  std::uint64_t keys[most];  // row, neighbour
+  std::uint32_t update_of[most];
+  std::uint32_t states[most];
+  std::uint32_t row_of[most];    // into `written`
+  std::uint32_t inserted[most];  // the changes that are effective insertions, in their order
+  std::uint32_t newest[most];    // of a row's first change: the block of the row's version before
+  std::uint32_t entries[most];   // of a change that ends what was there: its entry in that version
+  WrittenRow written[most];
+  StepTimes* times;  // where steps are measured
 
+  MOTIFLUX_DEVICE std::uint32_t room() const { return most; }
   MOTIFLUX_DEVICE std::uint64_t moment(std::uint32_t change) const {
     return first + (update_of[change] & ~kFirstPlace);
   }
@@ -58,6 +66,54 @@ struct Batch {
   // In update_of: the change tells the effect of its update.
   static constexpr std::uint32_t kFirstPlace = std::uint32_t{1} << 31;
 };
+
+using Batch = BatchOf<kMostChanges>;
+
+// A batch whose arrays are in the memory of one of several sizes: its functions are compiled once.
+struct BatchAnywhere {
+  std::uint64_t first;
+  std::uint32_t updates, changes, rows, failed;
+  std::uint32_t decision, too_long;
+  std::uint64_t* keys;
+  std::uint32_t *update_of, *states, *row_of, *inserted, *newest, *entries;
+  WrittenRow* written;
+  StepTimes* times;
+  std::uint32_t most;
+
+  // Has it use the arrays of a batch; called by one thread.
+  template <std::uint32_t size>
+  MOTIFLUX_DEVICE void use(BatchOf<size>& memory) {
+    keys = memory.keys;
+    update_of = memory.update_of;
+    states = memory.states;
+    row_of = memory.row_of;
+    inserted = memory.inserted;
+    newest = memory.newest;
+    entries = memory.entries;
+    written = memory.written;
+    most = size;
+  }
+
+  MOTIFLUX_DEVICE std::uint32_t room() const { return most; }
+  MOTIFLUX_DEVICE std::uint64_t moment(std::uint32_t change) const {
+    return first + (update_of[change] & ~kFirstPlace);
+  }
+  MOTIFLUX_DEVICE bool is_effective(std::uint32_t change, std::uint32_t inserts) const {
+    return (states[change] & (kEffective | kInserts)) == (kEffective | inserts);
+  }
+
+  static constexpr std::uint32_t kFirstPlace = Batch::kFirstPlace;
+};
+
+// Called at the end of a step by all threads.
+template <class Team, class Batch>
+MOTIFLUX_DEVICE void end_step(const Team& team, Batch& batch, Step step) {
+#if defined(MOTIFLUX_STAGE_TIMES)
+  if (team.thread() == 0) batch.times->end(step);
+#else
+  static_cast<void>(team), static_cast<void>(batch), static_cast<void>(step);
+#endif
+}
 
 namespace detail {
 
@@ -87,7 +143,7 @@ MOTIFLUX_DEVICE std::uint32_t places_of(const StreamGraph& graph, const Update& 
 }
 
 // The changes of a batch's updates, in the order of the updates.
-template <class Team>
+template <class Team, class Batch>
 MOTIFLUX_DEVICE void list_changes(const Team& team, const StreamGraph& graph, const Update* updates,
                                   Batch& batch) {
   const std::uint32_t changes = add_up(
@@ -96,7 +152,10 @@ MOTIFLUX_DEVICE void list_changes(const Team& team, const StreamGraph& graph, co
         const Update update = updates[i];
         UpdateSlot& slot = graph.stages.slot(batch.first + i);
         slot.cut = kNoBlock;
-        slot.effect = static_cast<std::uint32_t>(Effect::kNone);
+        Effect effect = Effect::kNone;  // unless a row tells another
+        if ((update.inserts & Update::kJudged) != 0)
+          effect = update.is_insertion() ? Effect::kAppears : Effect::kVanishes;
+        slot.effect = static_cast<std::uint32_t>(effect);
         const std::uint32_t begin = graph.classes[update.of], end = graph.classes[update.of + 1];
         for (std::uint32_t number = begin; number < end; ++number, ++at) {
           const Place place = graph.places[number];
@@ -104,14 +163,15 @@ MOTIFLUX_DEVICE void list_changes(const Team& team, const StreamGraph& graph, co
           const std::uint32_t other = place.of_target != 0 ? update.source : update.target;
           batch.keys[at] = std::uint64_t{place.first_row + own} << 32 | other;
           batch.update_of[at] = i | (number == begin ? Batch::kFirstPlace : 0);
-          batch.states[at] = update.inserts != 0 ? kInserts : 0;
+          batch.states[at] = update.is_insertion() ? kInserts : 0;
         }
       });
-  MOTIFLUX_ASSERT(changes <= kMostChanges);
+  MOTIFLUX_ASSERT(changes <= batch.room());
   if (team.thread() == 0) batch.changes = changes;
   team.sync();
 }
 
+template <class Batch>
 MOTIFLUX_DEVICE bool is_before(const Batch& batch, std::uint32_t one, std::uint32_t other) {
   if (batch.keys[one] != batch.keys[other]) return batch.keys[one] < batch.keys[other];
   return (batch.update_of[one] & ~Batch::kFirstPlace) < (batch.update_of[other] & ~Batch::kFirstPlace);
@@ -125,7 +185,7 @@ MOTIFLUX_DEVICE void swap_words(T& one, T& other) {
 }
 
 // Bitonic, for any number of changes: missing ones would be at the end, where they stay.
-template <class Team>
+template <class Team, class Batch>
 MOTIFLUX_DEVICE void sort_changes(const Team& team, Batch& batch) {
   std::uint32_t all = 1;
   while (all < batch.changes) all *= 2;
@@ -144,18 +204,20 @@ MOTIFLUX_DEVICE void sort_changes(const Team& team, Batch& batch) {
     }
 }
 
-// Follows the changes of one edge in one row, from the first on.
-MOTIFLUX_DEVICE void judge_edge(const StreamGraph& graph, Batch& batch, std::uint32_t first) {
+// Follows the changes of one edge in one row, from the first on. `newest`: the row's version before, with the
+// edge at `entry`. Called by one thread.
+template <class Batch>
+MOTIFLUX_DEVICE void judge_edge(const StreamGraph& graph, Batch& batch, std::uint32_t first,
+                                std::uint32_t newest, std::uint32_t entry) {
   const std::uint64_t key = batch.keys[first];
-  const std::uint32_t newest = newest_of(graph, static_cast<std::uint32_t>(key >> 32));
-  bool lives =
-      newest != kNoBlock && find_living(*graph.version(newest), static_cast<std::uint32_t>(key)) != kNoEntry;
-  bool is_old = lives;
+  batch.newest[first] = newest;
+  bool lives = entry != kNoEntry, is_old = lives;
   for (std::uint32_t change = first; change < batch.changes && batch.keys[change] == key; ++change) {
     const bool inserts = (batch.states[change] & kInserts) != 0;
     const bool effective = inserts != lives;
     lives = inserts;
     if (effective) batch.states[change] |= kEffective | (is_old ? kEndsOld : 0);
+    if (effective && is_old) batch.entries[change] = entry;
     if (effective) is_old = false;
     if ((batch.update_of[change] & Batch::kFirstPlace) == 0 || !effective) continue;
     graph.stages.slot(batch.moment(change)).effect =
@@ -163,10 +225,39 @@ MOTIFLUX_DEVICE void judge_edge(const StreamGraph& graph, Batch& batch, std::uin
   }
 }
 
+// Judges all edges. Few are looked up by a group of lanes each, in fewer steps; many by a thread each.
+template <class Team, class Lanes, class Batch>
+MOTIFLUX_DEVICE void judge_edges(const Team& team, const Lanes& lanes, const StreamGraph& graph,
+                                 Batch& batch) {
+  const auto is_first = [&](std::uint32_t i) { return i == 0 || batch.keys[i - 1] != batch.keys[i]; };
+  const auto newest = [&](std::uint32_t i) {
+    return newest_of(graph, static_cast<std::uint32_t>(batch.keys[i] >> 32));
+  };
+  const std::uint32_t groups = team.threads() / Lanes::kLanes;
+  if (batch.changes <= 2 * groups) {
+    for (std::uint32_t i = team.thread() / Lanes::kLanes; i < batch.changes; i += groups) {
+      if (!is_first(i)) continue;
+      const std::uint32_t block = newest(i), id = static_cast<std::uint32_t>(batch.keys[i]);
+      const std::uint32_t entry =
+          block != kNoBlock ? find_living(lanes, *graph.version(block), id) : kNoEntry;
+      if (lanes.leads()) judge_edge(graph, batch, i, block, entry);
+    }
+  } else {
+    for_each(team, batch.changes, [&](std::uint32_t i) {
+      if (!is_first(i)) return;
+      const std::uint32_t block = newest(i), id = static_cast<std::uint32_t>(batch.keys[i]);
+      judge_edge(graph, batch, i, block,
+                 block != kNoBlock ? find_living(*graph.version(block), id) : kNoEntry);
+    });
+  }
+  team.sync();
+}
+
 // What is to be written of a row.
+template <class Batch>
 MOTIFLUX_DEVICE void plan_row(const StreamGraph& graph, Batch& batch, WrittenRow& row) {
   row.from = row.old_ends = row.ends = view::kNoEnd;
-  row.old = newest_of(graph, row.row);
+  row.old = batch.newest[row.first_change];
   row.fresh = row.slab = kNoBlock;
   row.inserted = row.old_ended = row.ended = 0;
   const std::uint64_t began = row.old != kNoBlock ? graph.version(row.old)->first : 0;
@@ -187,41 +278,50 @@ MOTIFLUX_DEVICE void plan_row(const StreamGraph& graph, Batch& batch, WrittenRow
   row.old_size = row.old != kNoBlock ? graph.version(row.old)->size : 0;
   const std::uint32_t ended = row.old != kNoBlock ? graph.version(row.old)->ended : 0;
   row.fresh_size = row.old_size - ended - row.old_ended + row.inserted;
+  if (row.from != view::kNoEnd && graph.most_entries != 0 && row.fresh_size > graph.most_entries)
+    device::device_wide(batch.too_long).store(1, device::Order::kRelaxed);
 }
 
 }  // namespace detail
 
-// How many of some updates are a batch: at least the first one, whose class has at most kMostChanges places.
-MOTIFLUX_DEVICE std::uint32_t fit_batch(const StreamGraph& graph, const Update* updates,
-                                        std::uint32_t count) {
+// How many of some updates are a batch of at most so many changes; 0 if the first one has more. Called by all
+// lanes of a group.
+template <class Lanes>
+MOTIFLUX_DEVICE std::uint32_t fit_batch(const Lanes& lanes, const StreamGraph& graph, const Update* updates,
+                                        std::uint32_t count, std::uint32_t most) {
   if (count > kMostUpdates) count = kMostUpdates;
   if (count > graph.stages.slot_count) count = graph.stages.slot_count;
   std::uint32_t fitting = 0, changes = 0;
-  for (; fitting < count; ++fitting) {
-    changes += detail::places_of(graph, updates[fitting]);
-    if (changes > kMostChanges) break;
+  for (std::uint32_t first = 0; first < count; first += Lanes::kLanes) {
+    const std::uint32_t i = first + lanes.lane();
+    const std::uint32_t places = i < count ? detail::places_of(graph, updates[i]) : 0;
+    const std::uint32_t through = changes + lanes.sums_before(places) + places;
+    const std::uint32_t fit = count_bits(lanes.ballot(i < count && through <= most));
+    fitting += fit;
+    if (fit < Lanes::kLanes) break;
+    changes = lanes.broadcast(through, Lanes::kLanes - 1);
   }
   return fitting;
 }
 
 // Fills a batch from updates whose first one has the moment `first`. Nothing of the graph is changed, but
 // slots of the updates.
-template <class Team>
-MOTIFLUX_DEVICE void prepare_batch(const Team& team, const StreamGraph& graph, const Update* updates,
-                                   std::uint32_t count, std::uint64_t first, Batch& batch) {
+template <class Team, class Lanes, class Batch>
+MOTIFLUX_DEVICE void prepare_batch(const Team& team, const Lanes& lanes, const StreamGraph& graph,
+                                   const Update* updates, std::uint32_t count, std::uint64_t first,
+                                   Batch& batch) {
   team.sync();  // the batch before is written
   if (team.thread() == 0) {
     batch.first = first;
     batch.updates = count;
-    batch.failed = 0;
+    batch.failed = batch.too_long = 0;
   }
   team.sync();
   detail::list_changes(team, graph, updates, batch);
+  end_step(team, batch, Step::kList);
   detail::sort_changes(team, batch);
-  detail::for_each(team, batch.changes, [&](std::uint32_t i) {
-    if (i == 0 || batch.keys[i - 1] != batch.keys[i]) detail::judge_edge(graph, batch, i);
-  });
-  team.sync();
+  end_step(team, batch, Step::kSort);
+  detail::judge_edges(team, lanes, graph, batch);
   const auto starts_row = [&](std::uint32_t i) {
     return i == 0 || batch.keys[i - 1] >> 32 != batch.keys[i] >> 32 ? 1u : 0u;
   };
@@ -246,6 +346,7 @@ MOTIFLUX_DEVICE void prepare_batch(const Team& team, const StreamGraph& graph, c
     detail::plan_row(graph, batch, batch.written[i]);
   });
   team.sync();
+  end_step(team, batch, Step::kJudge);
 }
 
 }  // namespace motiflux::streaming

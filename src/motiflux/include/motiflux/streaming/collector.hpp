@@ -37,40 +37,37 @@ MOTIFLUX_DEVICE void wipe(const StreamGraph& graph, std::uint32_t block, std::ui
 #endif
 }
 
-// Frees a version that is in a slab. Called by all lanes.
+// The row of a slab that a version is in.
+MOTIFLUX_DEVICE SlabRow slab_row_of(const StreamGraph& graph, std::uint32_t block) {
+  // Rows that hold versions are cleared here only, so the slab stays in the list until then.
+  SlabRow found{graph.version(block)->ended, 0};
+  view::Slab& slab = *graph.pool.at<view::Slab>(found.slab);
+  while (device::device_wide(slab.versions[found.number]).load(device::Order::kRelaxed) != block ||
+         device::device_wide(slab.first[found.number]).load(device::Order::kRelaxed) == view::kFreeRow)
+    ++found.number;
+  MOTIFLUX_ASSERT(found.number < view::kRowsOfSlab);
+  return found;
+}
+
+// Frees the versions that some updates cut, those of one update by each lane; `moment` is 0 for lanes without
+// one. Returns how many versions a lane has freed.
 template <class Lanes>
-MOTIFLUX_DEVICE void free_version(const Lanes& lanes, const StreamGraph& graph, std::uint32_t block) {
-  const view::Version& version = *graph.version(block);
-  const std::uint32_t row = version.row;
-  // Only this group clears rows that hold versions, so the slab of this one stays in the list.
-  std::uint32_t slab = static_cast<std::uint32_t>(
-      device::device_wide(graph.versions.heads[row].slabs).load(device::Order::kAcquire));
-  slab = lanes.broadcast(slab);
-  for (;;) {
-    lanes.sync();
-    MOTIFLUX_ASSERT(slab != 0);
-    std::uint32_t number = lanes.lane(), found = 0;
-    for (; number < view::kRowsOfSlab; number += Lanes::kLanes) {
-      view::Slab& rows = *graph.pool.at<view::Slab>(slab);
-      const bool is_it =
-          device::device_wide(rows.first[number]).load(device::Order::kAcquire) == version.first &&
-          device::device_wide(rows.versions[number]).load(device::Order::kRelaxed) == block;
-      found = lanes.ballot(is_it);
-      if (found != 0) break;
-    }
-    if (found != 0) {
-      number = number - lanes.lane() + lowest_bit(found);
-      if (lanes.leads()) clear_slab_row(graph, row, {slab, number});
-      break;
-    }
-    slab = lanes.broadcast(
-        device::device_wide(graph.pool.at<view::Slab>(slab)->next).load(device::Order::kAcquire));
+MOTIFLUX_DEVICE std::uint32_t free_cut(const Lanes& lanes, const StreamGraph& graph, std::uint64_t moment) {
+  std::uint32_t freed = 0;
+  std::uint32_t block = moment != 0 ? graph.stages.slot(moment).cut : kNoBlock;
+  SlabRow at{};
+  if (block != kNoBlock) at = slab_row_of(graph, block);
+  while (lanes.ballot(block != kNoBlock) != 0) {
+    if (block == kNoBlock || !try_clear_slab_row(graph, graph.version(block)->row, at)) continue;
+    const std::uint32_t next = link_of(graph.pool, block).load(device::Order::kRelaxed);
+    const std::uint64_t bytes = view::bytes_of_version(graph.version(block)->size);
+    wipe(graph, block, bytes);
+    give(graph.pool, block, bytes);
+    ++freed;
+    block = next;
+    if (block != kNoBlock) at = slab_row_of(graph, block);
   }
-  if (!lanes.leads()) return;
-  ++graph.stages.progress->freed_versions;
-  const std::uint64_t bytes = view::bytes_of_version(version.size);
-  wipe(graph, block, bytes);
-  give(graph.pool, block, bytes);
+  return freed;
 }
 
 // Takes over the slabs that were unlinked since the last time. Called by one lane.
@@ -109,37 +106,61 @@ MOTIFLUX_DEVICE void free_slabs(const StreamGraph& graph, std::uint64_t finished
 
 }  // namespace detail
 
-// Frees what may be freed now, but of the lists of at most `most` updates; whether it did anything. Called by
-// all lanes of the one group that collects.
+// Moves `finished` on as far as updates are done; whether it moved. Called by all lanes of the one group that
+// collects.
 template <class Lanes>
-MOTIFLUX_DEVICE bool collect(const Lanes& lanes, const StreamGraph& graph, std::uint64_t most) {
+MOTIFLUX_DEVICE bool find_finished(const Lanes& lanes, const StreamGraph& graph) {
   Progress& progress = *graph.stages.progress;
   lanes.sync();
-  const std::uint64_t before = progress.finished, collected = progress.collected;
+  const std::uint64_t before = progress.finished;
   const std::uint64_t last = lanes.broadcast(published(graph.stages));
   lanes.sync();
   const std::uint64_t finished = detail::find_finished(lanes, graph.stages, before, last);
   lanes.sync();
-  std::uint64_t cleared = progress.cleared;
-  for (; most > 0 && cleared < last && cleared <= finished; ++cleared, --most) {
-    std::uint32_t block = graph.stages.slot(cleared + 1).cut;
-    while (block != kNoBlock) {
-      const std::uint32_t next = lanes.broadcast(link_of(graph.pool, block).load(device::Order::kRelaxed));
-      detail::free_version(lanes, graph, block);
-      block = next;
-    }
-  }
+  if (lanes.leads()) device::device_wide(progress.finished).store(finished, device::Order::kRelease);
   lanes.sync();
+  return finished != before;
+}
+
+// Frees what may be freed now, but of the lists of at most `most` updates; whether it did anything. Called by
+// all lanes of the one group that collects.
+template <class Lanes>
+MOTIFLUX_DEVICE bool free_collected(const Lanes& lanes, const StreamGraph& graph, std::uint64_t most) {
+  Progress& progress = *graph.stages.progress;
+  lanes.sync();
+  const std::uint64_t finished = progress.finished, collected = progress.collected;
+  std::uint64_t cleared = progress.cleared;
+  const std::uint64_t last = lanes.broadcast(published(graph.stages));
+  lanes.sync();
+  // A version that update t cut ends at t - 1.
+  const std::uint64_t end = finished + 1 < last ? finished + 1 : last;
+  std::uint64_t freed = 0;
+  while (most > 0 && cleared < end) {
+    std::uint64_t some = end - cleared < most ? end - cleared : most;
+    if (some > Lanes::kLanes) some = Lanes::kLanes;
+    freed += detail::free_cut(lanes, graph, lanes.lane() < some ? cleared + 1 + lanes.lane() : 0);
+    lanes.sync();
+    cleared += some;
+    most -= some;
+  }
+  freed = lanes.sum(freed);
   const std::uint64_t reusable = cleared < finished ? cleared : finished;
   if (lanes.leads()) {
+    progress.freed_versions += freed;
     detail::take_over_slabs(graph);
     detail::free_slabs(graph, finished);
     progress.cleared = cleared;
-    device::device_wide(progress.finished).store(finished, device::Order::kRelease);
     device::device_wide(progress.collected).store(reusable, device::Order::kRelease);
   }
   lanes.sync();
-  return finished != before || reusable != collected;
+  return reusable != collected;
+}
+
+// Both.
+template <class Lanes>
+MOTIFLUX_DEVICE bool collect(const Lanes& lanes, const StreamGraph& graph, std::uint64_t most) {
+  const bool moved = find_finished(lanes, graph);
+  return free_collected(lanes, graph, most) || moved;
 }
 
 // Whether all that is published is done and collected, and no slab waits to be freed: the collector does

@@ -4,6 +4,7 @@
 //                          its source's     its target's
 #pragma once
 
+#include "motiflux/bits.hpp"
 #include "motiflux/sets/span.hpp"
 #include "motiflux/streaming/memory.hpp"
 #include "motiflux/streaming/stages.hpp"
@@ -16,8 +17,15 @@ static_assert(view::kVersionUnit == kUnitBytes && view::Life::kForever == ~std::
 // An insertion or deletion of one edge.
 struct Update {
   std::uint32_t source, target;
-  std::uint32_t of;  // its class: the label of the edge and the labels of its ends
-  std::uint32_t inserts;
+  std::uint32_t of;       // its class: the label of the edge and the labels of its ends
+  std::uint32_t inserts;  // kInsertion, kJudged
+
+  MOTIFLUX_HOST_DEVICE bool is_insertion() const { return (inserts & kInsertion) != 0; }
+
+  static constexpr std::uint32_t kInsertion = 1;
+  // The host knows that the update has an effect, although rows may not tell: other edges between the same
+  // vertices may be in them, or none of this class.
+  static constexpr std::uint32_t kJudged = 2;
 };
 
 // Where an update is written: to the row `first_row` + one end, with the other end as neighbour.
@@ -33,7 +41,7 @@ struct StreamGraph {
   const std::uint32_t* classes;  // the first place of each class, and the end of the last ones
   const Place* places;
   std::uint32_t farthest_end;  // ends of lifetimes in place, relative to their version; at most kFarthestEnd
-  std::uint32_t unused;
+  std::uint32_t most_entries;  // of a version: searches have no room for more; 0: any number
 
   MOTIFLUX_HOST_DEVICE view::Version* version(std::uint32_t block) const {
     return pool.at<view::Version>(block);
@@ -54,6 +62,33 @@ MOTIFLUX_DEVICE std::uint32_t find_living(view::Version& version, std::uint32_t 
   const std::uint32_t* end = ids + version.size;
   for (const std::uint32_t* at = sets::lower_bound(ids, end, id); at != end && *at == id; ++at)
     if (version.lives()[at - ids].last == view::Life::kForever) return static_cast<std::uint32_t>(at - ids);
+  return kNoEntry;
+}
+
+// The same, found by all lanes of a group: they look at as many entries at a time.
+template <class Lanes>
+MOTIFLUX_DEVICE std::uint32_t find_living(const Lanes& lanes, view::Version& version, std::uint32_t id) {
+  if constexpr (Lanes::kLanes == 1) return find_living(version, id);  // parts would not get shorter
+  const std::uint32_t* ids = version.ids();
+  const std::uint32_t size = version.size;
+  std::uint32_t first = 0, end = size;  // the first entry that is not less is in [first, end]
+  while (end - first > Lanes::kLanes) {
+    const std::uint32_t step = (end - first + Lanes::kLanes - 1) / Lanes::kLanes;
+    const std::uint32_t last = first + (lanes.lane() + 1) * step - 1;  // of the lane's part
+    const bool is_less = last < end && ids[last] < id;
+    const std::uint32_t parts = count_bits(lanes.ballot(is_less));
+    first += parts * step;
+    if (end - first > step) end = first + step;
+  }
+  for (; first < size; first += Lanes::kLanes) {
+    const std::uint32_t entry = first + lanes.lane();
+    const bool is_there = entry < size;
+    const std::uint32_t found = is_there ? ids[entry] : 0;
+    const bool lives = is_there && found == id && version.lives()[entry].last == view::Life::kForever;
+    const std::uint32_t living = lanes.ballot(lives);
+    if (living != 0) return first + lowest_bit(living);
+    if (lanes.ballot(is_there && found > id) != 0) break;
+  }
   return kNoEntry;
 }
 

@@ -34,6 +34,7 @@ struct PoolCounts {
   std::uint64_t cuts;        // blocks that were cut
   std::uint64_t merges;      // times that free blocks were merged
   std::uint64_t refusals;    // blocks that there was no memory for
+  std::uint64_t steps;       // of merging and moving, for the watchdog
 };
 
 struct Pool {
@@ -102,9 +103,9 @@ MOTIFLUX_DEVICE std::uint32_t cut(const Pool& pool, std::uint32_t size_class) {
 
 MOTIFLUX_DEVICE void count_taken(const Pool& pool, std::uint64_t units, std::uint64_t bytes) {
   const auto in_use = device::device_wide(pool.counts->in_use);
+  device::device_wide(pool.counts->asked).fetch_add(bytes, device::Order::kRelaxed);
   const std::uint64_t before = in_use.fetch_add(units, device::Order::kRelaxed);
   device::device_wide(pool.counts->high_water).fetch_max(before + units, device::Order::kRelaxed);
-  device::device_wide(pool.counts->asked).fetch_add(bytes, device::Order::kRelaxed);
 }
 
 }  // namespace detail

@@ -34,6 +34,12 @@ MOTIFLUX_DEVICE void mark_free(const Lanes& lanes, const Pool& pool, std::uint64
   lanes.sync();  // the next block may have bits in the same words
 }
 
+template <class Lanes>
+MOTIFLUX_DEVICE void note_step(const Lanes& lanes, const Pool& pool) {
+  if (lanes.leads())
+    device::device_wide(pool.counts->steps).fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
+}
+
 // The first unit from `from` on that is marked, or is not; `end` if there is none before.
 template <class Lanes>
 MOTIFLUX_DEVICE std::uint64_t find_unit(const Lanes& lanes, const Pool& pool, std::uint64_t from,
@@ -55,11 +61,9 @@ MOTIFLUX_DEVICE std::uint64_t find_unit(const Lanes& lanes, const Pool& pool, st
   return end;
 }
 
-}  // namespace detail
-
-// Called by all lanes of a group.
+// Takes all blocks from the stacks, and marks their units.
 template <class Lanes>
-MOTIFLUX_DEVICE void merge_free(const Lanes& lanes, const Pool& pool) {
+MOTIFLUX_DEVICE void mark_all_free(const Lanes& lanes, const Pool& pool) {
   lanes.sync();
   for (std::uint32_t size_class = 0; size_class < kSizeClasses; ++size_class) {
     std::uint32_t block = kNoBlock;
@@ -73,9 +77,31 @@ MOTIFLUX_DEVICE void merge_free(const Lanes& lanes, const Pool& pool) {
       const std::uint32_t next = lanes.broadcast(
           lanes.leads() ? link_of(pool, block).load(device::Order::kRelaxed) : std::uint32_t{0});
       detail::mark_free(lanes, pool, block, block + units_of_class(size_class));
+      note_step(lanes, pool);
       block = next;
     }
   }
+}
+
+// Clears the marks, and notes how many units are carved now.
+template <class Lanes>
+MOTIFLUX_DEVICE void clear_marks(const Lanes& lanes, const Pool& pool, std::uint64_t end,
+                                 std::uint64_t carved) {
+  lanes.sync();
+  for (std::uint64_t word = lanes.lane(); word * 64 < end; word += Lanes::kLanes) pool.marks[word] = 0;
+  if (lanes.leads()) {
+    pool.counts->carved = carved;
+    ++pool.counts->merges;
+  }
+  lanes.sync();
+}
+
+}  // namespace detail
+
+// Called by all lanes of a group.
+template <class Lanes>
+MOTIFLUX_DEVICE void merge_free(const Lanes& lanes, const Pool& pool) {
+  detail::mark_all_free(lanes, pool);
   const std::uint64_t end = pool.counts->carved + 1;
   std::uint64_t carved = pool.counts->carved;
   for (std::uint64_t at = 1; at < end;) {
@@ -87,13 +113,7 @@ MOTIFLUX_DEVICE void merge_free(const Lanes& lanes, const Pool& pool) {
     else if (lanes.leads())
       detail::push_units(pool, first, at - first);
   }
-  lanes.sync();
-  for (std::uint64_t word = lanes.lane(); word * 64 < end; word += Lanes::kLanes) pool.marks[word] = 0;
-  if (lanes.leads()) {
-    pool.counts->carved = carved;
-    ++pool.counts->merges;
-  }
-  lanes.sync();
+  detail::clear_marks(lanes, pool, end, carved);
 }
 
 }  // namespace motiflux::streaming

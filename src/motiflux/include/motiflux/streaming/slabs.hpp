@@ -19,16 +19,22 @@ namespace detail {
 
 inline constexpr std::uint64_t kLocked = std::uint64_t{1} << 32;
 
+// Locks a list if nobody has done so; `first` becomes its first slab.
+MOTIFLUX_DEVICE bool try_lock_list(view::RowHead& head, std::uint32_t& first) {
+  const auto word = device::device_wide(head.slabs);
+  std::uint64_t found = word.load(device::Order::kRelaxed);
+  if ((found & kLocked) != 0) return false;
+  if (!word.compare_exchange(found, found | kLocked, device::Order::kAcquire)) return false;
+  first = static_cast<std::uint32_t>(found);
+  return true;
+}
+
 // Returns the first slab.
 MOTIFLUX_DEVICE std::uint32_t lock_list(view::RowHead& head) {
-  const auto word = device::device_wide(head.slabs);
   device::Backoff backoff(4, 512);
-  for (;;) {
-    std::uint64_t found = word.load(device::Order::kRelaxed);
-    if ((found & kLocked) == 0 && word.compare_exchange(found, found | kLocked, device::Order::kAcquire))
-      return static_cast<std::uint32_t>(found);
-    backoff.wait();
-  }
+  std::uint32_t first;
+  while (!try_lock_list(head, first)) backoff.wait();
+  return first;
 }
 
 MOTIFLUX_DEVICE void unlock_list(view::RowHead& head, std::uint32_t first) {
@@ -71,16 +77,33 @@ MOTIFLUX_DEVICE bool take_row(const StreamGraph& graph, view::RowHead& head, Sla
 
 }  // namespace detail
 
+// Has a slab that no list has hold no versions; its first row is taken. Called by one lane.
+MOTIFLUX_DEVICE void clear_slab(const Pool& pool, std::uint32_t block) {
+  view::Slab& slab = *pool.at<view::Slab>(block);
+  slab.used = 1;
+  device::device_wide(slab.next).store(std::uint32_t{0}, device::Order::kRelaxed);
+  for (std::uint32_t number = 0; number < view::kRowsOfSlab; ++number)
+    device::device_wide(slab.first[number]).store(view::kFreeRow, device::Order::kRelaxed);
+}
+
+// Whether a row has no slabs. Then it has none until its updater gives it one.
+MOTIFLUX_DEVICE bool has_no_slabs(const StreamGraph& graph, std::uint32_t row) {
+  return device::device_wide(graph.versions.heads[row].slabs).load(device::Order::kRelaxed) == 0;
+}
+
+// Gives a row without slabs its first one; called by one lane.
+MOTIFLUX_DEVICE void give_first_slab(const StreamGraph& graph, std::uint32_t row, std::uint32_t slab) {
+  detail::unlock_list(graph.versions.heads[row], slab);
+}
+
 // Takes a row of a slab for the version that a row has now; false if memory is short. Called by one lane.
 MOTIFLUX_DEVICE bool take_slab_row(const StreamGraph& graph, std::uint32_t row, SlabRow& taken) {
   view::RowHead& head = graph.versions.heads[row];
   if (detail::take_row(graph, head, taken)) return true;
   const std::uint32_t block = take(graph.pool, sizeof(view::Slab));
   if (block == kNoBlock) return false;
+  clear_slab(graph.pool, block);
   view::Slab& slab = *graph.pool.at<view::Slab>(block);
-  slab.used = 1;
-  for (std::uint32_t number = 0; number < view::kRowsOfSlab; ++number)
-    device::device_wide(slab.first[number]).store(view::kFreeRow, device::Order::kRelaxed);
   const std::uint32_t next = detail::lock_list(head);
   device::device_wide(slab.next).store(next, device::Order::kRelaxed);
   detail::unlock_list(head, block);
@@ -98,17 +121,36 @@ MOTIFLUX_DEVICE void write_slab_row(const StreamGraph& graph, const SlabRow& row
   device::device_wide(slab.first[row.number]).store(graph.version(version)->first, device::Order::kRelease);
 }
 
-// Clears a row of a slab, or gives back one that was taken. Called by one lane.
-MOTIFLUX_DEVICE void clear_slab_row(const StreamGraph& graph, std::uint32_t row, const SlabRow& cleared) {
-  view::RowHead& head = graph.versions.heads[row];
+namespace detail {
+
+// Clears a row of a slab of a locked list, and unlocks the list.
+MOTIFLUX_DEVICE void clear_and_unlock(const StreamGraph& graph, view::RowHead& head, std::uint32_t first,
+                                      const SlabRow& cleared) {
   view::Slab& slab = *graph.pool.at<view::Slab>(cleared.slab);
-  std::uint32_t first = detail::lock_list(head);
   device::device_wide(slab.first[cleared.number]).store(view::kFreeRow, device::Order::kRelaxed);
   slab.used &= ~(std::uint32_t{1} << cleared.number);
   const bool empty = slab.used == 0;
-  if (empty) first = detail::unlink(graph, first, cleared.slab);
-  detail::unlock_list(head, first);
-  if (empty) detail::push_unlinked(graph, cleared.slab);
+  if (empty) first = unlink(graph, first, cleared.slab);
+  unlock_list(head, first);
+  if (empty) push_unlinked(graph, cleared.slab);
+}
+
+}  // namespace detail
+
+// Clears a row of a slab, or gives back one that was taken. Called by one lane.
+MOTIFLUX_DEVICE void clear_slab_row(const StreamGraph& graph, std::uint32_t row, const SlabRow& cleared) {
+  view::RowHead& head = graph.versions.heads[row];
+  detail::clear_and_unlock(graph, head, detail::lock_list(head), cleared);
+}
+
+// The same, if nobody else has locked the list: lanes of a warp, which may clear rows of one list, do not
+// wait for each other.
+MOTIFLUX_DEVICE bool try_clear_slab_row(const StreamGraph& graph, std::uint32_t row, const SlabRow& cleared) {
+  view::RowHead& head = graph.versions.heads[row];
+  std::uint32_t first;
+  if (!detail::try_lock_list(head, first)) return false;
+  detail::clear_and_unlock(graph, head, first, cleared);
+  return true;
 }
 
 }  // namespace motiflux::streaming

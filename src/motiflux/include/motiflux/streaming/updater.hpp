@@ -8,14 +8,14 @@
 #else
 #include "motiflux/streaming/write_versions.hpp"
 #endif
-#include "motiflux/streaming/merge_free.hpp"
+#include "motiflux/streaming/compact.hpp"
 
 namespace motiflux::streaming {
 
 namespace detail {
 
 // A decision of the team's first thread, in all threads.
-template <class Team, class Decide>
+template <class Team, class Decide, class Batch>
 MOTIFLUX_DEVICE bool decide(const Team& team, Batch& batch, Decide&& holds) {
   team.sync();
   if (team.thread() == 0) batch.decision = holds() ? 1 : 0;
@@ -24,7 +24,7 @@ MOTIFLUX_DEVICE bool decide(const Team& team, Batch& batch, Decide&& holds) {
 }
 
 // Waits until a condition holds; false if the kernel is to stop.
-template <class Team, class Holds>
+template <class Team, class Holds, class Batch>
 MOTIFLUX_DEVICE bool wait_until(const Team& team, const Stages& stages, Batch& batch, Holds&& holds) {
   device::Backoff backoff(16, 2048);
   return decide(team, batch, [&] {
@@ -38,42 +38,70 @@ MOTIFLUX_DEVICE bool wait_until(const Team& team, const Stages& stages, Batch& b
 
 }  // namespace detail
 
-enum class Written { kYes, kStopped, kExhausted };
+enum class Written { kYes, kStopped, kExhausted, kTooLong };
 
 // Writes and publishes updates, of which the first has the moment after the last one published. `count`
-// becomes the number that was published: less than given if memory is short, or a batch holds no more.
-// kExhausted: memory does not suffice for one update, with all collected and merged; nothing has changed.
+// becomes the number that was published: less than given if memory is short, or a batch holds no more. The
+// batch has room for the changes of one update.
+// kExhausted: memory does not suffice for one update, with all collected and compacted; kTooLong: a row would
+// get more than `most_entries`; nothing has changed.
 // `lanes`: of the team's first threads, who merge.
-template <class Team, class Lanes>
+// `before`: the last moment that is published. `free_until`: a moment up to which slots are known to be free.
+template <class Team, class Lanes, class Batch, class Kept>
 MOTIFLUX_DEVICE Written write_updates(const Team& team, const Lanes& lanes, const StreamGraph& graph,
-                                      const Update* updates, std::uint32_t& count, Batch& batch) {
+                                      const Update* updates, std::uint64_t before, std::uint32_t& count,
+                                      Batch& batch, Kept& kept, std::uint64_t& free_until) {
   const Stages& stages = graph.stages;
-  const std::uint64_t before = published(stages);
-  count = fit_batch(graph, updates, count);
-  team.sync();
-  bool merged = false;
+  count = fit_batch(lanes, graph, updates, count, batch.room());
+  enum { kScattered, kMerged, kCompact } memory = kScattered;
   for (;;) {
     const std::uint64_t last = before + count;
-    if (!detail::wait_until(team, stages, batch, [&] { return last <= last_free_slot(stages); }))
-      return Written::kStopped;
-    prepare_batch(team, graph, updates, count, before + 1, batch);
-    if (write_batch(team, graph, batch)) break;
-    if (merged) {
-      if (count == 1) return Written::kExhausted;
-      count /= 2;
+    if (last > free_until) {
+      const bool goes_on = detail::wait_until(team, stages, batch, [&] {
+        batch.first = last_free_slot(stages);
+        return last <= batch.first;
+      });
+      if (!goes_on) return Written::kStopped;
+      free_until = batch.first;
     }
+    end_step(team, batch, Step::kRoom);
+    prepare_batch(team, lanes, graph, updates, count, before + 1, batch);
+    const bool too_long = batch.too_long != 0;
+    if (!too_long && write_batch(team, graph, batch, kept, memory != kScattered)) break;
+    if (count == 1 && too_long) return Written::kTooLong;
+    if (count == 1 && memory == kCompact) return Written::kExhausted;
+    if (count > 1 && (too_long || memory != kScattered)) count /= 2;
+    if (too_long) continue;
+    if (team.thread() == 0) kept.give_all(graph.pool);
     if (!detail::wait_until(team, stages, batch, [&] { return is_all_collected(stages, before); }))
       return Written::kStopped;
-    if (team.thread() < Lanes::kLanes) merge_free(lanes, graph.pool);
+    if (team.thread() < Lanes::kLanes) {
+      if (memory == kScattered)
+        merge_free(lanes, graph.pool);
+      else
+        compact(lanes, graph);
+    }
     team.sync();
-    merged = true;
+    memory = memory == kScattered ? kMerged : kCompact;
   }
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
   check_batch(team, graph, batch);
 #endif
   if (team.thread() == 0) publish(stages, before + count);
   team.sync();
+  end_step(team, batch, Step::kPublish);
   return Written::kYes;
+}
+
+// The same by an updater that keeps nothing between batches.
+template <class Team, class Lanes, class Batch>
+MOTIFLUX_DEVICE Written write_updates(const Team& team, const Lanes& lanes, const StreamGraph& graph,
+                                      const Update* updates, std::uint32_t& count, Batch& batch) {
+  NoBlocks kept;
+  std::uint64_t free_until = 0;
+  const std::uint64_t before = published(graph.stages);
+  team.sync();
+  return write_updates(team, lanes, graph, updates, before, count, batch, kept, free_until);
 }
 
 }  // namespace motiflux::streaming

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "motiflux/streaming/batch.hpp"
-#include "motiflux/streaming/slabs.hpp"
+#include "motiflux/streaming/kept_blocks.hpp"
 
 namespace motiflux::streaming {
 
@@ -23,16 +23,8 @@ MOTIFLUX_DEVICE bool is_renewed(const WrittenRow& row) {
   return row.from != view::kNoEnd;
 }
 
-// Ends the lifetime of a living entry.
-MOTIFLUX_DEVICE void end_life(view::Version& version, std::uint32_t id, std::uint64_t moment) {
-  const std::uint32_t entry = find_living(version, id);
-  MOTIFLUX_ASSERT(entry != kNoEntry);
-  const auto last = static_cast<std::uint32_t>(moment - version.first);
-  device::device_wide(version.lives()[entry].last).store(last, device::Order::kRelaxed);
-}
-
 // Ends the lifetimes of edges that were there before the batch, in the old versions or in the new ones.
-template <class Team>
+template <class Team, class Batch>
 MOTIFLUX_DEVICE void end_lives(const Team& team, const StreamGraph& graph, const Batch& batch,
                                bool in_fresh) {
   for_each(team, batch.changes, [&](std::uint32_t i) {
@@ -40,8 +32,12 @@ MOTIFLUX_DEVICE void end_lives(const Team& team, const StreamGraph& graph, const
     const WrittenRow& row = batch.written[batch.row_of[i]];
     const std::uint64_t moment = batch.moment(i);
     if ((moment >= row.from) != in_fresh) return;
-    end_life(*graph.version(in_fresh ? row.fresh : row.old), static_cast<std::uint32_t>(batch.keys[i]),
-             moment);
+    view::Version& version = *graph.version(in_fresh ? row.fresh : row.old);
+    std::uint32_t entry = batch.entries[i];
+    if (in_fresh) entry = find_living(version, static_cast<std::uint32_t>(batch.keys[i]));
+    MOTIFLUX_ASSERT(entry != kNoEntry);
+    device::device_wide(version.lives()[entry].last)
+        .store(static_cast<std::uint32_t>(moment - version.first), device::Order::kRelaxed);
   });
 }
 
@@ -55,6 +51,7 @@ MOTIFLUX_DEVICE void note_ends(const StreamGraph& graph, const WrittenRow& row) 
     device::device_wide(version.clean_until).store(until, device::Order::kRelaxed);
 }
 
+template <class Batch>
 MOTIFLUX_DEVICE void write_header(const StreamGraph& graph, const Batch& batch, const WrittenRow& row) {
   view::Version& version = *graph.version(row.fresh);
   std::uint64_t begun = row.from;
@@ -72,6 +69,7 @@ MOTIFLUX_DEVICE void write_header(const StreamGraph& graph, const Batch& batch, 
 }
 
 // The insertions of a row before an id.
+template <class Batch>
 MOTIFLUX_DEVICE std::uint32_t inserted_before(const Batch& batch, const WrittenRow& row, std::uint32_t id) {
   std::uint32_t first = 0, last = row.inserted;
   while (first < last) {
@@ -85,6 +83,7 @@ MOTIFLUX_DEVICE std::uint32_t inserted_before(const Batch& batch, const WrittenR
 }
 
 // An inserted entry: it ends with the next effective change of its edge.
+template <class Batch>
 MOTIFLUX_DEVICE void write_inserted(const StreamGraph& graph, const Batch& batch, const WrittenRow& row,
                                     std::uint32_t change, std::uint32_t position) {
   view::Version& version = *graph.version(row.fresh);
@@ -100,6 +99,7 @@ MOTIFLUX_DEVICE void write_inserted(const StreamGraph& graph, const Batch& batch
 }
 
 // The renewed row that an entry of the sequence belongs to.
+template <class Batch>
 MOTIFLUX_DEVICE std::uint32_t row_of_entry(const Batch& batch, std::uint32_t entry) {
   std::uint32_t first = 0, last = batch.rows;
   while (last - first > 1) {
@@ -113,6 +113,7 @@ MOTIFLUX_DEVICE std::uint32_t row_of_entry(const Batch& batch, std::uint32_t ent
 }
 
 // Writes an entry of the sequence; `place`: the survivors of its row before it.
+template <class Batch>
 MOTIFLUX_DEVICE void write_entry(const StreamGraph& graph, const Batch& batch, const WrittenRow& row,
                                  std::uint32_t entry, bool survives, std::uint32_t place) {
   const std::uint32_t* ids = row.old != kNoBlock ? graph.version(row.old)->ids() : nullptr;
@@ -126,61 +127,95 @@ MOTIFLUX_DEVICE void write_entry(const StreamGraph& graph, const Batch& batch, c
   version.lives()[place + through] = {0, view::Life::kForever};
 }
 
-template <class Team>
+template <class Team, class Batch>
 MOTIFLUX_DEVICE void copy_entries(const Team& team, const StreamGraph& graph, Batch& batch) {
   const std::uint32_t all = add_up(
       team, batch.rows,
       [&](std::uint32_t i) { return is_renewed(batch.written[i]) ? batch.written[i].old_size + 1 : 0u; },
       [&](std::uint32_t i, std::uint32_t before) { batch.written[i].begin = before; });
+  // A thread has several entries in hand, so that it waits for all of them at once.
+  constexpr std::uint32_t kAtOnce = 4;
   std::uint32_t survived = 0;
-  for (std::uint32_t first = 0; first < all; first += team.threads()) {
-    const std::uint32_t at = first + team.thread();
-    WrittenRow* row = nullptr;
-    std::uint32_t entry = 0;
-    bool survives = false;
-    if (at < all) {
-      row = &batch.written[row_of_entry(batch, at)];
-      entry = at - row->begin;
-      survives =
-          entry < row->old_size && graph.version(row->old)->lives()[entry].last == view::Life::kForever;
+  for (std::uint32_t first = 0; first < all; first += kAtOnce * team.threads()) {
+    std::uint32_t rows[kAtOnce], entries[kAtOnce];
+    bool survive[kAtOnce];
+    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+      const std::uint32_t at = first + k * team.threads() + team.thread();
+      rows[k] = at < all ? row_of_entry(batch, at) : 0;
+      const WrittenRow& row = batch.written[rows[k]];
+      entries[k] = at - row.begin;
+      survive[k] = at < all && entries[k] < row.old_size &&
+                   graph.version(row.old)->lives()[entries[k]].last == view::Life::kForever;
     }
-    std::uint32_t total;
-    const std::uint32_t before = survived + team.sums_before(survives ? 1 : 0, total);
-    if (row != nullptr && entry == 0) row->base = before;
-    team.sync();
-    if (row != nullptr) write_entry(graph, batch, *row, entry, survives, before - row->base);
-    survived += total;
+    for (std::uint32_t k = 0; k < kAtOnce && first + k * team.threads() < all; ++k) {
+      WrittenRow& row = batch.written[rows[k]];
+      const bool is_there = first + k * team.threads() + team.thread() < all;
+      std::uint32_t total;
+      const std::uint32_t before = survived + team.sums_before(survive[k] ? 1 : 0, total);
+      if (is_there && entries[k] == 0) row.base = before;
+      team.sync();
+      if (is_there) write_entry(graph, batch, row, entries[k], survive[k], before - row.base);
+      survived += total;
+    }
   }
   team.sync();
 }
 
-MOTIFLUX_DEVICE bool reserve(const StreamGraph& graph, WrittenRow& row) {
-  if (!is_renewed(row)) return true;
-  row.fresh = take(graph.pool, view::bytes_of_version(row.fresh_size));
-  if (row.fresh == kNoBlock) return false;
-  SlabRow taken;
-  if (row.old == kNoBlock) return true;
-  if (!take_slab_row(graph, row.row, taken)) return false;
-  row.slab = taken.slab;
-  row.slab_row = taken.number;
+// Of WrittenRow::slab_row: the slab is a new one, which the row's list gets with the version in it.
+inline constexpr std::uint32_t kFirstSlab = view::kRowsOfSlab;
+
+template <class Kept>
+MOTIFLUX_DEVICE bool reserve_slab_row(const StreamGraph& graph, WrittenRow& row, Kept& kept,
+                                      Uncounted& taken) {
+  if (has_no_slabs(graph, row.row)) {
+    row.slab = kept.take_slab(graph.pool, taken);
+    row.slab_row = kFirstSlab;
+    return row.slab != kNoBlock;
+  }
+  SlabRow found;
+  if (!take_slab_row(graph, row.row, found)) return false;
+  row.slab = found.slab;
+  row.slab_row = found.number;
   return true;
+}
+
+template <class Kept>
+MOTIFLUX_DEVICE bool reserve(const StreamGraph& graph, WrittenRow& row, Kept& kept) {
+  if (!is_renewed(row)) return true;
+  Uncounted taken;
+  row.fresh = kept.take_version(graph.pool, view::bytes_of_version(row.fresh_size), taken);
+  bool found = row.fresh != kNoBlock;
+  if (found && row.old != kNoBlock) found = reserve_slab_row(graph, row, kept, taken);
+  if (taken.units > 0) count_taken(graph.pool, taken.units, taken.bytes);
+  return found;
 }
 
 MOTIFLUX_DEVICE void give_back(const StreamGraph& graph, const WrittenRow& row) {
   if (row.fresh != kNoBlock) give(graph.pool, row.fresh, view::bytes_of_version(row.fresh_size));
-  if (row.slab != kNoBlock) clear_slab_row(graph, row.row, {row.slab, row.slab_row});
+  if (row.slab == kNoBlock) return;
+  if (row.slab_row == kFirstSlab)
+    give(graph.pool, row.slab, sizeof(view::Slab));
+  else
+    clear_slab_row(graph, row.row, {row.slab, row.slab_row});
 }
 
 // Puts the new version of a row in the place of the old one.
 MOTIFLUX_DEVICE void install(const StreamGraph& graph, const WrittenRow& row) {
   if (!is_renewed(row)) return;
   if (row.old != kNoBlock) {
-    write_slab_row(graph, {row.slab, row.slab_row}, row.old, row.from - 1);
     const auto cut = device::device_wide(graph.stages.slot(row.from).cut);
-    std::uint32_t next = cut.load(device::Order::kRelaxed);
-    do {
-      link_of(graph.pool, row.old).store(next, device::Order::kRelaxed);
-    } while (!cut.compare_exchange(next, row.old, device::Order::kRelaxed));
+    const std::uint32_t next = cut.exchange(row.old, device::Order::kRelaxed);
+    graph.version(row.old)->ended = row.slab;  // for the collector: readers do not look at it
+    if (row.slab_row == kFirstSlab) {
+      view::Slab& slab = *graph.pool.at<view::Slab>(row.slab);
+      device::device_wide(slab.last[0]).store(row.from - 1, device::Order::kRelaxed);
+      device::device_wide(slab.versions[0]).store(row.old, device::Order::kRelaxed);
+      device::device_wide(slab.first[0]).store(graph.version(row.old)->first, device::Order::kRelaxed);
+      give_first_slab(graph, row.row, row.slab);
+    } else {
+      write_slab_row(graph, {row.slab, row.slab_row}, row.old, row.from - 1);
+    }
+    link_of(graph.pool, row.old).store(next, device::Order::kRelaxed);
   }
   device::device_wide(graph.versions.heads[row.row].newest)
       .store(row.from << 32 | row.fresh, device::Order::kRelease);
@@ -189,29 +224,41 @@ MOTIFLUX_DEVICE void install(const StreamGraph& graph, const WrittenRow& row) {
 }  // namespace detail
 
 // Writes a batch that was prepared; false if memory is short, with nothing changed.
-template <class Team>
-MOTIFLUX_DEVICE bool write_batch(const Team& team, const StreamGraph& graph, Batch& batch) {
-  detail::for_each(team, batch.rows, [&](std::uint32_t i) {
-    if (!detail::reserve(graph, batch.written[i]))
+//
+// Threads that take memory at the same time may find none while one of them has a large block in hand, to cut
+// it. With `one_by_one` a single thread takes all: what it does not find is not there.
+template <class Team, class Batch, class Kept>
+MOTIFLUX_DEVICE bool write_batch(const Team& team, const StreamGraph& graph, Batch& batch, Kept& kept,
+                                 bool one_by_one) {
+  const auto reserve = [&](std::uint32_t i) {
+    if (!detail::reserve(graph, batch.written[i], kept))
       device::device_wide(batch.failed).store(1, device::Order::kRelaxed);
-  });
+  };
+  if (!one_by_one)
+    detail::for_each(team, batch.rows, reserve);
+  else if (team.thread() == 0)
+    for (std::uint32_t i = 0; i < batch.rows && batch.failed == 0; ++i) reserve(i);
   team.sync();
   if (batch.failed != 0) {
     detail::for_each(team, batch.rows, [&](std::uint32_t i) { detail::give_back(graph, batch.written[i]); });
     team.sync();
     return false;
   }
+  end_step(team, batch, Step::kReserve);
   detail::end_lives(team, graph, batch, false);
   detail::for_each(team, batch.rows, [&](std::uint32_t i) {
     detail::note_ends(graph, batch.written[i]);
     if (detail::is_renewed(batch.written[i])) detail::write_header(graph, batch, batch.written[i]);
   });
   team.sync();
+  end_step(team, batch, Step::kHeaders);
   detail::copy_entries(team, graph, batch);
+  end_step(team, batch, Step::kCopy);
   detail::end_lives(team, graph, batch, true);
   team.sync();
   detail::for_each(team, batch.rows, [&](std::uint32_t i) { detail::install(graph, batch.written[i]); });
   team.sync();
+  end_step(team, batch, Step::kInstall);
   return true;
 }
 

@@ -36,7 +36,8 @@ struct Version {
   // All entries live between these relative moments, both inclusive; in none if the second is less.
   std::uint32_t clean_from, clean_until;
   std::uint32_t row;
-  std::uint32_t ended;  // entries whose lifetime has an end
+  // Entries whose lifetime has an end; of an old version its slab.
+  std::uint32_t ended;
 
   MOTIFLUX_HOST_DEVICE std::uint32_t* ids() { return reinterpret_cast<std::uint32_t*>(this + 1); }
   MOTIFLUX_HOST_DEVICE Life* lives() { return reinterpret_cast<Life*>(ids() + size + size % 2); }

@@ -32,6 +32,9 @@ def _tables(report: PlanReport) -> str:
     if report.tail:
         items = "".join(f"<li>{escape(words.tail(component))}</li>" for component in report.tail)
         parts.append(f"<p>The tail is counted in closed form, as the product of</p><ul>{items}</ul>")
+    if report.terms:
+        items = "".join(f"<li>{escape(words.term(one))}</li>" for one in report.terms)
+        parts.append(f"<p>{words.TERMS}</p><ul>{items}</ul>")
     if report.tables:
         items = "".join(f"<li>{escape(line)}</li>" for line in report.tables)
         parts.append(f"<p>{words.TABLES}</p><ul>{items}</ul>")

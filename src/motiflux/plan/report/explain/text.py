@@ -26,6 +26,9 @@ def to_text(report: PlanReport) -> str:
     if report.tail:
         lines += ["", "The tail is counted in closed form, as the product of"]
         lines += [f"  {words.tail(component)}".translate(_BREAKS) for component in report.tail]
+    if report.terms:
+        lines += ["", words.TERMS]
+        lines += [f"  {words.term(one)}".translate(_BREAKS) for one in report.terms]
     if report.tables:
         lines += ["", words.TABLES]
         lines += [f"  {line}" for line in report.tables]

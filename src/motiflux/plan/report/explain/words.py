@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from motiflux.plan.estimate.prediction import Prediction
-from motiflux.plan.report.data import Actual, PlanReport, SourceReport, SpaceReport, StepReport, TailReport
+from motiflux.plan.report.data import (
+    Actual,
+    PlanReport,
+    RowsReport,
+    SourceReport,
+    SpaceReport,
+    StepReport,
+    TailReport,
+    TermReport,
+)
 from motiflux.types import Label
 from motiflux.units import bytes_text, grouped, quantity, seconds_text
 
@@ -18,6 +27,8 @@ def facts(report: PlanReport) -> list[tuple[str, str]]:
         ("pattern", _pattern(report)),
         ("graph", _graph(report)),
         ("search", f"{report.semantics}, {report.symmetry}"),
+        *([] if report.rows is None else [("rows", _rows(report.rows))]),
+        *(("negated", text) for text in report.idle),
         ("engine", f"{report.engine.name}: {report.engine.reason}"),
         ("symmetry", _symmetry(report)),
         ("space", f"none: {report.no_space}" if report.space is None else _space(report.space)),
@@ -37,10 +48,20 @@ def facts(report: PlanReport) -> list[tuple[str, str]]:
 
 _FREE_ORDER = {
     "always": "adaptive: at each step, the vertex with the fewest candidates is next",
+    "copies": "adaptive, from copy to copy: the edge with the fewest copies within bounds is next",
+    "pairs": "by edges, from pair to pair of vertices, with all choices of copies between them",
     "later": "fixed; once the search finds little, adaptive: the vertex with the fewest candidates is next",
 }
 
+TERMS = "The count is not searched but the sum of these counts of embeddings:"
+
 TABLES = "The count is computed from tables of local counts; the last one is the result:"
+
+
+def term(one: TermReport) -> str:
+    """Return a count that is added or subtracted, with its time."""
+    time = "" if one.seconds is None else f"  about {seconds_text(one.seconds)}"
+    return f"{'+-'[one.sign < 0]} {one.pattern}{time}"
 
 
 def candidates(step: StepReport) -> str:
@@ -129,6 +150,17 @@ def _symmetry(report: PlanReport) -> str:
     return text
 
 
+def _rows(rows: RowsReport) -> str:
+    text = f"distinct {', '.join(rows.returned)}"
+    if rows.thresholds:
+        text += f" having {' and '.join(rows.thresholds)}"
+    if rows.existential:
+        text += f"; one witness of {', '.join(rows.existential)} is enough"
+    if rows.kept:
+        text += f"; rows of one {', '.join(rows.group)} are kept" if rows.group else "; all rows are kept"
+    return text
+
+
 def _space(space: SpaceReport) -> str:
     if len(space.candidates) <= _MOST_SIZES:
         sizes = ", ".join(f"{name}: {grouped(number)}" for name, number in space.candidates)
@@ -179,7 +211,7 @@ def _has_several_devices(report: PlanReport) -> bool:
 
 
 def _actual(report: PlanReport, actual: Actual) -> str:
-    text = quantity(actual.count, report.symmetry.removesuffix("s"))
+    text = quantity(actual.count, report.symmetry.removesuffix("s") if report.rows is None else "row")
     text = text if actual.complete else f"at least {text}, stopped early"
     to = "all devices" if _has_several_devices(report) else "the device"
     copied = f"; {bytes_text(actual.copied)} copied to {to}" if actual.copied is not None else ""

@@ -1,0 +1,178 @@
+// The updates of a run for a resident kernel, and its answers.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "bind_checks.hpp"
+#include "bind_ring.hpp"
+#include "bind_run.hpp"
+#include "bindings.hpp"
+#include "common/arrays.hpp"
+#include "dynamic/stream_updates.hpp"
+#include "motiflux/device/atomic_ref.hpp"
+#include "ring/reader.hpp"
+#include "ring/writer.hpp"
+
+namespace motiflux {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using ring::Clock;
+
+using Words = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Told = nb::ndarray<std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+constexpr std::size_t kPacket = 32, kRecords = 256;
+// A wait is busy for so long, then with short sleeps.
+constexpr std::chrono::microseconds kBusy{100}, kSleep{20};
+
+nb::tuple as_tuple(const std::vector<std::uint32_t>& numbers) {
+  nb::list listed;
+  for (const std::uint32_t number : numbers) listed.append(number);
+  return nb::tuple(listed);
+}
+
+class PyStreamUpdates {
+ public:
+  explicit PyStreamUpdates(bool directed) : updates_(directed) {}
+
+  void set_rows(std::size_t number, int way, const std::optional<InputArray<std::uint8_t>>& accepted,
+                const std::optional<InputArray<std::uint64_t>>& entries,
+                const std::optional<InputArray<std::uint32_t>>& edges) {
+    require(way >= 0 && way <= 2, "unknown way");
+    require(entries.has_value() == edges.has_value(), "edges of each entry expected");
+    dynamic::StreamRows rows;
+    rows.way = static_cast<dynamic::Way>(way);
+    rows.all = !accepted;
+    const auto classes = as_span(accepted);
+    rows.accepted.assign(classes.begin(), classes.end());
+    rows.counted = entries.has_value() || updates_.counts(number);
+    const auto keys = as_span(entries);
+    const auto counts = as_span(edges);
+    require(keys.size() == counts.size(), "edges of each entry expected");
+    rows.entries.assign(keys.begin(), keys.end());
+    rows.edges.assign(counts.begin(), counts.end());
+    updates_.set_rows(number, std::move(rows));
+  }
+  bool counts(std::size_t number) const { return updates_.counts(number); }
+  void uncount(std::size_t number, const PyRun& run) {
+    require(number < updates_.num_rows(), "no such rows");
+    updates_.uncount(number, *run.run());
+  }
+  void clear() { updates_.clear(); }
+  void forget_kinds() { updates_.forget_kinds(); }
+
+  nb::object begin(const PyRun& run) {
+    sent_ = done_ = 0;
+    const std::vector<dynamic::KindKey> unknown = updates_.begin(*run.run());
+    nb::list keys;
+    for (const dynamic::KindKey& key : unknown)
+      keys.append(nb::make_tuple(key.forward, key.back, as_tuple(key.plans), as_tuple(key.skipped)));
+    return keys;
+  }
+  void number_kinds(const InputArray<std::uint32_t>& numbers) { updates_.number_kinds(as_span(numbers)); }
+
+  nb::object updates() const {
+    std::vector<std::uint32_t> words;
+    for (const dynamic::StreamUpdate& one : updates_.updates())
+      words.insert(words.end(), {one.source, one.target, one.of, one.flags});
+    const std::size_t count = updates_.updates().size();
+    return to_numpy(std::move(words), count, std::size_t{4});
+  }
+  std::size_t size() const { return updates_.updates().size(); }
+
+  void take(const Words& records, std::uint64_t base) {
+    updates_.take({records.data(), records.size()}, records.shape(1), base);
+  }
+
+  // Writes updates that wait, and takes answers, until all are finished (True), or for some time.
+  bool exchange(PyReader& reading, PyWriter& writing, const Told& told, std::uint64_t base, double seconds) {
+    require(told.shape(0) == 2, "told must be the words `packets` and `finished`");
+    PyReader::Use reader(reading);
+    PyWriter::Use writer(writing);
+    require(writer->record_words() == 4, "a ring of updates expected");
+    const std::span<const dynamic::StreamUpdate> all = updates_.updates();
+    records_.resize(kRecords * reader->record_words());
+    const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    const nb::gil_scoped_release release;
+    Clock::time_point event = Clock::now();
+    while (done_ < all.size()) {
+      bool happened = false;
+      while (sent_ < all.size()) {
+        const std::size_t some = std::min(kPacket, all.size() - sent_);
+        if (!writer->try_write(reinterpret_cast<const std::uint32_t*>(all.data() + sent_), some)) break;
+        sent_ += some;
+        happened = true;
+      }
+      const std::uint64_t finished = device::system_wide(told.data()[1]).load(device::Order::kAcquire);
+      const std::uint64_t packets = device::system_wide(told.data()[0]).load(device::Order::kRelaxed);
+      for (std::size_t count; (count = reader->take(records_.data(), kRecords)) != 0; happened = true)
+        updates_.take({records_.data(), count * reader->record_words()}, reader->record_words(), base);
+      if (finished > base + done_ && reader->position() >= packets) {
+        done_ = std::min<std::size_t>(all.size(), finished - base);
+        happened = true;
+      }
+      const Clock::time_point now = Clock::now();
+      if (happened) event = now;
+      if (now - event > limit) return false;
+      if (now - event > kBusy) std::this_thread::sleep_for(kSleep);
+    }
+    return true;
+  }
+  std::size_t sent() const { return sent_; }
+
+  // (totals [roots, 2], rows [k, width])
+  nb::object answers(std::size_t width) {
+    require(width > 0, "rows have the number of their root");
+    std::vector<std::uint64_t> totals = updates_.take_totals();
+    std::vector<std::uint32_t> rows = updates_.take_rows(width);
+    const std::size_t roots = totals.size() / 2, count = rows.size() / width;
+    return nb::make_tuple(to_numpy(std::move(totals), roots, std::size_t{2}),
+                          to_numpy(std::move(rows), count, width));
+  }
+
+ private:
+  dynamic::StreamUpdates updates_;
+  std::vector<std::uint32_t> records_;
+  std::size_t sent_ = 0, done_ = 0;
+};
+
+}  // namespace
+
+void bind_streaming(nb::module_& module) {
+  nb::class_<PyStreamUpdates>(module, "StreamUpdates",
+                              "The updates of a run for a resident kernel, and its answers.")
+      .def(nb::init<bool>(), "directed"_a)
+      .def("set_rows", &PyStreamUpdates::set_rows, "number"_a, "way"_a, "accepted"_a.none(),
+           "entries"_a.none() = nb::none(), "edges"_a.none() = nb::none(),
+           "Tell which classes rows have; and of entries that may stand for several edges, how many do.")
+      .def("counts", &PyStreamUpdates::counts, "number"_a, "Whether edges of entries of rows are counted.")
+      .def("uncount", &PyStreamUpdates::uncount, "number"_a, "run"_a,
+           "Take the edges that a run brings out of the counts of rows, which have them already.")
+      .def("clear", &PyStreamUpdates::clear, "Forget rows and kinds.")
+      .def("forget_kinds", &PyStreamUpdates::forget_kinds, "Forget the numbers of kinds.")
+      .def("begin", &PyStreamUpdates::begin, "run"_a,
+           "List the updates of a run; return kinds without a number, (forward, back, plans, skipped).")
+      .def("number_kinds", &PyStreamUpdates::number_kinds, "numbers"_a,
+           "Give the kinds that `begin` returned numbers, in their order.")
+      .def_prop_ro("updates", &PyStreamUpdates::updates, "The updates, uint32 [k, 4]; a copy.")
+      .def("__len__", &PyStreamUpdates::size)
+      .def_prop_ro("sent", &PyStreamUpdates::sent, "How many updates were written.")
+      .def("take", &PyStreamUpdates::take, "records"_a, "base"_a,
+           "Take answers, records [k, words]; `base`: the moment before the first update's.")
+      .def("exchange", &PyStreamUpdates::exchange, "reader"_a, "writer"_a, "told"_a, "base"_a, "seconds"_a,
+           "Write updates and take answers until all are finished, True, or nothing happens for some time.")
+      .def("answers", &PyStreamUpdates::answers, "width"_a,
+           "Return totals [roots, 2] and rows [k, width] of what was taken.");
+}
+
+}  // namespace motiflux

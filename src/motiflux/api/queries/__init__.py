@@ -1,0 +1,1 @@
+"""Counts, rows and estimates of queries, made of those of their patterns."""

@@ -1,0 +1,201 @@
+"""Rows of queries: searches for each of their patterns, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.api.listing import Listing, Search
+from motiflux.api.queries.absent import AbsentEdge
+from motiflux.api.queries.checks import check_absent, check_apart, check_symmetry_of
+from motiflux.errors import ArgumentError, PatternError
+from motiflux.graph import Graph
+from motiflux.pattern import Query
+from motiflux.pattern.queries.shapes import Case, Shape
+from motiflux.pattern.queries.symmetry import distinct_shapes, images_of
+from motiflux.request.deadline import Deadline
+from motiflux.request.engine import Ran
+from motiflux.request.request import Request
+from motiflux.result.queries.columns import CaseColumns, QueryColumns
+from motiflux.result.queries.sources import BesideRows, CaseRows, Filter, RowsInTurn, all_rows
+from motiflux.result.rows import NoRows, RowSource
+from motiflux.result.witnesses import Witnesses
+from motiflux.types import Semantics, Symmetry, VertexArray
+
+_COUNTED_ROWS = 65_536
+
+MAX_HELD = 4_000_000
+"""Most rows of a part of a disconnected pattern that are held in memory."""
+
+
+class QuerySearch:
+    """The searches for the rows of a query, planned.
+
+    Attributes
+    ----------
+    columns
+        The columns of its rows.
+    ran
+        The engine of the first search.
+    """
+
+    def __init__(self, listing: Listing, query: Query, deadline: Deadline) -> None:
+        request = listing.request
+        self._listing = listing
+        self._deadline = deadline
+        directed = listing.graph.directed
+        shapes: Sequence[Shape] = query.shapes
+        if request.symmetry is Symmetry.SUBGRAPHS:
+            shapes = distinct_shapes(shapes, directed=directed)
+        self._cases: list[CaseSearch] = []
+        for shape in shapes:
+            check_symmetry_of(shape, request)
+            check_absent(shape, request)
+            if shape.overlaps and listing.edges == "all":
+                raise ArgumentError(
+                    "edges", "True or False beside OR between conditions of several edges", "all"
+                )
+            for case in (one for one in shape.cases if one.without is not None):
+                self._cases.append(CaseSearch(listing, shape, case, deadline))
+        columns = [case.columns for case in self._cases]
+        self.columns = QueryColumns(
+            listing.graph,
+            query,
+            columns,
+            edges=bool(listing.edges),
+            attributes=listing.attributes,
+            names=listing.names,
+        )
+        self._width = 1 + max(sum(one.widths) for one in columns)
+        self.ran: Ran = self._cases[0].ran
+
+    def begin(self) -> RowSource:
+        """Begin the first search; the others follow when rows are taken."""
+        begin: list[Callable[[int | None], CaseRows]] = [
+            partial(case.begin, number, self._width) for number, case in enumerate(self._cases)
+        ]
+        return RowsInTurn(begin, self._listing.request.limit)
+
+
+def count_rows(
+    graph: Graph, shape: Shape, request: Request, deadline: Deadline, limit: int | None
+) -> tuple[int, bool]:
+    """Return the number of embeddings of a shape, found one by one, and whether it is exact.
+
+    With ``request.copies``, choices of copies are counted.
+    """
+    own = replace(request, symmetry=Symmetry.EMBEDDINGS, limit=limit, copies=False, progress=None)
+    listing = Listing(graph, own, _COUNTED_ROWS, "all" if request.copies else False, (), False)
+    listed = [case for case in shape.cases if case.without is not None]
+    cases = [CaseSearch(listing, shape, case, deadline) for case in listed]
+    width = 1 + max(sum(case.columns.widths) for case in cases)
+    rows = RowsInTurn([partial(case.begin, number, width) for number, case in enumerate(cases)], limit)
+    number = 0
+    try:
+        while (block := rows.next()) is not None:
+            number += len(block)
+    finally:
+        rows.close()
+    return number, rows.complete
+
+
+class CaseSearch:
+    """The search for the rows of one case."""
+
+    def __init__(self, listing: Listing, shape: Shape, case: Case, deadline: Deadline) -> None:
+        self._listing = listing
+        self._shape = shape
+        request = listing.request
+        own = request.symmetry if shape.is_pattern else Symmetry.EMBEDDINGS
+        plain = replace(listing, request=replace(request, symmetry=own), attributes=())
+        patterns = [part.pattern for part in case.parts]
+        if len(patterns) > 1:
+            check_apart(shape, request)
+        self._searches = [Search(plain, pattern, deadline) for pattern in patterns]
+        self._deadline = deadline
+        self.columns = CaseColumns(
+            shape,
+            case,
+            tuple(plain.columns(pattern) for pattern in patterns),
+            tuple(plain.chooses(pattern) for pattern in patterns),
+        )
+        self.ran = self._searches[0].ran
+        self._absent = [AbsentEdge(listing.graph, one, request) for one in (*shape.absent, *case.apart)]
+
+    def begin(self, number: int, width: int, limit: int | None) -> CaseRows:
+        """Begin the search; only rows of whole patterns are limited, as others are filtered."""
+        filters = self._filters()
+        if len(self._searches) == 1:
+            source = self._searches[0].begin(limit=None if filters else limit)
+        else:
+            source = self._beside()
+        return CaseRows(source, number, width, filters)
+
+    def _filters(self) -> list[Filter]:
+        request, columns = self._listing.request, self.columns
+        filters: list[Filter] = []
+        if len(self._searches) > 1 and request.semantics is not Semantics.HOMOMORPHISM:
+            filters.append(lambda block: block[_different(columns.vertices(block))])
+        for pattern in columns.case.without or ():
+            others = Witnesses(self._listing.graph, pattern, request.threads)
+            filters.append(partial(_kept, columns, partial(_lacks_a_witness, others)))
+        for absent in self._absent:
+            filters.append(partial(_kept, columns, absent.holds))
+        if request.symmetry is Symmetry.SUBGRAPHS and not self._shape.is_pattern:
+            images = images_of(self._shape.skeleton, directed=self._listing.graph.directed)
+            if len(images) > 1:
+                filters.append(partial(_kept, columns, partial(_is_least, images)))
+        return filters
+
+    def _beside(self) -> RowSource:
+        """Return the rows of the parts beside each other: those of all but the largest are held."""
+        held: dict[int, VertexArray] = {}
+        left = list(range(len(self._searches)))
+        complete = True
+        for at in left[1:]:
+            rows, whole = all_rows(self._searches[at].begin(limit=None), MAX_HELD)
+            if rows is None:
+                pattern = self.columns.case.parts[at].pattern
+                raise PatternError(
+                    f"expected at most {MAX_HELD:,} rows of the part {pattern} of a disconnected pattern,"
+                    " found more: write the part with the most rows first, or list the parts one by one"
+                )
+            complete = complete and whole
+            held[at] = rows
+        if not complete:
+            return NoRows(complete=False)
+        return BesideRows(self._searches[0].begin(limit=None), [held[at] for at in left[1:]])
+
+
+def _kept(
+    columns: CaseColumns, holds: Callable[[VertexArray], NDArray[np.bool_]], block: VertexArray
+) -> VertexArray:
+    """Return the rows whose vertices satisfy a test."""
+    return block[holds(columns.vertices(block))]
+
+
+def _lacks_a_witness(witnesses: Witnesses, vertices: VertexArray) -> NDArray[np.bool_]:
+    """Return where some query edge of a pattern has no edge between the vertices of a row."""
+    return np.asarray((witnesses.found(np.ascontiguousarray(vertices)) < 0).any(axis=0))
+
+
+def _different(vertices: VertexArray) -> NDArray[np.bool_]:
+    """Return where no two vertices of a row are equal."""
+    ordered = np.sort(vertices, axis=1)
+    return np.asarray((ordered[:, 1:] != ordered[:, :-1]).all(axis=1))
+
+
+def _is_least(images: Sequence[tuple[int, ...]], vertices: VertexArray) -> NDArray[np.bool_]:
+    """Return where a row comes first, in the order of words, among its images."""
+    least = np.ones(len(vertices), dtype=bool)
+    for image in images:
+        other = vertices[:, image]
+        differs = other != vertices
+        first = differs.argmax(axis=1)
+        rows = np.arange(len(vertices))
+        least &= ~differs.any(axis=1) | (vertices[rows, first] < other[rows, first])
+    return least

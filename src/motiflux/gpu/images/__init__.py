@@ -1,0 +1,1 @@
+"""Counts by images on a GPU: per vertex, per edge, and orbits."""

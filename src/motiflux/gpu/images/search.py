@@ -1,0 +1,183 @@
+"""The search of ``dfs`` with counters: each subgraph is found once, and added to numbers of its images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.codegen import layout
+from motiflux.codegen.kernels import LANES, Goal
+from motiflux.device import Buffer
+from motiflux.gpu.images.running import fetched, finished
+from motiflux.gpu.kernels.table_run import TooWide
+from motiflux.gpu.launch.prepare import prepare, set_up_stage
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.runtime.job import SearchJob
+from motiflux.gpu.storage.device_csr import RowsKey, resident
+from motiflux.gpu.storage.upload import UploadContext
+from motiflux.gpu.strategy import DeviceFacts, search_kernel
+from motiflux.graph import AdjacencyKey, Graph
+from motiflux.plan import Plan
+from motiflux.plan.image_counts import ImagePlan, RootedSearch, Roots
+from motiflux.plan.ir import Searched
+from motiflux.plan.physical import Family, SearchKernel, Stage
+from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.request import Request
+
+T = TypeVar("T")
+
+_MOST = 2**64
+"""Numbers are below this."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The levels whose images are counted, and the numbers to which they add.
+
+    Parameters
+    ----------
+    levels
+        The level of each place, or the levels of an arc's source and target, and its first number.
+    rows
+        The rows of arcs.
+    size
+        How many numbers there are.
+    """
+
+    levels: tuple[tuple[Roots, int], ...]
+    rows: AdjacencyKey | None
+    size: int
+
+
+def places_of(
+    graph: Graph, plan: ImagePlan, search: RootedSearch, classes: Sequence[int], threads: int
+) -> Places | None:
+    """Return the places at which a search adds to the numbers of some classes; None if they are too many.
+
+    The numbers of the classes follow one another. Classes of arcs are counted one by one.
+    """
+    first = {number: at * graph.num_vertices for at, number in enumerate(classes)}
+    levels = tuple((one, first[number]) for number, one in search.levels if number in first)
+    if len(levels) > layout.MOST_PLACES:
+        return None
+    rows = plan.classes[classes[0]].rows
+    arcs = len(graph.adjacency(rows, threads)[1]) if rows is not None else 0
+    return Places(levels, rows, len(classes) * graph.num_vertices if rows is None else arcs)
+
+
+def images_kernel(plan: Plan, deepest: int, facts: DeviceFacts, request: Request) -> SearchKernel:
+    """Return the search kernel that counts by images. Groups of a block share work only if asked to.
+
+    Parameters
+    ----------
+    deepest
+        The deepest level of a place. If it is not one of the last two, these are counted at once.
+    """
+    kernel = search_kernel(plan, Goal.IMAGES, facts, request)
+    stealing = None if request.tuning["stealing"] == "auto" else kernel.stealing
+    flattened = kernel.flattened and deepest + 2 < len(plan.shape.steps)
+    lanes = LANES[2] if flattened and request.tuning["lanes"] == "auto" else kernel.lanes
+    return replace(kernel, stealing=stealing, flattened=flattened, lanes=lanes)
+
+
+def numbers_of_search(
+    accelerator: Accelerator,
+    graph: Graph,
+    plan: Plan,
+    places: Places,
+    request: Request,
+    deadline: Deadline,
+) -> tuple[NDArray[np.uint64], bool]:
+    """Return the numbers of the images at all places, and whether all embeddings were found.
+
+    Raises
+    ------
+    TooWide
+        A number may pass 64 bits.
+    DeviceMemoryError
+        Not even the smallest launch fits.
+    """
+
+    def read(job: SearchJob, numbers: Buffer) -> NDArray[np.uint64]:
+        return fetched(job, numbers, places.size)
+
+    try:
+        return _searched(accelerator, graph, plan, places, request, deadline, read)
+    except OutOfTimeError:
+        return np.zeros(places.size, np.uint64), False
+
+
+def search_from_arcs(
+    accelerator: Accelerator, graph: Graph, table: Searched, request: Request, deadline: Deadline
+) -> Buffer:
+    """Return device memory with the numbers of a table of searches from each arc.
+
+    Raises
+    ------
+    TooWide, DeviceMemoryError, OutOfTimeError
+        As `numbers_of_search`; and if time was up.
+    """
+    plan, rows = table.plan, table.plan.args.steps[1].adjacencies[0]
+    assert plan.order[:2] == (0, 1), "the roots come first, and in this order"
+    places = Places((((0, 1), 0),), rows, len(graph.adjacency(rows, request.threads)[1]))
+
+    def read(_: SearchJob, numbers: Buffer) -> Buffer:
+        return numbers
+
+    numbers, complete = _searched(accelerator, graph, plan, places, request, deadline, read)
+    if not complete:
+        raise OutOfTimeError
+    return numbers
+
+
+def _searched(
+    accelerator: Accelerator,
+    graph: Graph,
+    plan: Plan,
+    places: Places,
+    request: Request,
+    deadline: Deadline,
+    read: Callable[[SearchJob, Buffer], T],
+) -> tuple[T, bool]:
+    """Run a search; return the result of `read`, from its open job and its numbers, and whether it ended."""
+    facts = DeviceFacts(accelerator.device.multiprocessors, getattr(accelerator.device, "speed", 0.0))
+    deepest = max(max(levels) for levels, _ in places.levels)
+    stage = Stage(Family.SEARCH, plan, images_kernel(plan, deepest, facts, request))
+    numbers: list[Buffer] = []
+
+    def set_up(job: SearchJob, graph: Graph, stage: Stage, request: Request, context: UploadContext) -> None:
+        set_up_stage(job, graph, stage, request, context)
+        numbers.append(_add_numbers(job, graph, places, context))
+
+    job = prepare(accelerator, graph, stage, request, None, deadline, set_up)
+    with finished(job, deadline, request) as in_time:
+        result = job.result()
+        if result.overflow or result.found * len(places.levels) >= _MOST:
+            raise TooWide
+        return read(job, numbers[0]), in_time
+
+
+def _add_numbers(job: SearchJob, graph: Graph, places: Places, context: UploadContext) -> Buffer:
+    """Give a job its places and the memory of their numbers, which is cleared before each launch."""
+    device, images = job.accelerator.device, job.launches.argument.images
+    if places.rows is not None:
+        key = RowsKey(places.rows, above=False)
+        rows = resident(graph, device).rows(graph, key, context)
+        if not job.memory.reads(rows):
+            job.memory.read(rows)
+        images.arcs = layout.Adjacency(*rows.addresses)
+    numbers = device.allocate(max(8, 8 * places.size), "counts by images", budget=context.budget)
+    job.memory.hold(numbers)
+    job.memory.clear_at_launches(numbers, numbers.nbytes)
+    images.numbers = numbers.address
+    ordered = sorted(places.levels, key=lambda place: max(place[0]))
+    for at, (levels, first) in enumerate(ordered):
+        target = levels[1] if len(levels) == 2 else layout.NO_LEVEL
+        images.places[at] = layout.ImagePlace(levels[0], target, first)
+    for level in range(len(images.ends)):
+        images.ends[level] = sum(max(levels) <= level for levels, _ in ordered)
+    return numbers

@@ -1,0 +1,401 @@
+"""All memory of a resident kernel, and its argument."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.codegen import layout
+from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingPlans
+from motiflux.codegen.kernels import THREADS
+from motiflux.codegen.streaming import (
+    CONTROL,
+    LOAD_ENTRY,
+    MOST_UPDATES,
+    MOVE_ENTRY,
+    PENDING,
+    STATUS,
+    STEPS,
+    STREAM_ENTRY,
+    STREAM_LANES,
+    TARGET_VERSIONS,
+    UPDATE,
+    VERSIONED_ROOT,
+    WORK_COUNTS,
+    End,
+    Stream,
+    Work,
+    WorkList,
+    load_source,
+    move_source,
+    stream_source,
+)
+from motiflux.device import Buffer, HostBuffer
+from motiflux.errors import DeviceError, DeviceMemoryError
+from motiflux.gpu.changing.plans import PlanTable
+from motiflux.gpu.rows.ring import MappedRing
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.streaming.graph_memory import GraphMemory, units_for, units_of
+from motiflux.gpu.streaming.kinds import KindRoom, KindTables
+from motiflux.gpu.streaming.named_rows import NamedRows
+from motiflux.gpu.streaming.records import words_of_record
+from motiflux.gpu.streaming.settings import StreamSettings
+
+_LEAST_LIST = 1024
+_LINE_WORDS = 32
+_FIRST_LEVEL = 2
+_LISTS_SHARE = 0.25
+"""Share of the free memory that candidate lists may take."""
+_PAPER_NANOSECONDS = 125_000
+_LOOKS = 1e-3
+"""Seconds between looks whether the kernel has ended."""
+_LEAST_BLOCKS = 2
+
+
+class Before(NamedTuple):
+    """The memory of a parked stream whose rows are kept, and these rows."""
+
+    memory: StreamMemory
+    rows: NamedRows
+
+
+class StreamMemory:
+    """Memory of the device and of the host that a resident kernel uses, allocated before it starts.
+
+    Parameters
+    ----------
+    rows
+        The rows of the plans; those that the host has are loaded.
+    before
+        What is kept of a stream with other plans; its other memory is freed.
+
+    Attributes
+    ----------
+    main
+        The stream that the kernel runs on; copies use another one.
+    argument
+        The kernel's argument.
+    control, status
+        What the host tells the kernel, and the kernel the host.
+    """
+
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        budget: int | None,
+        settings: StreamSettings,
+        rows: NamedRows,
+        native: _native.Monitor,
+        table: PlanTable,
+        before: Before | None = None,
+    ) -> None:
+        self._accelerator, self._budget, self._settings = accelerator, budget, settings
+        device = accelerator.device
+        if before is None:
+            self.main, self._side = device.stream(), device.stream()
+        else:
+            self.main, self._side = before.memory.main, before.memory._side
+            before.memory._buffers.clear()
+        self._buffers: dict[str, Buffer] = {}
+        self._looked = 0.0
+        self.lists, self.levels = table.lists_any, table.most_levels
+        self._plans = max(1, len(table.steps))
+        self._spans = SPANS_OF_TIMED * table.most_spans
+        # Kernels are compiled and loaded before a resident one runs: loading may wait for that one.
+        accelerator.kernel(load_source(), entry=LOAD_ENTRY)
+        accelerator.kernel(move_source(), entry=MOVE_ENTRY)
+        self.kernel = accelerator.kernel(
+            stream_source(lists=self.lists, checks=settings.checks, measures=settings.measures),
+            entry=STREAM_ENTRY,
+        )
+        self.shared_bytes = (THREADS // STREAM_LANES) * self._shared_of_group
+        self.blocks = self._most_blocks()
+        self._make_rings()
+        self._allocate_for_updates()
+        self._upload_plans(native, table)
+        self.kinds = KindTables(device, self._side, budget, KindRoom(), rows.vertices)
+        longest = max(settings.longest_row or max(_LEAST_LIST, 2 * rows.longest), 1)
+        if before is not None:  # rows that are there may be longer than those that the host read now
+            longest = max(longest, before.memory.list_words)
+        self._allocate_lists(longest)
+        if before is None:
+            self.graph = self._graph_for(rows)
+        else:
+            self.graph = before.memory.graph
+            self.graph.move(rows.number, rows.moves_from(before.rows))
+        self._load(rows)
+        self._fill()
+
+    # Layout
+
+    @property
+    def _shared_of_group(self) -> int:
+        bytes_of = layout.shared_bytes_of_group(self.levels, self._spans, listing=self.lists)
+        return -(-bytes_of // 16) * 16
+
+    @property
+    def _groups(self) -> int:
+        return self.blocks * (THREADS // STREAM_LANES)
+
+    def _most_blocks(self) -> int:
+        """Return the blocks of the kernel: all of them must run at once."""
+        device, settings = self._accelerator.device, self._settings
+        of_one = self.kernel.blocks_per_multiprocessor(THREADS, self.shared_bytes)
+        there = device.multiprocessors - settings.spared
+        if settings.multiprocessors is not None:
+            there = min(there, settings.multiprocessors)
+        if of_one * there < _LEAST_BLOCKS:
+            raise DeviceError(
+                f"device={device.name!r}: expected room for {_LEAST_BLOCKS} blocks of a resident kernel,"
+                f" found {of_one * max(0, there)}"
+            )
+        return of_one * there
+
+    def _make_rings(self) -> None:
+        device, settings = self._accelerator.device, self._settings
+        self._record_words = words_of_record(self.levels, lists=self.lists)
+        self._input = MappedRing(device, settings.input_packets, UPDATE.itemsize // 4)
+        self._output = MappedRing(device, settings.output_packets, self._record_words)
+        self.writer, self.reader = self._input.writer(), self._output.reader()
+        self._host: HostBuffer = device.allocate_host(512, "words of a resident kernel and the host")
+        self.control: NDArray[Any] = self._host.array[: CONTROL.itemsize].view(CONTROL)
+        self.status: NDArray[Any] = self._host.array[256 : 256 + STATUS.itemsize].view(STATUS)
+        self._room = np.zeros((0, self._record_words), np.uint32)
+
+    @property
+    def told(self) -> NDArray[np.uint64]:
+        """The words ``packets`` and ``finished`` of the status."""
+        return self._host.array[256 : 256 + 16].view(np.uint64)
+
+    def room_for(self, most: int) -> NDArray[np.uint32]:
+        """Return memory for so many records, the same each time."""
+        if len(self._room) < most:
+            self._room = np.zeros((most, self._record_words), np.uint32)
+        return self._room[:most]
+
+    def _add(self, name: str, nbytes: int, what: str, *, clear: bool = True) -> Buffer:
+        self._buffers.pop(name, None)
+        buffer = self._accelerator.device.allocate(max(16, nbytes), what, budget=self._budget)
+        if clear:
+            self._side.clear(buffer)
+        self._buffers[name] = buffer
+        return buffer
+
+    def _put(self, name: str, array: NDArray[Any], what: str) -> int:
+        buffer = self._add(name, array.nbytes, what)
+        if array.nbytes:
+            self._side.upload(buffer, array)
+            self._side.wait()
+        return buffer.address
+
+    def address(self, name: str) -> int:
+        """Return the address of a part."""
+        return self._buffers[name].address
+
+    def _allocate_for_updates(self) -> None:
+        slots, groups = self._settings.slot_count, self._groups
+        self._work_size = 1 << (slots + 2 * groups - 1).bit_length()
+        for name, nbytes, what in (
+            ("work_counts", 128, "counts of the work list"),
+            ("works", self._work_size * ctypes.sizeof(Work), "the work list"),
+            ("tickets", 128, "tickets of the output ring"),
+            ("pending", PENDING.itemsize, "updates that were received"),
+            ("parts", 4 * slots, "parts of updates"),
+            ("totals", 16 * slots * self._plans, "totals of updates"),
+            ("roots", groups * self._plans * VERSIONED_ROOT.itemsize, "roots of searches"),
+            ("control", ctypes.sizeof(layout.Control), "control of searches"),
+        ):
+            self._add(name, nbytes, what)
+        self._side.wait()
+
+    def _upload_plans(self, native: _native.Monitor, table: PlanTable) -> None:
+        ids = {number: np.array(native.list(number), np.uint32) for number in sorted(table.lists)}
+        joined = np.concatenate([*ids.values(), np.zeros(1, np.uint32)])
+        begin, places = self._put("lists", joined, "lists of ids that plans name"), {}
+        for number, array in ids.items():
+            places[number] = (begin, begin + array.nbytes)
+            begin += array.nbytes
+        self._put("plans", table.packed(places), "plans of a monitor")
+        listed = np.zeros(self._plans, np.uint32)
+        listed[: len(table.listed)] = table.listed
+        self._put("listed", listed, "plans of a monitor")
+        self._names = len(table.names)
+
+    def _allocate_lists(self, longest: int) -> None:
+        """Have candidate lists with room for so many entries, of fewer groups if memory is short."""
+        words = -(-longest // _LINE_WORDS) * _LINE_WORDS
+        self.list_words = words
+        bytes_of_block = (THREADS // STREAM_LANES) * 4 * words * max(1, self.levels - _FIRST_LEVEL)
+        room = int(_LISTS_SHARE * self._free())
+        if "lists_of_groups" in self._buffers:
+            room += self._buffers.pop("lists_of_groups").nbytes
+        blocks = min(self.blocks, room // bytes_of_block)
+        if blocks < _LEAST_BLOCKS:
+            raise DeviceMemoryError(
+                "candidate lists", _LEAST_BLOCKS * bytes_of_block, room, "give a larger gpu_memory"
+            )
+        self.blocks = blocks
+        self._add("lists_of_groups", blocks * bytes_of_block, "candidate lists", clear=False)
+
+    def _free(self) -> int:
+        device = self._accelerator.device
+        free = device.free_memory()
+        return free if self._budget is None else min(free, self._budget - device.used_memory())
+
+    def _graph_for(self, rows: NamedRows) -> GraphMemory:
+        settings = self._settings
+        least = sum(units_of(some[0]) for some in rows.entries if some is not None)
+        units = units_for(settings.versions, settings.memory_share, least, self._free())
+        return GraphMemory(
+            self._accelerator, self._budget, rows.number, units, settings.slot_count, self._side
+        )
+
+    def _load(self, rows: NamedRows) -> None:
+        """Load rows that the host has, as of the last update, and note where all rows are."""
+        moment = int(self.graph.progress().published)
+        for name, some in enumerate(rows.entries):
+            if some is not None:
+                self.graph.load(rows.first_row(name), *some, moment)
+        named = np.zeros(max(1, len(rows.names)), TARGET_VERSIONS)
+        versions = named["versions"]
+        versions["heads"], versions["memory"] = self.graph.address("heads"), self.graph.address("memory")
+        named["first_row"] = rows.vertices * np.arange(len(named))
+        self._put("rows", named, "places of rows")
+        self._vertices = rows.vertices
+
+    def renumber(self, rows: NamedRows, before: NamedRows) -> None:
+        """Give rows other numbers while no kernel runs: there are rows for more vertices."""
+        self.graph.move(rows.number, rows.moves_from(before))
+        self._load(rows)
+        self._make_kinds(self.kinds.room)
+
+    def _fill(self) -> None:
+        """Fill the argument."""
+        settings, given = self._settings, Stream()
+        given.graph = self.graph.graph(self.kinds, self.list_words)
+        given.plan = ChangingPlans(
+            plans=self.address("plans"),
+            rows=self.address("rows"),
+            roots=self.address("roots"),
+            totals=self.address("totals"),
+            most_levels=self.levels,
+            columns=1 + self.levels,
+        )
+        task = given.task
+        task.stride, task.chunk, task.vertices, task.limit = 1, 1, self._vertices, layout.NO_LIMIT
+        task.control, task.buffers = self.address("control"), self.address("lists_of_groups")
+        levels = self.levels - _FIRST_LEVEL
+        task.group_words = self.list_words * max(1, levels)
+        for level in range(levels):
+            task.buffer_at[_FIRST_LEVEL + level] = self.list_words * level
+        task.max_spans, task.shared_bytes = self._spans, self._shared_of_group
+        given.work = WorkList(self.address("work_counts"), self.address("works"), self._work_size)
+        given.input, given.output = self._input.view(0), self._output.view(self.address("tickets"))
+        given.control, given.status = self._host.address, self._host.address + 256
+        for name in ("pending", "roots", "parts", "listed"):
+            setattr(given, name, self.address(name))
+        given.batch = self.graph.address("batch")
+        given.plan_ends, given.plans = self.kinds.address("plans_at"), self.kinds.address("plans")
+        given.roots_of_group = given.most_roots = self._plans
+        given.record_words, given.updater_warps = self._record_words, settings.updater_warps
+        if settings.preset == "paper":
+            given.batch_updates, given.batch_nanoseconds = MOST_UPDATES, _PAPER_NANOSECONDS
+        self.argument = given
+
+    # Launches
+
+    def prepare_launch(self) -> None:
+        """Clear what a launch finds cleared; the state of updates stays."""
+        for name in ("work_counts", "works", "control"):
+            self._side.clear(self._buffers[name])
+        progress = self.graph.progress()
+        progress.stop = 0
+        self.graph.set_progress(progress)
+        pending = self._pending()
+        pending["reason"] = 0
+        self._side.upload(self._buffers["pending"], pending)
+        self._side.wait()
+        self.control["stop"] = self.control["park"] = 0
+        self.status["reason"] = 0
+        for buffer in (*self._buffers.values(), *self.graph.buffers, *self.kinds.buffers):
+            self.main.hold(buffer)
+
+    def _pending(self) -> NDArray[Any]:
+        found = np.zeros(PENDING.itemsize, np.uint8)
+        self._side.download(self._buffers["pending"], found)
+        self._side.wait()
+        return found.view(PENDING)
+
+    def see_end(self) -> End:
+        """Return why the kernel ended, once it has."""
+        return End(int(self._pending()["reason"][0]))
+
+    def finished(self) -> int:
+        """Return the moment up to which all updates are finished, once the kernel has ended."""
+        return int(self.graph.progress().finished)
+
+    def wants_to_look(self) -> bool:
+        """Whether it is time to see whether the kernel has ended."""
+        now = time.monotonic()
+        if now - self._looked < _LOOKS:
+            return False
+        self._looked = now
+        return True
+
+    def enlarge_lists(self) -> None:
+        """Have candidate lists with twice the room, while no kernel runs."""
+        self._allocate_lists(2 * self.list_words)
+        self._fill()
+
+    def enlarge_kinds(self) -> None:
+        """Have tables with twice the room for kinds, while no kernel runs; kinds keep their numbers."""
+        self._make_kinds(self.kinds.room.doubled())
+
+    def _make_kinds(self, room: KindRoom) -> None:
+        known = self.kinds.known
+        self.kinds = KindTables(self._accelerator.device, self._side, self._budget, room, self._vertices)
+        for kind in known:
+            self.kinds.add(kind)
+        self._fill()
+
+    def counters(self) -> Mapping[str, int]:
+        """Return counters, while no kernel runs."""
+        found = np.zeros(ctypes.sizeof(layout.Control), np.uint8)
+        self._side.download(self._buffers["control"], found)
+        counts = np.zeros(1, WORK_COUNTS)
+        self._side.download(self._buffers["work_counts"], counts)
+        self._side.wait()
+        control = layout.Control.from_buffer_copy(bytes(found))
+        times = self._pending()[0]["times"]
+        steps = {f"cycles_{step}": int(of) for step, of in zip(STEPS, times["cycles"], strict=True)}
+        return {
+            **self.graph.counters(),
+            **({"batches": int(times["batches"]), **steps} if self._settings.measures else {}),
+            "works_issued": int(counts["issued"][0]),
+            "parts_given": control.stolen,
+            "blocks": self.blocks,
+        }
+
+    def release(self) -> None:
+        """Free all memory; no kernel runs, unless it was abandoned."""
+        if self in _abandoned:
+            return
+        self._buffers.clear()
+        self.graph.release()
+        self.kinds.release()
+        self.main.close()
+        self._side.close()
+
+    def abandon(self) -> None:
+        """Leave the memory to a kernel that does not end."""
+        _abandoned.append(self)
+
+
+_abandoned: list[StreamMemory] = []
+"""Memory of kernels that do not end, kept for as long as the process."""

@@ -1,0 +1,59 @@
+"""How a resident kernel is laid out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Preset = Literal["flush", "paper"]
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """Sizes of a resident kernel and of its memory.
+
+    Parameters
+    ----------
+    slot_count
+        Maximum number of updates under way, a power of two.
+    input_packets, output_packets
+        Capacities of the rings in packets, powers of two; a packet holds up to 32 updates, or records.
+    updater_warps
+        Warps that write a batch together, 1 to 4.
+    multiprocessors
+        How many multiprocessors the kernel takes at most; None: all but `spared`.
+    spared
+        Multiprocessors that are left to others.
+    versions
+        Bytes for versions of rows; None: `memory_share` of what is free.
+    memory_share
+        Share of the free memory, or of the budget.
+    longest_row
+        Entries that candidate lists have room for at first; None: twice the longest row, at least 1024. The
+        kernel parks and lists are made larger when a row outgrows them.
+    spare_vertices
+        Vertices that rows are reserved for beyond those that there are; None: an eighth, at least 1024.
+    preset
+        ``"flush"``: a batch of the updater is what waits; ``"paper"``: it waits for 64 updates, or .125 ms.
+    stall_seconds
+        The kernel is stopped after so long without progress.
+    checks
+        Whether the updater checks the rows that it writes: for tests.
+    measures
+        Whether the updater measures the steps of batches: `ResidentStream.counters` has them, in cycles.
+    """
+
+    slot_count: int = 8192
+    input_packets: int = 256
+    output_packets: int = 1024
+    updater_warps: int = 4
+    multiprocessors: int | None = None
+    spared: int = 0
+    versions: int | None = None
+    memory_share: float = 0.5
+    longest_row: int | None = None
+    spare_vertices: int | None = None
+    preset: Preset = "flush"
+    stall_seconds: float = 10.0
+    checks: bool = False
+    measures: bool = False

@@ -1,0 +1,31 @@
+// The arguments of the kernel that counts by images (match/images.cuh), beside its plan and its task.
+#pragma once
+
+#include "motiflux/match/task.hpp"
+
+namespace motiflux::match {
+
+inline constexpr std::uint32_t kMostPlaces = 64;
+inline constexpr std::uint32_t kNoLevel = ~std::uint32_t{0};
+
+struct ImagePlace {
+  std::uint32_t level;
+  std::uint32_t target;  // the level of an arc's target; kNoLevel: the place is a vertex
+  std::uint64_t first;   // the number of vertex 0, or of the first arc
+};
+
+struct ImageTask {
+  ImagePlace places[kMostPlaces];
+  std::uint32_t ends[view::kMaxLevels];  // by level: the places with no deeper level end here
+  view::Adjacency arcs;                  // of places with two levels
+  std::uint64_t* numbers;
+};
+
+template <class Plan>
+struct ImageArgs {
+  Plan plan;
+  Task task;
+  ImageTask images;
+};
+
+}  // namespace motiflux::match

@@ -1,0 +1,97 @@
+// Blocks that an updater keeps at hand, so that a batch does not wait for the allocator.
+//
+//   blocks[class]   | b b b b . . . . |    counts[class]      of small sizes
+//   slabs           | s s s . . . . . |                       that hold no versions
+//
+// They are in shared memory, and of the pool neither in use nor free. A group of lanes fills them up while
+// others wait for updates. They go back before free blocks are merged.
+#pragma once
+
+#include "motiflux/streaming/slabs.hpp"
+
+namespace motiflux::streaming {
+
+// Memory that is taken for a row of a batch and not counted as in use yet.
+struct Uncounted {
+  std::uint64_t units = 0, bytes = 0;
+
+  MOTIFLUX_DEVICE void add(std::uint64_t more) {
+    units += units_for(more);
+    bytes += more;
+  }
+};
+
+// Nothing is kept.
+struct NoBlocks {
+  MOTIFLUX_DEVICE std::uint32_t take_version(const Pool& pool, std::uint64_t bytes, Uncounted&) const {
+    return take(pool, bytes);
+  }
+  MOTIFLUX_DEVICE std::uint32_t take_slab(const Pool& pool, Uncounted&) const {
+    const std::uint32_t block = take(pool, sizeof(view::Slab));
+    if (block != kNoBlock) clear_slab(pool, block);
+    return block;
+  }
+  MOTIFLUX_DEVICE void give_all(const Pool&) const {}
+};
+
+struct KeptBlocks {
+  static constexpr std::uint32_t kClasses = 12, kMost = 8;  // blocks of up to 16 units
+  static constexpr std::uint32_t kSlabs = kClasses;         // the number of their count
+
+  std::uint32_t counts[kClasses + 1];
+  std::uint32_t blocks[kClasses + 1][kMost];
+
+  MOTIFLUX_DEVICE std::uint32_t take_version(const Pool& pool, std::uint64_t bytes, Uncounted& taken) {
+    const std::uint64_t units = units_of_bytes(bytes);
+    const std::uint32_t size_class = units <= 16 ? class_of_units(units) : kClasses;
+    const std::uint32_t block = size_class < kClasses ? take_kept(size_class) : kNoBlock;
+    if (block == kNoBlock) return take(pool, bytes);
+    taken.add(bytes);
+    return block;
+  }
+
+  MOTIFLUX_DEVICE std::uint32_t take_slab(const Pool& pool, Uncounted& taken) {
+    const std::uint32_t block = take_kept(kSlabs);
+    if (block == kNoBlock) return NoBlocks().take_slab(pool, taken);
+    taken.add(sizeof(view::Slab));
+    return block;
+  }
+
+  // Gives all back; called by one thread while no other takes.
+  MOTIFLUX_DEVICE void give_all(const Pool& pool) {
+    for (std::uint32_t kind = 0; kind <= kClasses; ++kind) {
+      for (; counts[kind] > 0; --counts[kind])
+        detail::push(pool, class_of(kind), blocks[kind][counts[kind] - 1]);
+    }
+  }
+
+  // Takes what is missing, if there is some; called by all lanes of a group while no other thread takes.
+  template <class Lanes>
+  MOTIFLUX_DEVICE void fill(const Lanes& lanes, const Pool& pool) {
+    for (std::uint32_t kind = lanes.lane(); kind <= kClasses; kind += Lanes::kLanes)
+      while (counts[kind] < kMost) {
+        std::uint32_t block = detail::pop(pool, class_of(kind));
+        if (block == kNoBlock) block = carve(pool, units_of_class(class_of(kind)));
+        if (block == kNoBlock) break;
+        if (kind == kSlabs) clear_slab(pool, block);
+        blocks[kind][counts[kind]++] = block;
+      }
+    lanes.sync();
+  }
+
+ private:
+  static MOTIFLUX_DEVICE std::uint32_t class_of(std::uint32_t kind) {
+    return kind == kSlabs ? class_of_units(units_of_bytes(sizeof(view::Slab))) : kind;
+  }
+
+  // A block of a kind; kNoBlock if none is left. Threads of a batch take at the same time.
+  MOTIFLUX_DEVICE std::uint32_t take_kept(std::uint32_t kind) {
+    const auto count = device::block_wide(counts[kind]);
+    std::uint32_t found = count.load(device::Order::kRelaxed);
+    while (found > 0)
+      if (count.compare_exchange(found, found - 1, device::Order::kRelaxed)) return blocks[kind][found - 1];
+    return kNoBlock;
+  }
+};
+
+}  // namespace motiflux::streaming

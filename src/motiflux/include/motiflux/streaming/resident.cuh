@@ -1,0 +1,270 @@
+// The resident kernel: it stays on the device, and its warps have roles (DCSM 1.3).
+//
+//   block 0    updater      all its warps write batches together
+//   block 1    collector    its first warp
+//   others     executors    a group of lanes each; so are the other warps of block 1
+//
+//   host -> input ring -> updater -> work list -> executors -> output ring -> host
+//                            ^                        |
+//                            +------- collector <-----+      frees versions and slots of updates
+//
+// No role waits without looking at the flag to stop, which the collector copies from the host's memory, and
+// the updater sets when the kernel is parked: all that was published is done and collected then.
+#pragma once
+
+#if !defined(MOTIFLUX_VERSIONS)
+#define MOTIFLUX_VERSIONS  // where this header is compiled alone
+#endif
+
+#include "motiflux/streaming/answering.hpp"
+#include "motiflux/streaming/executor.hpp"
+#include "motiflux/streaming/receive.hpp"
+#include "motiflux/streaming/team.hpp"
+
+namespace motiflux::streaming {
+
+namespace detail {
+
+MOTIFLUX_DEVICE bool is_asked(std::uint32_t& flag) {
+  return device::system_wide(flag).load(device::Order::kRelaxed) != 0;
+}
+
+// Hands published updates to executors; those that concern no plan are done. `first`: the moment of the
+// first.
+template <class Team>
+MOTIFLUX_DEVICE void issue_updates(const Team& team, const Stream& stream, const Update* updates,
+                                   std::uint64_t first, std::uint32_t count) {
+  const Stages& stages = stream.graph.stages;
+  for_each(team, count, [&](std::uint32_t i) {
+    const std::uint64_t moment = first + i;
+    const Update update = updates[i];
+    const std::uint32_t begin = stream.first_plan(update.of), end = stream.end_plan(update.of);
+    const bool changes = (update.inserts & Update::kJudged) != 0 ||
+                         static_cast<Effect>(stages.slot(moment).effect) != Effect::kNone;
+    if (!changes || begin == end) return finish(stages, moment);
+    const std::uint64_t ticket = open_work(stream.work, stages);
+    if (ticket == kNoTicket) return;
+    device::device_wide(stream.parts[stream.slot_of(moment)]).store(1u, device::Order::kRelaxed);
+    Work& work = stream.work.of(ticket);
+    work.kind = static_cast<std::uint32_t>(WorkKind::kUpdate);
+    work.moment = moment;
+    work.plans = begin;
+    work.count = end - begin;
+    work.root.vertices[0] = update.source;
+    work.root.vertices[1] = update.target;
+    work.root.listed = (update.is_insertion() ? kAppears : 0) << 1;
+    issue_work(stream.work, ticket);
+  });
+  team.sync();
+}
+
+// What the updater does next.
+enum class Next : std::uint32_t { kWrite, kReceive, kWait, kLeave };
+
+// Decided by one thread. `asks`: whether to look at the flags of the host and of the kernel.
+MOTIFLUX_DEVICE Next next_of_updater(const Stream& stream, const Pending& pending, bool asks, bool& parks) {
+  const Stages& stages = stream.graph.stages;
+  if (asks && must_stop(stages)) return Next::kLeave;
+  if (pending.written < pending.count && pending.reason == 0) return Next::kWrite;
+  if (asks) parks = is_asked(stream.control->park);
+  if (!parks && pending.reason == 0) return Next::kReceive;
+  if (!is_all_collected(stages, published(stages))) return Next::kWait;
+  end_stream(stream, End::kParked);
+  return Next::kLeave;
+}
+
+// Most batches are in shared memory; those of updates that change more rows are not.
+#if defined(MOTIFLUX_CHECKS_VERSIONS)
+inline constexpr std::uint32_t kFewChanges = 4;  // so that tests have both
+#else
+inline constexpr std::uint32_t kFewChanges = 64;
+#endif
+
+// Of the updater, in shared memory.
+struct UpdaterMemory {
+  Pending pending;
+  KeptBlocks kept;
+  BatchAnywhere batch;
+  BatchOf<kFewChanges> few;  // the memory of most batches
+};
+
+// The last moment that is published, and one up to which slots of updates are free, in all threads.
+struct UpdaterPlace {
+  std::uint64_t published, free_until;
+};
+
+// Writes the updates that are pending, as many as a batch takes; false if the kernel ends.
+template <class Team, class Lanes>
+MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const Stream& stream,
+                                   UpdaterMemory& memory, UpdaterPlace& place) {
+  Pending& pending = memory.pending;
+  BatchAnywhere& batch = memory.batch;
+  const bool fits = fit_batch(lanes, stream.graph, pending.updates + pending.written, 1, kFewChanges) == 1;
+  if (team.thread() == 0 && fits) batch.use(memory.few);
+  if (team.thread() == 0 && !fits) batch.use(*stream.batch);
+  team.sync();
+  const std::uint32_t written = pending.written;
+  std::uint32_t count = pending.count - written;
+  const std::uint64_t before = place.published;
+  const Update* updates = pending.updates + written;
+  const Written result =
+      write_updates(team, lanes, stream.graph, updates, before, count, batch, memory.kept, place.free_until);
+  if (result == Written::kStopped) return false;
+  if (result == Written::kYes) {
+    issue_updates(team, stream, updates, before + 1, count);
+    place.published = before + count;
+    if (team.thread() == 0) pending.written = written + count;
+  } else if (team.thread() == 0) {
+    const End reason = result == Written::kTooLong ? End::kTooLong : End::kExhausted;
+    pending.reason = static_cast<std::uint32_t>(reason);
+    note_end(stream, reason);
+  }
+  team.sync();
+  end_step(team, batch, Step::kIssue);
+  return true;
+}
+
+// Copies all but the reason, which others may write.
+template <class Team>
+MOTIFLUX_DEVICE void copy_pending(const Team& team, const Pending& from, Pending& to) {
+  for_each(team, kMostUpdates, [&](std::uint32_t i) { to.updates[i] = from.updates[i]; });
+  if (team.thread() == 0) {
+    to.position = from.position;
+    to.released = from.released;
+    to.received = from.received;
+    to.count = from.count;
+    to.written = from.written;
+    to.waits_since = from.waits_since;
+    to.times = from.times;
+  }
+  team.sync();
+}
+
+template <class Team, class Lanes>
+MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const Stream& stream,
+                                      UpdaterMemory& memory) {
+  constexpr std::uint32_t kTurnsOfHost = 8;  // between looks at the host's flag
+  Pending& pending = memory.pending;
+  UpdaterPlace place{published(stream.graph.stages), 0};
+  device::Backoff backoff(256, 512);
+  bool parks = false;
+  for (std::uint32_t turn = 0;; ++turn) {
+    if (team.thread() == 0)
+      pending.decision =
+          static_cast<std::uint32_t>(next_of_updater(stream, pending, turn % kTurnsOfHost == 0, parks));
+    team.sync();
+    const auto next = static_cast<Next>(pending.decision);
+    team.sync();
+    if (next == Next::kLeave) return;
+    if (next == Next::kWrite) {
+      if (!write_pending(team, warp, stream, memory, place)) return;
+      continue;
+    }
+    end_step(team, memory.batch, Step::kWait);
+    // The last group fills up what is kept, the first one looks for updates.
+    if (team.thread() + Lanes::kLanes >= team.threads()) memory.kept.fill(warp, stream.graph.pool);
+    if (next == Next::kReceive && team.thread() < Lanes::kLanes) receive(warp, stream, pending);
+    team.sync();
+    if (pending.written < pending.count && pending.reason == 0) {
+      end_step(team, memory.batch, Step::kReceive);
+      backoff = device::Backoff(256, 512);
+    } else {
+      backoff.wait();
+    }
+  }
+}
+
+template <class Team>
+MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
+  __shared__ UpdaterMemory memory;
+  copy_pending(team, *stream.pending, memory.pending);
+  for_each(team, KeptBlocks::kClasses + 1, [&](std::uint32_t kind) { memory.kept.counts[kind] = 0; });
+  if (team.thread() == 0) {
+    memory.pending.reason = 0;
+    memory.batch.times = &memory.pending.times;
+  }
+  team.sync();
+  update_until_end(team, lanes::Group<32>(), stream, memory);
+  team.sync();
+  if (team.thread() == 0) {
+    memory.kept.give_all(stream.graph.pool);
+    release_packets(stream, memory.pending, true);
+  }
+  team.sync();
+  copy_pending(team, memory.pending, *stream.pending);
+}
+
+// What the collector tells the host: what is finished.
+MOTIFLUX_DEVICE void tell_finished(const Stream& stream) {
+  const std::uint64_t finished = stream.graph.stages.progress->finished;
+  const auto begun = device::device_wide(stream.output.tickets->issued).load(device::Order::kRelaxed);
+  device::system_wide(stream.status->packets).store(begun, device::Order::kRelaxed);
+  device::system_wide(stream.status->finished).store(finished, device::Order::kRelease);
+}
+
+// Where the other stages stand.
+MOTIFLUX_DEVICE void tell_progress(const Stream& stream, std::uint64_t beats) {
+  StreamStatus& status = *stream.status;
+  const auto tell = [](auto& word, auto value) {
+    device::system_wide(word).store(value, device::Order::kRelaxed);
+  };
+  const auto load = [](auto& word) { return device::device_wide(word).load(device::Order::kRelaxed); };
+  tell(status.published, load(stream.graph.stages.progress->published));
+  tell(status.received, load(stream.pending->received));
+  tell(status.reason, load(stream.pending->reason));
+  tell(status.collected, stream.graph.stages.progress->collected);
+  tell(status.issued, load(stream.work.counts->issued));
+  tell(status.taken, load(stream.work.counts->taken));
+  tell(status.turns, load(stream.graph.stages.progress->turns) + load(stream.graph.pool.counts->steps));
+  tell(status.beats, beats);
+}
+
+MOTIFLUX_DEVICE_CALL void run_collector(const Stream& stream) {
+  constexpr std::uint64_t kMostCleared = 32;
+  constexpr std::uint32_t kTurnsOfHost = 16;  // between looks at the host's flag, and numbers for it
+  const lanes::Group<32> warp;
+  const Stages& stages = stream.graph.stages;
+  device::Backoff backoff(64, 512);
+  std::uint64_t beats = 0;
+  std::uint32_t turns = 0;
+  for (;;) {
+    const bool looks = ++turns % kTurnsOfHost == 0, moved = find_finished(warp, stream.graph);
+    if (warp.leads() && (moved || looks)) tell_finished(stream);
+    const bool did = free_collected(warp, stream.graph, kMostCleared) || moved;
+    if (warp.leads() && looks) tell_progress(stream, ++beats);
+    if (warp.leads() && looks && is_asked(stream.control->stop)) end_stream(stream, End::kNone);
+    if (warp.ballot(warp.leads() && must_stop(stages)) != 0) break;
+    if (did)
+      backoff = device::Backoff(64, 512);
+    else
+      backoff.wait();
+  }
+  if (warp.leads()) {
+    tell_finished(stream);
+    tell_progress(stream, ++beats);
+  }
+}
+
+}  // namespace detail
+
+// The body of the kernel. `lists`: whether a plan may list its matches; `turns`: between looks of a group
+// whether another one waits.
+template <class Plans, std::uint32_t Lanes, bool lists, std::int32_t turns>
+MOTIFLUX_DEVICE void run_stream(const Stream& stream) {
+  MOTIFLUX_DYNAMIC_SHARED(shared_memory);
+  if (blockIdx.x == 0) {
+    __shared__ std::uint32_t sums[32];
+    const BlockTeam team(sums, stream.updater_warps);
+    if (threadIdx.x < team.threads()) detail::run_updater(team, stream);
+  } else if (blockIdx.x == 1 && threadIdx.x < 32) {
+    detail::run_collector(stream);
+  } else {
+    match::Search<Plans, lanes::Group<Lanes>, Streamed<turns>> search(stream.plan, stream.task,
+                                                                      shared_memory);
+    Answering<lanes::Group<Lanes>, lists> goal(stream);
+    search.serve(stream);
+    search.run(goal);
+  }
+}
+
+}  // namespace motiflux::streaming

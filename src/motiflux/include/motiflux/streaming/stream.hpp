@@ -1,0 +1,118 @@
+// The argument of the resident kernel: the graph, plans, the updates under way, and the rings.
+//
+//   input ring    | packet | packet | ...        updates, written by the host
+//   updater       pending[]                      those of the last packets that are not published yet
+//   by slot       parts | totals                 of updates under way, slot = moment % slot_count
+//   output ring   | packet | packet | ...        records, written by executors
+//
+//   plans of a kind    plan_ends[kind - 1] .. plan_ends[kind]: the roots of its updates, one for each plan
+//   totals             [slots][most_roots], 128 bits each: what the searches from each root have found
+#pragma once
+
+#if !defined(MOTIFLUX_VERSIONS)
+#define MOTIFLUX_VERSIONS  // where this header is compiled alone
+#endif
+
+#include "motiflux/device/ring.hpp"
+#include "motiflux/match/task.hpp"
+#include "motiflux/streaming/batch.hpp"
+#include "motiflux/streaming/work.hpp"
+
+namespace motiflux::streaming {
+
+// Written by the host while the kernel runs, in its memory.
+struct StreamControl {
+  std::uint32_t stop;  // nonzero: all leave
+  std::uint32_t
+      park;  // nonzero: no further update is taken; once all that are published are collected, all leave
+};
+
+// What the kernel tells the host, in the host's memory. The host reads `finished`, with acquire, before
+// `packets`: when it has taken so many packets, it has all records of these updates.
+struct StreamStatus {
+  std::uint64_t packets;    // by the collector: packets of the output ring that were begun
+  std::uint64_t finished;   // by the collector: this update and all before are done
+  std::uint64_t collected;  // by the collector
+  std::uint64_t issued;     // by the collector: works of the work list
+  std::uint64_t taken;      // by the collector: tickets of the work list
+  std::uint64_t beats;      // of the collector
+  std::uint64_t turns;      // by the collector: grows while executors search, or memory is put together
+  std::uint64_t published;  // by the collector
+  std::uint64_t received;   // by the collector: updates that the updater took from the input ring
+  std::uint32_t reason;     // by the collector: why the updater takes no further update, an End
+  std::uint32_t unused;
+};
+
+// Why a kernel ended.
+enum class End : std::uint32_t {
+  kNone,
+  kParked,     // the host asked for it
+  kExhausted,  // memory does not suffice for the next update
+  kTooLong,    // a row would get longer than candidate lists are
+  kOverflow,   // a total has passed 128 bits
+};
+
+// Of the updater: in shared memory while it runs, in device memory while the kernel is parked.
+struct Pending {
+  std::uint64_t position, released;  // in the input ring: of the updater, and as the host knows it
+  std::uint64_t received;
+  std::uint32_t count, written;  // updates, and those of them that are published
+  std::uint32_t reason;          // an End
+  std::uint32_t decision;        // of the first thread, for all
+  std::uint64_t waits_since;     // nanoseconds; 0: it does not wait for more updates
+  StepTimes times;               // in units that measure steps
+  Update updates[kMostUpdates];
+};
+
+struct Stream {
+  StreamGraph graph;
+  match::ChangingPlans plan;  // `roots`: room for `roots_of_group` for each group
+  match::Task task;           // of searches: candidate lists, shared memory, control
+  WorkList work;
+  device::Ring input, output;
+  StreamControl* control;
+  StreamStatus* status;
+  Pending* pending;
+  Batch* batch;
+  match::UpdateRoot* roots;        // the same as plan.roots
+  std::uint32_t* parts;            // by slot: of an update, those that are not done
+  const std::uint32_t* plan_ends;  // by kind
+  const std::uint32_t* plans;      // of each kind
+  const std::uint32_t* listed;     // by plan: whether its matches are listed
+  std::uint32_t roots_of_group;
+  std::uint32_t most_roots;
+  std::uint32_t record_words;
+  std::uint32_t updater_warps;
+  std::uint32_t batch_updates;      // the updater waits for so many ...
+  std::uint32_t batch_nanoseconds;  // ... but no longer
+
+  // The plans of a kind: numbers of entries of `plans`.
+  MOTIFLUX_DEVICE std::uint32_t first_plan(std::uint32_t kind) const { return plan_ends[kind]; }
+  MOTIFLUX_DEVICE std::uint32_t end_plan(std::uint32_t kind) const { return plan_ends[kind + 1]; }
+
+  MOTIFLUX_DEVICE std::uint32_t slot_of(std::uint64_t moment) const {
+    return static_cast<std::uint32_t>(moment) & (graph.stages.slot_count - 1);
+  }
+  // The total of an update's root.
+  MOTIFLUX_DEVICE std::uint32_t total_of(std::uint64_t moment, std::uint32_t root) const {
+    return slot_of(moment) * most_roots + root;
+  }
+};
+
+// Notes why the kernel ends; the first reason stays.
+MOTIFLUX_DEVICE void note_end(const Stream& stream, End reason) {
+  const auto known = device::device_wide(stream.pending->reason);
+  std::uint32_t found = 0;
+  while (!known.compare_exchange(found, static_cast<std::uint32_t>(reason), device::Order::kRelaxed))
+    if (found != 0) break;
+}
+
+// Ends the kernel.
+MOTIFLUX_DEVICE void end_stream(const Stream& stream, End reason) {
+  note_end(stream, reason);
+  device::system_wide(stream.graph.stages.progress->stop).store(1u, device::Order::kRelease);
+  device::device_wide(stream.task.control->stop)
+      .store(static_cast<std::uint32_t>(match::Stop::kHost), device::Order::kRelease);
+}
+
+}  // namespace motiflux::streaming

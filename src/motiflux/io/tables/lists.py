@@ -1,0 +1,56 @@
+"""Columns of lists: as many values as it has, for each row."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.graph import Column
+from motiflux.interop.strings import StringTable
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ListColumn:
+    """A list of values for each row.
+
+    Parameters
+    ----------
+    values
+        The values of all lists, one after the other.
+    offsets
+        int64 [rows + 1]: where each list begins, and where the last one ends.
+    """
+
+    values: Column
+    offsets: NDArray[np.int64]
+
+    mask: None = None
+    """No list is missing."""
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def part(self, rows: slice) -> ListColumn:
+        """Return some of the rows; `rows` has no step."""
+        first, last, _ = rows.indices(len(self))
+        ends = self.offsets[first : max(first, last) + 1]
+        chosen = slice(int(ends[0]), int(ends[-1]))
+        values = self.values
+        mask = None if values.mask is None else values.mask[chosen]
+        taken = Column(values.data[chosen], mask, values.strings, values.times)
+        return ListColumn(taken, ends - ends[0])
+
+    def to_list(self) -> list[tuple[Any, ...]]:
+        """Return the lists as tuples of Python objects."""
+        values, ends = self.values.to_list(), self.offsets.tolist()
+        return [tuple(values[first:last]) for first, last in pairwise(ends)]
+
+    def as_text(self) -> Column:
+        """Return the lists as strings, in JSON: ``[1, 2]``, ``["a", null]``."""
+        texts = [json.dumps(one, default=str, ensure_ascii=False) for one in self.to_list()]
+        return Column(np.arange(len(texts), dtype=np.uint32), None, StringTable.of(texts))

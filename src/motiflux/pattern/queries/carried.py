@@ -1,0 +1,58 @@
+"""Refuses parts of a text that the shapes of a query do not carry over."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from motiflux.pattern.parser.meaning import DEGREE
+from motiflux.pattern.parser.resolve import MONOTONE
+from motiflux.pattern.parser.syntax import (
+    Among,
+    Call,
+    Compared,
+    Joined,
+    Negated,
+    NegatedTest,
+    NullTest,
+    PatternText,
+    Test,
+    TextError,
+)
+from motiflux.pattern.queries.rewriting import nodes
+
+_PARTS = frozenset({"paths", "where", "spans", "marks", "optionals", "negated"})
+_TESTS = (Compared, Among, NullTest, Negated, Joined, NegatedTest)
+_FUNCTIONS = frozenset({"id", "may_equal", DEGREE, *MONOTONE})
+
+_IN_QUERIES = "is not supported in a query of several patterns"
+
+
+def check_carried(tree: PatternText) -> None:
+    """Refuse what a pattern may have and a shape has not: it would be lost, and counts would be wrong.
+
+    Raises
+    ------
+    TextError
+        Names the construct.
+    """
+    for one in fields(tree):
+        if one.name not in _PARTS and (parts := getattr(tree, one.name)):
+            raise TextError(f"this {_IN_QUERIES}", getattr(parts[0], "start", 0))
+    tests = [tree.where, *(optional.where for optional in tree.optionals)]
+    tests += [part.details.where for path in tree.paths for part in path]
+    for test in tests:
+        if test is not None:
+            _check(test)
+
+
+def _check(test: Test) -> None:
+    if not isinstance(test, _TESTS):
+        raise TextError(f"this {_IN_QUERIES}", test.start)
+    for inner in (
+        test.parts if isinstance(test, Joined) else [test.inner] if isinstance(test, Negated) else []
+    ):
+        _check(inner)
+    for node in nodes(test):
+        if isinstance(node, Call) and node.function.lower() not in _FUNCTIONS:
+            known = ", ".join(sorted(_FUNCTIONS))
+            raise TextError(f"the function {node.function!r} {_IN_QUERIES}: there are {known}", node.start)

@@ -1,0 +1,132 @@
+"""Conditions of a shape that no pattern has, as marks: OR across vertices, and edges that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+
+from motiflux.pattern.elements import QueryEdge
+from motiflux.pattern.negated import AnyVertex
+from motiflux.pattern.parser.resolve import elements_of
+from motiflux.pattern.parser.syntax import NegatedTest, PatternText, TextError, VertexText
+from motiflux.pattern.pattern import Pattern
+from motiflux.pattern.queries.alternatives import Atom, Formula, conditions_of
+from motiflux.pattern.queries.rewriting import form_of, names_in
+from motiflux.pattern.queries.shapes import Absent
+from motiflux.pattern.queries.skeleton import Mark
+from motiflux.pattern.queries.written import OptionalStep, edge_name, vertex_name
+
+
+def absent_of(optional: OptionalStep, position: Mapping[str, int], tree: PatternText) -> Absent:
+    """Return the optional edge as a pattern of its own, to see where there is none."""
+    (step,) = optional.path.steps
+    ends = [vertex_name(one) for one in optional.path.vertices]
+    own = {*optional.fresh, edge_name(step)} - {""}
+    for name, symbol in names_in(optional.text.where).items():
+        if name not in own:
+            raise TextError(
+                f"expected conditions of the edge and of its new vertex after OPTIONAL, found {name!r}",
+                symbol.start,
+            )
+    for test in conditions_of(optional.text.where):
+        for part in test.path.path if isinstance(test, NegatedTest) else ():
+            end = part.details.symbol
+            if isinstance(part, VertexText) and end is not None and end.name not in ends:
+                raise TextError(
+                    f"expected negated edges of the two vertices after OPTIONAL, found {end.name!r}",
+                    end.start,
+                )
+    path = (optional.path.vertices[0], step.edge, optional.path.vertices[1])
+    alone = replace(
+        tree, paths=(path,), where=optional.text.where, spans=(), marks=(), optionals=(), negated=()
+    )
+    elements = elements_of(alone)
+    pattern = Pattern(elements.vertices, elements.edges, negated=elements.negated)
+    return Absent(pattern, tuple(position.get(name) for name in ends), tuple(sorted(position.values())))
+
+
+def absent_mark(absent: Absent) -> Mark:
+    """Return the mark of an edge to a new vertex that is not there."""
+    known = tuple(at for at in absent.ends if at is not None)
+    (edge,) = absent.edge.edges
+    if edge.directed is False and absent.ends[edge.source] is None:
+        edge = replace(edge, source=edge.target, target=edge.source)
+    ends = ["new" if at is None else "known" for at in absent.ends]
+    roles = [ends[at] for at in (edge.source, edge.target)]
+    kinds = [
+        (vertex.labels, vertex.ids, vertex.where)
+        for vertex, at in zip(absent.edge.vertices, absent.ends, strict=True)
+        if at is None
+    ]
+    without = _without(absent, tuple(ends))
+    kind = ("absent", tuple(roles), tuple(kinds), edge.labels, edge.where, edge.directed, without)
+    return Mark(kind, known, around=absent.before)
+
+
+def absent_pair_mark(absent: Absent) -> Mark:
+    """Return the mark of an edge that is not there between two vertices, without some negated edges."""
+    (edge,) = absent.edge.edges
+    ends = tuple(at for at in absent.ends if at is not None)
+    forms = []
+    for roles in ((0, 1), (1, 0)):
+        pair: Hashable = (roles[edge.source], roles[edge.target])
+        if edge.directed is False:
+            pair = frozenset((0, 1))
+        forms.append((repr((pair, edge.labels, edge.where, edge.directed, _without(absent, roles))), roles))
+    (first, roles), (second, _) = sorted(forms)
+    if first == second:
+        return Mark(("absent pair", first), around=ends)
+    return Mark(("absent pair", first), (ends[roles.index(0)], ends[roles.index(1)]))
+
+
+def _without(absent: Absent, roles: Sequence[Hashable]) -> tuple[str, ...]:
+    """Return the negated edges of an optional edge, in a form in which ends have their roles."""
+    forms = []
+    for one in absent.edge.negated:
+        ends = [
+            repr((end.labels, end.where)) if isinstance(end, AnyVertex) else repr(roles[end])
+            for end in (one.source, one.target)
+        ]
+        shown = sorted(ends) if one.directed is False else ends
+        forms.append(repr((shown, sorted(map(repr, one.labels or ())), one.where, one.directed)))
+    return tuple(sorted(forms))
+
+
+def absent_edges(absent: Sequence[Absent]) -> list[QueryEdge]:
+    """Return edges in the place of those that are not there between two vertices of the shape.
+
+    Their labels are none that a text can have.
+    """
+    found = []
+    for one in absent:
+        if one.edge.negated:
+            continue  # `absent_pair_mark`
+        (edge,) = one.edge.edges
+        source, target = one.ends[edge.source], one.ends[edge.target]
+        if source is not None and target is not None:
+            labels = frozenset({"\0absent", *(edge.labels or ("\0any",))})
+            found.append(replace(edge, source=source, target=target, labels=labels, name=""))
+    return found
+
+
+def formula_marks(
+    formulas: Sequence[Formula], position: Mapping[str, int], edge_names: Sequence[str]
+) -> list[Mark]:
+    """Return the marks of formulas: each comes after those that it joins."""
+    marks: list[Mark] = []
+
+    def add(formula: Formula) -> int:
+        if isinstance(formula, Atom):
+            kind = ("condition", form_of(formula.test))
+            if formula.name in position:
+                marks.append(Mark(kind, (position[formula.name],)))
+            else:
+                marks.append(Mark(kind, edges=(edge_names.index(formula.name),)))
+        else:
+            parts = tuple(add(part) for part in formula.parts)
+            marks.append(Mark("and" if formula.every else "or", marks=parts))
+        return len(marks) - 1
+
+    for formula in formulas:
+        add(formula)
+    return marks

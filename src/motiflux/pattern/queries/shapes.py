@@ -1,0 +1,135 @@
+"""The shapes of a query: the patterns that it stands for, and where its rows find their columns in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from motiflux.pattern.pattern import Pattern
+from motiflux.pattern.queries.skeleton import Skeleton
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A connected pattern of a case.
+
+    Parameters
+    ----------
+    pattern
+        The pattern.
+    vertices
+        For each of its query vertices, the vertex of the shape.
+    """
+
+    pattern: Pattern
+    vertices: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One of the cases of a shape: counts times factors add up, and no embedding is listed by two of them.
+
+    Parameters
+    ----------
+    parts
+        Its connected patterns: one, or several of a disconnected text.
+    edges
+        For each edge of the shape, the part and the position in its pattern.
+    factor
+        1, or -1 for embeddings that are counted twice by other cases.
+    without
+        Patterns of the same vertices whose embeddings are listed by other cases; None: this case is counted
+        only, and not listed.
+    apart
+        Negated edges between vertices of two parts, which only rows can tell: other cases count those with
+        them.
+    """
+
+    parts: tuple[Part, ...]
+    edges: tuple[tuple[int, int], ...]
+    factor: int = 1
+    without: tuple[Pattern, ...] | None = ()
+    apart: tuple[Absent, ...] = ()
+
+    @property
+    def pattern(self) -> Pattern:
+        """The only pattern."""
+        (part,) = self.parts
+        return part.pattern
+
+
+@dataclass(frozen=True, slots=True)
+class PathPlace:
+    """The vertices and the edges of a path in a shape, in the order of the path."""
+
+    vertices: tuple[int, ...]
+    edges: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """An optional edge that is not there, or a negated one between two parts.
+
+    Parameters
+    ----------
+    edge
+        The edge and its ends as a pattern.
+    ends
+        For each of these two vertices, the vertex of the shape; None for the one that is in no shape.
+    before
+        The vertices of the shape whose images the new vertex could not have.
+    """
+
+    edge: Pattern
+    ends: tuple[int | None, ...]
+    before: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The query with lengths of its paths, and with some of its optional edges.
+
+    Parameters
+    ----------
+    cases
+        Disjoint cases, whose embeddings together are those of the shape.
+    vertices
+        For each vertex that the text names, the vertex of the shape; None where it is missing.
+    edges
+        The same for each edge that the text names.
+    paths
+        The places of paths.
+    skeleton
+        The whole shape, before its cases, for automorphisms.
+    absent
+        Optional edges that must not be there.
+    lengths
+        The lengths of paths of variable length, and for each optional edge 0 or 1, in the order of the text.
+    """
+
+    cases: tuple[Case, ...]
+    vertices: tuple[int | None, ...]
+    edges: tuple[int | None, ...]
+    paths: tuple[PathPlace, ...]
+    skeleton: Skeleton
+    absent: tuple[Absent, ...] = ()
+    lengths: tuple[int, ...] = ()
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether its embeddings, and its occurrences, are those of one pattern."""
+        return len(self.cases) == 1 and len(self.cases[0].parts) == 1 and not self.absent
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether each case is one pattern."""
+        return all(len(case.parts) == 1 for case in self.cases)
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether embeddings of several cases overlap, so that choices of copies are in several, too."""
+        return any(case.without for case in self.cases)
+
+    @property
+    def has_negated_apart(self) -> bool:
+        """Whether there are negated edges between two parts."""
+        return any(case.apart for case in self.cases)

@@ -1,0 +1,64 @@
+"""Searches that go from copy to copy of compared edges: where they can, and where they begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from motiflux.plan.bind import BoundPattern
+from motiflux.plan.comparisons.bound import BoundComparisons
+from motiflux.types import Semantics
+
+_MOST_VARIABLES = 64
+"""Limit of the native code."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyWalk:
+    """A search from copy to copy, or from pair to pair.
+
+    From copy to copy it chooses one copy of an edge after the other, always of the edge with the fewest left.
+    From pair to pair it matches edges in a fixed order, and keeps all choices of copies of those matched.
+
+    Parameters
+    ----------
+    root
+        The position in `BoundComparisons.variables` of the edge whose copies the search begins with.
+    vertex
+        The query vertex, one of the ends of this edge, whose copies are looked at together.
+    order
+        From pair to pair: the positions of all edges. Empty: from copy to copy.
+    leaves
+        How many of the last edges may be counted without being matched: up to 2.
+    """
+
+    root: int
+    vertex: int
+    order: tuple[int, ...] = ()
+    leaves: int = 0
+
+
+def possible_copy_walks(
+    bound: BoundPattern, comparisons: BoundComparisons, semantics: Semantics
+) -> Sequence[CopyWalk]:
+    """Return the searches from copy to copy of a pattern; none if it has edges that are not compared.
+
+    Searches come first whose edge is compared with the fewest others.
+    """
+    edges = [at for at, variable in enumerate(comparisons.variables) if variable.edge is not None]
+    named = {comparisons.variables[at].edge for at in edges}
+    negates = semantics is Semantics.INDUCED or bool(bound.negated)
+    if negates or len(comparisons.variables) > _MOST_VARIABLES:
+        return ()
+    if len(named) < len(bound.edges) or not all(comparisons.variables[at].columns for at in edges):
+        return ()
+
+    def compared(at: int) -> int:
+        return sum(at in (one.left, one.right) for one in comparisons.comparisons)
+
+    found = []
+    for at in sorted(edges, key=compared):
+        edge = comparisons.variables[at].edge
+        assert edge is not None
+        found += [CopyWalk(at, vertex) for vertex in (bound.edges[edge].source, bound.edges[edge].target)]
+    return found

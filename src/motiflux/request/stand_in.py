@@ -1,0 +1,38 @@
+"""The interface of those who do the work of calls elsewhere (`motiflux.request.elsewhere`)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from motiflux.graph import Graph
+from motiflux.plan import Plan
+from motiflux.request.engine import Engine
+from motiflux.request.images import ImageCounter
+from motiflux.request.request import Request
+from motiflux.request.sampler import Sampler
+from motiflux.types import VertexArray
+
+
+class StandIn(Protocol):
+    """Who does the work of a call; `Request.elsewhere` names it."""
+
+    def engine(self) -> tuple[Engine, str]:
+        """Return the engine that counts and lists, and the reason for it in words."""
+
+    def image_counter(self) -> ImageCounter:
+        """Return who counts by images."""
+
+    def sampler(self, graph: Graph, plan: Plan, request: Request, deadline: float | None) -> Sampler:
+        """Return the sampler of a plan."""
+
+    def draw_embeddings(
+        self,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        seed: int,
+        first: int,
+        count: int,
+        left: float | None,
+    ) -> tuple[VertexArray, int]:
+        """Return the embeddings among trees ``first .. first + count - 1``, and the number of trees drawn."""

@@ -1,0 +1,1 @@
+"""Rows of queries: those of several patterns, in common columns."""

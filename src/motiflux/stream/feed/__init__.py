@@ -1,0 +1,1 @@
+"""Updates that several threads write to a monitor, and the answers that they take."""

@@ -1,0 +1,308 @@
+"""A resident kernel answers updates one by one, as the CPU's monitor does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import motiflux as mf
+from motiflux.gpu.runtime.accelerator import Accelerator
+from motiflux.gpu.streaming import ResidentStream, StreamSettings
+from tests.device.scheduled import scheduled
+from tests.device.streaming import StreamedRuns
+
+if TYPE_CHECKING:
+    from motiflux.device.base import Device
+
+pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no kernels")
+
+PATTERNS = {
+    "triangle": [(0, 1), (1, 2), (0, 2)],
+    "4-cycle": [(0, 1), (1, 2), (2, 3), (0, 3)],
+    "diamond": [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)],
+    "star": [(0, 1), (0, 2), (0, 3)],
+    "edge": [(0, 1)],
+    "clique": [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)],
+    "path": [(0, 1), (1, 2), (2, 3), (3, 4)],
+}
+SMALL: Any = {
+    "input_packets": 4,
+    "output_packets": 4,
+    "spare_vertices": 4,
+    "stall_seconds": 30.0,
+    "checks": True,
+}
+
+
+def accelerator_of(device: Device) -> Accelerator:
+    """Return an accelerator on a device with a scheduler of its own."""
+    from tests.simt.register import _compiler  # the tests' cache of kernels
+
+    return Accelerator(device, _compiler(0), compiles_eagerly=False)
+
+
+def changes_of(
+    random: np.random.Generator, vertices: int, count: int, directed: bool
+) -> tuple[list[tuple[int, int]], list[tuple[Any, ...]]]:
+    """Return edges of a graph, and updates of it."""
+    pairs = [(u, v) for u in range(vertices) for v in range(vertices) if u != v and (directed or u < v)]
+    edges = [pair for pair in pairs if random.random() < (0.25 if directed else 0.4)]
+    chosen = random.integers(0, len(pairs), count)
+    inserts = random.random(count) < 0.55
+    return edges, [("+" if new else "-", *pairs[at]) for at, new in zip(chosen, inserts, strict=True)]
+
+
+def check(
+    gpu: Device,
+    seed: int,
+    *,
+    patterns: Sequence[str] = ("triangle",),
+    policy: str = "random",
+    matches: bool = False,
+    directed: bool = False,
+    vertices: int = 9,
+    count: int = 24,
+    parts: int = 2,
+    semantics: Any = "isomorphism",
+    settings: Any = None,
+    between: Any = None,
+) -> StreamedRuns:
+    """Compare a monitor on a resident kernel with the CPU's, per update."""
+    random = np.random.default_rng(seed)
+    edges, changes = changes_of(random, vertices, count, directed)
+    graph = mf.Graph.from_edges(edges, num_vertices=vertices, directed=directed)
+    watched = [mf.Pattern.from_edges(PATTERNS[name], directed=directed) for name in patterns]
+    return compare_monitors(
+        gpu, seed, graph, watched, changes, parts=parts, policy=policy, settings=settings, matches=matches,
+        semantics=semantics, between=between,
+    )  # fmt: skip
+
+
+def compare_monitors(
+    gpu: Device,
+    seed: int,
+    graph: mf.Graph,
+    watched: Sequence[mf.Pattern],
+    changes: Sequence[tuple[Any, ...]],
+    *,
+    parts: int,
+    matches: bool,
+    policy: str = "random",
+    semantics: Any = "isomorphism",
+    settings: Any = None,
+    between: Any = None,
+) -> StreamedRuns:
+    """Apply updates to a monitor on a resident kernel and to one of the CPU."""
+    options: Any = {"mode": "sequence", "matches": matches, "semantics": semantics}
+    slots = 8 if seed % 2 else 64
+    given = StreamSettings(**{**SMALL, "slot_count": slots, "versions": 64 * 4000, **(settings or {})})
+    with scheduled(gpu, seed + 1, policy) as device:
+        runs = StreamedRuns(given, accelerator_of(device) if device is not gpu else None, between)
+        with (
+            runs.answering(),
+            mf.Monitor(graph, watched, device=gpu.name, engine="changing", **options) as monitor,
+            mf.Monitor(graph, watched, device="cpu", **options) as expected,
+        ):
+            size = -(-len(changes) // parts)
+            for first in range(0, len(changes), size):
+                some = changes[first : first + size]
+                found, wanted = monitor.apply(some), expected.apply(some)
+                for pattern in watched:
+                    compare(found[pattern], wanted[pattern], matches)
+    assert runs.answered > 0 or len(changes) < 20
+    return runs
+
+
+def compare(found: Any, wanted: Any, matches: bool) -> None:
+    """Compare what each update gave for a pattern."""
+    for name in ("updates", "matches", "signs"):
+        assert getattr(found, name).tolist() == getattr(wanted, name).tolist()
+    assert (found.positive, found.negative) == (wanted.positive, wanted.negative)
+    if matches:
+        assert rows_of(found) == rows_of(wanted)
+
+
+def rows_of(found: Any) -> list[Any]:
+    """Return update, sign and vertices of all matches."""
+    return sorted(
+        (int(update), bool(positive), *map(int, ids))
+        for names, piece in found.batches()
+        for update, positive, ids in zip(piece.updates, piece.positive, names, strict=True)
+    )
+
+
+def check_labelled(gpu: Device, seed: int, *, directed: bool, matches: bool) -> StreamedRuns:
+    """Compare on a graph whose vertices and edges have labels, all of which the patterns name."""
+    random = np.random.default_rng(seed)
+    arrow = "->" if directed else "-"
+    texts = [
+        f"(a:0)-[:1]{arrow}(b:1)-[:0]{arrow}(c:0)-[:1]{arrow}(a)",
+        f"(a)-[:0]{arrow}(b:1)-[:1]{arrow}(c)-[:0]{arrow}(d:0)",
+        f"(a:1)-[:0]{arrow}(b:0)",
+        f"(a:0)-[:1]{arrow}(b:0), (a)-[:1]{arrow}(c:1), (a)-[:1]{arrow}(d)",
+    ]
+    vertices, count = 8, 60
+    pairs = [(u, v) for u in range(vertices) for v in range(vertices) if u != v and (directed or u < v)]
+    edges = [(*pair, label) for pair in pairs for label in (0, 1) if random.random() < 0.3]
+    ends = np.array([edge[:2] for edge in edges])
+    graph = mf.Graph.from_edges(
+        (ends[:, 0], ends[:, 1]),
+        num_vertices=vertices,
+        vertex_labels=np.arange(vertices) % 2,
+        edge_labels=np.array([edge[2] for edge in edges]),
+        directed=directed,
+    )
+    chosen = random.integers(0, len(pairs), count)
+    drawn = zip(random.random(count) < 0.55, chosen, random.integers(0, 2, count).tolist(), strict=True)
+    changes = [("+" if new else "-", *pairs[at], label) for new, at, label in drawn]
+    watched = [mf.Pattern.parse(text) for text in texts]
+    return compare_monitors(gpu, seed, graph, watched, changes, parts=3, matches=matches)
+
+
+def check_random(gpu: Device, seed: int, policy: str = "random") -> StreamedRuns:
+    """Draw patterns, a graph and updates, and how they are answered."""
+    random = np.random.default_rng(seed + 10_000)
+    names = list(PATTERNS)
+    several = sorted(random.choice(len(names), random.integers(1, 4), replace=False).tolist())
+    return check(
+        gpu,
+        seed,
+        policy=policy,
+        patterns=[names[number] for number in several],
+        matches=bool(random.random() < 0.4),
+        directed=bool(random.random() < 0.3),
+        vertices=int(random.integers(5, 11)),
+        count=int(random.integers(4, 50)),
+        parts=int(random.integers(1, 4)),
+        semantics=str(random.choice(["isomorphism", "homomorphism"])),
+        settings={
+            "updater_warps": int(random.integers(1, 5)),
+            "preset": str(random.choice(["flush", "paper"])),
+        },
+    )
+
+
+def test_one_pattern_is_counted(gpu: Device) -> None:
+    for seed in range(3):
+        check(gpu, seed)
+
+
+@pytest.mark.turns(8)
+@pytest.mark.parametrize("policy", ["random", "lowest", "highest"])
+def test_updates_are_answered_one_by_one(gpu: Device, policy: str) -> None:
+    for seed in range(200 if policy == "random" else 20):
+        check_random(gpu, seed, policy)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(20))
+def test_updates_are_answered_under_many_schedules(gpu: Device, part: int) -> None:
+    for seed in range(500 * part + 1000, 500 * part + 1500):
+        check_random(gpu, seed)
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism"])
+def test_several_patterns_are_counted(gpu: Device, directed: bool, semantics: Any) -> None:
+    for seed in range(3):
+        check(gpu, seed, patterns=list(PATTERNS), directed=directed, semantics=semantics, count=40)
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("directed", [False, True])
+def test_matches_of_several_patterns_are_listed(gpu: Device, directed: bool) -> None:
+    for seed in range(3):
+        check(gpu, seed, patterns=list(PATTERNS), matches=True, directed=directed, count=40)
+
+
+@pytest.mark.parametrize("matches", [False, True])
+def test_long_updates_are_shared(gpu: Device, matches: bool) -> None:
+    given = 0
+    for seed in range(4):
+        runs = check(gpu, seed, patterns=["clique", "path"], matches=matches, vertices=12, count=8, parts=1)
+        given += runs.counters["parts_given"]
+    assert given > 10
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("matches", [False, True])
+def test_labels_say_which_plans_an_update_concerns(gpu: Device, directed: bool, matches: bool) -> None:
+    for seed in range(4):
+        check_labelled(gpu, seed, directed=directed, matches=matches)
+
+
+@pytest.mark.parametrize("matches", [False, True])
+def test_patterns_come_and_go_while_rows_stay(gpu: Device, matches: bool) -> None:
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        edges, changes = changes_of(random, 8, 60, directed=True)
+        graph = mf.Graph.from_edges(edges, num_vertices=8, directed=True)
+        watched = {name: mf.Pattern.from_edges(edges, directed=True) for name, edges in PATTERNS.items()}
+        options: Any = {"mode": "sequence", "matches": matches}
+        runs = StreamedRuns(StreamSettings(**SMALL, slot_count=16, versions=64 * 4000), replaces=True)
+        with (
+            runs.answering(),
+            mf.Monitor(
+                graph, [watched["triangle"]], device=gpu.name, engine="changing", **options
+            ) as monitor,
+            mf.Monitor(graph, [watched["triangle"]], device="cpu", **options) as expected,
+            mock.patch.object(ResidentStream, "load", autospec=True, side_effect=ResidentStream.load) as load,
+        ):
+            now = ["triangle"]
+            for step, (added, dropped) in enumerate(
+                [(None, None), ("clique", None), ("star", "triangle"), ("edge", "clique"), ("path", "star")]
+            ):
+                for one in (monitor, expected):
+                    if added is not None:
+                        one.add(watched[added])
+                    if dropped is not None:
+                        one.drop(watched[dropped])
+                now = [name for name in (*now, added) if name not in (None, dropped)]
+                some = changes[12 * step : 12 * step + 12]
+                found, wanted = monitor.apply(some), expected.apply(some)
+                for name in now:
+                    assert name is not None
+                    compare(found[watched[name]], wanted[watched[name]], matches)
+        assert load.call_count == 1
+
+
+def test_vertices_are_reserved_while_rows_stay(gpu: Device) -> None:
+    runs = StreamedRuns(StreamSettings(**SMALL, slot_count=16, versions=64 * 4000))
+    graph = mf.Graph.from_edges([(0, 1), (1, 2), (0, 3)], num_vertices=4)
+    pattern = mf.Pattern.from_edges(PATTERNS["triangle"])
+    options: Any = {"mode": "sequence", "matches": True}
+    with (
+        runs.answering(),
+        mf.Monitor(graph, [pattern], device=gpu.name, engine="changing", **options) as monitor,
+        mf.Monitor(graph, [pattern], device="cpu", **options) as expected,
+    ):
+        for turn in range(5):
+            at = 4 + 4 * turn
+            changes = [
+                ("+", at, at + 1), ("+", 0, at), ("+", 0, at + 1), ("-", 0, 3), ("+", 1, at + 2),
+                ("+", at + 2, 2), ("-", at, at + 1), ("+", 0, 3), ("+", at + 3, 0), ("+", at + 3, at),
+            ]  # fmt: skip
+            found, wanted = monitor.apply(changes), expected.apply(changes)
+            compare(found[pattern], wanted[pattern], True)
+            assert runs.stream is not None
+            assert runs.stream.vertices >= at + 4
+
+
+@pytest.mark.turns(8, "emulated")
+def test_a_stream_may_be_parked_at_any_time(gpu: Device) -> None:
+    random = np.random.default_rng(3)
+
+    def park(stream: ResidentStream, _: int) -> None:
+        if random.random() < 0.3:
+            stream.park()
+            stream.start()
+
+    for seed in range(4):
+        check(gpu, seed, patterns=["clique", "edge"], matches=seed % 2 == 0, count=40, between=park)

@@ -1,0 +1,117 @@
+"""Negated edges and degrees in queries of several patterns: rows, counts, copies, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import motiflux as mf
+
+PATHS = mf.Graph.from_edges(
+    [(0, 1), (1, 2), (2, 3), (4, 1), (2, 1)],
+    directed=True,
+    vertex_attributes={"kind": ["x", "x", "y", "y", "z"]},
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("(a)-[*1..2]->(b), NOT (b)-->(a)", [(0, 1), (0, 2), (1, 3), (2, 3), (4, 1), (4, 2)]),
+        ("(a)-[*1..2]->(b) WHERE NOT (a)-->(b)", [(0, 2), (1, 3), (4, 2)]),
+        ("(a)-->(b) WHERE NOT ()-->(a) OPTIONAL (b)-->(c)", [(0, 1, 2), (4, 1, 2)]),
+        ("(a)-->(b), NOT (b)-->() OPTIONAL (a)-->(c)", [(2, 3, 1)]),
+        ("(a)-->(b), (c)-->(d) WHERE NOT (b)-->(c) AND NOT (b)--(d)", [(2, 3, 0, 1), (2, 3, 4, 1)]),
+        ("(a)-->(b) WHERE a.kind = 'x' OR degree(b, out) = 0", [(0, 1), (1, 2), (2, 3)]),
+        ("(a)-[*2]->(b) WHERE 1 <= degree(a) <= 1 AND NOT (a)-->(b)", [(0, 2), (4, 2)]),
+        ("(a)-->(b) WHERE NOT (degree(a) < 3 OR b.kind = 'x')", [(1, 2), (2, 3)]),
+        (
+            "(a)-->(b) WHERE degree(b) > 1 OPTIONAL (b)-->(c) WHERE degree(c, in) = 1",
+            [(0, 1, 2), (1, 2, 3), (2, 1, None), (4, 1, 2)],
+        ),
+    ],
+)
+def test_rows_and_counts(text: str, rows: list[tuple[int | None, ...]]) -> None:
+    found = mf.match(PATHS, text, names=True).to_arrow().to_pylist()
+    ends = "abcd"[: len(rows[0])]
+    assert sorted((tuple(row[end] for end in ends) for row in found), key=str) == sorted(rows, key=str)
+    assert mf.count(PATHS, text) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("optional", "present"),
+    [
+        ("(b)-[y]->(a)", "(b)-->(a)"),
+        ("(b)-[y]->(a) WHERE NOT (b)-->(a)", None),
+        ("(a)-[y]->(b) WHERE NOT (b)-->(a)", "NOT (b)-->(a)"),
+        ("(a)-[y]-(b) WHERE NOT (b)-->(a) AND NOT ()-->(a)", "NOT (b)-->(a), NOT ()-->(a)"),
+    ],
+)
+@pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism"])
+def test_an_optional_edge_between_two_vertices_is_there_without_its_negated_edges(
+    semantics: Any, optional: str, present: str | None
+) -> None:
+    path = "(a)-->(b)-->(c)"
+    text = f"{path} OPTIONAL {optional}"
+    found = mf.match(PATHS, text, edges=True, names=True, semantics=semantics).to_arrow().to_pylist()
+    whole = mf.count(PATHS, path, semantics=semantics)
+    assert len(found) == mf.count(PATHS, text, semantics=semantics) == whole
+    there = 0 if present is None else mf.count(PATHS, f"{path}, {present}", semantics=semantics)
+    assert sum(row["y"] is not None for row in found) == there
+
+
+def test_ends_of_an_optional_edge_that_is_missing_are_exchanged() -> None:
+    graph = mf.Graph.from_edges([(0, 1), (2, 1), (3, 1), (0, 3)], edge_labels=list("ppqp"))
+    path = "(a)-[:p]-(b)-[:p]-(c)"
+    for negated, exchanges in (("NOT (a)-[:p]-(c)", True), ("NOT (c)-[:q]-()", False)):
+        text = f"{path} OPTIONAL (a)-[:q]-(c) WHERE {negated}"
+        rows = len(mf.match(graph, text, symmetry="subgraphs").to_numpy())
+        assert mf.count(graph, text, symmetry="subgraphs") == rows
+        assert rows == mf.count(graph, path, symmetry="subgraphs" if exchanges else "embeddings")
+
+
+def test_a_query_of_one_pattern_has_them_too() -> None:
+    text = "(a)-->(b), NOT (b)-->(a), NOT (b)-->() WHERE degree(a) > 1"
+    query = mf.Query.parse(text)
+    assert query.patterns == (mf.Pattern.parse(text),)
+    assert mf.count(PATHS, query) == mf.count(PATHS, text) == 1
+
+
+def test_choices_of_copies_do_not_count_copies_of_edges_that_are_not_there() -> None:
+    graph = mf.Graph.from_edges([(0, 1), (0, 1), (1, 2), (1, 2), (1, 2), (2, 3)], directed=True)
+    text = "(a)-->(b), (c)-->(d), NOT (b)-->(c)"
+    rows = mf.match(graph, text, edges="all").to_numpy()
+    assert mf.count(graph, text, copies=True) == len(rows) == 2
+    assert mf.count(graph, text) == 1
+
+
+def test_parts_that_are_exchanged_are_one_occurrence() -> None:
+    graph = mf.Graph.from_edges([(0, 1), (2, 3), (4, 5), (1, 2), (5, 4)], directed=True)
+    both, one = "(a)-->(b), (c)-->(d), NOT (a)--(c), NOT (b)--(d)", "(a)-->(b), (c)-->(d), NOT (b)-->(c)"
+    for text, group in ((both, 2), (one, 1)):
+        number = int(mf.count(graph, text))
+        assert number > 0
+        assert mf.count(graph, text, symmetry="subgraphs") == number // group
+        assert len(mf.match(graph, text, symmetry="subgraphs").to_numpy()) == number // group
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(a)-->(b) OPTIONAL (b)-->(c) WHERE NOT (c)-->(a)", "of the two vertices after OPTIONAL, found 'a'"),
+        ("(a)-->(b) OPTIONAL (b)-->(c) WHERE c.x = 1 OR NOT (c)-->()", "only AND joins negated edges"),
+        ("(a)-->(b) WHERE a.x = 1 OR b.x = 2 AND NOT (b)-->(a)", "only AND joins negated edges"),
+        (
+            "(a)-->(b)-->(c), (d)-->(e)-->(f), "
+            + ", ".join(f"NOT (a)--({end})" for end in "def")
+            + ", NOT (b)--(e), NOT (c)--(e)",
+            "at most 4 negated edges between parts, found 5",
+        ),
+        ("(a)-[*2]->(b), NOT (a)-->(c)", "expected the name of a vertex or an edge, found 'c'"),
+        ("(a)-[p*2]->(b) WHERE degree(p) > 2", "expected the name of a vertex or an edge, found 'p'"),
+    ],
+)
+def test_an_error_says_what_is_expected(text: str, message: str) -> None:
+    with pytest.raises(mf.PatternSyntaxError, match=message):
+        mf.count(PATHS, text)
