@@ -1,0 +1,337 @@
+"""Searches on Ray clusters of this machine: ``motiflux bench cluster``.
+
+What a case is named for:
+
+overhead QUERY    a count on a running cluster of one worker, beside one thread without a cluster: processor
+                  time of all tasks and of the driver; figures ``wall`` and ``alone_wall``: the wall clock
+workers N QUERY   the wall clock of a count with N workers, as many as there are processors; figures: the
+                  efficiency to one worker, and the longest task over the mean
+tasks             tasks that do nothing: seconds of each; figures: processor time of the driver for one, and
+                  the time until the result of one alone is there
+rows              rows of a data set; figures: bytes and processor time of workers for each row
+kills             counts, data sets and estimates while workers are killed; figures: kills and calls
+
+Ray's object store has 256 MB. On a machine that does other work, only processor times say something. Workers
+of one machine share memory and caches, and have no network between them.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as parquet
+
+import motiflux as mf
+from motiflux.bench.measure import Timing
+from motiflux.bench.results import Bar, BaselineTime, CaseResult
+from motiflux.bench.suite import Settings, Suite
+from motiflux.cluster.tasks import nothing
+
+STORE = "256MB"
+SEARCH = {"tables": "off"}
+QUERIES = {
+    "triangle": "(a)--(b)--(c)--(a)",
+    "diamond": "(a)--(b)--(c)--(d)--(a), (a)--(c)",
+    "4clique": "(a)--(b)--(c)--(d)--(a), (a)--(c), (b)--(d)",
+    "house": "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)",
+    "labelled": "(a:0)--(b:1)--(c:2)--(d:0)--(a), (a)--(c)",
+}
+WORKERS = (1, 2, 4, 8)
+LEAST_EFFICIENCY = 0.85
+MOST_OVERHEAD = 1.05
+MOST_OVER_MEAN = 3.0
+KILLS, QUICK_KILLS = 200, 20
+ESTIMATE: Any = {"samples": 300_000, "seed": 1, "tuning": {"count_first": "off"}}
+
+
+def graph_of(*, quick: bool) -> mf.Graph:
+    """Return an R-MAT graph with labels."""
+    scale, edges = (14, 250_000) if quick else (18, 4_000_000)
+    graph = mf.generate.rmat(scale=scale, edges=edges, seed=1)
+    ends = graph.to_edges()
+    labels = [vertex % 3 for vertex in range(graph.num_vertices)]
+    return mf.Graph.from_edges(
+        (ends.src, ends.dst), vertex_ids=range(graph.num_vertices), vertex_labels=labels
+    )
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """A count on one worker, and without a cluster."""
+
+    query: str
+    quick: bool
+
+    @property
+    def name(self) -> str:
+        return f"overhead {self.query}"
+
+    def run(self, settings: Settings) -> Iterator[CaseResult]:
+        graph, pattern = graph_of(quick=settings.quick), QUERIES[self.query]
+        mf.count(graph, pattern, threads=1, tuning=SEARCH, limit=1)
+        alone, alone_wall, there, wall = [], [], [], []
+        with mf.Cluster(cpus=1, object_store=STORE) as cluster:
+            cluster.count(graph, pattern, tuning=SEARCH, limit=1)
+            for _ in range(settings.runs):
+                cpu, began = time.process_time(), time.perf_counter()
+                expected = mf.count(graph, pattern, threads=1, tuning=SEARCH)
+                alone.append(time.process_time() - cpu)
+                alone_wall.append(time.perf_counter() - began)
+                before = len(cluster.tasks)
+                cpu, began = time.process_time(), time.perf_counter()
+                found = cluster.count(graph, pattern, threads=1, tuning=SEARCH)
+                tasks = cluster.tasks[before:]
+                there.append(time.process_time() - cpu + sum(task.cpu_seconds for task in tasks))
+                wall.append(time.perf_counter() - began)
+        yield CaseResult(
+            self.name,
+            "cluster",
+            int(found),
+            "one thread",
+            Timing.of(there),
+            BaselineTime("one thread", min(alone)),
+            min(alone) / min(there),
+            figures={"wall": min(wall), "alone_wall": min(alone_wall), "tasks": len(tasks)},
+            disagrees=found != expected,
+        )
+
+
+@dataclass(frozen=True)
+class Workers:
+    """A count with growing numbers of workers."""
+
+    query: str
+    quick: bool
+
+    @property
+    def name(self) -> str:
+        return f"workers {self.query}"
+
+    def run(self, settings: Settings) -> Iterator[CaseResult]:
+        graph, pattern = graph_of(quick=settings.quick), QUERIES[self.query]
+        expected = mf.count(graph, pattern)
+        one = 0.0
+        for workers in WORKERS:
+            if workers > len(os.sched_getaffinity(0)):
+                return
+            walls, ratios = [], []
+            with mf.Cluster(cpus=workers, object_store=STORE) as cluster:
+                cluster.count(graph, pattern, tuning=SEARCH, limit=1)
+                for _ in range(settings.runs):
+                    before, began = len(cluster.tasks), time.perf_counter()
+                    found = cluster.count(graph, pattern, tuning=SEARCH)
+                    walls.append(time.perf_counter() - began)
+                    seconds = [task.seconds for task in cluster.tasks[before:]]
+                    ratios.append(max(seconds) * len(seconds) / sum(seconds))
+            one = one or min(walls)
+            yield CaseResult(
+                f"workers {workers} {self.query}",
+                "cluster",
+                int(found),
+                "one machine",
+                Timing.of(walls),
+                BaselineTime("one worker", one),
+                one / min(walls),
+                figures={
+                    "efficiency": one / (workers * min(walls)),
+                    "longest_over_mean": min(ratios),
+                    "tasks": len(seconds),
+                },
+                disagrees=found != expected,
+            )
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Tasks that do nothing."""
+
+    name: str = "tasks"
+    quick: bool = True
+
+    def run(self, settings: Settings) -> Iterator[CaseResult]:
+        number = 200
+        with mf.Cluster(cpus=1, object_store=STORE) as cluster:
+            workers, ray = cluster._workers, cluster._connection.ray
+            ray.get(workers.submit(nothing, "nothing"))
+            each, cpus = [], []
+            for _ in range(settings.runs):
+                cpu, began = time.process_time(), time.perf_counter()
+                ray.get([workers.submit(nothing, "nothing") for _ in range(number)])
+                each.append((time.perf_counter() - began) / number)
+                cpus.append((time.process_time() - cpu) / number)
+            single = []
+            for _ in range(50):
+                began = time.perf_counter()
+                ray.get(workers.submit(nothing, "nothing"))
+                single.append(time.perf_counter() - began)
+        yield CaseResult(
+            self.name,
+            "cluster",
+            number,
+            None,
+            Timing.of(each),
+            None,
+            None,
+            figures={"driver_cpu": min(cpus), "until_result": min(single)},
+        )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a data set."""
+
+    name: str = "rows"
+    quick: bool = True
+
+    def run(self, settings: Settings) -> Iterator[CaseResult]:
+        graph = graph_of(quick=True)
+        expected = mf.count(graph, QUERIES["triangle"])
+        folder = Path(tempfile.mkdtemp(prefix="motiflux-rows-"))
+        try:
+            with mf.Cluster(cpus=1, object_store=STORE) as cluster:
+                began = time.perf_counter()
+                written = cluster.match(graph, QUERIES["triangle"], output=folder)
+                seconds = time.perf_counter() - began
+                cpu = sum(task.cpu_seconds for task in cluster.tasks)
+            nbytes = sum(one.stat().st_size for one in folder.glob("*.parquet"))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        yield CaseResult(
+            self.name,
+            "cluster",
+            written.rows,
+            "count",
+            Timing.of([seconds]),
+            None,
+            None,
+            figures={
+                "files": written.files,
+                "bytes_per_row": nbytes / max(1, written.rows),
+                "cpu_per_row": cpu / max(1, written.rows),
+            },
+            disagrees=written.rows != expected,
+        )
+
+
+@dataclass(frozen=True)
+class Kills:
+    """Counts, data sets and estimates while workers are killed."""
+
+    name: str = "kills"
+    quick: bool = True
+
+    def run(self, settings: Settings) -> Iterator[CaseResult]:
+        graph = mf.generate.rmat(scale=11, edges=30_000, seed=1)
+        most = QUICK_KILLS if settings.quick else KILLS
+        calls, wrong = {"count": 0, "rows": 0, "estimate": 0}, 0
+        expected = {name: self._expected(graph, name) for name in calls}
+        draws = random.Random(1)
+        began = time.perf_counter()
+        with mf.Cluster(cpus=2, object_store=STORE) as cluster, Killer(cluster, most, draws) as killer:
+            while killer.kills < most and time.perf_counter() - began < settings.timeout * 10:
+                name = draws.choice(sorted(calls))
+                calls[name] += 1
+                wrong += self._found(cluster, graph, name) != expected[name]
+            seconds = time.perf_counter() - began
+        yield CaseResult(
+            self.name,
+            "cluster",
+            expected["count"],
+            "one machine",
+            Timing.of([seconds]),
+            None,
+            None,
+            figures={"kills": killer.kills, "wrong": wrong, **calls},
+            disagrees=wrong > 0,
+        )
+
+    def _expected(self, graph: mf.Graph, name: str) -> object:
+        if name == "count":
+            return int(mf.count(graph, QUERIES["house"]))
+        if name == "rows":
+            return sorted_rows(mf.match(graph, QUERIES["triangle"]).to_numpy())
+        found = mf.estimate(graph, QUERIES["house"], **ESTIMATE)
+        return found.value, found.low, found.high
+
+    def _found(self, cluster: mf.Cluster, graph: mf.Graph, name: str) -> object:
+        if name == "count":
+            return int(cluster.count(graph, QUERIES["house"], tuning=SEARCH))
+        if name == "estimate":
+            found = cluster.estimate(graph, QUERIES["house"], **ESTIMATE)
+            return found.value, found.low, found.high
+        folder = Path(tempfile.mkdtemp(prefix="motiflux-rows-"))
+        try:
+            cluster.match(graph, QUERIES["triangle"], output=folder)
+            table = parquet.read_table(folder)
+            return sorted_rows(np.column_stack([table.column(name) for name in table.column_names]))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class Killer:
+    """Kills the worker of one of the last tasks at random moments, at most `most` times."""
+
+    def __init__(self, cluster: mf.Cluster, most: int, draws: random.Random) -> None:
+        self.kills = 0
+        self._cluster, self._most, self._draws = cluster, most, random.Random(draws.random())
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Killer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while self.kills < self._most and not self._stop.wait(self._draws.uniform(0.3, 1.5)):
+            recent = sorted({task.process for task in self._cluster.tasks[-4:]})
+            if recent:
+                with suppress(ProcessLookupError):  # killed before
+                    os.kill(self._draws.choice(recent), signal.SIGKILL)
+                    self.kills += 1
+
+
+def sorted_rows(rows: np.ndarray) -> bytes:
+    """Return rows in one order, as bytes."""
+    rows = np.asarray(rows, dtype=np.int64)
+    return rows[np.lexsort(rows.T)].tobytes()
+
+
+def build(shared: Path) -> Suite:
+    probes = [
+        *(Overhead(query, query == "4clique") for query in QUERIES),
+        *(Workers(query, query == "4clique") for query in QUERIES),
+        Tasks(),
+        Rows(),
+        Kills(),
+    ]
+    return Suite("cluster", (), bars, packages=("motiflux", "numpy", "ray"), probes=probes)
+
+
+def bars(results: Sequence[CaseResult]) -> list[Bar]:
+    found = [Bar("counts that differ", sum(one.disagrees for one in results), 0, "lower")]
+    for one in results:
+        if one.case.startswith("overhead") and one.ratio is not None:
+            found.append(Bar(f"{one.case}, times one thread", 1 / one.ratio, MOST_OVERHEAD, "lower"))
+        if one.case.startswith("workers") and not one.case.startswith("workers 1 "):
+            found.append(
+                Bar(f"{one.case}, efficiency", one.figures["efficiency"], LEAST_EFFICIENCY, "higher")
+            )
+            over = one.figures["longest_over_mean"]
+            found.append(Bar(f"{one.case}, longest task over mean", over, MOST_OVER_MEAN, "lower"))
+    return found

@@ -1,0 +1,61 @@
+"""The options by which commands search on a Ray cluster."""
+
+# Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from motiflux.cli import options as opt
+from motiflux.cli.exits import UsageError
+
+if TYPE_CHECKING:
+    import motiflux as mf
+
+LOCAL = "local"
+
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Search on a Ray cluster: its address, auto for that of this machine, local to start one here.",
+        show_default=False,
+        rich_help_panel=opt.MORE,
+    ),
+]
+TaskLogOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        parser=opt.file_name,
+        help="With --cluster: write a line of JSON for each task, with its node and its time.",
+        show_default=False,
+        rich_help_panel=opt.MORE,
+    ),
+]
+
+
+@contextmanager
+def opened(
+    address: str | None, task_log: Path | None, graph: Path, data: "mf.Graph", *, as_read: bool
+) -> Iterator["mf.Cluster | None"]:
+    """Yield the cluster of a command; None without one.
+
+    Parameters
+    ----------
+    as_read
+        Whether the graph is as its file says; else workers do not open the file.
+    """
+    if address is None:
+        if task_log is not None:
+            raise UsageError(f"--task-log {task_log}: expected --cluster beside it")
+        yield None
+        return
+    import motiflux as mf
+
+    with mf.Cluster(None if address == LOCAL else address, task_log=task_log) as cluster:
+        if as_read and graph.suffix == ".mfg":
+            cluster.map_file(data, graph)
+        yield cluster

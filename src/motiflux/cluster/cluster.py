@@ -1,0 +1,414 @@
+"""`mf.Cluster`: the calls of motiflux on the machines of a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Unpack, overload
+
+from motiflux.api.counting import count
+from motiflux.api.estimating import estimate
+from motiflux.api.explaining import Explanation, explain
+from motiflux.api.listing import Listing, Search
+from motiflux.api.matching import DEFAULT_BATCH_ROWS, match
+from motiflux.api.pattern_list import as_queries
+from motiflux.api.per_vertex import count_per_vertex
+from motiflux.api.random_rows import sample
+from motiflux.api.subject import GraphLike, data_graph
+from motiflux.arguments import check_integer, check_seconds
+from motiflux.cluster.connection import connect
+from motiflux.cluster.engine import ClusterEngine
+from motiflux.cluster.images import ClusterImageCounter
+from motiflux.cluster.jobs import RowJob, WrittenRows, digest_of
+from motiflux.cluster.options import (
+    CensusOptions,
+    CountOptions,
+    EstimateOptions,
+    MatchOptions,
+    SampleOptions,
+    VertexOptions,
+)
+from motiflux.cluster.records import TaskLog, TaskRecord
+from motiflux.cluster.sampler import ClusterSampler, TreeDraws
+from motiflux.cluster.tasks import Columns, call_whole
+from motiflux.cluster.workers import Workers
+from motiflux.errors import ArgumentError, ClusterError
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern, PatternLike, Query, QueryLike
+from motiflux.pattern.asked import asks_for_rows
+from motiflux.plan import Plan
+from motiflux.request.deadline import Deadline
+from motiflux.request.elsewhere import doing_elsewhere
+from motiflux.request.engine import Engine
+from motiflux.request.images import ImageCounter
+from motiflux.request.progress import progress_callback
+from motiflux.request.request import Request, make_request
+from motiflux.request.sampler import Sampler
+from motiflux.result.census import Census
+from motiflux.result.count import Count
+from motiflux.result.estimate import Estimate
+from motiflux.result.image_counts import VertexCounts
+from motiflux.result.matches import Matches
+from motiflux.types import VertexArray
+
+_MFG = ".mfg"
+_BEGIN_SECONDS = 60.0
+"""Seconds within which a task that is a whole call begins, if the call has a timeout."""
+
+
+class Cluster:
+    """The machines of a Ray cluster, which search together.
+
+    Its methods are the functions of motiflux of the same names, with the same options and the same results:
+    exact, and for estimates equal to the last bit for a seed. A search is cut into tasks, whose size is
+    chosen by the speed of the tasks before. Tasks of lost workers and nodes are done again. The option
+    ``threads`` of a call is the number of threads that plan, where it is made.
+
+    A process has one connection to a cluster. If Ray is connected already (``ray.init``), that is used.
+
+    Parameters
+    ----------
+    address
+        ``"auto"`` for the cluster that this machine is a node of, its address, such as
+        ``"10.0.0.5:6379"``, or None: a cluster of this machine alone, which ends with the object.
+    threads
+        Threads of each task, and CPUs that it takes; they share what is prepared for a search.
+    cpus
+        Number of CPUs of a cluster that is started; default: all of this machine.
+    object_store
+        Maximum size of the object store of a cluster that is started: bytes, or text such as ``"4GiB"``.
+        Default: 2 GiB.
+    dashboard
+        Whether a cluster that is started has Ray's dashboard, which shows tasks by call and pattern.
+    log_to_driver
+        Whether output of workers is repeated here.
+    task_log
+        A file to which a line of JSON is appended for each task that ends: the fields of `TaskRecord`.
+
+    Raises
+    ------
+    MotifluxError
+        Ray is not installed.
+    ClusterError
+        There is no cluster at the address.
+
+    Notes
+    -----
+    Workers need motiflux in the environment in which Ray runs on their nodes. A path of an ``.mfg`` file is
+    mapped by each worker if all nodes see it; other graphs are sent to each node once, and stay there as long
+    as the `Graph` lives here.
+
+    Examples
+    --------
+    >>> import motiflux as mf
+    >>> graph = mf.generate.rmat(scale=10, edges=8000, seed=1)  # doctest: +SKIP
+    >>> with mf.Cluster() as cluster:  # doctest: +SKIP
+    ...     cluster.count(graph, "(a)--(b)--(c)--(a)")
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        threads: int = 1,
+        cpus: int | None = None,
+        object_store: int | str | None = None,
+        dashboard: bool = False,
+        log_to_driver: bool = False,
+        task_log: str | os.PathLike[str] | None = None,
+    ) -> None:
+        threads = check_integer("threads", threads, 1, 1024)
+        log = TaskLog(task_log)
+        self._connection = connect(
+            address, cpus=cpus, store=object_store, dashboard=dashboard, log_to_driver=log_to_driver
+        )
+        self._workers = Workers(self._connection, threads, log)
+        if self._workers.node_cpus < threads:
+            self.close()
+            raise ArgumentError("threads", f"at most {self._workers.node_cpus}, the CPUs of a node", threads)
+        self._workers.begin()
+        self._trees = TreeDraws(self._workers)
+        self._engine = ClusterEngine(self._workers)
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Cluster({self._workers.device})" if self._workers.open else "Cluster(closed)"
+
+    def close(self) -> None:
+        """End the connection, and a cluster that was started for it."""
+        if self._workers.open:
+            self._workers.open = False
+            self._workers.records.close()
+            self._connection.close()
+
+    def map_file(self, graph: Graph, path: str | os.PathLike[str]) -> None:
+        """Have workers map the ``.mfg`` file that a graph was opened from, if all nodes see it.
+
+        Paths that are given to a call in the place of the graph need no such call.
+
+        Raises
+        ------
+        ArgumentError
+            The file is no ``.mfg`` file, or has another graph now.
+        """
+        if Path(path).suffix != _MFG:
+            raise ArgumentError("path", f"an {_MFG} file", str(path))
+        if digest_of(data_graph(path)) != digest_of(graph):
+            raise ArgumentError("path", "the file that the graph was opened from", f"another graph in {path}")
+        self._workers.note_path(graph, path)
+
+    @property
+    def tasks(self) -> list[TaskRecord]:
+        """The tasks that ended, the last 100,000: what they searched for, where, and how long."""
+        return self._workers.records.tasks
+
+    @overload
+    def count(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
+        self, graph: GraphLike, pattern: QueryLike, **options: Unpack[CountOptions]
+    ) -> Count: ...
+    @overload
+    def count(
+        self, graph: GraphLike, pattern: Sequence[QueryLike], **options: Unpack[CountOptions]
+    ) -> list[Count]: ...
+    def count(
+        self, graph: GraphLike, pattern: QueryLike | Sequence[QueryLike], **options: Unpack[CountOptions]
+    ) -> Count | list[Count]:
+        """Count embeddings; see `motiflux.count`.
+
+        Several patterns are searched at once. With `distinct` and `having`, a call is one task.
+
+        Returns
+        -------
+        Count, or list of Count
+            ``.engine`` is ``"cluster"``.
+        """
+        self._check(options)
+        data = self._graph(graph)
+        rows = options.get("distinct") is not None or options.get("having") is not None
+        if rows or asks_for_rows(pattern) or options.get("copies"):
+            counted: Count | list[Count] = self._whole("count", data, pattern, options)
+            return counted
+        with self._here(pattern):
+            found: Count | list[Count] = count(data, pattern, **options)
+            return found
+
+    @overload
+    def match(
+        self,
+        graph: GraphLike,
+        pattern: QueryLike,
+        *,
+        output: None = ...,
+        job: None = ...,
+        **options: Unpack[MatchOptions],
+    ) -> Matches: ...
+    @overload
+    def match(
+        self,
+        graph: GraphLike,
+        pattern: QueryLike,
+        *,
+        output: str | os.PathLike[str],
+        job: str | None = ...,
+        **options: Unpack[MatchOptions],
+    ) -> WrittenRows: ...
+    def match(
+        self,
+        graph: GraphLike,
+        pattern: QueryLike,
+        *,
+        output: str | os.PathLike[str] | None = None,
+        job: str | None = None,
+        **options: Unpack[MatchOptions],
+    ) -> Matches | WrittenRows:
+        """List embeddings; see `motiflux.match`. Rows of a `Query`, and distinct ones, are for one machine.
+
+        Parameters
+        ----------
+        output
+            A folder that all nodes see, or a URI that pyarrow or fsspec knows, such as ``s3://bucket/rows``:
+            rows are written into it as a Parquet data set, one file for each task. Without it, rows come back
+            as they are found; those that wait for the reader are bounded. The order of rows is unspecified.
+        job
+            A name, with `output`: a call with the same name, graph, pattern and options continues where an
+            earlier one was lost or ran out of time.
+
+        Returns
+        -------
+        Matches, or WrittenRows
+            With `output`, the number of rows and files, and whether they are complete.
+
+        Raises
+        ------
+        OutputError
+            A file cannot be written; or the folder has files of something else.
+        """
+        self._check(options)
+        if job is not None and (output is None or not isinstance(job, str) or not job):
+            raise ArgumentError("job", "a name, beside output=", job)
+        if asks_for_rows(pattern):
+            raise ArgumentError("pattern", "no DISTINCT: distinct rows are listed by motiflux.match", pattern)
+        queries, several = as_queries(pattern)
+        if several or isinstance(queries[0], Query):
+            raise ArgumentError("pattern", "one pattern; others are listed by motiflux.match", pattern)
+        with self._here(pattern):
+            if output is not None:
+                return self._write(self._graph(graph), queries[0], os.fspath(output), job, options)
+            found: Matches = match(self._graph(graph), queries[0], **options)
+            return found
+
+    def _write(
+        self, graph: Graph, pattern: Pattern, output: str, job: str | None, options: MatchOptions
+    ) -> WrittenRows:
+        """Write rows into a data set."""
+        known = ("semantics", "symmetry", "limit", "timeout", "threads", "tuning")
+        chosen: dict[str, Any] = {name: options[name] for name in known if name in options}  # type: ignore[literal-required]
+        chosen = {"semantics": "isomorphism", "symmetry": "embeddings"} | chosen
+        with progress_callback(options.get("progress", False), "matching") as callback:
+            request = make_request(**chosen, progress=callback)
+            edges, names = options.get("edges", False), options.get("names", False)
+            attributes = options.get("attributes", ())
+            listing = Listing(graph, request, DEFAULT_BATCH_ROWS, edges, attributes, names)
+            listing.columns(pattern)  # raises what it refuses
+            search = Search(listing, pattern)
+            planned = time.perf_counter()
+            if search.physical is None:
+                raise ClusterError("match: time was up before the search was planned; nothing was written")
+            columns = Columns(pattern, edges, tuple(attributes), names)
+            asked = listing.for_pattern(pattern)
+            return RowJob(self._workers, graph, search.physical.plan, asked, columns, output, job).run(
+                search.deadline, planned
+            )
+
+    @overload
+    def estimate(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
+        self, graph: GraphLike, pattern: QueryLike, **options: Unpack[EstimateOptions]
+    ) -> Estimate: ...
+    @overload
+    def estimate(
+        self, graph: GraphLike, pattern: Sequence[QueryLike], **options: Unpack[EstimateOptions]
+    ) -> list[Estimate]: ...
+    def estimate(
+        self, graph: GraphLike, pattern: QueryLike | Sequence[QueryLike], **options: Unpack[EstimateOptions]
+    ) -> Estimate | list[Estimate]:
+        """Estimate the number of embeddings; see `motiflux.estimate`: the same result to the last bit."""
+        self._check(options)
+        with self._here(pattern):
+            data = self._graph(graph)
+            found: Estimate | list[Estimate] = estimate(data, pattern, **options)
+            return found
+
+    def sample(
+        self, graph: GraphLike, pattern: PatternLike, k: int, **options: Unpack[SampleOptions]
+    ) -> Matches:
+        """Draw embeddings at random; see `motiflux.sample`: the same rows."""
+        self._check(options)
+        with self._here(pattern):
+            return sample(self._graph(graph), pattern, k, **options)
+
+    def count_per_vertex(
+        self, graph: GraphLike, pattern: PatternLike, **options: Unpack[VertexOptions]
+    ) -> VertexCounts:
+        """Count the embeddings at each vertex; see `motiflux.count_per_vertex`."""
+        self._check(options)
+        with self._here(pattern):
+            return count_per_vertex(self._graph(graph), pattern, **options)
+
+    def explain(
+        self, graph: GraphLike, pattern: QueryLike, *, analyze: bool = False, **options: Unpack[CountOptions]
+    ) -> Explanation:
+        """Explain a count; see `motiflux.explain`: also how it will be cut, and its expected time."""
+        self._check(options)
+        with self._here(pattern):
+            return explain(self._graph(graph), pattern, analyze=analyze, **options)  # type: ignore[misc]
+
+    def census(self, graph: GraphLike, size: int = 3, **options: Unpack[CensusOptions]) -> Census:
+        """Count the subgraphs of three or four vertices; see `motiflux.census`. This is one task."""
+        found: Census = self._whole("census", self._graph(graph), size, options)
+        return found
+
+    def _whole(self, name: str, graph: Graph, argument: Any, options: Mapping[str, Any]) -> Any:
+        """Return the result of a call that is one task on the largest node."""
+        workers = self._workers
+        timeout = options.get("timeout")
+        seconds = None if timeout is None else check_seconds("timeout", timeout)
+        deadline = Deadline.after(None if seconds is None else seconds + _BEGIN_SECONDS)
+        given = {name: value for name, value in options.items() if name != "progress"}
+        if given.get("threads") is None:
+            given["threads"] = workers.node_cpus
+        found = workers.whole(
+            name,
+            call_whole,
+            workers.share(graph),
+            deadline,
+            graph=graph,
+            arguments=(name, (argument,), given),
+        )
+        if found is None:
+            raise ClusterError(f"{name}: the cluster has had no free node for {_BEGIN_SECONDS:g} s")
+        return found
+
+    def _graph(self, graph: GraphLike) -> Graph:
+        """Return the graph of a call, and remember the path of a file that can be mapped."""
+        data = data_graph(graph)
+        if isinstance(graph, (str, os.PathLike)) and Path(graph).suffix == _MFG:
+            self._workers.note_path(data, graph)
+        return data
+
+    def _check(self, options: Mapping[str, Any]) -> None:
+        """Refuse options that a cluster does not have."""
+        if options.get("device", "auto") not in ("auto", "cpu") or options.get("devices") is not None:
+            raise ArgumentError("device", "'auto' or 'cpu' on a cluster", options.get("device"))
+        if options.get("engine", "auto") not in ("auto", "cpu"):
+            raise ArgumentError("engine", "'auto' or 'cpu' on a cluster", options.get("engine"))
+
+    @contextmanager
+    def _here(self, pattern: object) -> Iterator[None]:
+        """Have calls in a ``with`` block done by the cluster."""
+        self._workers.pattern = _short(pattern)
+        with doing_elsewhere(self):
+            yield
+
+    def engine(self) -> tuple[Engine, str]:
+        """Return the engine; see `motiflux.request.elsewhere`."""
+        return self._engine, "a cluster was asked for"
+
+    def image_counter(self) -> ImageCounter:
+        """Return who counts by images."""
+        return ClusterImageCounter(self._workers)
+
+    def sampler(self, graph: Graph, plan: Plan, request: Request, deadline: float | None) -> Sampler:
+        """Return the sampler of a plan."""
+        return ClusterSampler(self._workers, graph, plan, request, deadline)
+
+    def draw_embeddings(
+        self,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        seed: int,
+        first: int,
+        count: int,
+        left: float | None,
+    ) -> tuple[VertexArray, int]:
+        """Return the embeddings among trees, and the number of trees drawn."""
+        return self._trees.draw(graph, plan, request, seed, first, count, left)
+
+
+def _short(pattern: object) -> str:
+    """Return a pattern for names of tasks."""
+    if isinstance(pattern, Sequence) and not isinstance(pattern, str):
+        return f"{len(pattern)} patterns"
+    text = str(pattern)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,413 @@
+"""Listings into a Parquet data set: one file for each task, and a manifest by which a lost driver goes on.
+
+``_motiflux/`` in the folder of the data set holds ``job.json``; ``driver.json``, the call that goes on with
+it; ``given-N.json`` for each task of root arcs
+before it is handed out; and ``done-N.json`` for each task that ended, with its rows, its file and the tasks
+that search what it handed back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import time
+import uuid
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import motiflux
+from motiflux.cluster.folder import Folder
+from motiflux.cluster.rows import FIRST_WORK, MOST_WORK, ROWS_OF_TASK
+from motiflux.cluster.shares import FEW_PARTS, Order, Share, Shares, halves
+from motiflux.cluster.tasks import Bounds, Columns, Done, native_search, parquet_of, plain, write_share
+from motiflux.errors import OutputError
+from motiflux.graph import Graph
+from motiflux.packages import require
+from motiflux.plan import Plan
+from motiflux.request.deadline import Deadline
+from motiflux.request.reports import ProgressReport
+from motiflux.request.request import Request
+from motiflux.units import grouped, seconds_text
+
+if TYPE_CHECKING:
+    from motiflux.cluster.workers import Workers
+
+MANIFEST = "_motiflux"
+_DRIVER = "driver.json"
+"""The call that goes on with the job: an earlier one that only seemed lost sees it, and ends."""
+_MANIFEST_SECONDS = 0.01
+"""Time of the driver to write down a task, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRows:
+    """Rows that a cluster wrote into a Parquet data set.
+
+    Parameters
+    ----------
+    path
+        The folder, or its URI.
+    rows, files
+        Number of rows, and of Parquet files.
+    complete
+        Whether all rows were written; False after a timeout or at a limit.
+    seconds, plan_seconds
+        Wall-clock seconds of the search, and of planning.
+    resumed
+        Tasks that an earlier call of the same job had done.
+    """
+
+    path: str
+    rows: int
+    files: int
+    complete: bool
+    seconds: float
+    plan_seconds: float
+    resumed: int = 0
+
+    def __repr__(self) -> str:
+        state = "" if self.complete else ", incomplete"
+        return (
+            f"WrittenRows({self.path!r}, {grouped(self.rows)} rows, {grouped(self.files)} files{state}, "
+            f"{seconds_text(self.seconds)})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    number: int
+    share: Share
+    work: int
+
+
+@dataclass(slots=True)
+class _TasksOfJob:
+    """The tasks of a job that wait, in the place of the shares of other searches."""
+
+    shares: Shares
+    folder: Folder
+    waiting: deque[_Task] = field(default_factory=deque)
+    works: dict[int, int] = field(default_factory=dict)
+    numbers: int = 0
+    rate: float = 0.0
+    """Steps per second of the tasks so far; 0 if unknown."""
+    wanted: int = 1
+    driver: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def least(self) -> float:
+        return self.shares.least
+
+    @property
+    def done(self) -> int:
+        return self.shares.done
+
+    @property
+    def units(self) -> int:
+        return self.shares.units
+
+    @property
+    def empty(self) -> bool:
+        return not self.waiting and self.shares.empty
+
+    def take(self, wanted: int) -> Order | None:
+        """Return a task that waits, or one of further root arcs, which is written down first."""
+        self.wanted = max(1, wanted)
+        if not self.waiting:
+            order = self.shares.take(1)
+            if order is None:
+                return None
+            task = self.next(order.share, order.seconds)
+            self.write(f"given-{task.number:06}.json", [task.share, task.work])
+            self.waiting.append(task)
+        task = self.waiting.popleft()
+        self.works[task.number] = task.work
+        return Order(task.number, task.share, self.shares.least)
+
+    def own(self) -> None:
+        """Have this call go on with the job, and an earlier one end that only seemed lost."""
+        self.folder.write_json(f"{MANIFEST}/{_DRIVER}", self.driver)
+
+    @property
+    def owned(self) -> bool:
+        """Whether no other call goes on with the job."""
+        owner: str = self.folder.read_json(f"{MANIFEST}/{_DRIVER}")
+        return owner == self.driver
+
+    def write(self, name: str, content: object) -> None:
+        """Write a file of the manifest.
+
+        Raises
+        ------
+        OutputError
+            Another call goes on with the job.
+        """
+        if not self.owned:
+            raise OutputError(f"{self.folder.uri}: another call has continued this job")
+        self.folder.write_json(f"{MANIFEST}/{name}", content)
+
+    def next(self, share: Share, seconds: float) -> _Task:
+        """Return a new task."""
+        work = FIRST_WORK
+        if self.rate > 0:
+            work = max(FIRST_WORK // 16, min(MOST_WORK, int(self.rate * max(seconds, self.shares.least))))
+        self.numbers += 1
+        return _Task(self.numbers - 1, share, work)
+
+    def parts(self, left: Share) -> list[_Task]:
+        """Return the tasks that search what a task handed back: as many as were wanted last."""
+        parts = deque([left] if left else [])
+        whole: list[Share] = []
+        while parts and len(parts) + len(whole) < self.wanted:
+            one = parts.popleft()
+            two = halves(one)
+            if two is None:
+                whole.append(one)
+            else:
+                parts.extend(two)
+        seconds = self.shares.seconds()
+        return [self.next(share, seconds) for share in (*whole, *parts)]
+
+
+class RowJob:
+    """A listing whose rows are files.
+
+    Parameters
+    ----------
+    name
+        The name of the job; None for one that cannot be continued.
+    """
+
+    divisible = False
+
+    def __init__(
+        self,
+        workers: Workers,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        columns: Columns,
+        output: str,
+        name: str | None,
+    ) -> None:
+        self._workers, self._graph = workers, graph
+        self._request = request
+        self._content: Any = (plan, plain(request))
+        self._columns = columns
+        self.name = f"match {workers.pattern}"
+        self.folder = Folder(output)
+        units = 0 if plan.impossible is not None else native_search(graph, plan, request).units
+        least = _MANIFEST_SECONDS * workers.slots
+        self.shares = _TasksOfJob(Shares(units, workers.slots, least=least, parts=FEW_PARTS), self.folder)
+        self.found = 0
+        self.files: dict[str, tuple[int, int]] = {}
+        """Rows and bytes of each file."""
+        self._steps, self._seconds = 0.0, 0.0
+        self.resumed = 0
+        self._begin(name, plan, units)
+        self._job = workers.job(graph, self._content, units)
+
+    @property
+    def over(self) -> bool:
+        """Whether a limit is reached."""
+        limit = self._request.limit
+        return limit is not None and self.found > limit
+
+    def submit(self, order: Order) -> Any:
+        """Start a task."""
+        bounds = Bounds(work=self.shares.works[order.number], rows=ROWS_OF_TASK)
+        given = (self._job, order.share, bounds, self.folder.uri, _file(order.number), self._columns)
+        return self._workers.submit(write_share, self.name, *given, cpus=1)
+
+    def take(self, order: Order, done: Done) -> None:
+        """Write down the end of a task, with the tasks that follow from it."""
+        rows, nbytes, found = done.value
+        work = self.shares.works.pop(order.number)
+        if done.left and found < ROWS_OF_TASK:  # it ended by its steps
+            self._steps, self._seconds = self._steps + work, self._seconds + done.seconds
+            self.shares.rate = self._steps / self._seconds
+        self.shares.shares.note(order.share, done.left, done.seconds)
+        tasks = self.shares.parts(done.left)
+        self.shares.write(
+            f"done-{order.number:06}.json",
+            {"rows": rows, "bytes": nbytes, "tasks": [[one.number, one.share, one.work] for one in tasks]},
+        )
+        self._note(order.number, rows, nbytes)
+        self.shares.waiting.extend(tasks)
+
+    def renew(self) -> None:
+        """Share the graph again."""
+        self._job = self._workers.job(self._graph, self._content, self.shares.units, again=True)
+
+    def run(self, deadline: Deadline, planned: float) -> WrittenRows:
+        """Run the job to its end."""
+        report = None if self._request.progress is None else lambda: self._tell(deadline)
+        driver = self._workers.driver()
+        try:
+            driver.run_all([self], deadline, report)
+        finally:
+            driver.wait_for_cancelled()
+            self._delete_others()
+        complete = driver.has_all_of(self)
+        limit = self._request.limit
+        if limit is not None and self.found > limit:
+            self._cut(limit)
+            complete = False
+        if complete and not self.files:
+            self._write_empty()
+        self._check_files()
+        return WrittenRows(
+            self.folder.uri,
+            self.found,
+            len(self.files),
+            complete,
+            time.perf_counter() - planned,
+            planned - deadline.started,
+            self.resumed,
+        )
+
+    def _begin(self, name: str | None, plan: Plan, units: int) -> None:
+        """Begin the job, or continue it."""
+        content = {
+            "job": uuid.uuid4().hex if name is None else name,
+            "version": motiflux.__version__,
+            "graph": digest_of(self._graph),
+            "plan": hashlib.sha256(repr(plan).encode()).hexdigest(),
+            "pattern": str(self._columns.pattern),
+            "columns": repr(self._columns),
+            "limit": self._request.limit,
+            "units": units,
+            "rows_of_task": ROWS_OF_TASK,
+        }
+        files = self.folder.files()
+        known = self.folder.files(MANIFEST)
+        if "job.json" not in known:
+            if files:
+                expected = f"{self.folder.uri}: expected an empty folder, or one of the same job"
+                raise OutputError(f"{expected}, found {len(files)} files")
+            self.folder.write_json(f"{MANIFEST}/job.json", content)
+            self.shares.own()
+            return
+        before = self.folder.read_json(f"{MANIFEST}/job.json")
+        if name is None or before != json.loads(json.dumps(content)):
+            differing = sorted(key for key in content if before.get(key) != content[key])
+            expected = (
+                f"{self.folder.uri}: expected an empty folder, or the same job, graph, pattern and options"
+            )
+            raise OutputError(f"{expected}; found job {before.get('job')!r}, others: {', '.join(differing)}")
+        self.shares.own()
+        self._continue(self.folder.files(MANIFEST))
+
+    def _continue(self, known: dict[str, int]) -> None:
+        """Take what the manifest says: tasks that are done count, others wait."""
+        tasks: dict[int, _Task] = {}
+        done: dict[int, Any] = {}
+        for name in sorted(known):
+            kind, _, rest = name.partition("-")
+            if kind not in ("given", "done"):
+                continue
+            number = int(rest.partition(".")[0])
+            content = self.folder.read_json(f"{MANIFEST}/{name}")
+            if kind == "given":
+                tasks[number] = _Task(number, *_read_task(content))
+            else:
+                done[number] = content
+                for at, share, work in content["tasks"]:
+                    tasks[at] = _Task(at, *_read_task((share, work)))
+        shares = self.shares
+        shares.numbers = max(tasks, default=-1) + 1
+        shares.shares.skip(min((one.share[0][1] for one in tasks.values() if _is_roots(one)), default=None))
+        for number, content in done.items():
+            self._note(number, content["rows"], content["bytes"])
+            left = [item for at, _, _ in content["tasks"] for item in tasks[at].share]
+            shares.shares.note(tasks[number].share, left, 0.0)
+        shares.waiting.extend(task for number, task in sorted(tasks.items()) if number not in done)
+        self.resumed = len(done)
+
+    def _note(self, number: int, rows: int, nbytes: int) -> None:
+        self.found += rows
+        if rows > 0:
+            self.files[_file(number)] = (rows, nbytes)
+
+    def _delete_others(self) -> None:
+        """Delete the files of tasks that were cancelled after they had written."""
+        if not self.shares.owned:
+            return
+        for name in self.folder.files():
+            if name.endswith(".parquet") and name not in self.files:
+                self.folder.delete(name)
+
+    def _cut(self, limit: int) -> None:
+        """Delete rows beyond the limit."""
+        pa = require("pyarrow", "match: output=")
+        pq = require("pyarrow.parquet", "match: output=")
+
+        left = limit
+        for name, (rows, _) in sorted(self.files.items()):
+            if left == 0:
+                self.folder.delete(name)
+                del self.files[name]
+            elif rows > left:
+                table = pq.read_table(pa.BufferReader(self.folder.read(name))).slice(0, left)
+                sink = pa.BufferOutputStream()
+                pq.write_table(table, sink, compression="zstd")
+                data = sink.getvalue().to_pybytes()
+                self.folder.write(name, data)
+                self.files[name] = (left, len(data))
+                left = 0
+            else:
+                left -= rows
+        self.found = limit
+
+    def _write_empty(self) -> None:
+        """Write a file without rows: the columns of the data set."""
+        _, data = parquet_of(self._graph, self._columns, [])
+        self.folder.write(_file(0), data)
+        self.files[_file(0)] = (0, len(data))
+
+    def _check_files(self) -> None:
+        """Compare the files that are there with the manifest."""
+        there = self.folder.files()
+        for name, (_, nbytes) in self.files.items():
+            if there.get(name) != nbytes:
+                raise OutputError(
+                    f"{self.folder.uri}: {name}: expected {nbytes} bytes, found {there.get(name)}; "
+                    "all nodes have to see the same folder"
+                )
+
+    def _tell(self, deadline: Deadline) -> None:
+        shares = self.shares
+        if self._request.progress is not None:
+            self._request.progress(ProgressReport(shares.done, shares.units, self.found, deadline.elapsed()))
+
+
+def _file(number: int) -> str:
+    return f"part-{number:06}.parquet"
+
+
+def _is_roots(task: _Task) -> bool:
+    return task.share[0][0] == 0
+
+
+def _read_task(content: Any) -> tuple[Share, int]:
+    share, work = content
+    return [(*item[:6], list(item[6])) for item in share], work
+
+
+def digest_of(graph: Graph) -> str:
+    """Return a digest of a graph's arrays; equal for equal graphs, whatever process made them."""
+    digest = hashlib.blake2b(digest_size=16)
+
+    def add(buffer: pickle.PickleBuffer) -> None:
+        digest.update(buffer.raw())
+
+    pickle.dumps(graph, protocol=5, buffer_callback=add)
+    digest.update(f"{graph.num_vertices} {graph.num_edges} {graph.directed}".encode())
+    # Names are no arrays, and give them their meaning.
+    for table in (graph.vertex_attributes, graph.edge_attributes):
+        digest.update(repr([(name, str(kind)) for name, kind in table.kinds().items()]).encode())
+    for labels in (graph.vertex_label_table, graph.edge_label_table):
+        digest.update(repr([str(value) for value in labels.values]).encode())
+    return digest.hexdigest()

@@ -1,0 +1,80 @@
+"""The options of calls on a cluster: those of the functions of motiflux."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypedDict
+
+from motiflux.api.estimating import EstimateShown
+from motiflux.api.per_vertex import By
+from motiflux.pattern.asked import Distinct, Having
+from motiflux.request.policy import SamplingPolicy
+from motiflux.request.progress import Progress
+from motiflux.words import DeviceName, SemanticsName, SymmetryName
+
+
+class SearchOptions(TypedDict, total=False):
+    """Options that all calls have."""
+
+    semantics: SemanticsName
+    symmetry: SymmetryName
+    device: DeviceName
+    timeout: float | None
+    threads: int | None
+    tuning: Mapping[str, str] | None
+
+
+class ExactOptions(SearchOptions, total=False):
+    """Options of calls that search for all embeddings."""
+
+    engine: str
+    progress: Progress
+
+
+class CountOptions(ExactOptions, total=False):
+    """Options of `motiflux.count`."""
+
+    limit: int | None
+    copies: bool
+    distinct: Distinct | None
+    having: Having | None
+
+
+class MatchOptions(ExactOptions, total=False):
+    """Options of `motiflux.match` that a cluster has."""
+
+    limit: int | None
+    batch_rows: int
+    edges: bool | Literal["all"]
+    attributes: Sequence[str]
+    names: bool
+
+
+class VertexOptions(ExactOptions, total=False):
+    """Options of `motiflux.count_per_vertex`."""
+
+    by: By
+
+
+class SampleOptions(SearchOptions, total=False):
+    """Options of `motiflux.sample`."""
+
+    seed: int
+
+
+class EstimateOptions(SampleOptions, total=False):
+    """Options of `motiflux.estimate`."""
+
+    rel_error: float | None
+    confidence: float
+    samples: int | None
+    estimator: str | SamplingPolicy
+    progress: EstimateShown
+
+
+class CensusOptions(TypedDict, total=False):
+    """Options of `motiflux.census`."""
+
+    directed: bool | None
+    connected: bool
+    timeout: float | None

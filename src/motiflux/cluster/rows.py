@@ -1,0 +1,179 @@
+"""Rows of a search on a cluster, as an iterator with bounded memory."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from motiflux.cluster.shares import FEW_PARTS, Order, Shares
+from motiflux.cluster.tasks import Bounds, Done, native_search, plain, rows_of_share
+from motiflux.graph import Graph
+from motiflux.plan import Plan
+from motiflux.request.deadline import Deadline
+from motiflux.request.reports import ProgressReport
+from motiflux.request.request import Request
+from motiflux.types import VertexArray
+
+if TYPE_CHECKING:
+    from motiflux.cluster.workers import Workers
+
+ROWS_OF_TASK = 1 << 19
+"""Rows after which a task ends, about."""
+FIRST_WORK, MOST_WORK = 1 << 24, 1 << 40
+"""Steps of a search in the first tasks, about .1 s, and the most of any task."""
+
+
+class RowSearch:
+    """A listing by tasks that are bounded by steps and rows, so that a task finds the same rows each time.
+
+    Its shares are given out as those of other searches, but their times become numbers of steps, by the steps
+    per second of the tasks before.
+    """
+
+    divisible = False
+
+    def __init__(self, workers: Workers, graph: Graph, plan: Plan, request: Request) -> None:
+        self.workers, self.graph, self.plan, self.request = workers, graph, plan, request
+        units = native_search(graph, plan, request).units
+        self.content: Any = (plan, request)
+        self.job = workers.job(graph, self.content, units)
+        self.name = f"match {workers.pattern}"
+        self.shares = Shares(units, workers.slots, parts=FEW_PARTS)
+        self.found = 0
+        self.stopped = False
+        self._steps, self._seconds = 0.0, 0.0
+        self.works: dict[int, int] = {}
+
+    @property
+    def over(self) -> bool:
+        """Whether the search was stopped, or a limit is reached."""
+        limit = self.request.limit
+        return self.stopped or (limit is not None and self.found > limit)
+
+    def bounds(self, order: Order) -> Bounds:
+        """Return the bounds of a task: those that it had before, if it was lost."""
+        work = self.works.get(order.number)
+        if work is None:
+            work = FIRST_WORK
+            if self._seconds > 0:
+                expected = int(self._steps / self._seconds * order.seconds)
+                work = max(FIRST_WORK // 16, min(MOST_WORK, expected))
+            self.works[order.number] = work
+        return Bounds(work=work, rows=ROWS_OF_TASK)
+
+    def submit(self, order: Order) -> Any:
+        """Start a task."""
+        return self.workers.submit(
+            rows_of_share, self.name, self.job, order.share, self.bounds(order), cpus=1
+        )
+
+    def take(self, order: Order, done: Done) -> None:
+        """Take the rows of a task."""
+        self.note(order, done, len(done.value))
+
+    def note(self, order: Order, done: Done, rows: int) -> None:
+        """Take note of the end of a task."""
+        work = self.works.pop(order.number)
+        if done.left and rows < ROWS_OF_TASK:  # it ended by its steps
+            self._steps, self._seconds = self._steps + work, self._seconds + done.seconds
+        self.found += rows
+        self.shares.finished(order.share, done.left, done.seconds)
+
+    def renew(self) -> None:
+        """Share the graph again."""
+        self.job = self.workers.job(self.graph, self.content, self.shares.units, again=True)
+
+
+class _KeptRows(RowSearch):
+    """A listing whose rows wait for the reader."""
+
+    def __init__(self, workers: Workers, graph: Graph, plan: Plan, request: Request) -> None:
+        super().__init__(workers, graph, plan, request)
+        self.blocks: deque[VertexArray] = deque()
+
+    def take(self, order: Order, done: Done) -> None:
+        super().take(order, done)
+        if len(done.value):
+            self.blocks.append(done.value)
+
+
+class ClusterRows:
+    """Rows as they arrive. Tasks start while fewer results wait for the reader than tasks can run at a time.
+
+    Their number is that of tasks that run or wait, each with about `ROWS_OF_TASK` rows, times the images of a
+    row.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        batch_rows: int,
+        deadline: Deadline,
+    ) -> None:
+        self._search = _KeptRows(workers, graph, plan, plain(request))
+        self._batch_rows = batch_rows
+        self._left = request.limit
+        self._report, self._deadline = request.progress, deadline
+        self._events: Iterator[bool] | None = workers.driver().run(
+            [self._search], deadline, self._tell if request.progress else None, self._has_room
+        )
+        self._slots = workers.slots
+        self._lock = threading.Lock()
+        self._block: VertexArray | None = None
+        self.complete = False
+        self._cut = False
+
+    def next(self) -> VertexArray | None:
+        """Return the next rows, or None at the end."""
+        with self._lock:
+            if self._block is None or not len(self._block):
+                self._block = self._next_result()
+                if self._block is None:
+                    return None
+            given, self._block = self._block[: self._batch_rows], self._block[self._batch_rows :]
+            return self._up_to_limit(given)
+
+    def _next_result(self) -> VertexArray | None:
+        blocks = self._search.blocks
+        while not blocks and self._events is not None:
+            try:
+                in_time = next(self._events)
+            except StopIteration:
+                self._events = None
+                self.complete = not self._cut and not self._search.over
+            else:
+                self._cut |= not in_time
+        return blocks.popleft() if blocks else None
+
+    def _up_to_limit(self, rows: VertexArray) -> VertexArray | None:
+        if self._left is None:
+            return rows
+        given = rows[: self._left]
+        self._left -= len(given)
+        if len(given) < len(rows):
+            self.complete, self._cut = False, True
+        return given if len(given) else None
+
+    def _has_room(self) -> bool:
+        return len(self._search.blocks) <= self._slots
+
+    def _tell(self) -> None:
+        shares = self._search.shares
+        if self._report is not None:
+            self._report(
+                ProgressReport(shares.done, shares.units, self._search.found, self._deadline.elapsed())
+            )
+
+    def close(self) -> None:
+        """Cancel all tasks; rows not taken are dropped."""
+        self._search.stopped = True
+        with self._lock:
+            events, self._events = self._events, None
+            self._search.blocks.clear()
+            if events is not None:
+                events.close()  # type: ignore[attr-defined]

@@ -1,0 +1,201 @@
+"""Shares of a search: lists of items, which name candidates of one level below given vertices.
+
+An item is (level, from, to, arcs, first arc, last arc, vertices of the levels before), see
+``csrc/search/pool.hpp``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+Item = tuple[int, int, int, int, int, int, list[int]]
+Share = list[Item]
+
+LEAST_SECONDS, MOST_SECONDS = 0.05, 5.0
+"""Shortest and longest time that tasks are made for; a task costs the driver about a millisecond."""
+_DRIVER_SECONDS = 1e-3
+"""Time of a task on the driver; the time of tasks is at least this for each worker."""
+_TASKS_SO_FAR = 8
+"""Tasks are made for the time that each worker has worked so far, divided by this number."""
+_REST = 2
+"""Near the end, tasks are made for a worker's share of the rest, divided by this number."""
+_ENDS = 8
+"""The same once all root arcs are given out, beside `_TASKS_SO_FAR`."""
+_SPARE = 2.0
+"""Time after which a task of root arcs hands back, as a multiple of the time that it was made for."""
+_FADING = 0.9
+"""Weight of the tasks before a task in the expected time of a root arc."""
+FEW_PARTS, MANY_PARTS = 4, 16
+"""Tasks that each worker gets at least, if there are root arcs enough and workers few."""
+_LEAST_PARTS, _TASKS_AT_FIRST = 2, 128
+"""The same, and the number of such tasks, for many workers."""
+
+
+def tasks_at_a_time(slots: int) -> int:
+    """Return the number of tasks that run or wait on `slots` workers: a worker that ends one has another."""
+    return slots + max(1, slots // 2)
+
+
+def roots(first: int, last: int) -> Item:
+    """Return the item of root arcs ``first .. last - 1``."""
+    return (0, first, last, last - first, 0, 0, [])
+
+
+def arcs_of(share: Iterable[Item]) -> int:
+    """Return the number of root arcs that are done once a share is."""
+    return sum(item[3] for item in share)
+
+
+def halves(share: Share) -> tuple[Share, Share] | None:
+    """Return two shares that together are one; None if only a search can divide it.
+
+    Examples
+    --------
+    >>> halves([roots(0, 8)])
+    ([(0, 4, 8, 4, 0, 0, [])], [(0, 0, 4, 4, 0, 0, [])])
+    >>> halves([roots(0, 1)]) is None
+    True
+    """
+    if len(share) > 1:  # the first items are of the shallowest levels
+        return share[:1], share[1:]
+    level, start, end, arcs, first, last, prefix = share[0]
+    middle = start + (end - start) // 2
+    if middle == start:
+        return None
+    if level == 0:
+        return [roots(middle, end)], [roots(start, middle)]
+    return [(level, middle, end, 0, first, last, prefix)], [(level, start, middle, arcs, first, last, prefix)]
+
+
+@dataclass(slots=True)
+class Order:
+    """A share that a task is to search.
+
+    Parameters
+    ----------
+    seconds
+        Time after which the task hands back what is left.
+    number
+        The number of the task, from 0.
+    """
+
+    number: int
+    share: Share
+    seconds: float
+
+
+@dataclass(slots=True)
+class Shares:
+    """The part of one search that no task has yet.
+
+    It knows no clock and no cluster, so the simulation drives it as the driver of a cluster does.
+
+    Parameters
+    ----------
+    units
+        Number of root arcs.
+    slots
+        Number of tasks that can run at a time.
+    least, most
+        Bounds of the time of a task, in seconds, beside those of all tasks.
+    parts
+        Tasks that each slot gets at least.
+    """
+
+    units: int
+    slots: int
+    least: float = 0.0
+    most: float | None = None
+    parts: int = MANY_PARTS
+    done: int = 0
+    """Root arcs done."""
+    given: int = 0
+    """Number of tasks given out."""
+    _ahead: int = field(init=False)
+    _waiting: deque[Share] = field(default_factory=deque)
+    _busy: float = 0.0
+    _recent_busy: float = 0.0
+    _recent_arcs: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._ahead = self.units
+        self.least = max(self.least, LEAST_SECONDS, _DRIVER_SECONDS * self.slots)
+        self.parts = min(self.parts, max(_LEAST_PARTS, _TASKS_AT_FIRST // self.slots))
+        self.most = max(self.least, MOST_SECONDS if self.most is None else self.most)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no share waits."""
+        return self._ahead == 0 and not self._waiting
+
+    def take(self, wanted: int) -> Order | None:
+        """Return a share where `wanted` tasks can be started; None if there is none."""
+        if self.empty:
+            return None
+        self._divide(wanted)
+        seconds = self.seconds(wanted)
+        self.given += 1
+        if self._waiting:
+            return Order(self.given - 1, self._waiting.popleft(), seconds)
+        return Order(self.given - 1, self._next_roots(seconds), _SPARE * seconds)
+
+    def add(self, share: Share) -> None:
+        """Add a share: what is left of one, or one whose task was lost."""
+        if share:
+            self._waiting.append(share)
+
+    def skip(self, first: int | None) -> None:
+        """Leave out the root arcs from `first` on, which were given out before; None: none were."""
+        if first is not None:
+            self._ahead = first
+
+    def finished(self, share: Share, left: Share, seconds: float) -> None:
+        """Take note of a task: what it was given, what it handed back, which waits now, and its time."""
+        self.note(share, left, seconds)
+        self.add(left)
+
+    def note(self, share: Share, left: Share, seconds: float) -> None:
+        """Take note of a task only: what it handed back is added elsewhere."""
+        arcs = arcs_of(share) - arcs_of(left)
+        self.done += arcs
+        self._busy += seconds
+        self._recent_arcs = _FADING * self._recent_arcs + arcs
+        self._recent_busy = _FADING * self._recent_busy + seconds
+
+    def _divide(self, wanted: int) -> None:
+        """Halve waiting shares until there are as many as wanted, as far as shares can be halved."""
+        if self._ahead > 0 or wanted <= len(self._waiting):
+            return
+        whole: deque[Share] = deque()
+        while self._waiting and len(self._waiting) + len(whole) < wanted:
+            parts = halves(self._waiting[0])
+            share = self._waiting.popleft()
+            if parts is None:
+                whole.append(share)
+            else:
+                self._waiting.extend(parts)
+        self._waiting.extendleft(reversed(whole))
+
+    def seconds(self, wanted: int = 1) -> float:
+        """Return the time that the next task is made for, where `wanted` can be started."""
+        so_far = self._busy / (_TASKS_SO_FAR * self.slots)
+        if self._ahead == 0:  # nobody knows how long shares that were handed back take
+            last = so_far / _ENDS if wanted <= tasks_at_a_time(self.slots) // 2 else self.least
+        elif self._recent_arcs > 0:  # hubs come first, so that only tasks of late tell the time of the rest
+            last = self._recent_busy / self._recent_arcs * self._ahead / (_REST * self.slots)
+        else:
+            last = self.least
+        assert self.most is not None
+        return min(self.most, max(self.least, min(so_far, last)))
+
+    def _next_roots(self, seconds: float) -> Share:
+        """Return the root arcs that are expected to take `seconds`; hubs come first."""
+        each = self._ahead // (self.parts * self.slots)
+        if self._recent_arcs > 0 and self._recent_busy > 0:
+            fits = int(self._recent_arcs * seconds / self._recent_busy)
+            each = max(each, min(fits, -(-self._ahead // (_REST * self.slots))))
+        last = self._ahead
+        self._ahead = max(0, last - max(1, each))
+        return [roots(self._ahead, last)]

@@ -1,0 +1,388 @@
+"""The functions that run on workers, and what they keep between tasks."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from motiflux import _native
+from motiflux._native import TooManyChoicesError
+from motiflux.cluster.folder import Folder
+from motiflux.cluster.graphs import SharedGraph, opened, state_of
+from motiflux.cluster.shares import Share
+from motiflux.cpu import native
+from motiflux.cpu.engine import CpuEngine
+from motiflux.cpu.image_counts import count_all_images
+from motiflux.cpu.sampling import draw_groups, sample_graph
+from motiflux.errors import ClusterError, CountOverflowError
+from motiflux.graph import AdjacencyKey, Graph
+from motiflux.packages import require
+from motiflux.pattern import Pattern
+from motiflux.plan import Plan
+from motiflux.plan.native_plan import native_problem
+from motiflux.request.deadline import Deadline
+from motiflux.request.request import Request
+from motiflux.result.choices import ChoiceRows, Choices
+from motiflux.result.columns import RowColumns
+from motiflux.result.images import Block, Images, written
+from motiflux.result.matches import Matches
+from motiflux.result.rows import RowSource
+
+_MOST_KEPT = 8
+"""Prepared searches that a worker process keeps."""
+TOO_MANY_CHOICES = -1
+"""In place of a reason to stop: an embedding has more choices of copies than are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A search whose shares are searched by tasks.
+
+    Parameters
+    ----------
+    token
+        Names it in worker processes.
+    content
+        A plan and a `Request` in the object store, as a list: Ray would replace a reference by its object.
+    units
+        Number of root arcs.
+    """
+
+    token: str
+    graph: SharedGraph
+    content: list[Any]
+    units: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where a task ends: seconds, steps of the search, rows; and the threads that it may have."""
+
+    threads: int = 1
+    seconds: float | None = None
+    work: int | None = None
+    rows: int | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The result of a task.
+
+    Parameters
+    ----------
+    value
+        What it found.
+    left
+        The share that it handed back.
+    stop
+        The reason for the end of the search, a `motiflux.cpu.native.Stop`.
+    began, seconds
+        Its begin by the clock of its node, in seconds since 1970, and its time.
+    cpu_seconds
+        Processor time of its process meanwhile.
+    node, process
+        Where it ran.
+    """
+
+    value: Any
+    left: Share
+    stop: int
+    began: float
+    seconds: float
+    cpu_seconds: float
+    node: str
+    process: int
+
+
+class _Watch:
+    """Begins when a task does."""
+
+    def __init__(self) -> None:
+        self._began, self._started, self._cpu = time.time(), time.perf_counter(), time.process_time()
+
+    def done(self, value: Any, left: Share | None = None, stop: int = 0) -> Done:
+        """Return the result of the task."""
+        seconds = time.perf_counter() - self._started
+        cpu, node = time.process_time() - self._cpu, os.uname().nodename
+        return Done(value, left or [], stop, self._began, seconds, cpu, node, os.getpid())
+
+
+def plain(request: Request) -> Request:
+    """Return a request that can be sent: without a callback, and without the cluster."""
+    return replace(request, progress=None, elsewhere=None)
+
+
+_KEPT: OrderedDict[str, tuple[Graph, Any, Request, dict[str, Any]]] = OrderedDict()
+
+
+def _content(job: Job) -> tuple[Graph, Any, Request, dict[str, Any]]:
+    """Return the graph, the plan and the request of a job, and a place for what is made of them."""
+    kept = _KEPT.get(job.token)
+    if kept is None:
+        import ray
+
+        plan, request = ray.get(job.content[0])
+        kept = _KEPT[job.token] = (opened(job.graph), plan, request, {})
+        while len(_KEPT) > _MOST_KEPT:
+            _KEPT.popitem(last=False)
+    else:
+        _KEPT.move_to_end(job.token)
+    return kept
+
+
+def native_search(graph: Graph, plan: Plan, request: Request, *, images: bool = False) -> _native.NativePlan:
+    """Return the native search of a plan: the same on the driver and on workers."""
+    tuning = request.tuning
+    return native_problem(
+        graph,
+        plan,
+        intersect=tuning["intersect"],
+        simd=tuning["simd"],
+        threads=request.threads,
+        backjump=tuning["backjump"],
+        adaptive=not images,
+    )
+
+
+def _search(
+    job: Job, threads: int, *, images: bool = False
+) -> tuple[_native.NativePlan, Plan, Graph, Request]:
+    graph, plan, request, made = _content(job)
+    if "search" not in made:
+        search = native_search(graph, plan, replace(request, threads=threads), images=images)
+        if search.units != job.units:
+            raise ClusterError(
+                f"graph: expected {job.units:,} root arcs, as on the driver, found {search.units:,} "
+                f"on node {os.uname().nodename}"
+            )
+        made["search"] = search
+    return made["search"], plan, graph, request
+
+
+def count_share(job: Job, share: Share, bounds: Bounds) -> Done:
+    """Count the embeddings of a share, multiplier not applied."""
+    watch = _Watch()
+    search = _search(job, bounds.threads)[0]
+    portion = (share, bounds.seconds, bounds.work, None)
+    try:
+        total, stop, left = _native.count_portion(
+            search, portion, bounds.threads, native.native_limit(bounds.limit), None
+        )
+    except TooManyChoicesError:
+        return watch.done(0, stop=TOO_MANY_CHOICES)
+    except OverflowError as error:
+        raise CountOverflowError(f"{error}; limit= ends a count as soon as it is reached") from error
+    return watch.done(total, left, stop)
+
+
+def rows_of_share(job: Job, share: Share, bounds: Bounds) -> Done:
+    """List the rows of a share: all images, in internal ids, [rows, vertices] uint32.
+
+    On one thread, and bounded by work and rows only, the result depends on the share alone.
+    """
+    watch = _Watch()
+    blocks, left, stop = _blocks(job, share, bounds)
+    _, plan, _, _ = _search(job, 1)
+    images = Images(plan)
+    parts = [written(images.of(block)) for block in blocks]
+    width = len(plan.order)
+    rows = (
+        np.concatenate([np.empty((0, width), np.uint32), *parts])
+        if parts
+        else np.empty((0, width), np.uint32)
+    )
+    return watch.done(rows, left, stop)
+
+
+def _blocks(job: Job, share: Share, bounds: Bounds) -> tuple[list[Any], Share, int]:
+    search, plan, _, _ = _search(job, 1)
+    portion = (share, bounds.seconds, bounds.work, bounds.rows)
+    found = _native.Rows(search, plan.order, 1, 1 << 16, None, None, None, portion)
+    try:
+        blocks = []
+        while (block := found.next(None)) is not None:
+            blocks.append(block)
+        return blocks, found.left(), found.reason
+    finally:
+        found.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of rows, as for `motiflux.match`, and the pattern that they are of."""
+
+    pattern: Pattern
+    edges: bool | Literal["all"]
+    attributes: tuple[str, ...]
+    names: bool
+
+
+class _Blocks:
+    """Blocks that a task has found."""
+
+    complete = True
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._blocks = deque(blocks)
+
+    def next(self) -> Block | None:
+        return self._blocks.popleft() if self._blocks else None
+
+    def close(self) -> None:
+        self._blocks.clear()
+
+
+def write_share(job: Job, share: Share, bounds: Bounds, folder: str, name: str, columns: Columns) -> Done:
+    """Write the rows of a share into a file; return their number, its size, and the rows that were found.
+
+    There is no file without rows.
+    """
+    watch = _Watch()
+    blocks, left, stop = _blocks(job, share, bounds)
+    graph, plan, _, _ = _content(job)
+    images = Images(plan)
+    found = sum(len(block) for block in blocks)
+    rows, data = parquet_of(graph, columns, [images.of(block) for block in blocks])
+    if rows > 0:
+        Folder(folder).write(name, data)
+    return watch.done((rows, len(data) if rows > 0 else 0, found), left, stop)
+
+
+def parquet_of(graph: Graph, columns: Columns, blocks: Sequence[Block]) -> tuple[int, bytes]:
+    """Return the number of rows of blocks, and the rows as a Parquet file."""
+    pa = require("pyarrow", "match: output=")
+    pq = require("pyarrow.parquet", "match: output=")
+    pattern = columns.pattern
+    choosing = columns.edges == "all" or bool(columns.edges and pattern.comparisons)
+    layout = RowColumns(
+        graph,
+        pattern,
+        edges=bool(columns.edges),
+        attributes=columns.attributes,
+        names=columns.names,
+        choices=choosing,
+        threads=1,
+    )
+    source: RowSource = _Blocks(blocks)
+    if choosing:
+        choices = Choices(graph, pattern, every=columns.edges == "all")
+        source = ChoiceRows(source, choices, None, lambda: None)
+    matches = Matches(
+        source, layout, started=time.perf_counter(), plan_seconds=0.0, engine="cluster", device="cpu"
+    )
+    table = matches.to_arrow()
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return table.num_rows, sink.getvalue().to_pybytes()
+
+
+def images_of_share(
+    job: Job,
+    share: Share,
+    bounds: Bounds,
+    levels: list[tuple[int, int, int]],
+    rows: AdjacencyKey | None,
+    size: int,
+    listing: bool,
+) -> Done:
+    """Count the embeddings of a share at the images of levels: words, and what is missing in some of them."""
+    watch = _Watch()
+    search, _, graph, _ = _search(job, bounds.threads, images=True)
+    arcs = None if rows is None else graph.adjacency(rows, bounds.threads)
+    words, above, stop, left = _native.count_images(
+        search,
+        levels,
+        arcs,
+        size,
+        listing,
+        bounds.threads,
+        None,
+        None,
+        (share, bounds.seconds, bounds.work, None),
+    )
+    return watch.done((words, above), left, stop)
+
+
+def count_whole(job: Job, threads: int, timeout: float | None) -> Done:
+    """Count by a physical plan that is not cut, such as one of tables."""
+    watch = _Watch()
+    graph, physical, request, _ = _content(job)
+    here = replace(request, threads=threads, timeout=timeout)
+    return watch.done(CpuEngine().count(graph, physical, here, Deadline.after(timeout)))
+
+
+def images_whole(job: Job, threads: int, timeout: float | None) -> Done:
+    """Count by the images of several plans that are not cut."""
+    watch = _Watch()
+    graph, plans, request, _ = _content(job)
+    here = replace(request, threads=threads, timeout=timeout)
+    return watch.done(count_all_images(graph, plans, here, Deadline.after(timeout)))
+
+
+def call_whole(shared: SharedGraph, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Done:
+    """Return the result of a public call on a graph."""
+    watch = _Watch()
+    import motiflux
+
+    return watch.done(getattr(motiflux, name)(opened(shared), *arguments, **options))
+
+
+def draw_share(
+    job: Job,
+    estimator: str,
+    inheritance: str,
+    seed: int,
+    first: int,
+    count: int,
+    threads: int,
+    left: float | None,
+) -> Done:
+    """Draw groups of samples."""
+    watch = _Watch()
+    candidates = _candidates(job, threads)
+    if estimator == "tree":
+        candidates.grow_tree()
+    groups = draw_groups(
+        candidates,
+        estimator=estimator,
+        inheritance=inheritance,
+        seed=seed,
+        first=first,
+        count=count,
+        threads=threads,
+        timeout=left,
+    )
+    return watch.done(groups)
+
+
+def draw_trees(job: Job, seed: int, first: int, count: int, threads: int, left: float | None) -> Done:
+    """Draw trees; return the embeddings among them, and the number of trees."""
+    watch = _Watch()
+    candidates = _candidates(job, threads)
+    candidates.grow_tree()
+    return watch.done(_native.draw_embeddings(candidates, seed, first, count, threads, left))
+
+
+def _candidates(job: Job, threads: int) -> _native.SampleGraph:
+    graph, plan, _, made = _content(job)
+    if "candidates" not in made:
+        made["candidates"] = sample_graph(graph, plan, threads)
+    candidates: _native.SampleGraph = made["candidates"]
+    return candidates
+
+
+def nothing() -> Done:
+    """Do nothing, in a process that has imported this module."""
+    return _Watch().done(None)
+
+
+def state_here(path: str) -> tuple[int, int] | None:
+    """Return the size and time of change of a file on this node."""
+    return state_of(path)

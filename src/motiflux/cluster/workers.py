@@ -1,0 +1,185 @@
+"""The workers of a cluster as engines, samplers and counters see them: tasks, jobs and shared graphs."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from motiflux.cluster.connection import Connection
+from motiflux.cluster.driver import RETRIES, Driver, is_lost_object, raise_own
+from motiflux.cluster.graphs import SharedGraph, SharedGraphs
+from motiflux.cluster.records import TaskLog, TaskRecord
+from motiflux.cluster.tasks import Done, Job, nothing, state_here
+from motiflux.errors import ClusterError
+from motiflux.graph import Graph
+from motiflux.request.deadline import Deadline
+
+T = TypeVar("T")
+
+_MOST_TRIES = 5
+_LOOK_SECONDS = 0.05
+
+
+@dataclass(slots=True)
+class Workers:
+    """The workers of a connected cluster.
+
+    Parameters
+    ----------
+    threads
+        Threads of each task.
+    """
+
+    connection: Connection
+    threads: int
+    records: TaskLog = field(default_factory=TaskLog)
+    pattern: str = ""
+    """The pattern of the call, for the names of tasks."""
+    open: bool = True
+    _graphs: SharedGraphs = field(init=False)
+    _remote: dict[Any, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._graphs = SharedGraphs(self.connection.ray, self._states)
+
+    @property
+    def slots(self) -> int:
+        """Number of tasks that can run at a time."""
+        fits = sum(int(one["Resources"]["CPU"]) // self.threads for one in self.connection.nodes())
+        return max(1, fits)
+
+    @property
+    def node_cpus(self) -> int:
+        """Number of CPUs of the largest node."""
+        return max((int(one["Resources"]["CPU"]) for one in self.connection.nodes()), default=1)
+
+    @property
+    def device(self) -> str:
+        """The cluster in words."""
+        nodes = len(self.connection.nodes())
+        return f"{self.connection.cpus} CPUs of {nodes} node{'' if nodes == 1 else 's'}"
+
+    def driver(self) -> Driver:
+        """Return who hands out the tasks of a call."""
+        self._check_open()
+        return Driver(self.connection, self.slots, self.records)
+
+    def begin(self) -> None:
+        """Have worker processes start and import what tasks need, without waiting for them."""
+        for _ in range(self.slots):
+            self.submit(nothing, "start", cpus=self.threads)
+
+    def share(self, graph: Graph) -> SharedGraph:
+        """Return the way of workers to a graph."""
+        self._check_open()
+        return self._graphs.share(graph)
+
+    def note_path(self, graph: Graph, path: Any) -> None:
+        """Take note of the file that a graph was opened from."""
+        self._graphs.note_path(graph, path)
+
+    def job(self, graph: Graph, content: Any, units: int = 0, *, again: bool = False) -> Job:
+        """Return a job whose plan and request each worker process gets once."""
+        self._check_open()
+        shared = self._graphs.put_again(graph) if again else self._graphs.share(graph)
+        return Job(uuid.uuid4().hex, shared, [self.connection.ray.put(content)], units)
+
+    def submit(
+        self, function: Callable[..., Done], name: str, *arguments: Any, cpus: int | None = None
+    ) -> Any:
+        """Start a task; return the reference of its result."""
+        remote = self._remote.get(function)
+        if remote is None:
+            remote = self._remote[function] = self.connection.ray.remote(function)
+        options = {
+            "name": name,
+            "num_cpus": self.threads if cpus is None else cpus,
+            "max_retries": RETRIES,
+            "retry_exceptions": False,
+        }
+        return remote.options(**options).remote(*arguments)
+
+    def whole(
+        self,
+        name: str,
+        function: Callable[..., Done],
+        job: Any,
+        deadline: Deadline,
+        *,
+        graph: Graph,
+        late: T | None = None,
+        arguments: tuple[Any, ...] | None = None,
+    ) -> Any:
+        """Return the value of a task on the largest node, or `late` if time was up.
+
+        Its arguments are the job, a number of threads and the seconds left, unless others are given.
+        """
+        ray = self.connection.ray
+        cpus = self.node_cpus
+        for attempt in range(_MOST_TRIES):
+            given = (job, cpus, deadline.left()) if arguments is None else (job, *arguments)
+            reference = self.submit(function, name, *given, cpus=cpus)
+            try:
+                while not ray.wait([reference], timeout=_LOOK_SECONDS)[0]:
+                    # A task that began later than this call ends later than its deadline.
+                    if deadline.at is not None and time.perf_counter() > deadline.at + 1.0:
+                        return late
+                done: Done = ray.get(reference)
+            except Exception as error:
+                raise_own(error, ray)
+                if attempt == _MOST_TRIES - 1:
+                    raise ClusterError(
+                        f"{name}: a task was lost {_MOST_TRIES} times, last: {error}"
+                    ) from error
+                if is_lost_object(error, ray):
+                    again = self._graphs.put_again(graph)
+                    job = (
+                        again
+                        if isinstance(job, SharedGraph)
+                        else Job(job.token + "+", again, job.content, job.units)
+                    )
+                continue
+            finally:
+                with suppress(Exception):
+                    ray.cancel(reference)
+            self.records.append(
+                TaskRecord(
+                    name,
+                    0,
+                    done.node,
+                    done.process,
+                    done.began,
+                    done.seconds,
+                    done.cpu_seconds,
+                    1,
+                    0,
+                    0,
+                    attempt + 1,
+                )
+            )
+            return done.value
+        return late
+
+    def _states(self, path: str) -> list[tuple[int, int] | None]:
+        """Return what each node finds at a path."""
+        ray = self.connection.ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        remote = ray.remote(state_here)
+        references = [
+            remote.options(
+                num_cpus=0,
+                name="find graph file",
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node_id=one["NodeID"], soft=False),
+            ).remote(path)
+            for one in self.connection.nodes()
+        ]
+        return list(ray.get(references))
+
+    def _check_open(self) -> None:
+        if not self.open:
+            raise ClusterError("this Cluster is closed: make a new one")

@@ -1,0 +1,174 @@
+"""Ray's functions that motiflux calls, in one process: tasks run when they are waited for, and may be lost.
+
+Arguments and results are pickled, as those of other processes are. The module stands in for ``ray`` where a
+test needs many tasks and losses in little time; tests marked long use Ray itself.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+
+class RayError(Exception):
+    pass
+
+
+class WorkerCrashedError(RayError):
+    pass
+
+
+class ObjectLostError(RayError):
+    pass
+
+
+class ObjectFetchTimedOutError(ObjectLostError):
+    pass
+
+
+class ObjectStoreFullError(RayError):
+    pass
+
+
+class RayTaskError(RayError):
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+@dataclass(frozen=True)
+class Reference:
+    number: int
+
+
+class InlineRay(types.ModuleType):
+    """The module.
+
+    Attributes
+    ----------
+    loses
+        Probability that the result of a task is lost after it ran.
+    loses_object
+        Number of times that a task finds its graph lost.
+    names
+        Names of the tasks that ran.
+    """
+
+    def __init__(self, *, cpus: int = 2, nodes: int = 1, seed: int = 0) -> None:
+        super().__init__("ray")
+        self.loses = 0.0
+        self.loses_object = 0
+        self.names: list[str] = []
+        self.cancelled = 0
+        self.submitted = 0
+        self.largest = 0
+        self.before: Callable[[], None] | None = None
+        self.exceptions = sys.modules[__name__]
+        self._nodes = [
+            {"NodeID": str(at), "Alive": True, "Resources": {"CPU": float(cpus)}} for at in range(nodes)
+        ]
+        self._draws = random.Random(seed)
+        self._values: dict[Reference, bytes | Exception] = {}
+        self._tasks: dict[Reference, tuple[str, Callable[..., Any], bytes]] = {}
+        self._number = 0
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def init(self, **options: Any) -> None:
+        raise ConnectionError("no cluster")
+
+    def shutdown(self) -> None:
+        pass
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return self._nodes
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": sum(node["Resources"]["CPU"] for node in self._nodes)}
+
+    def put(self, value: Any) -> Reference:
+        reference = self._next()
+        self._values[reference] = pickle.dumps(value)
+        return reference
+
+    def get(self, reference: Any) -> Any:
+        if isinstance(reference, list):
+            return [self.get(one) for one in reference]
+        self._run(reference)
+        value = self._values[reference]
+        if isinstance(value, Exception):
+            raise value
+        return pickle.loads(value)
+
+    def remote(self, function: Callable[..., Any]) -> Any:
+        ray = self
+
+        class Remote:
+            def __init__(self, options: dict[str, Any]) -> None:
+                self._options = options
+
+            def options(self, **options: Any) -> Remote:
+                return Remote(options)
+
+            def remote(self, *arguments: Any) -> Reference:
+                reference, name = ray._next(), self._options.get("name", "")
+                if name == "start":  # of a worker process
+                    return reference
+                ray.submitted += 1
+                ray._tasks[reference] = (name, function, pickle.dumps(arguments))
+                ray.largest = max(ray.largest, len(ray._tasks))
+                return reference
+
+        return Remote({})
+
+    def wait(
+        self, references: list[Reference], num_returns: int = 1, timeout: float = 0, fetch_local: bool = True
+    ) -> tuple[list[Reference], list[Reference]]:
+        if timeout > 0:
+            self._run(self._draws.choice(references))
+        ready = [one for one in references if one in self._values][:num_returns]
+        return ready, [one for one in references if one not in ready]
+
+    def cancel(self, reference: Reference) -> None:
+        self.cancelled += self._tasks.pop(reference, None) is not None
+
+    def _next(self) -> Reference:
+        self._number += 1
+        return Reference(self._number)
+
+    def _run(self, reference: Reference) -> None:
+        if reference not in self._tasks:
+            return
+        name, function, arguments = self._tasks.pop(reference)
+        if self.before is not None:
+            self.before()
+        self.names.append(name)
+        try:
+            if self.loses_object > 0:
+                self.loses_object -= 1
+                raise ObjectLostError("an object was lost")
+            value = function(*pickle.loads(arguments))
+        except RayError as error:
+            self._values[reference] = error
+        except Exception as error:  # noqa: BLE001  whatever a task raises
+            self._values[reference] = RayTaskError(error)
+        else:
+            lost = self._draws.random() < self.loses
+            self._values[reference] = WorkerCrashedError("a worker died") if lost else pickle.dumps(value)
+
+
+def replace_ray(monkeypatch: pytest.MonkeyPatch) -> InlineRay:
+    """Replace Ray by tasks of this process."""
+    made = InlineRay()
+    for module in ("ray", "ray.util", "ray.util.scheduling_strategies"):
+        monkeypatch.setitem(sys.modules, module, made)
+    made.NodeAffinitySchedulingStrategy = lambda node_id, soft: node_id  # type: ignore[attr-defined]
+    return made

@@ -1,0 +1,112 @@
+"""Calls on clusters that Ray starts on this machine, while workers and nodes are killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import motiflux as mf
+
+pytest.importorskip("ray", reason="Ray is not installed: make test-all installs it")
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+
+TRIANGLE = "(a)--(b)--(c)--(a)"
+HOUSE = "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)"
+SEARCH = {"tables": "off"}
+
+
+@pytest.fixture(scope="module")
+def graph() -> mf.Graph:
+    return mf.generate.rmat(scale=10, edges=12_000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[mf.Cluster]:
+    with mf.Cluster(cpus=2, object_store="256MiB") as started:
+        yield started
+
+
+class Killer:
+    """Kills the process of a task that just ended, at each of some reports."""
+
+    def __init__(self, cluster: mf.Cluster, times: int) -> None:
+        self._cluster, self._left = cluster, times
+
+    def __call__(self, report: mf.ProgressReport) -> None:
+        if self._left > 0 and report.done > 0:
+            self._left -= 1
+            os.kill(self._cluster.tasks[-1].process, signal.SIGKILL)
+
+
+def test_calls_on_a_cluster_are_exact_though_a_worker_is_killed(cluster: mf.Cluster, graph: mf.Graph) -> None:
+    killer = Killer(cluster, 1)
+    found = cluster.count(graph, HOUSE, tuning=SEARCH, progress=killer)
+    assert (found, killer._left) == (mf.count(graph, HOUSE), 0)
+    rows = cluster.match(graph, TRIANGLE).to_numpy()
+    expected = mf.match(graph, TRIANGLE).to_numpy()
+    assert Counter(map(tuple, rows.tolist())) == Counter(map(tuple, expected.tolist()))
+    options: dict[str, Any] = {"samples": 100_000, "seed": 2, "tuning": {"count_first": "off"}}
+    here, there = mf.estimate(graph, HOUSE, **options), cluster.estimate(graph, HOUSE, **options)
+    assert (here.value, here.low, here.high) == (there.value, there.low, there.high)
+
+
+@pytest.mark.long("cpu")
+def test_an_error_of_a_task_is_raised_here(cluster: mf.Cluster, graph: mf.Graph) -> None:
+    with pytest.raises(mf.PatternError):
+        cluster.count(graph, "(a)--(b)--(a), (c)--(d) RETURN DISTINCT a")
+    assert cluster.count(graph, TRIANGLE) == mf.count(graph, TRIANGLE)
+
+
+@pytest.mark.long("cpu")
+def test_an_interrupt_ends_all_tasks(cluster: mf.Cluster) -> None:
+    large = mf.generate.rmat(scale=15, edges=600_000, seed=1)
+    main = threading.get_ident()
+    timer = threading.Timer(3.0, lambda: signal.pthread_kill(main, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        cluster.count(large, HOUSE + ", (e)--(c)", tuning=SEARCH)
+    before = time.process_time()
+    started = time.perf_counter()
+    cluster.count(large, "(a)--(b)", tuning=SEARCH)
+    assert time.process_time() >= before
+    assert time.perf_counter() - started < 60  # it does not wait for what was cancelled
+
+
+@pytest.mark.long("cpu")
+def test_workers_killed_at_random_change_nothing(cluster: mf.Cluster, graph: mf.Graph) -> None:
+    draws = random.Random(int(os.environ.get("MOTIFLUX_TEST_SEED", "1")))
+    expected = mf.count(graph, HOUSE)
+    rows = Counter(map(tuple, mf.match(graph, TRIANGLE).to_numpy().tolist()))
+    stop = threading.Event()
+    kills = 0
+
+    def kill() -> None:
+        nonlocal kills
+        while not stop.wait(draws.uniform(0.2, 1.0)):
+            recent = {task.process for task in cluster.tasks[-4:]}
+            for process in draws.sample(sorted(recent), min(1, len(recent))):
+                try:
+                    os.kill(process, signal.SIGKILL)
+                    kills += 1
+                except ProcessLookupError:
+                    pass
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        for _ in range(4):
+            assert cluster.count(graph, HOUSE, tuning=SEARCH) == expected
+            found = cluster.match(graph, TRIANGLE).to_numpy()
+            assert Counter(map(tuple, found.tolist())) == rows
+    finally:
+        stop.set()
+        killer.join()
+    assert kills > 0

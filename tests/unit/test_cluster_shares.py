@@ -1,0 +1,87 @@
+"""How the work of a search is handed out, on a simulated clock."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from motiflux.cluster.shares import Share, Shares, arcs_of, halves, roots
+from motiflux.cluster.simulation import CANDIDATES, Costs, expected, simulate, skewed
+
+
+def covered(share: Share) -> list[tuple[int, int, int]]:
+    """The candidates of a share: level, root arc of its prefix, and position."""
+    return sorted(
+        (level, first, at) for level, start, end, _, first, _, _ in share for at in range(start, end)
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(1, 9)), min_size=1, max_size=4))
+def test_halves_of_a_share_are_the_whole(given: list[tuple[int, int, int]]) -> None:
+    share: Share = [
+        roots(start, start + size) if level == 0 else (level, start, start + size, 0, at, at + 1, [0] * level)
+        for at, (level, start, size) in enumerate(given)
+    ]
+    parts = halves(share)
+    if parts is None:
+        assert len(share) == 1
+        assert share[0][2] - share[0][1] == 1
+    else:
+        assert sorted(covered(parts[0]) + covered(parts[1])) == covered(share)
+        assert arcs_of(parts[0]) + arcs_of(parts[1]) == arcs_of(share)
+        assert all(parts)
+
+
+@given(units=st.integers(1, 5000), slots=st.integers(1, 40), seed=st.integers(0, 99))
+def test_each_root_arc_is_handed_out_once(units: int, slots: int, seed: int) -> None:
+    draws, shares = random.Random(seed), Shares(units, slots)
+    done: list[tuple[int, int, int]] = []
+    running: list[Share] = []
+    while not shares.empty or running:
+        while len(running) < slots and (order := shares.take(slots - len(running))) is not None:
+            assert order.seconds > 0
+            running.append(order.share)
+        share = running.pop(draws.randrange(len(running)))
+        # Some of the last item is handed back.
+        level, start, end, _, _, _, _ = share[-1]
+        kept = draws.randint(start, end) if draws.random() < 0.5 else end
+        left = [roots(kept, end)] if kept < end else []
+        assert level == 0
+        done += covered([*share[:-1], roots(start, kept)])
+        shares.finished(share, left, draws.random())
+    assert sorted(done) == covered([roots(0, units)])
+    assert shares.done == units
+
+
+def test_waiting_shares_are_halved_for_idle_workers() -> None:
+    shares = Shares(64, 8)
+    order = shares.take(8)
+    assert order is not None
+    while (more := shares.take(8)) is not None:
+        shares.note(more.share, [], 1.0)
+    shares.finished(order.share, [roots(0, 32)], 1.0)
+    sizes = [arcs_of(one.share) for one in (shares.take(8 - at) for at in range(8)) if one is not None]
+    assert sum(sizes) == 32
+    assert len(sizes) == 8
+
+
+def test_a_simulated_search_takes_the_time_of_its_arcs() -> None:
+    free = Costs(0.0, 0.0, 0.0)
+    times = skewed(5000, 40.0)
+    assert times.sum() == pytest.approx(40.0)
+    assert simulate(times, 1, free).seconds == pytest.approx(40.0)
+    alone = np.array([40.0])  # all in one root arc, whose candidates are divided
+    divided = simulate(alone, 8, free)
+    assert divided.seconds < 40.0 / 8 * 1.3
+    assert divided.longest >= 40.0 / CANDIDATES
+
+
+@pytest.mark.parametrize(("seconds", "workers"), [(100.0, 8), (1000.0, 8), (1000.0, 64), (10_000.0, 64)])
+def test_the_cost_model_agrees_with_the_simulation(seconds: float, workers: int) -> None:
+    found = simulate(skewed(50_000, seconds), workers)
+    assert found.efficiency > 0.8
+    assert expected(seconds, workers) == pytest.approx(found.seconds, rel=0.25)
