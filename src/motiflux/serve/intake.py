@@ -1,0 +1,157 @@
+"""The queue between sources and the engine, bounded by records."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from motiflux.serve.records import Record, Refused
+
+Answer = dict[str, Any]
+
+
+@dataclass
+class Chunk:
+    """Records of a source, with its position behind them.
+
+    Parameters
+    ----------
+    position
+        A JSON value; None: the source has none.
+    key
+        Of the request that brought them, if it has one: a second request with it changes nothing.
+    done
+        Called with the numbers of records when they are on disk, in the committer's thread.
+    arrived
+        When they came (`time.perf_counter`).
+    """
+
+    source: str
+    records: list[Record]
+    refused: list[Refused] = field(default_factory=list)
+    position: Any = None
+    key: str | None = None
+    done: Callable[[Answer], None] | None = None
+    arrived: float = field(default_factory=time.perf_counter)
+
+    @property
+    def weight(self) -> int:
+        """Places in the queue."""
+        return len(self.records) + len(self.refused) + 1
+
+
+Call = tuple[Callable[[], Any], "Future[Any]"]
+
+
+class Intake:
+    """Chunks that wait for the engine, and calls that it is to make between two groups.
+
+    Parameters
+    ----------
+    most
+        Records that may wait; a chunk is taken while fewer do.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._chunks: deque[Chunk] = deque()
+        self._calls: deque[Call] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self.waiting = 0
+        """Places that are taken."""
+        self._busy = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits, and what `take` returned last is done with."""
+        with self._changed:
+            return not self._chunks and not self._calls and not self._busy
+
+    def put(self, chunk: Chunk, ends: Callable[[], bool]) -> bool:
+        """Add a chunk as soon as there is room; return False if there is none before it `ends`."""
+        with self._changed:
+            while not self._closed and not ends():
+                if self.waiting < self._most:
+                    self._add(chunk)
+                    return True
+                self._changed.wait(0.1)
+        return False
+
+    def try_put(self, chunk: Chunk) -> bool:
+        """Add a chunk if there is room; return whether there was."""
+        with self._changed:
+            if self._closed or self.waiting >= self._most:
+                return False
+            self._add(chunk)
+            return True
+
+    def _add(self, chunk: Chunk) -> None:
+        self._chunks.append(chunk)
+        self.waiting += chunk.weight
+        self._changed.notify_all()
+
+    def call(self, function: Callable[[], Any]) -> Future[Any]:
+        """Have the engine call a function between two groups; return its future."""
+        future: Future[Any] = Future()
+        with self._changed:
+            if self._closed:
+                future.set_exception(RuntimeError("the service is stopping"))
+            else:
+                self._calls.append((function, future))
+                self._changed.notify_all()
+        return future
+
+    def wake(self) -> None:
+        """Have `take` look again."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Take no more; `take` returns what is there."""
+        with self._changed:
+            self._closed = True
+            for _, future in self._calls:
+                future.set_exception(RuntimeError("the service is stopping"))
+            self._calls.clear()
+            self._changed.notify_all()
+
+    def take(
+        self, size: int, longest: float, idle: float, is_free: Callable[[], bool]
+    ) -> tuple[list[Chunk], list[Call]]:
+        """Return what came.
+
+        Parameters
+        ----------
+        size
+            Records after which no more are waited for.
+        longest
+            Seconds that the first chunk waits for others, unless the log is free.
+        idle
+            Seconds to wait for anything.
+        is_free
+            Whether nothing is being written: then there is nothing to wait for.
+        """
+        with self._changed:
+            self._busy = False
+            self._changed.wait_for(lambda: self._chunks or self._calls or self._closed, idle)
+            if self._chunks and not self._calls:
+                rest = self._chunks[0].arrived + longest - time.perf_counter()
+                self._changed.wait_for(
+                    lambda: self.waiting >= size or self._calls or self._closed or is_free(), max(0.0, rest)
+                )
+            chunks, taken = [], 0
+            while self._chunks and taken < size:
+                chunks.append(self._chunks.popleft())
+                taken += chunks[-1].weight
+            self.waiting -= taken
+            calls = list(self._calls)
+            self._calls.clear()
+            self._busy = bool(chunks or calls)
+            self._changed.notify_all()
+            return chunks, calls

@@ -1,0 +1,1 @@
+"""The log: records, alerts, positions and patterns in one database."""

@@ -1,0 +1,399 @@
+"""Monitors of a service: records are applied, and matches become alerts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.errors import ArgumentError, CountOverflowError, StreamError
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.serve.log.group import Alert, PatternRow
+from motiflux.serve.ordering import Numbered
+from motiflux.serve.records import ATTRIBUTES, DST, INSERT, LABEL, SRC, TIME, updates_of
+from motiflux.serve.settings.parts import MonitorSettings, StreamSettings
+from motiflux.stream.copies.facets import edge_conditions
+from motiflux.stream.matching.delta import Changes, Delta, PatternDelta
+from motiflux.stream.matching.match_rows import MatchRows
+from motiflux.stream.monitor import Monitor
+from motiflux.stream.sinks.json_values import json_value
+from motiflux.stream.updates import Updates
+from motiflux.times.iso import format_moment
+
+_SIZE_SECONDS = 1.0
+"""Between two looks at the sizes of a graph: for its edges, updates that were put off are written."""
+_MOST_SHOWN = 1_000_000
+"""Edges of a graph whose parts are shown: to copy as many takes about a second."""
+
+
+class Bucket:
+    """Bounds a rate: `rate` alerts per second, as many at once.
+
+    Parameters
+    ----------
+    rate
+        Alerts per second; below 1, one at once.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._rate, self._most = rate, max(1.0, rate) if rate else 0.0
+        self._left, self._at = self._most, 0
+
+    def take(self, wanted: int, arrival: int) -> int:
+        """Return how many of the wanted alerts there may be now; `arrival`: nanoseconds."""
+        self._left = min(self._most, self._left + max(0, arrival - self._at) * self._rate / 1e9)
+        self._at = max(self._at, arrival)
+        taken = min(wanted, int(self._left))
+        self._left -= taken
+        return taken
+
+
+@dataclass
+class Watched:
+    """A pattern that a monitor matches."""
+
+    row: PatternRow
+    pattern: Pattern
+    bucket: Bucket
+
+
+@dataclass
+class Outcome:
+    """What came of records.
+
+    Parameters
+    ----------
+    refused
+        Records that a monitor refused, with its name and reason.
+    changed
+        Patterns whose counts changed.
+    paused
+        Patterns that are not matched any more, with the reason.
+    """
+
+    alerts: list[Alert] = field(default_factory=list)
+    refused: list[tuple[Numbered, str]] = field(default_factory=list)
+    changed: dict[int, PatternRow] = field(default_factory=dict)
+    paused: list[tuple[PatternRow, str]] = field(default_factory=list)
+
+
+class LiveMonitor:
+    """A monitor with the patterns that the service watches on it.
+
+    Parameters
+    ----------
+    settings, stream
+        Its settings, and those of the stream.
+    update_seconds
+        What one update may take.
+    checkpoint
+        The file to go on from; None: the graph is empty.
+
+    Raises
+    ------
+    FormatError
+        The file is damaged.
+    """
+
+    def __init__(
+        self,
+        settings: MonitorSettings,
+        stream: StreamSettings,
+        update_seconds: float,
+        checkpoint: Path | None = None,
+    ) -> None:
+        self.settings = settings
+        self._stream = stream
+        self._seconds = update_seconds
+        self.watched: list[Watched] = []
+        self.vertices = self.edges = 0
+        """Sizes of the graph, about a second ago."""
+        self._sized_at = 0.0
+        self.engine, self.reason = "cpu", ""
+        """What matched the last records, and why."""
+        if checkpoint is None:
+            self.monitor = self._empty()
+        else:
+            self.monitor = Monitor.load(checkpoint, device=settings.device)
+            for pattern in self.monitor.patterns:
+                self.monitor.drop(pattern)
+
+    def _empty(self) -> Monitor:
+        given = self.settings
+        return Monitor(
+            Graph.from_edges([], directed=self._stream.directed),
+            matches=True,
+            window=given.window,
+            semantics=given.semantics,  # type: ignore[arg-type]
+            symmetry=given.symmetry,  # type: ignore[arg-type]
+            duplicates=given.duplicates,
+            attributes=given.attributes,
+            device=given.device,
+        )
+
+    def takes(self, source: str) -> bool:
+        """Whether it takes the records of a source."""
+        return self.settings.sources is None or source in self.settings.sources
+
+    def save(self, path: Path) -> int:
+        """Save the monitor; return bytes."""
+        return self.monitor.save(path)
+
+    def add(self, row: PatternRow) -> None:
+        """Watch a pattern from now on.
+
+        Raises
+        ------
+        ArgumentError, PatternError
+            The monitor cannot match it, or matches it already.
+        """
+        wanted = Pattern.parse(row.settings.pattern)
+        if not self.settings.attributes and (wanted.comparisons or edge_conditions(wanted)):
+            expected = "true for a monitor of patterns with conditions on edges or comparisons"
+            raise ArgumentError("attributes", expected, False)
+        pattern = self.monitor.add(wanted, matches=True)
+        self.watched.append(Watched(row, pattern, Bucket(row.settings.rate)))
+
+    def drop(self, row: PatternRow) -> None:
+        """Stop watching a pattern, if it is watched."""
+        for watched in [one for one in self.watched if one.row.id == row.id]:
+            self.monitor.drop(watched.pattern)
+            self.watched.remove(watched)
+
+    def count(self, pattern: str, seconds: float) -> int:
+        """Return the number of matches that are there.
+
+        Raises
+        ------
+        ArgumentError
+            Counting takes longer.
+        """
+        found = self.monitor.count(Pattern.parse(pattern), timeout=seconds)
+        if not found.complete:
+            raise ArgumentError("backfill", f"a count within {seconds:g} seconds", "one that takes longer")
+        return int(found)
+
+    def surroundings(self) -> Graph:
+        """Return the graph as it is now, for pictures.
+
+        Raises
+        ------
+        ArgumentError
+            It is so large that records would wait for long.
+        """
+        if self.monitor.num_edges > _MOST_SHOWN:
+            raise ArgumentError(
+                "neighbourhood", f"a graph of at most {_MOST_SHOWN} edges", self.monitor.num_edges
+            )
+        return self.monitor.snapshot()
+
+    def replay(self, records: Sequence[Numbered]) -> None:
+        """Apply records again whose matches are known."""
+        watched, self.watched = self.watched, []
+        for one in watched:
+            self.monitor.drop(one.pattern)
+        self._apply([one for one in records if self.takes(one.source)], 0, Outcome(), None)
+
+    def apply(self, records: Sequence[Numbered], arrival: int, outcome: Outcome) -> None:
+        """Apply records, and add what came of it to the outcome."""
+        taken = (
+            records if self.settings.sources is None else [one for one in records if self.takes(one.source)]
+        )
+        if taken:
+            self._apply(taken, arrival, outcome, self._seconds)
+
+    def _apply(
+        self, records: Sequence[Numbered], arrival: int, outcome: Outcome, seconds: float | None
+    ) -> None:
+        """Apply records; those that cannot be applied together are halved until one is left."""
+        if not records:
+            return
+        try:
+            updates = self._updates(records)
+            delta = self.monitor.apply(updates, timeout=seconds)
+        except StreamError as error:
+            if len(records) == 1:
+                outcome.refused.append((records[0], f"monitor {self.settings.name}: {error}"))
+                return
+        except CountOverflowError:
+            if len(records) == 1:
+                self._without_slow(records, arrival, outcome)
+                return
+        else:
+            if delta.complete:
+                self._tell(delta, records, arrival, outcome)
+                return
+            if len(records) == 1:
+                self._without_slow(records, arrival, outcome)
+                return
+        half = len(records) // 2
+        self._apply(records[:half], arrival, outcome, seconds)
+        self._apply(records[half:], arrival, outcome, seconds)
+
+    def _updates(self, records: Sequence[Numbered]) -> Updates:
+        keeps = self.settings.attributes
+        timed = keeps or self.settings.window is not None
+        return updates_of([one.record for one in records], self._stream, times=timed, attributes=keeps)
+
+    def _without_slow(self, records: Sequence[Numbered], arrival: int, outcome: Outcome) -> None:
+        """Apply one record that takes too long, and pause the pattern that is to blame.
+
+        Each pattern is left out alone, then the last of them together: those of the network first, new ones
+        before old ones. Before all that the record is tried again: the machine may have been busy.
+        """
+        number = records[0].number
+        reason = f"record {number} takes longer than {self._seconds:g} s, or has 2**128 matches"
+        order = sorted(self.watched, key=lambda one: (one.row.origin == "config", -one.row.id))
+        choices = [[], *([one] for one in order), *(order[:size] for size in range(2, len(order) + 1))]
+        for left_out in choices:
+            for one in left_out:
+                self.drop(one.row)
+            delta = self._tried(records)
+            if delta is not None:
+                outcome.paused += [(one.row, reason) for one in left_out]
+                self._tell(delta, records, arrival, outcome)
+                return
+            for one in left_out:
+                self.add(one.row)
+        for one in order:
+            self.drop(one.row)
+        outcome.paused += [(one.row, reason) for one in order]
+        self._apply(records, arrival, outcome, None)
+
+    def _tried(self, records: Sequence[Numbered]) -> Delta | None:
+        try:
+            updates = self._updates(records)
+            delta = self.monitor.apply(updates, timeout=self._seconds)
+        except CountOverflowError:
+            return None
+        return delta if delta.complete else None
+
+    def _tell(self, delta: Delta, records: Sequence[Numbered], arrival: int, outcome: Outcome) -> None:
+        """Count the matches of a call, and make alerts of them."""
+        self.engine, self.reason = delta.engine, delta.reason
+        if (now := time.monotonic()) - self._sized_at >= _SIZE_SECONDS:
+            self._sized_at = now
+            self.vertices, self.edges = self.monitor.num_vertices, self.monitor.num_edges
+        if not isinstance(delta.patterns, Changes) or not delta.patterns.any():
+            return
+        alerts: list[tuple[int, Alert]] = []
+        for watched in self.watched:
+            change = delta.patterns[watched.pattern]
+            if change.positive or change.negative:
+                watched.row.positive += change.positive
+                watched.row.negative += change.negative
+                outcome.changed[watched.row.id] = watched.row
+                alerts += self._alerts(watched, change, delta.patterns, records, arrival)
+        alerts.sort(key=lambda one: one[0])
+        outcome.alerts += [alert for _, alert in alerts]
+
+    def _alerts(
+        self,
+        watched: Watched,
+        change: PatternDelta,
+        changes: Changes,
+        records: Sequence[Numbered],
+        arrival: int,
+    ) -> list[tuple[int, Alert]]:
+        """Return alerts with the position of their record, within the limits of the pattern."""
+        assert change.rows is not None
+        row, rows = watched.row, change.rows
+        wanted = {"appear": (True,), "vanish": (False,), "both": (True, False)}[row.settings.on]
+        chosen: list[NDArray[np.int64]] = []
+        begin = 0
+        left: dict[int, int] = {}
+        told = [positive in wanted for positive in rows.runs.positive.tolist()]
+        for update, end, is_told in zip(
+            rows.runs.updates.tolist(), rows.runs.ends.tolist(), told, strict=True
+        ):
+            if is_told:
+                allowed = min(end - begin, left.get(update, row.settings.limit))
+                taken = watched.bucket.take(allowed, arrival)
+                left[update] = left.get(update, row.settings.limit) - taken
+                row.suppressed += end - begin - taken
+                chosen.append(np.arange(begin, begin + taken))
+            begin = end
+        places = np.concatenate(chosen) if chosen else np.empty(0, np.int64)
+        if not len(places):
+            return []
+        row.alerts += len(places)
+        part = MatchRows(rows.vertices[places], rows.updates[places], rows.positive[places])
+        names = changes.names(part.vertices).tolist()
+        edges = self._edges(watched.pattern, part, changes)
+        keys = [vertex.name or f"v{at}" for at, vertex in enumerate(watched.pattern.vertices)]
+        signs = part.positive.tolist()
+        alerts = []
+        for at, update in enumerate(part.updates.tolist()):
+            match = dict(zip(keys, names[at], strict=True))
+            of_edges = {
+                edge: {name: values[at] for name, values in table.items()} for edge, table in edges.items()
+            }
+            alerts.append(
+                (update, self._alert(row, records[update], 1 if signs[at] else -1, match, of_edges, arrival))
+            )
+        return alerts
+
+    def _edges(self, pattern: Pattern, rows: MatchRows, changes: Changes) -> dict[str, dict[str, list[Any]]]:
+        if not self.settings.attributes or changes.edges is None:
+            return {}
+        found: dict[str, dict[str, list[Any]]] = {}
+        for edge, table in changes.edges(pattern, rows).items():
+            found[edge] = {name: values.to_list() for name, values in table.items()}
+        return found
+
+    def _alert(
+        self,
+        row: PatternRow,
+        numbered: Numbered,
+        sign: int,
+        match: dict[str, Any],
+        edges: dict[str, dict[str, Any]],
+        arrival: int,
+    ) -> Alert:
+        identity = alert_id(row.id, numbered.number, sign, match.values())
+        body: dict[str, Any] = {
+            "id": identity,
+            "pattern": row.settings.name,
+            "sign": sign,
+            "number": numbered.number,
+            "source": numbered.source,
+            "time": _moment(numbered.record[TIME]),
+            "arrival": _moment(arrival),
+            "match": match,
+            "update": self._update(numbered),
+        }
+        if edges:
+            body["edges"] = {
+                edge: {name: json_value(value, name) for name, value in values.items()}
+                for edge, values in edges.items()
+            }
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return Alert(identity, row.settings.name, row.settings.sinks, text)
+
+    def _update(self, numbered: Numbered) -> dict[str, Any]:
+        record = numbered.record
+        facts = {"op": "+" if record[INSERT] else "-", "src": record[SRC], "dst": record[DST]}
+        if record[LABEL] is not None:
+            facts["label"] = record[LABEL]
+        for name, value in zip(self._stream.attributes, record[ATTRIBUTES:], strict=True):
+            if value is not None:
+                facts[name] = value
+        return facts
+
+
+def alert_id(pattern: int, number: int, sign: int, vertices: Iterable[Any]) -> str:
+    """Return the id of a match: the same whenever it is found with the same record."""
+    text = json.dumps([sign, *vertices], ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return f"{pattern}-{number}-{hashlib.blake2b(text, digest_size=8).hexdigest()}"
+
+
+def _moment(nanoseconds: int) -> str:
+    return format_moment(nanoseconds, utc=True)

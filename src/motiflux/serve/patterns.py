@@ -1,0 +1,186 @@
+"""Patterns of a service: of the configuration and of the network, with their states."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import replace
+
+from motiflux.errors import ArgumentError, MotifluxError
+from motiflux.serve.log.group import ACTIVE, DROPPED, PAUSED, Group, PatternRow
+from motiflux.serve.matching import LiveMonitor
+from motiflux.serve.settings.parts import PatternSettings
+from motiflux.serve.settings.read import Settings
+
+CONFIG, NETWORK = "config", "network"
+_LEFT_OUT = "it is not in the configuration any more"
+
+
+class Patterns:
+    """The patterns of a service. Only the engine's thread changes them.
+
+    Parameters
+    ----------
+    settings
+        Of the service.
+    rows
+        As the log has them.
+    monitors
+        By name.
+    """
+
+    def __init__(
+        self, settings: Settings, rows: list[PatternRow], monitors: Mapping[str, LiveMonitor]
+    ) -> None:
+        self._settings, self._monitors = settings, monitors
+        self._rows = {row.settings.name: row for row in rows}
+        self._last = max((row.id for row in rows), default=0)
+
+    def all(self) -> list[PatternRow]:
+        """Return copies of all rows but those that were dropped; any thread may ask."""
+        rows = [copy.copy(row) for row in list(self._rows.values())]
+        return sorted((row for row in rows if row.state != DROPPED), key=lambda row: row.id)
+
+    def names(self) -> set[str]:
+        """Return the names that are taken."""
+        return {row.settings.name for row in self.all()}
+
+    def get(self, name: str) -> PatternRow:
+        """Return a pattern.
+
+        Raises
+        ------
+        ArgumentError
+            There is none of this name.
+        """
+        row = self._rows.get(name)
+        if row is None or row.state == DROPPED:
+            raise ArgumentError("pattern", "the name of a pattern", name)
+        return row
+
+    def begin(self, number: int, group: Group) -> None:
+        """Watch what the log has, and what the configuration has in its stead.
+
+        A pattern of the configuration that was paused or dropped stays so until its settings change there, or
+        it is left out there for a while.
+
+        Raises
+        ------
+        ArgumentError
+            A pattern of the configuration cannot be watched.
+        """
+        configured = {one.name: one for one in self._settings.patterns}
+        for row in list(self._rows.values()):
+            wanted = configured.get(row.settings.name)
+            if wanted is not None and (
+                row.settings != wanted
+                or row.origin != CONFIG
+                or (row.state, row.reason) == (DROPPED, _LEFT_OUT)
+            ):
+                self._forget(row, group)
+                continue
+            if wanted is None and row.origin == CONFIG and row.state != DROPPED:
+                self._change(row, DROPPED, _LEFT_OUT, group)
+            if row.state == ACTIVE:
+                self._watch_again(row, group)
+        for wanted in self._settings.patterns:
+            if wanted.name not in self._rows:
+                try:
+                    self.add(wanted, CONFIG, number, group)
+                except MotifluxError as error:
+                    expected = f"one that the monitor {wanted.monitor!r} can match ({error})"
+                    raise ArgumentError(f"patterns, {wanted.name}", expected, wanted.pattern) from None
+
+    def _watch_again(self, row: PatternRow, group: Group) -> None:
+        monitor = self._monitors.get(row.settings.monitor)
+        if monitor is None:
+            self._change(row, PAUSED, f"there is no monitor {row.settings.monitor!r} any more", group)
+            return
+        try:
+            monitor.add(row)
+        except MotifluxError as error:
+            self._change(row, PAUSED, f"it cannot be watched: {error}", group)
+
+    def add(self, settings: PatternSettings, origin: str, number: int, group: Group) -> PatternRow:
+        """Watch one more pattern from a record on.
+
+        Raises
+        ------
+        ArgumentError
+            The name is taken, there are too many, or what is there cannot be counted in time.
+        PatternError
+            The monitor cannot match it.
+        """
+        others = self.all()
+        if any(row.settings.name == settings.name for row in others):
+            raise ArgumentError("name", "a name that no other pattern has", settings.name)
+        if len(others) >= self._settings.limits.patterns:
+            raise ArgumentError("patterns", f"at most {self._settings.limits.patterns}", len(others) + 1)
+        row = PatternRow(self._last + 1, settings, origin, since=number)
+        monitor = self._monitors[settings.monitor]
+        if settings.backfill:
+            row.base = monitor.count(settings.pattern, self._settings.limits.backfill_seconds)
+        monitor.add(row)
+        self._last += 1
+        dropped = self._rows.get(settings.name)
+        if dropped is not None:
+            self._forget(dropped, group)
+        self._rows[settings.name] = row
+        group.patterns[row.id] = copy.copy(row)
+        return row
+
+    def pause(self, row: PatternRow, reason: str, group: Group) -> None:
+        """Do not match a pattern until it is resumed."""
+        self._unwatch(row)
+        self._change(row, PAUSED, reason, group)
+
+    def resume(self, name: str, number: int, group: Group) -> PatternRow:
+        """Match a pattern again; it counts anew from this record on.
+
+        Raises
+        ------
+        ArgumentError
+            It is not paused, or what is there cannot be counted in time.
+        PatternError
+            The monitor cannot match it.
+        """
+        row = self.get(name)
+        if row.state != PAUSED:
+            raise ArgumentError("pattern", "one that is paused", f"{name}, which is {row.state}")
+        monitor = self._monitors.get(row.settings.monitor)
+        if monitor is None:
+            raise ArgumentError("monitor", "one that is configured", row.settings.monitor)
+        seconds = self._settings.limits.backfill_seconds
+        base = monitor.count(row.settings.pattern, seconds) if row.settings.backfill else None
+        monitor.add(row)
+        row.base, row.since, row.positive, row.negative = base, number, 0, 0
+        self._change(row, ACTIVE, "", group)
+        return row
+
+    def drop(self, name: str, group: Group) -> PatternRow:
+        """Do not match a pattern any more.
+
+        The row stays if it is of the configuration, which would bring it back, or the last, whose number no
+        other pattern may get.
+        """
+        row = self.get(name)
+        self._unwatch(row)
+        self._change(row, DROPPED, "dropped by request", group)
+        for other in list(self._rows.values()):
+            if other.state == DROPPED and other.origin == NETWORK and other.id != self._last:
+                self._forget(other, group)
+        return row
+
+    def _unwatch(self, row: PatternRow) -> None:
+        if (monitor := self._monitors.get(row.settings.monitor)) is not None:
+            monitor.drop(row)
+
+    def _forget(self, row: PatternRow, group: Group) -> None:
+        self._unwatch(row)
+        del self._rows[row.settings.name]
+        group.patterns.pop(row.id, None)
+        group.forgotten.append(row.id)
+
+    def _change(self, row: PatternRow, state: str, reason: str, group: Group) -> None:
+        row.state, row.reason = state, reason
+        group.patterns[row.id] = replace(row)

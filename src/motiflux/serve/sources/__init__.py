@@ -1,0 +1,1 @@
+"""Sources: each reads records in a thread of its own, from the position that the log has."""

@@ -1,0 +1,1 @@
+"""The service on the network: records, patterns, metrics and the page."""

@@ -1,0 +1,202 @@
+"""Patterns come, go and are bounded while a service runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import motiflux as mf
+from motiflux.serve.matching import Bucket
+from motiflux.serve.service import Service
+from motiflux.stream.monitor import Monitor
+from tests.serve.test_durability import RING, edges, fed, service_in
+from tests.serve.transfers import alerts_in
+
+TIMES = ["2026-11-29T09:00:00.000000000Z", "2026-11-29T09:59:59.000000000Z"]
+TWO = {"name": "two", "pattern": "(a)-->(b)-->(c)"}
+
+
+def row(service: Service, name: str) -> Any:
+    return service.engine.patterns.get(name)
+
+
+def test_a_pattern_that_is_added_reports_from_then_on(tmp_path: Path) -> None:
+    given = service_in(tmp_path)
+    with Service(given) as service:
+        fed(service, edges(RING))
+        added = service.add_pattern(TWO)
+        assert (added.since, added.present) == (3, None)
+        fed(service, edges([("c", "d")]))
+        assert row(service, "two").positive == 1
+        backfilled = service.add_pattern(
+            {**TWO, "name": "all", "pattern": "(x)-->(y)-->(z)", "backfill": True}
+        )
+        assert backfilled.present == 4
+    with Service(given) as service:
+        fed(service, edges([("d", "e")]))
+        assert (row(service, "two").positive, row(service, "all").present) == (2, 5)
+        service.drop_pattern("all")
+        with pytest.raises(mf.ArgumentError, match="the name of a pattern, found 'all'"):
+            row(service, "all")
+    with Service(given) as service:
+        assert [one.settings.name for one in service.patterns()] == ["ring3", "ring4", "two"]
+        assert service.add_pattern({**TWO, "name": "all", "pattern": "(x)-->(y)-->(z)"}).id == 5
+
+
+def test_a_count_that_would_hold_up_records_is_refused(tmp_path: Path) -> None:
+    given = service_in(tmp_path)
+    given["limits"] = {**given.get("limits", {}), "backfill_seconds": 0.001}
+    every = [(f"v{source}", f"v{to}") for source in range(25) for to in range(25) if source != to]
+    with Service(given) as service:
+        fed(service, edges(every))
+        ring = "(a)-->(b)-->(c)-->(d)-->(e)-->(a), (a)-->(c)-->(e)"
+        many = {"name": "many", "pattern": ring, "backfill": True}
+        before = [one.settings.name for one in service.patterns()]
+        with pytest.raises(mf.ArgumentError, match=r"backfill: expected a count within 0\.001 seconds"):
+            service.add_pattern(many)
+        assert [one.settings.name for one in service.patterns()] == before
+
+
+def test_a_paused_pattern_counts_anew_when_it_is_resumed(tmp_path: Path) -> None:
+    given = service_in(tmp_path)
+    with Service(given) as service:
+        service.pause_pattern("ring3")
+        fed(service, edges(RING))
+    with Service(given) as service:
+        assert (row(service, "ring3").state, row(service, "ring3").reason) == ("paused", "paused by request")
+        service.resume_pattern("ring3")
+        fed(service, edges([("a", "x"), ("c", "x"), ("x", "b"), ("b", "a")]))
+        assert row(service, "ring3").positive == 3 - 1
+        with pytest.raises(mf.ArgumentError, match="one that is paused"):
+            service.resume_pattern("ring3")
+
+
+def test_a_pattern_dropped_by_request_stays_so_until_the_configuration_changes(tmp_path: Path) -> None:
+    given = service_in(tmp_path)
+    with Service(given) as service:
+        service.drop_pattern("ring4")
+    with Service(given) as service:
+        assert [one.settings.name for one in service.patterns()] == ["ring3"]
+    given["patterns"][1]["limit"] = 7
+    with Service(given) as service:
+        assert [one.id for one in service.patterns()] == [1, 3]
+
+
+def test_a_pattern_that_was_left_out_of_the_configuration_comes_again(tmp_path: Path) -> None:
+    given = service_in(tmp_path)
+    with Service(given):
+        pass
+    with Service({**given, "patterns": given["patterns"][:1]}) as service:
+        assert [one.settings.name for one in service.patterns()] == ["ring3"]
+    with Service(given) as service:
+        assert [(one.id, one.settings.name) for one in service.patterns()] == [(1, "ring3"), (3, "ring4")]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": "ring3", "pattern": "(a)-->(b)"}, "name: expected a name that no other has"),
+        ({"name": "x", "pattern": "(a)-->(b)-->(c)-->(a)"}, "pattern: expected one that is not watched yet"),
+        ({"name": "x", "pattern": "(a)-->(b), (c)-->(d)"}, "connected"),
+        ({"name": "x", "pattern": "-->".join(f"(v{at})" for at in range(9))}, "at most 8 vertices, found 9"),
+        ({"name": "x", "pattern": "(a)-->(b)", "path": "/etc/passwd"}, "as the key, found 'path'"),
+        ({"name": "x", "pattern": "(`\ud800`)-->(b)"}, "pattern: expected text that UTF-8 has"),
+        ({"name": "x", "pattern": "(a)-->(b)-[`\ud800`]->(c)"}, "pattern: expected text that UTF-8 has"),
+        ({"name": "x"}, "pattern: expected text, found nothing"),
+    ],
+)
+def test_patterns_that_are_refused_change_nothing(
+    tmp_path: Path, given: dict[str, Any], message: str
+) -> None:
+    with Service(service_in(tmp_path)) as service:
+        with pytest.raises(mf.MotifluxError, match=message):
+            service.add_pattern(given)
+        assert [one.settings.name for one in service.patterns()] == ["ring3", "ring4"]
+        fed(service, edges(RING))
+        assert row(service, "ring3").positive == 1
+
+
+def test_matches_beyond_a_limit_are_counted_and_not_reported(tmp_path: Path) -> None:
+    with Service(service_in(tmp_path)) as service:
+        service.add_pattern({"name": "fan", "pattern": "(a)-->(b), (a)-->(c)", "limit": 2})
+        fed(service, edges([("hub", f"v{at}") for at in range(6)]))
+        fan = row(service, "fan")
+        assert (fan.positive, fan.alerts, fan.suppressed) == (15, 0 + 1 + 2 + 2 + 2 + 2, 1 + 2 + 3)
+
+
+def test_a_rate_is_filled_by_the_time_of_arrival() -> None:
+    bucket = Bucket(2.0)
+    assert [bucket.take(2, 0), bucket.take(2, 0), bucket.take(9, 10**9), bucket.take(1, 10**9)] == [
+        2,
+        0,
+        2,
+        0,
+    ]
+    assert Bucket(0.0).take(1, 10**12) == 0
+    slow = Bucket(0.5)
+    assert [slow.take(1, 0), slow.take(1, 10**9), slow.take(1, 2 * 10**9)] == [1, 0, 1]
+
+
+def test_vanishing_matches_are_reported_where_that_is_asked_for(tmp_path: Path) -> None:
+    given = service_in(tmp_path)
+    given["patterns"] = [{"name": "edge", "pattern": "(a)-->(b)", "on": "both"}]
+    with Service(given) as service:
+        fed(service, edges(RING[:1], time=0) + edges(RING[1:2], time=500))
+    assert [one[1:3] for one in alerts_in(tmp_path / "out.jsonl")] == [(1, 0), (-1, 1), (1, 1)]
+
+
+def test_a_pattern_that_takes_too_long_is_paused_and_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = mf.Pattern.parse("(s)-->(t)-->(u)-->(v)")
+    real = Monitor.apply
+
+    def apply(self: Monitor, updates: Any, **more: Any) -> Any:
+        """Apply updates, unless they concern a hub and the slow pattern is watched."""
+        if slow in self.patterns and "hub" in updates.sources and more.get("timeout") is not None:
+            return replace(real(self, []), complete=False)
+        return real(self, updates, **more)
+
+    monkeypatch.setattr(Monitor, "apply", apply)
+    given = service_in(tmp_path)
+    with Service(given) as service:
+        service.add_pattern({"name": "slow", "pattern": str(slow)})
+        service.add_pattern(TWO)
+        fed(service, edges([("p", "q"), ("q", "r"), ("hub", "p"), *RING]))
+        paused = row(service, "slow")
+        assert (paused.state, paused.positive) == ("paused", 0)
+        assert paused.reason.startswith("record 2 takes longer than 1 s")
+        assert row(service, "two").positive == 2 + 3
+        assert row(service, "ring3").positive == 1
+    with Service(given) as service:
+        assert row(service, "slow").state == "paused"
+
+
+def test_patterns_compare_times_with_each_other_and_with_durations(tmp_path: Path) -> None:
+    given = service_in(tmp_path)
+    given["monitors"][0] |= {"attributes": True, "window": "7d"}
+    text = "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time AND y.time - x.time < 1h"
+    given["patterns"] = [{"name": "soon", "pattern": text}]
+    with Service(given) as service:
+        times = ["2026-11-29T10:00:00+01:00", "2026-11-29T09:59:59Z", "2026-11-29T10:00:00Z"]
+        ends = [("a", "b"), ("b", "soon"), ("b", "later")]
+        for (src, dst), time in zip(ends, times, strict=True):
+            fed(service, edges([(src, dst)], time=time))
+        assert service.wait_until_idle(60.0)
+    (line,) = (tmp_path / "out.jsonl").read_text().splitlines()
+    alert = json.loads(line)
+    assert alert["match"] == {"a": "a", "b": "b", "c": "soon"}
+    assert [alert["edges"][edge]["time"] for edge in "xy"] == TIMES
+
+
+def test_a_pattern_of_the_configuration_that_cannot_be_matched_is_named(tmp_path: Path) -> None:
+    given = service_in(tmp_path)
+    given["patterns"].append({"name": "rich", "pattern": "(a)-[x WHERE x.amount > 5]->(b)"})
+    with pytest.raises(
+        mf.ArgumentError, match=r"patterns, rich: expected one that the monitor 'main' can match"
+    ):
+        Service(given).__enter__()
