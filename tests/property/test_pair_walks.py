@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.config import Tuning, private_tuning
+from motiflux.graph.arrays import GraphArrays
 from motiflux.plan import make_plan
 from tests.compared_cases import ComparedCase, compared_cases, long_row_cases
 
@@ -122,3 +123,24 @@ def test_hubs_are_counted_as_by_levels(pattern: str, seed: int, threads: int) ->
         for walk in WALKS:
             options = {"device": "cpu", "threads": threads, "tuning": walking(walk)}
             assert mf.count(graph, pattern, copies=copies, **options) == expected
+
+
+@pytest.mark.parametrize("walk", [{"pair_walk": "on"}, {"copy_walk": "on", "pair_walk": "off"}])
+def test_copies_that_a_graph_has_no_room_to_keep(
+    monkeypatch: pytest.MonkeyPatch, walk: dict[str, str]
+) -> None:
+    # Each lookup drops the one before it, as happens after many patterns over large graphs.
+    monkeypatch.setattr(GraphArrays, "cache_bytes", lambda _: 0)
+    random = np.random.default_rng(7)
+    columns = {name: random.integers(0, 50, 400) for name in ("time", "amount", "cents")}
+    ends = random.integers(0, 12, (400, 2))
+    ends[:, 1] = np.where(ends[:, 0] == ends[:, 1], 12, ends[:, 1])
+    graph = mf.Graph.from_edges(ends, directed=True, edge_attributes=columns)
+    order = "x.time < y.time AND y.amount < z.amount AND z.cents < 2 * x.cents"
+    text = f"(a)-[x]->(b)-[y]->(c)-[z]->(a) WHERE {order}"
+    plan = make_plan(graph, mf.Pattern.parse(text), tuning=private_tuning(walk))
+    assert plan.copy_walk is not None
+    by_levels = private_tuning({"copy_walk": "off", "pair_walk": "off"})
+    expected = mf.count(graph, text, device="cpu", tuning=by_levels)
+    assert expected > 0
+    assert mf.count(graph, text, device="cpu", tuning=private_tuning(walk)) == expected

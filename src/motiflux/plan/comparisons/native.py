@@ -140,28 +140,32 @@ def native_comparisons(graph: Graph, plan: Plan) -> SearchComparisons:
         if index is not None and index.by_value is not None and ends[at].start < ends[at].end
     }
     of_sources = [place.get(edge, -1) for args in plan.args.steps for edge, _ in args.edges]
-    walk = None if plan.copy_walk is None else _copy_walk(graph, plan, made.order, ends)
+    walk = None if plan.copy_walk is None else _copy_walk(graph, plan, made, ends)
     return SearchComparisons(made.native, of_sources, walk)
 
 
-def _copy_walk(graph: Graph, plan: Plan, order: Sequence[int], ends: Sequence[Ends]) -> tuple[Any, ...]:
-    """Return the copies of each variable at both of its ends, the root, and the vertices of each level."""
+def _copy_walk(graph: Graph, plan: Plan, made: NativeComparisons, ends: Sequence[Ends]) -> tuple[Any, ...]:
+    """Return the copies of each variable at both of its ends, the root, and the vertices of each level.
+
+    Those that `made` has are taken from it: the graph keeps what fits its bound, so that asking again may
+    build others, which the native code takes for other rows.
+    """
     assert plan.comparisons is not None
     assert plan.copy_walk is not None
     if plan.copy_walk.order:
-        return _pair_walk(graph, plan, plan.copy_walk, order, ends)
+        return _pair_walk(graph, plan, plan.copy_walk, made)
     indexes: list[Any] = []
-    for at in order:
+    for at, index in zip(made.order, made.indexes, strict=True):
         key = ends[at].key
-        if key is None:
+        if key is None or index is None:
             indexes.append(None)
             continue
-        both = [replace(key, columns=plan.comparisons.variables[at].columns, by_value=True)]
-        both.append(replace(both[0], direction=_OPPOSITE[key.direction]))
-        indexes.append(tuple(_arrays(copy_index(graph, one)) for one in both))
+        columns = plan.comparisons.variables[at].columns
+        other = CopyKey(_OPPOSITE[key.direction], key.edge_labels, key.where, columns, by_value=True)
+        indexes.append((_arrays(index), _arrays(copy_index(graph, other))))
     level = plan.order.index(plan.copy_walk.vertex)
     side = 0 if ends[plan.copy_walk.root].start == level else 1
-    return indexes, order.index(plan.copy_walk.root), side, _masks(graph, plan), None
+    return indexes, made.order.index(plan.copy_walk.root), side, _masks(graph, plan), None
 
 
 def _ends_by_pairs(plan: Plan, walk: CopyWalk, ends: Sequence[Ends]) -> list[Ends]:
@@ -186,24 +190,19 @@ def _ends_by_pairs(plan: Plan, walk: CopyWalk, ends: Sequence[Ends]) -> list[End
     return found
 
 
-def _pair_walk(
-    graph: Graph, plan: Plan, walk: CopyWalk, order: Sequence[int], ends: Sequence[Ends]
-) -> tuple[Any, ...]:
+def _pair_walk(graph: Graph, plan: Plan, walk: CopyWalk, made: NativeComparisons) -> tuple[Any, ...]:
     """Return the same as `_copy_walk`, with the order of edges and the columns of the root."""
-    assert plan.comparisons is not None
     indexes: list[Any] = []
     columns: list[NDArray[np.int64]] = []
-    for at in order:
-        key = ends[at].key
-        if key is None:
+    for at, index in zip(made.order, made.indexes, strict=True):
+        if index is None:
             indexes.append(None)
             continue
-        index = copy_index(graph, replace(key, columns=plan.comparisons.variables[at].columns))
         indexes.append((_arrays(index), None))
         if at == walk.root:
             columns = list(index.columns)
-    by_pairs = ([order.index(at) for at in walk.order], walk.leaves, columns)
-    return indexes, order.index(walk.root), 0, _masks(graph, plan), by_pairs
+    by_pairs = ([made.order.index(at) for at in walk.order], walk.leaves, columns)
+    return indexes, made.order.index(walk.root), 0, _masks(graph, plan), by_pairs
 
 
 def _masks(graph: Graph, plan: Plan) -> list[NDArray[np.uint8] | None]:
