@@ -39,6 +39,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -358,8 +359,10 @@ class First:
     def _counted(self, path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         """Return what a process tells of its first count."""
         command = [sys.executable, str(PARTS / "child.py"), str(path), DEVICE, FIRST[self.pattern]]
-        told = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-        found: dict[str, Any] = json.loads(told)
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        if ended.returncode:
+            raise RuntimeError(f"{shlex.join(command)} ended with {ended.returncode}:\n{ended.stderr}")
+        found: dict[str, Any] = json.loads(ended.stdout)
         return found
 
 
