@@ -402,6 +402,35 @@ def test_work_that_a_launch_left_waits_on_the_host_for_its_turn(
     assert (found, found.complete) == (expected, True)
 
 
+@pytest.mark.turns(4, "emulated")
+def test_parts_of_batches_that_a_full_frontier_left_are_done_once(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of two passes puts off parts of all batches, those that the second one does not reach too."""
+    monkeypatch.setattr(set_up, "FIRST_BYTES", 500)
+    monkeypatch.setattr(set_up, "GROWN_BYTES", 500)
+    monkeypatch.setattr(launches, "LONG_BATCH", 64)
+    unreached: list[int] = []
+    note = phase_steps.PhaseSteps._note
+
+    def noted(self: Any, work: Any, seen: Any, **options: Any) -> None:
+        unreached.append(seen.long_parts if work.first_batch + seen.batches_taken < work.batches else 0)
+        note(self, work, seen, **options)
+
+    monkeypatch.setattr(phase_steps.PhaseSteps, "_note", noted)
+    rng = np.random.default_rng(1)
+    vertices = 2000
+    hubs = np.stack([rng.integers(0, 3, vertices), rng.integers(3, vertices, vertices)], axis=1)
+    pairs = np.concatenate([hubs, rng.integers(0, vertices, (3 * vertices, 2))])
+    graph = mf.Graph.from_edges(pairs, num_vertices=vertices, self_loops="drop")
+    path = "(a)--(b)--(c)--(d)"
+    options: dict[str, Any] = {"device": device, "engine": "pvm"}
+    tuning = {"tail": "off", "parts": "off", "tables": "off", "pvm": "sv", "pvm_writes": "two_pass"}
+    counted = mf.count(graph, path, tuning=private_tuning(tuning), timeout=60, **options)
+    assert max(unreached) > 0
+    assert (counted, counted.complete) == (mf.count(graph, path, device="cpu"), True)
+
+
 class TestRefusals:
     @pytest.mark.turns(4, "emulated")
     def test_leave_their_memory_to_the_next_search(self, device: str, graph: mf.Graph) -> None:

@@ -185,12 +185,12 @@ class PhaseSteps:
         first = min(int(seen.long_taken), put_off)
         added = NOTHING
         if seen.parked or first < put_off:
-            added = np.concatenate(
-                [
-                    self._download(room.left.parked, 0, int(seen.parked)),
-                    self._download(room.left.long_parts, first, put_off),
-                ]
-            )
+            parts = self._download(room.left.long_parts, first, put_off)
+            if (
+                room.places is not None
+            ):  # the first pass puts off parts of batches that the second did not reach
+                parts = parts[parts["batch"] < work.first_batch + batches]
+            added = np.concatenate([self._download(room.left.parked, 0, int(seen.parked)), parts])
         work.launched(batches if took_batches else 0, min(int(seen.left_taken), left), added)
 
     def _launch(
