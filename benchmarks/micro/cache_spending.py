@@ -35,6 +35,7 @@ class Shares(NamedTuple):
 TRIED = (
     Shares(choosing=0.06, copying=0.04, run=10, walks="weighted"),
     Shares(),
+    Shares(first=0.5),
     Shares(first=0.25),
     Shares(run=0.3),
     Shares(walks="weighted"),

@@ -16,15 +16,19 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from gpu_jobs import DfsEngine, open_engine, search_job
 
 import motiflux as mf
+from motiflux.bench.machine import commit, versions
+from motiflux.bench.results import CaseResult, Report, write_report
 from motiflux.bench.suite import load_part
 from motiflux.codegen.compared import why_not
 from motiflux.config import private_tuning
+from motiflux.gpu.runtime.accelerator import open_accelerator
 from motiflux.plan.planner import make_plan
 from motiflux.request.request import make_request
 
@@ -94,12 +98,14 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--longest", type=float, default=10.0)
     parser.add_argument("--specialize", choices=("off", "on"), default="off")
+    parser.add_argument("--out", type=Path, help="folder of the results")
     options = parser.parse_args()
     made = probes.repeated(options.transfers) if options.repeated else probes.generator(options.transfers)
     _, graph = probes.loaded(made)
     engine = open_engine([options.device])
     print(f"{len(WAYS)} ways, {graph.num_edge_copies:,} transfers, device {options.device}")
     print(f"{'query':36} {'count':>14}" + "".join(f"{way:>12}" for way in (*WAYS, "call", "CPU")))
+    cases: list[CaseResult] = []
     for name, text in queries.QUERIES.items():
         if options.only not in name:
             continue
@@ -107,18 +113,37 @@ def main() -> None:
         expected, host = call(
             graph, pattern, options.runs, device="cpu", threads=options.threads, timeout=options.longest
         )
-        marks, cells = "", ""
+        marks, cells, figures = "", "", {}
         for way, switches in WAYS.items():
             found, milliseconds = kernel(engine, graph, pattern, options, switches)
             marks += (
                 "" if found is None or not expected.complete or found == expected else f" {way}: {found}!"
             )
             cells += f"{'-' if found is None else f'{milliseconds:.3f}':>12}"
+            if found is not None:
+                figures[f"{way}: kernel_ms"] = milliseconds
         tuning = {"specialize": options.specialize}
         _, whole = call(
             graph, pattern, options.runs, device=options.device, tuning=tuning, timeout=options.longest
         )
         print(f"{name:36} {int(expected):14,}{cells}{whole:12.3f}{host:12.3f}{marks}", flush=True)
+        figures |= {"call_ms": whole, "cpu_ms": host, "threads": float(options.threads)}
+        checked = f"DISAGREES:{marks}" if marks else "engine cpu" if expected.complete else None
+        cases.append(CaseResult(name, "dfs", int(expected), checked, None, figures=figures))
+    if options.out is not None:
+        print(write_report(report(options.device, options.repeated, cases), options.out))
+
+
+def report(device: str, repeated: bool, cases: list[CaseResult]) -> Report:
+    """Return the results."""
+    return Report(
+        suite="gpu-compared-repeated" if repeated else "gpu-compared",
+        commit=commit(Path.cwd()),
+        date=datetime.now(UTC).date().isoformat(),
+        device=open_accelerator(device).device.model,
+        versions=versions(("motiflux", "numpy")),
+        cases=cases,
+    )
 
 
 if __name__ == "__main__":
