@@ -9,9 +9,7 @@ from functools import lru_cache
 
 from motiflux.codegen import layout
 from motiflux.conditions import Operator
-from motiflux.plan import Plan
 from motiflux.plan.comparisons.bound import BoundComparisons
-from motiflux.plan.comparisons.ordered import OrderedVariables
 from motiflux.types import MAX_PATTERN_VERTICES
 
 _u8, _u16, _u32, _u64, _i64 = (
@@ -145,11 +143,6 @@ class PackedNetwork:
 def stored_ranges(matched: Sequence[int]) -> int:
     """Return the number of ranges that a group stores, by the variables matched up to each level."""
     return sum(matched[:-1])
-
-
-def ranges_bytes(plan: Plan) -> int:
-    """Return the bytes of shared memory in which a group of lanes stores ranges of copies."""
-    return stored_ranges(OrderedVariables.of(plan).matched(len(plan.order))) * ctypes.sizeof(Range)
 
 
 def why_not(comparisons: BoundComparisons) -> str | None:

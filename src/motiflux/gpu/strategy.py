@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from math import isqrt
 
 from motiflux import _native
-from motiflux.codegen.compared import ranges_bytes, why_not
-from motiflux.codegen.kernels import COMPARED, LANES, THREADS, WITHIN_BLOCK, Goal
+from motiflux.codegen.compared import why_not
+from motiflux.codegen.kernels import COMPARED, LANES, WITHIN_BLOCK, Goal
 from motiflux.codegen.tails import DeviceTail, device_tail
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan import Plan
@@ -30,8 +30,6 @@ _LONGEST_ROW_IN_BITS = 4096
 _LONG_ON_AVERAGE = 16
 """Average number of greater neighbours from which triangles are counted by vertices, not by arcs."""
 _SHORT_ROW = 2.0
-_MOST_RANGE_BYTES = 8 << 10
-"""Most bytes of shared memory that a block may take for ranges of copies before groups have a whole warp."""
 _FEW_ROOT_ARCS, _DEEP = 8, 4
 """Groups take work from others of their block if a multiprocessor (16 groups or more) has fewer root arcs
 than the first number and the search at least as many levels as the second. On an H100, such queries of
@@ -292,16 +290,14 @@ def _lanes(plan: Plan, goal: Goal, request: Request) -> int:
 
     Counts take a whole warp: the last two levels, or the tail, keep all lanes busy, and groups that wait for
     work share no warp with others. For searches that enumerate the last level, 16 lanes were fastest, except
-    on very short rows. Groups that compare attributes have 16 too, which was not measured, or 32 where the
-    ranges of a block take much shared memory.
+    on very short rows. Groups that compare attributes have 32, with which counts that take .5 ms or more took
+    .80 of their time with 16 on an H200 (geometric mean of 21).
     """
     asked = request.tuning["lanes"]
     if asked != "auto":
         return int(asked)
-    if goal in COMPARED:
-        large = ranges_bytes(plan) * (THREADS // LANES[1]) > _MOST_RANGE_BYTES
-        return LANES[2] if large else LANES[1]
-    if goal in (Goal.TAIL, Goal.NESTED) or (goal is Goal.COUNT and request.tuning["packing"] != "off"):
+    counts_rows = goal is Goal.COUNT and request.tuning["packing"] != "off"
+    if counts_rows or goal in (*COMPARED, Goal.TAIL, Goal.NESTED):
         return LANES[2]
     average = plan.estimates[1] / max(1.0, plan.estimates[0])
     return LANES[0] if average < _SHORT_ROW else LANES[1]
