@@ -21,8 +21,10 @@ ELSEWHERE = {
     "search-count", "search-store", "search-tail", "search-stars", "search-images", "cliques", "triangles",
     "ring", "rmat", "number", "space", "draw", "sample", "local-counts-order", "local-counts-triangles",
     "local-counts-wedge-total", "local-counts-wedge-arcs", "local-counts-merge", "local-counts-kinds",
-    "local-counts-sums", "local-counts-diamonds", "local-counts-orbits", "changing", "gpma", "pcsr", "pvm",
-    "streaming",
+    "local-counts-sums", "local-counts-diamonds", "local-counts-orbits", "local-counts-five-lists",
+    "local-counts-five-hubs", "local-counts-five-opposites", "local-counts-five-pairs",
+    "local-counts-five-walks", "local-counts-five-close", "local-counts-five-solve", "changing", "gpma",
+    "pcsr", "pvm", "streaming",
 }  # fmt: skip
 """Families of kernels that other tests run under the emulator whenever `make test` does."""
 

@@ -301,6 +301,13 @@ LOCAL_STRUCTURES: dict[str, Any] = {
         local_counts_layout.JoinArgs,
         local_counts_layout.DiamondArgs,
         local_counts_layout.OrbitArgs,
+        local_counts_layout.FiveGraph,
+        local_counts_layout.ListArgs,
+        local_counts_layout.HubArgs,
+        local_counts_layout.OppositeArgs,
+        local_counts_layout.CounterArgs,
+        local_counts_layout.CloseArgs,
+        local_counts_layout.SolveArgs,
     )
 }
 LOCAL_CONSTANTS: dict[str, int | str] = {
@@ -311,6 +318,8 @@ LOCAL_CONSTANTS: dict[str, int | str] = {
     "motiflux::local_counts::kMostKinds": local_counts_layout.MOST_KINDS,
     "motiflux::local_counts::kMostSteps": local_counts_layout.MOST_STEPS,
     "motiflux::local_counts::kMostRegisters": local_counts_layout.MOST_REGISTERS,
+    "motiflux::local_counts::kRowSums": local_counts_layout.ROW_SUMS,
+    "motiflux::local_counts::kFiveSums": local_counts_layout.FIVE_SUMS,
     "static_cast<int>(motiflux::local_counts::At::kSource)": local_counts_layout.SOURCE,
     "static_cast<int>(motiflux::local_counts::At::kTarget)": local_counts_layout.TARGET,
 }
@@ -504,6 +513,7 @@ def test_sizes_and_offsets_of_streams_agree(tmp_path: Path) -> None:
 @pytest.mark.turns(8)
 def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:
     names = ("order", "triangles", "kinds", "walks", "combine", "diamonds", "orbits")
+    names += tuple(f"five/{name}" for name in ("lists", "hub", "opposites", "pairs", "walks", "close"))
     headers = ["simt.hpp", *(f"motiflux/local_counts/{name}.cuh" for name in names)]
     includes = [f'#include "{name}"' for name in headers]
     text = "\n".join([*includes, *assertions(LOCAL_STRUCTURES, LOCAL_CONSTANTS)])

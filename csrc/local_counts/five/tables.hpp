@@ -33,7 +33,7 @@ template <class Word>
 struct OfArcs {
   explicit OfArcs(std::size_t arcs) : ends(arcs, 0), sides(arcs, 0), cliques(arcs, 0) {}
 
-  std::vector<std::uint64_t> cycles;  // u -> v: its 4-cycles, each twice
+  std::vector<std::uint64_t> cycles;  // u -> v: its 4-cycles
   std::vector<Word> ends;             // over common neighbours w: the degree of w
   std::vector<Word> sides;            // over common neighbours w: the triangles of u w
   std::vector<Word> cliques;          // its 4-cliques, each twice
@@ -96,7 +96,7 @@ struct OfVertices {
   std::vector<Word> corners;    // triangles, each twice
   std::vector<Word> tailed;     // over triangles, the degrees of the two others
   std::vector<Word> squares;    // over arcs, the squares of their triangles
-  std::vector<Word> cycles;     // 4-cycles, each four times
+  std::vector<Word> cycles;     // 4-cycles, each twice
   std::vector<Word> cliques;    // 4-cliques, each six times
   std::vector<Word> apart;      // over triangles, twice the triangles of the opposite edge
   std::vector<Word> cornered;   // corners times the degree

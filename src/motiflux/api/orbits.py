@@ -14,12 +14,11 @@ from motiflux.cpu.orbits import directed_orbits, orbits_of_three, small_edge_orb
 from motiflux.dispatch.image_counts import choose_image_counter
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
-from motiflux.plan.graphlets import EDGE_ORBITS, ORBITS, graphlets_of, induced
+from motiflux.plan.graphlets import EDGE_ORBITS, ORBITS
 from motiflux.plan.triad_orbits import triad_orbit_tables
 from motiflux.request.deadline import Deadline
-from motiflux.request.images import ImageCounter
 from motiflux.request.progress import Progress, progress_callback
-from motiflux.request.request import Request, make_request
+from motiflux.request.request import make_request
 from motiflux.result.image_counts import EdgeOrbitCounts, ImageCounts, OrbitCounts
 from motiflux.words import DeviceName
 
@@ -120,19 +119,15 @@ def orbits(
         )
         deadline = Deadline.after(request.timeout)
         counter = choose_image_counter(request, "orbits")
-        by: list[_By] = [_ON_HOST]
+        by = _ON_HOST
         if directed:
             counts = directed_orbits(data, request, deadline)
         elif size == _SMALLEST:
             counts = orbits_of_three(data, request, deadline)
         else:
-            whole = counter.five_orbits(data, request, deadline) if size == _LARGEST else None
-            some = counter.small_orbits(data, request, deadline) if whole is None else whole
-            counts, by = some.numbers, [(some.engine, some.device, some.way)]
-        if counts is not None and counts.shape[1] < ORBITS.get(size, 0):
-            more, last = _orbits_by_plans(data, size, counter, request, deadline)
-            counts = None if more is None else np.concatenate([counts, more], axis=1)
-            by.append(last)
+            count = counter.five_orbits if size == _LARGEST else counter.small_orbits
+            made = count(data, request, deadline)
+            counts, by = made.numbers, (made.engine, made.device, made.way)
     number = len(triad_orbit_tables().names) if directed else ORBITS.get(size, 4)
     result = _result(
         OrbitCounts, data, data.num_vertices, [f"o{at}" for at in range(number)], counts, by, deadline
@@ -205,7 +200,7 @@ def edge_orbits(
         count = five_edge_orbits if size == _LARGEST else small_edge_orbits
         counts = count(data, request, deadline)
     columns = [f"e{at}" for at in range(EDGE_ORBITS[size])]
-    result = _result(EdgeOrbitCounts, data, data.num_edges, columns, counts, [_ON_HOST], deadline)
+    result = _result(EdgeOrbitCounts, data, data.num_edges, columns, counts, _ON_HOST, deadline)
     log.ENGINE.info("orbits of the edges of %r: %r", data, result)
     return result
 
@@ -219,7 +214,7 @@ def _result(
     rows: int,
     columns: list[str],
     counts: Any,
-    by: list[_By],
+    by: _By,
     deadline: Deadline,
 ) -> Result:
     return kind(
@@ -230,9 +225,9 @@ def _result(
         complete=counts is not None,
         seconds=deadline.elapsed(),
         plan_seconds=0.0,
-        engine=by[-1][0],
-        device=by[-1][1],
-        reason="; ".join(dict.fromkeys(way for _, _, way in by)),
+        engine=by[0],
+        device=by[1],
+        reason=by[2],
     )
 
 
@@ -241,35 +236,3 @@ def _checked_size(size: object, sizes: tuple[int, ...]) -> int:
         first = ", ".join(map(str, sizes[:-1]))
         raise ArgumentError("size", f"{first} or {sizes[-1]}", size)
     return int(size)
-
-
-def _orbits_by_plans(
-    graph: Graph, size: int, counter: ImageCounter, request: Request, deadline: Deadline
-) -> tuple[Any, _By]:
-    """Return the orbits of graphlets of one number of vertices; and who counted.
-
-    Returns
-    -------
-    tuple[numpy.ndarray or None, tuple[str, str, str]]
-        [vertices, orbits of this size], or None if time was up.
-    """
-    graphlets = graphlets_of(size)
-    places = [[one.orbits.index(orbit) for orbit in sorted(set(one.orbits))] for one in graphlets]
-    try:
-        plans = [
-            counter.plan(graph, graphlet.pattern(), [((at,), None) for at in chosen], request, deadline)
-            for graphlet, chosen in zip(graphlets, places, strict=True)
-        ]
-    except TimeoutError:
-        return None, ("cpu", "cpu", "time was up before a plan was made")
-    made = counter.count(graph, plans, request, deadline)
-    by = made.engine, made.device, made.way
-    if not made.complete:
-        return None, by
-    counts = {
-        graphlet.orbits[at]: numbers[number] // plan.classes[number].order
-        for graphlet, chosen, plan, numbers in zip(graphlets, places, plans, made.found, strict=True)
-        for at, number in zip(chosen, plan.class_of, strict=True)
-    }
-    columns = induced(counts, size)
-    return np.stack([columns[orbit] for orbit in sorted(columns)], axis=1), by

@@ -26,6 +26,13 @@ class LocalCountKernel(StrEnum):
     JOIN = "join"
     DIAMONDS = "diamonds"
     ORBITS = "orbits"
+    FIVE_LISTS = "five-lists"
+    FIVE_HUBS = "five-hubs"
+    FIVE_OPPOSITES = "five-opposites"
+    FIVE_PAIRS = "five-pairs"
+    FIVE_WALKS = "five-walks"
+    FIVE_CLOSE = "five-close"
+    FIVE_SOLVE = "five-solve"
 
 
 _KERNELS = {
@@ -54,6 +61,13 @@ _KERNELS = {
     LocalCountKernel.JOIN: ("combine", "JoinArgs", "join_tables"),
     LocalCountKernel.DIAMONDS: ("diamonds", "DiamondArgs", "count_diamonds"),
     LocalCountKernel.ORBITS: ("orbits", "OrbitArgs", "find_orbits"),
+    LocalCountKernel.FIVE_LISTS: ("five/lists", "ListArgs", "list_triangles"),
+    LocalCountKernel.FIVE_HUBS: ("five/hub", "HubArgs", "count_hubs"),
+    LocalCountKernel.FIVE_OPPOSITES: ("five/opposites", "OppositeArgs", "add_opposites"),
+    LocalCountKernel.FIVE_PAIRS: ("five/pairs", "CounterArgs", "count_pairs"),
+    LocalCountKernel.FIVE_WALKS: ("five/walks", "CounterArgs", "count_closed_walks"),
+    LocalCountKernel.FIVE_CLOSE: ("five/close", "CloseArgs", "close_rows"),
+    LocalCountKernel.FIVE_SOLVE: ("five/close", "SolveArgs", "solve_orbits"),
 }
 
 

@@ -18,6 +18,9 @@ SCRATCH_BYTES = 1024
 MOST_FACTORS, MOST_PRODUCTS, MOST_LESSER = 6, 4, 12
 """``local_counts::kMostFactors`` and so on."""
 
+ROW_SUMS, FIVE_SUMS = 13, 58
+"""``local_counts::kRowSums`` and ``local_counts::kFiveSums``."""
+
 MOST_KINDS, MOST_STEPS, MOST_REGISTERS = 8, 24, 16
 
 SELF, SOURCE, TARGET = 0, 1, 2
@@ -276,4 +279,102 @@ class OrbitArgs(ctypes.Structure):
         ("cliques", _u64),
         ("apart", _u64),
         ("orbits", _u64),
+    ]
+
+
+class FiveGraph(ctypes.Structure):
+    """``local_counts::FiveGraph``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("rows", Adjacency),
+        ("closed", _u64),
+        ("squares", _u64),
+        ("reverse", _u64),
+        ("begins", _u64),
+        ("lists", _u64),
+        ("ends", _u64),
+        ("sides", _u64),
+        ("cliques", _u64),
+        ("sums", _u64),
+        ("vertices", _u64),
+    ]
+
+
+class ListArgs(ctypes.Structure):
+    """``local_counts::ListArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("graph", FiveGraph),
+        ("above", Adjacency),
+        ("ranks", _u64),
+        ("starts", _u64),
+        ("frame", Frame),
+        ("arcs", _u64),
+        ("links", _u64),
+    ]
+
+
+class HubArgs(ctypes.Structure):
+    """``local_counts::HubArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("graph", FiveGraph),
+        ("frame", Frame),
+        ("order", _u64),
+        ("begin", _u32),
+        ("count", _u32),
+        ("parts", _u32),
+        ("longest", _u32),
+        ("taken", _u64),
+        ("near_words", _u64),
+        ("far_words", _u64),
+        ("far", _u64),
+        ("members", _u64),
+    ]
+
+
+class OppositeArgs(ctypes.Structure):
+    """``local_counts::OppositeArgs``."""
+
+    __slots__ = ()
+    _fields_ = [("graph", FiveGraph), ("frame", Frame), ("arcs", _u64)]
+
+
+class CounterArgs(ctypes.Structure):
+    """``local_counts::CounterArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("graph", FiveGraph),
+        ("ranks", _u64),
+        ("frame", Frame),
+        ("roots", Roots),
+        ("room", _u32),
+        ("unused", _u32),
+        ("far", _u64),
+        ("touched", _u64),
+    ]
+
+
+class CloseArgs(ctypes.Structure):
+    """``local_counts::CloseArgs``."""
+
+    __slots__ = ()
+    _fields_ = [("graph", FiveGraph), ("frame", Frame), ("of", _u64), ("step", _u64)]
+
+
+class SolveArgs(ctypes.Structure):
+    """``local_counts::SolveArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("small", _u64),
+        ("sums", _u64),
+        ("coefficients", _u64),
+        ("orbits", _u64),
+        ("frame", Frame),
+        ("vertices", _u64),
     ]

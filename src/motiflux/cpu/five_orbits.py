@@ -22,6 +22,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.images import Numbers
 from motiflux.request.request import Request
 from motiflux.result.arc_counts import pairs_of_edges
+from motiflux.types import OffsetArray, VertexArray
 
 
 def five_orbits(graph: Graph, request: Request, deadline: Deadline) -> Numbers | None:
@@ -32,7 +33,7 @@ def five_orbits(graph: Graph, request: Request, deadline: Deadline) -> Numbers |
     CountOverflowError
         The graph is too large.
     """
-    rows, coefficients = rows_of(graph, request), _coefficients()
+    rows, coefficients = rows_of(graph, request), coefficients_of_vertices()
     return numbers_of(
         lambda: _native.all_orbits_of_vertices(rows, coefficients, request.threads, deadline.left()),
         ORBITS[5],
@@ -55,8 +56,24 @@ def five_edge_orbits(graph: Graph, request: Request, deadline: Deadline) -> Numb
     return None if numbers is None else numbers[pairs_of_edges(graph, rows)]
 
 
+def most_trees(offsets: OffsetArray, neighbors: VertexArray) -> float:
+    """Return a bound of the connected subgraphs of five vertices that contain any one vertex."""
+    degrees = np.diff(offsets).astype(np.float64)
+    sources = np.repeat(np.arange(len(degrees)), np.diff(offsets).astype(np.int64))
+
+    def summed(of: NDArray[np.float64]) -> NDArray[np.float64]:
+        sums: NDArray[np.float64] = np.bincount(sources, weights=of[neighbors], minlength=len(degrees))
+        return sums
+
+    ends, squares, cubes = (summed(degrees**power) for power in (1, 2, 3))
+    seconds = summed(ends)
+    trees = summed(seconds) + degrees * seconds + ends**2 + summed(squares) + summed(degrees * ends)
+    trees += degrees * squares + degrees**2 * ends + cubes + degrees**4
+    return float(trees.max(initial=0.0))
+
+
 @lru_cache(maxsize=1)
-def _coefficients() -> NDArray[np.uint64]:
+def coefficients_of_vertices() -> NDArray[np.uint64]:
     """Return the coefficient of each orbit in each sum of vertices: [58 * 73]."""
     rows = _rows_of_graphlets()
     sums = _native.orbit_sums_of_vertices(rows, 1, None)

@@ -7,23 +7,12 @@ vertices, 15 to 72 for five. Those of edges have the numbers of ORCA (Hocevar an
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import permutations
-
-import numpy as np
-from numpy.typing import NDArray
-
-from motiflux.pattern import Pattern
 
 ORBITS = {4: 15, 5: 73}
 """The number of orbits of vertices up to a size."""
 EDGE_ORBITS = {4: 12, 5: 68}
 """The number of orbits of edges up to a size."""
-
-
-_Edge = frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +32,6 @@ class Graphlet:
     edges: tuple[tuple[int, int], ...]
     orbits: tuple[int, ...]
     edge_orbits: tuple[int, ...]
-
-    def pattern(self) -> Pattern:
-        """Return the graphlet as a pattern whose edges match arcs of either direction."""
-        return Pattern.from_edges(self.edges, directed=False)
 
 
 def _graphlet(edges: str, edge_orbits: str, *orbits: int) -> Graphlet:
@@ -92,82 +77,3 @@ GRAPHLETS = (
 def graphlets_of(size: int) -> list[Graphlet]:
     """Return the graphlets of a number of vertices."""
     return [graphlet for graphlet in GRAPHLETS if len(graphlet.orbits) == size]
-
-
-@lru_cache(maxsize=8)
-def contained(size: int) -> dict[int, dict[int, int]]:
-    """Return how often induced subgraphs of `size` vertices contain others on the same vertices.
-
-    Returns
-    -------
-    dict
-        For each orbit, the orbits of graphlets with more edges: the number of subgraphs, not induced, in
-        which a vertex in the second orbit is in the first.
-    """
-    graphlets = graphlets_of(size)
-    found: dict[int, dict[int, int]] = {}
-    for sparse in graphlets:
-        copies: dict[frozenset[_Edge], dict[int, int]] = {}  # by edges: the orbit of each vertex
-        for order in permutations(range(size)):
-            images = frozenset(frozenset((order[u], order[v])) for u, v in sparse.edges)
-            copies.setdefault(images, dict(zip(order, sparse.orbits, strict=True)))
-        for orbit in set(sparse.orbits):
-            found[orbit] = {}
-        for dense in graphlets:
-            if len(dense.edges) <= len(sparse.edges):
-                continue
-            whole = {frozenset(edge) for edge in dense.edges}
-            inside = [orbits for within, orbits in copies.items() if within <= whole]
-            for orbit in set(dense.orbits):
-                at = dense.orbits.index(orbit)
-                for place, times in Counter(orbits[at] for orbits in inside).items():
-                    found[place][orbit] = times
-    return found
-
-
-def induced(
-    counts: dict[int, NDArray[np.object_] | NDArray[np.int64]], size: int
-) -> dict[int, NDArray[np.int64] | NDArray[np.object_]]:
-    """Return the numbers of induced subgraphs of each orbit, from those of all subgraphs.
-
-    Parameters
-    ----------
-    counts
-        For each orbit of the graphlets of `size` vertices, the number at each vertex: int64, or Python
-        integers.
-    """
-    smaller = contained(size)
-    low: dict[int, NDArray[np.uint64]] = {}
-    great = np.zeros(len(next(iter(counts.values()))), np.bool_)
-    for orbit, numbers in counts.items():
-        if numbers.dtype == object:
-            great |= np.array([number >= 2**63 for number in numbers], np.bool_)
-            low[orbit] = np.array([number % 2**64 for number in numbers], np.uint64)
-        else:
-            low[orbit] = numbers.astype(np.int64).view(np.uint64)
-    # An induced number is at most the number of all, so where those are below 2^63, it is right modulo 2^64.
-    found: dict[int, NDArray[np.uint64]] = {}
-    for graphlet in reversed(graphlets_of(size)):
-        for orbit in set(graphlet.orbits):
-            rest = low[orbit].copy()
-            for other, times in smaller[orbit].items():
-                rest -= found[other] * np.uint64(times)
-            found[orbit] = rest
-    result: dict[int, NDArray[np.int64] | NDArray[np.object_]] = {
-        orbit: numbers.view(np.int64) for orbit, numbers in found.items()
-    }
-    rows = np.flatnonzero(great).tolist()
-    if not rows:
-        return result
-    exact: dict[int, list[int]] = {}
-    for graphlet in reversed(graphlets_of(size)):
-        for orbit in set(graphlet.orbits):
-            exact[orbit] = [
-                int(counts[orbit][row])
-                - sum(times * exact[other][at] for other, times in smaller[orbit].items())
-                for at, row in enumerate(rows)
-            ]
-            if max(exact[orbit]) >= 2**63:
-                result[orbit] = result[orbit].astype(object)
-            result[orbit][rows] = exact[orbit]
-    return result

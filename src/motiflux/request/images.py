@@ -94,10 +94,8 @@ class ImageCounter(Protocol):
             The graph is too large.
         """
 
-    def five_orbits(self, graph: Graph, request: Request, deadline: Deadline) -> CountedOrbits | None:
+    def five_orbits(self, graph: Graph, request: Request, deadline: Deadline) -> CountedOrbits:
         """Return the number of induced subgraphs of each orbit of up to five vertices at each vertex.
-
-        None if those of five vertices are to be counted by plans.
 
         Raises
         ------

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from motiflux import log
 from motiflux.codegen import layout
 from motiflux.cpu.image_counter import HostImageCounter
 from motiflux.cpu.image_counts import exact, times_of, usable_tables, ways, zeros_of
 from motiflux.errors import DeviceMemoryError
+from motiflux.gpu.images.five_orbits import numbers_of_five_orbits
 from motiflux.gpu.images.orbits import numbers_of_orbits
 from motiflux.gpu.images.search import numbers_of_search, places_of
 from motiflux.gpu.images.tables import numbers_of_tables
@@ -90,20 +94,37 @@ class DeviceImageCounter:
 
     def small_orbits(self, graph: Graph, request: Request, deadline: Deadline) -> CountedOrbits:
         """Return the orbits of up to four vertices."""
-        engine, way = IMAGES_ON_GPU_BY, "the GPU was asked for; from tables of local counts"
+        way = "the GPU was asked for; from tables of local counts"
+        found = self._orbits(numbers_of_orbits, 4, way, graph, request, deadline)
+        return self._host(found).small_orbits(graph, request, deadline) if isinstance(found, str) else found
+
+    def five_orbits(self, graph: Graph, request: Request, deadline: Deadline) -> CountedOrbits:
+        """Return the orbits of up to five vertices."""
+        way = "the GPU was asked for; from sums over triangles, pairs of vertices and walks"
+        found = self._orbits(numbers_of_five_orbits, 5, way, graph, request, deadline)
+        return self._host(found).five_orbits(graph, request, deadline) if isinstance(found, str) else found
+
+    def _orbits(
+        self,
+        numbers_of: Callable[[Accelerator, Graph, Request, Deadline], NDArray[np.uint64]],
+        size: int,
+        way: str,
+        graph: Graph,
+        request: Request,
+        deadline: Deadline,
+    ) -> CountedOrbits | str:
+        """Return the orbits, or why the CPU has to count them."""
         numbers: Numbers | None
         try:
-            words = numbers_of_orbits(self._accelerator, graph, request, deadline)
-            numbers = exact(words.reshape(-1)).reshape(-1, ORBITS[4])
+            words = numbers_of(self._accelerator, graph, request, deadline)
+            numbers = exact(words.reshape(-1)).reshape(-1, ORBITS[size])
         except OutOfTimeError:
             numbers = None
-        except (TooWide, DeviceMemoryError) as error:
-            why = _TOO_LARGE if isinstance(error, TooWide) else _NO_ROOM
-            return self._host(why).small_orbits(graph, request, deadline)
-        return CountedOrbits(numbers, engine, self._name, way)
-
-    def five_orbits(self, graph: Graph, request: Request, deadline: Deadline) -> None:
-        """Return None: kernels count those of five vertices by plans."""
+        except TooWide:
+            return _TOO_LARGE
+        except DeviceMemoryError:
+            return _NO_ROOM
+        return CountedOrbits(numbers, IMAGES_ON_GPU_BY, self._name, way)
 
     def _host(self, why: str) -> HostImageCounter:
         log.ENGINE.info("the CPU takes over: %s", why)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +18,9 @@ from motiflux.gpu.kernels.tables import prepare_rooted_tables
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import setting_up
 from motiflux.gpu.runtime.session import MOST_BLOCK_BYTES
+from motiflux.gpu.storage.device_csr import DeviceRows
 from motiflux.gpu.storage.upload import UploadContext
-from motiflux.graph import Graph
+from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan.graphlets import ORBITS
 from motiflux.plan.ir import Middles, Triangles, Wedges
 from motiflux.plan.local_counts.schedule import schedule_of_tables
@@ -33,6 +37,18 @@ _SQUARES = Wedges(_SQUARE, (Middles((0, 1), (1, 3), 2),), symmetric=True, unifor
 """Triangles and 4-cycles at each arc."""
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """Memory of what the launches for orbits of four vertices write, and the rows that they read."""
+
+    key: AdjacencyKey
+    rows: DeviceRows
+    above: DeviceRows
+    triangles: Buffer
+    squares: Buffer
+    orbits: Buffer
+
+
 def numbers_of_orbits(
     accelerator: Accelerator, graph: Graph, request: Request, deadline: Deadline
 ) -> NDArray[np.uint64]:
@@ -47,23 +63,51 @@ def numbers_of_orbits(
     OutOfTimeError
         Time was up.
     """
+
+    def prepare(run: TableRun) -> Buffer:
+        return prepare_small(run, graph).orbits
+
+    return evaluated(accelerator, graph, request, deadline, prepare, ORBITS[4])
+
+
+def evaluated(
+    accelerator: Accelerator,
+    graph: Graph,
+    request: Request,
+    deadline: Deadline,
+    prepare: Callable[[TableRun], Buffer],
+    orbits: int,
+) -> NDArray[np.uint64]:
+    """Return what the launches that `prepare` adds write: so many numbers for each vertex.
+
+    Raises
+    ------
+    TooWide, DeviceMemoryError, OutOfTimeError
+        As `numbers_of_orbits`.
+    """
     deadline.check()
-    kinds = Kinds(graph.directed, (VertexKind(None, None),), (EdgeKind(None, either=True, where=None),))
     with setting_up(TableJob(accelerator, "tables", MOST_BLOCK_BYTES, request.gpu_memory)) as job:
         context = UploadContext.of(job.stream, request, deadline)
         run = TableRun(job, graph, context, request.tuning["wedge_ends"])
-        orbits = _prepare(run, graph, kinds)
+        numbers = prepare(run)
         run.end()
     with finished(job, deadline, request) as in_time:
         if not in_time:
             raise OutOfTimeError
         if job.result().overflow:
             raise TooWide
-        return fetched(job, orbits, _ORBITS * graph.num_vertices)
+        return fetched(job, numbers, orbits * graph.num_vertices)
 
 
-def _prepare(run: TableRun, graph: Graph, kinds: Kinds) -> Buffer:
-    """Add all launches; return the memory of the orbits."""
+def prepare_small(run: TableRun, graph: Graph) -> Prepared:
+    """Add all launches for orbits of up to four vertices.
+
+    Raises
+    ------
+    TooWide, DeviceMemoryError, OutOfTimeError
+        As `numbers_of_orbits`.
+    """
+    kinds = Kinds(graph.directed, (VertexKind(None, None),), (EdgeKind(None, either=True, where=None),))
     vertices, tables = graph.num_vertices, (_TRIANGLES, _SQUARES)
     schedule = schedule_of_tables(kinds, tables)
     key = schedule.key(_TRIANGLES, (0, 1))
@@ -71,17 +115,17 @@ def _prepare(run: TableRun, graph: Graph, kinds: Kinds) -> Buffer:
     if rows.arcs * vertices >= _MOST:
         raise TooWide
     made = prepare_rooted_tables(run, graph, schedule, tables)
-    triangles, squares = (made[table].address for table in tables)
+    triangles, squares = (made[table] for table in tables)
     cliques, apart = (run.zeros(8 * vertices) for _ in range(2))
-    args = layout.DiamondArgs(Adjacency(*rows.addresses), Adjacency(*above.addresses), triangles)
+    args = layout.DiamondArgs(Adjacency(*rows.addresses), Adjacency(*above.addresses), triangles.address)
     args.cliques, args.apart = cliques.address, apart.address
     run.launch_members(LocalCountKernel.DIAMONDS, args, above, run.roots_by_row(above))
     closed, cycles, ends = (run.table(vertices) for _ in range(3))
     orbits = run.table(_ORBITS * vertices)
     for sums in (True, False):
-        step = layout.OrbitArgs(Adjacency(*rows.addresses), triangles, squares)
+        step = layout.OrbitArgs(Adjacency(*rows.addresses), triangles.address, squares.address)
         step.vertices, step.sums = vertices, sums
         step.closed, step.cycles, step.ends = closed.address, cycles.address, ends.address
         step.cliques, step.apart, step.orbits = cliques.address, apart.address, orbits.address
         run.launch_pass(LocalCountKernel.ORBITS, 32 * vertices, step)
-    return orbits
+    return Prepared(key, rows, above, triangles, squares, orbits)

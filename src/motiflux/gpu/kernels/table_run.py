@@ -22,6 +22,7 @@ from motiflux.gpu.runtime.launches import LaunchSequence, Result, check_not_stop
 from motiflux.gpu.runtime.session import CONTROL_BYTES, MOST_BLOCK_BYTES
 from motiflux.gpu.runtime.work_partition import every
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, resident
+from motiflux.gpu.storage.triangle_lists import ListStarts, list_starts
 from motiflux.gpu.storage.upload import UploadContext
 from motiflux.gpu.storage.wedge_roots import TABLE_THREADS, DeviceRoots, ranks_of, roots_by_row, roots_of
 from motiflux.graph import AdjacencyKey, Graph
@@ -205,6 +206,10 @@ class TableRun:
         """Return the vertices with two entries or more, those of the longest rows first."""
         return self._read(roots_by_row(self._graph, self._accelerator, rows, self.context))
 
+    def list_starts(self, key: AdjacencyKey) -> ListStarts:
+        """Return where the lists of common neighbours of arcs begin."""
+        return self._read(list_starts(self._graph, key, self._accelerator, self.context))
+
     def ranks_of(self, rows: DeviceRows) -> int:
         """Return the address of the places of arcs in the rows of their targets."""
         return self._read(ranks_of(self._graph, self._accelerator, rows, self.context)).ranks.address
@@ -301,9 +306,9 @@ class TableRun:
         """Return the number of blocks that take roots."""
         heavy = roots.heavier(shape.light)
         light = -(-(roots.count - heavy) // (shape.threads // 32))
-        return max(1, min(self._most_blocks(kernel, shape.threads, shape.shared), heavy + light))
+        return max(1, min(self.most_blocks(kernel, shape.threads, shape.shared), heavy + light))
 
-    def _most_blocks(self, kernel: Kernel, threads: int, shared: int) -> int:
+    def most_blocks(self, kernel: Kernel, threads: int, shared: int) -> int:
         """Return the number of blocks that run at once."""
         return self._accelerator.device.multiprocessors * kernel.blocks_per_multiprocessor(threads, shared)
 
@@ -316,7 +321,7 @@ class TableRun:
         heavy = roots.heavier(_LANES)
         args.near_words = min(needed, self.room_of_two() // 4) if heavy else 0
         shared = layout.SCRATCH_BYTES + 4 * args.near_words
-        most = self._most_blocks(kernel, MEMBER_THREADS, shared)
+        most = self.most_blocks(kernel, MEMBER_THREADS, shared)
         light = -(-(roots.count - heavy) // (MEMBER_THREADS // _LANES))
         grid = max(1, min(most, heavy + light))
         if heavy and needed > args.near_words:
@@ -335,7 +340,7 @@ class TableRun:
         """Launch a kernel whose blocks take all roots; each block has its own memory."""
         kernel = self.kernel_of(name)
         threads = _BLOCK_THREADS if rows.arcs > _SMALL else 128
-        most = self._most_blocks(kernel, threads, layout.SCRATCH_BYTES)
+        most = self.most_blocks(kernel, threads, layout.SCRATCH_BYTES)
         if roots.count == 0:
             return
         grid, memory = self.for_blocks(max(1, min(most, roots.count)), bytes_of_block, f"numbers of {name}")
@@ -368,10 +373,18 @@ class TableRun:
         self.reader.units += mine
         self._launch_plain(kernel, grid, threads, shared, args)
 
+    def launch_parts(
+        self, kernel: Kernel, grid: int, threads: int, shared: int, args: Any, parts: int
+    ) -> None:
+        """Launch a kernel whose blocks take `parts` parts of its work, one after another."""
+        args.taken = self.address(self.slot())
+        self.reader.units += parts
+        self._launch_plain(kernel, grid, threads, shared, args)
+
     def launch_pass(self, name: LocalCountKernel, threads: int, args: Any) -> None:
         """Launch a kernel over all roots, which keeps at most `threads` threads busy."""
         kernel = self.kernel_of(name)
-        most = self._most_blocks(kernel, TABLE_THREADS, layout.SCRATCH_BYTES)
+        most = self.most_blocks(kernel, TABLE_THREADS, layout.SCRATCH_BYTES)
         grid = max(1, min(most, -(-threads // TABLE_THREADS)))
         self._launch_plain(kernel, grid, TABLE_THREADS, layout.SCRATCH_BYTES, args)
 
