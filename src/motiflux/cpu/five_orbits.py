@@ -62,8 +62,8 @@ def most_trees(offsets: OffsetArray, neighbors: VertexArray) -> float:
     sources = np.repeat(np.arange(len(degrees)), np.diff(offsets).astype(np.int64))
 
     def summed(of: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums: NDArray[np.float64] = np.bincount(sources, weights=of[neighbors], minlength=len(degrees))
-        return sums
+        sums = np.bincount(sources, weights=of[neighbors], minlength=len(degrees))
+        return sums.astype(np.float64)
 
     ends, squares, cubes = (summed(degrees**power) for power in (1, 2, 3))
     seconds = summed(ends)
