@@ -9,6 +9,9 @@ vertices GRAPH QUERY             counts at each vertex, of one query vertex; the
                                  seconds of `count` on the GPU
 edges GRAPH QUERY                counts at each edge, of one query edge
 
+The figures ``kernels`` and ``kernel NAME`` are seconds of kernels of tables by the clock of the GPU, in one
+more call.
+
 A ratio is how many times as fast the GPU is. If the thread does not end in time (``--timeout``), it is a
 lower bound, and numbers are not compared.
 """
@@ -27,6 +30,7 @@ import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import Bar, BaselineTime, CaseResult
 from motiflux.bench.suite import GraphSource, Probe, Settings, Suite, load_part
+from motiflux.gpu.runtime.kernel_times import taking_times
 
 HERE = Path(__file__).resolve().parent
 common = load_part(HERE / "gpu_parts/common.py")
@@ -150,7 +154,9 @@ class Beside:
         if not there.complete:
             yield CaseResult(self.name, there.engine, None, None, None)
             return
-        figures = {"count": self._count(graph, settings)} if self.counted else {}
+        figures = _kernels(lambda: call(common.DEVICE, None, settings.timeout))
+        if self.counted:
+            figures["count"] = self._count(graph, settings)
         theirs = timed("cpu", 1)
         [host] = found
         differ = host.complete and not np.array_equal(there.counts, host.counts)
@@ -176,3 +182,11 @@ class Beside:
             common.count(graph, pattern, settings.timeout)
             least = min(least, time.perf_counter() - began)
         return least
+
+
+def _kernels(call: Callable[[], Any]) -> dict[str, float]:
+    """Return the seconds of the kernels of tables in a call, together and by name."""
+    with taking_times(by_kernel=True) as times:
+        call()
+    by_name = {f"kernel {name}": seconds for name, seconds in times.kernels().items()}
+    return {"kernels": sum(by_name.values()), **by_name}

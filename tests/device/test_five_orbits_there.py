@@ -34,6 +34,20 @@ def test_they_agree_on_a_graph_with_hubs(device: str) -> None:
     agree(skewed(60, 240, seed=3), device)
 
 
+@pytest.mark.parametrize("size", [4, 5])
+def test_a_second_call_launches_the_same_job(size: int, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = skewed(60, 240, seed=3)
+    first = mf.orbits(graph, size, device=device)
+
+    def refused(*_: Any) -> None:
+        raise AssertionError("a job was set up again")
+
+    monkeypatch.setattr(TableRun, "__init__", refused)
+    again = mf.orbits(graph, size, device=device)
+    assert np.array_equal(first.counts, again.counts)
+    assert np.array_equal(first.counts, mf.orbits(graph, size).counts)
+
+
 @pytest.mark.turns(2, "emulated")
 @pytest.mark.parametrize("room", [None, 256])
 def test_rows_of_all_classes_of_hubs_agree(

@@ -154,7 +154,7 @@ class _Preparation:
             self._run.launch_pass(LocalCountKernel.FIVE_CLOSE, 32 * self._vertices, args)
         orbits = self._run.table(_ALL * self._vertices)
         solve = layout.SolveArgs(self._small.orbits.address, self._graph.sums)
-        solve.coefficients = self._run.filled(coefficients_of_vertices()).address
+        solve.coefficients = self._run.coefficients()
         solve.orbits, solve.vertices = orbits.address, self._vertices
         self._run.launch_pass(LocalCountKernel.FIVE_SOLVE, self._vertices, solve)
         return orbits

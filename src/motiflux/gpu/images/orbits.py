@@ -15,6 +15,7 @@ from motiflux.device import Buffer
 from motiflux.gpu.images.running import fetched, finished
 from motiflux.gpu.kernels.table_run import TableJob, TableRun, TooWide
 from motiflux.gpu.kernels.tables import prepare_rooted_tables
+from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import setting_up
 from motiflux.gpu.runtime.session import MOST_BLOCK_BYTES
@@ -86,17 +87,23 @@ def evaluated(
         As `numbers_of_orbits`.
     """
     deadline.check()
-    with setting_up(TableJob(accelerator, "tables", MOST_BLOCK_BYTES, request.gpu_memory)) as job:
-        context = UploadContext.of(job.stream, request, deadline)
-        run = TableRun(job, graph, context, request.tuning["wedge_ends"])
-        numbers = prepare(run)
-        run.end()
+    pool = job_pool(graph, accelerator)
+    name = ("orbits", orbits, request.gpu_memory, request.switches)
+    job: TableJob | None = pool.begin(name, request)
+    if job is None:
+        with setting_up(TableJob(accelerator, "tables", MOST_BLOCK_BYTES, request.gpu_memory)) as job:
+            context = UploadContext.of(job.stream, request, deadline)
+            run = TableRun(job, graph, context, request.tuning["wedge_ends"])
+            run.reader.numbers = prepare(run)
+            run.end()
+            pool.keep(name, job, None, request)
     with finished(job, deadline, request) as in_time:
         if not in_time:
             raise OutOfTimeError
         if job.result().overflow:
             raise TooWide
-        return fetched(job, numbers, orbits * graph.num_vertices)
+        assert job.reader.numbers is not None
+        return fetched(job, job.reader.numbers, orbits * graph.num_vertices)
 
 
 def prepare_small(run: TableRun, graph: Graph) -> Prepared:

@@ -18,11 +18,12 @@ from motiflux.gpu.launch.group_memory import USABLE
 from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.device_cache import CacheEntry
 from motiflux.gpu.runtime.job import KernelJob
+from motiflux.gpu.runtime.kernel_times import marked
 from motiflux.gpu.runtime.launches import LaunchSequence, Result, check_not_stopped
 from motiflux.gpu.runtime.session import CONTROL_BYTES, MOST_BLOCK_BYTES
 from motiflux.gpu.runtime.work_partition import every
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, resident
-from motiflux.gpu.storage.triangle_lists import ListStarts, list_starts
+from motiflux.gpu.storage.orbit_tables import ListStarts, coefficients, list_starts
 from motiflux.gpu.storage.upload import UploadContext
 from motiflux.gpu.storage.wedge_roots import TABLE_THREADS, DeviceRoots, ranks_of, roots_by_row, roots_of
 from motiflux.graph import AdjacencyKey, Graph
@@ -117,6 +118,8 @@ class TableReader:
         Sum of the searches in the formula, which each call runs first.
     units
         Total number of roots that kernels take.
+    numbers
+        Memory of numbers that are read once the kernels have ended.
     """
 
     def __init__(self, control: ControlBlock) -> None:
@@ -125,6 +128,7 @@ class TableReader:
         self.constant = 0
         self.searched = 0
         self.units = 0
+        self.numbers: Buffer | None = None
 
     def progress(self, seen: Control) -> tuple[int, int, int]:
         """Return roots done, roots in total, and 0."""
@@ -172,6 +176,7 @@ class TableRun:
         self._vertices = graph.num_vertices
         self._launches = LaunchSequence()
         self._frames: list[Any] = []
+        self._names: dict[int, str] = {}
         self._free: dict[int, list[Buffer]] = {}
         self._next_word = _FIRST_WORD + 1  # the first one flags an overflow of 64 bits
 
@@ -209,6 +214,10 @@ class TableRun:
     def list_starts(self, key: AdjacencyKey) -> ListStarts:
         """Return where the lists of common neighbours of arcs begin."""
         return self._read(list_starts(self._graph, key, self._accelerator, self.context))
+
+    def coefficients(self) -> int:
+        """Return the address of the coefficients of orbits of five vertices."""
+        return self._read(coefficients(self._graph, self._accelerator, self.context)).buffer.address
 
     def ranks_of(self, rows: DeviceRows) -> int:
         """Return the address of the places of arcs in the rows of their targets."""
@@ -282,7 +291,9 @@ class TableRun:
 
     def kernel_of(self, kernel: LocalCountKernel) -> Kernel:
         """Return a kernel, compiled if necessary."""
-        return self._accelerator.kernel(_SOURCES[kernel], self.context.deadline)
+        loaded = self._accelerator.kernel(_SOURCES[kernel], self.context.deadline)
+        self._names[id(loaded)] = kernel
+        return loaded
 
     def shape_of(self, rows: DeviceRows, roots: DeviceRoots, room: int) -> Shape:
         """Return the size of blocks that take the roots of `rows` and need `room` bytes each."""
@@ -392,4 +403,7 @@ class TableRun:
         self.context.deadline.check()
         if hasattr(args, "frame"):
             self._frames.append(args)
-        self._launches.add(lambda stream: stream.launching(kernel, grid, threads, shared, args))
+        name = self._names[id(kernel)]
+        self._launches.add(
+            lambda stream: marked(name, stream.launching(kernel, grid, threads, shared, args), stream)
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -25,12 +25,15 @@ class DeviceTimes:
         Time of search kernels.
     host
         Wall-clock time of counts on the host in place of a device.
+    marks
+        Marks around each kernel of tables, by name; None: they are not set.
     """
 
     spaces: float = 0.0
     tables: float = 0.0
     searches: float = 0.0
     host: float = 0.0
+    marks: list[tuple[str, Mark, Mark]] | None = None
 
     @property
     def total(self) -> float:
@@ -40,6 +43,13 @@ class DeviceTimes:
     def add(self, part: str, seconds: float) -> None:
         """Add seconds to a part, given by name."""
         setattr(self, part, getattr(self, part) + seconds)
+
+    def kernels(self) -> dict[str, float]:
+        """Return the time of each kernel of tables, once all have ended."""
+        seconds: dict[str, float] = {}
+        for name, began, ended in self.marks or ():
+            seconds[name] = seconds.get(name, 0.0) + ended.milliseconds_since(began) / 1000
+        return seconds
 
 
 _taken: ContextVar[DeviceTimes | None] = ContextVar("taken", default=None)
@@ -84,11 +94,31 @@ class LaunchTimer:
             self._times.add(self._part, self.seconds())
 
 
+def marked(name: str, work: Callable[[], None], stream: Stream) -> Callable[[], None]:
+    """Return the work of a kernel on a stream; it sets marks around the kernel if these are asked for."""
+
+    def run() -> None:
+        times = _taken.get()
+        if times is None or times.marks is None:
+            work()
+            return
+        began = stream.mark()
+        work()
+        times.marks.append((name, began, stream.mark()))
+
+    return run
+
+
 @contextlib.contextmanager
-def taking_times() -> Iterator[DeviceTimes]:
+def taking_times(*, by_kernel: bool = False) -> Iterator[DeviceTimes]:
     """Add up the times of counts that this thread requests in the context.
 
     Row listings and copies of the graph to the device add nothing.
+
+    Parameters
+    ----------
+    by_kernel
+        Whether `DeviceTimes.kernels` tells the times of kernels of tables.
 
     Examples
     --------
@@ -97,7 +127,7 @@ def taking_times() -> Iterator[DeviceTimes]:
     >>> times.total
     0.0
     """
-    times = DeviceTimes()
+    times = DeviceTimes(marks=[] if by_kernel else None)
     before = _taken.set(times)
     try:
         yield times

@@ -1,15 +1,17 @@
-"""Where the lists of common neighbours of arcs begin on a device, computed once per graph."""
+"""What orbits of five vertices need on a device: starts of lists of common neighbours, and coefficients."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
+from motiflux.cpu.five_orbits import coefficients_of_vertices
 from motiflux.device import Buffer
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.device_cache import CacheEntry
-from motiflux.gpu.storage.device_csr import resident
+from motiflux.gpu.storage.device_csr import CopiedArray, resident
 from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.types import OffsetArray
@@ -57,15 +59,29 @@ def list_starts(
         above = graph.offsets_above(key, context.threads)
         sizes = (np.diff(above) * np.diff(offsets)).astype(np.uint64)
         ends = np.cumsum(sizes, dtype=np.uint64)
-        starts = ends - sizes
-        context.deadline.check()
-        buffer = accelerator.device.allocate(
-            max(starts.nbytes, 8), "starts of lists of common neighbours", budget=context.budget
-        )
-        if starts.nbytes:
-            context.stream.upload(buffer, starts)
-        context.stream.wait()
-        return ListStarts(buffer, int(ends[-1]) if len(ends) else 0, offsets)
+        starts = _copied(ends - sizes, "starts of lists of common neighbours", accelerator, context)
+        return ListStarts(starts, int(ends[-1]) if len(ends) else 0, offsets)
 
     # The entry holds the offsets, so that no other array gets their id.
     return resident(graph, accelerator.device).keep(("list starts", id(offsets)), make)
+
+
+def coefficients(graph: Graph, accelerator: Accelerator, context: UploadContext) -> CopiedArray:
+    """Return the coefficients of all orbits in all sums of vertices; raises the errors of `list_starts`."""
+
+    def make() -> CopiedArray:
+        numbers = coefficients_of_vertices()
+        return CopiedArray(_copied(numbers, "coefficients of orbits", accelerator, context), numbers)
+
+    return resident(graph, accelerator.device).keep("coefficients of orbits", make)
+
+
+def _copied(
+    numbers: NDArray[np.uint64], what: str, accelerator: Accelerator, context: UploadContext
+) -> Buffer:
+    context.deadline.check()
+    buffer = accelerator.device.allocate(max(numbers.nbytes, 8), what, budget=context.budget)
+    if numbers.nbytes:
+        context.stream.upload(buffer, numbers)
+    context.stream.wait()
+    return buffer
