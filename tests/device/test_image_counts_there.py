@@ -285,6 +285,30 @@ def test_an_interrupt_stops_the_device_and_leaves_the_graph_usable(device: str) 
     assert (found.counts == 59).all()
 
 
+@pytest.mark.parametrize("tables", ["on", "off"])
+def test_a_second_call_launches_the_same_job(
+    tables: str, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, tuning = skewed(60, 240, seed=3), private_tuning({"tables": tables})
+
+    def counted() -> list[Any]:
+        at_vertices = mf.count_per_vertex(graph, TRIANGLE, device=device, tuning=tuning)
+        at_edges = mf.count_per_edge(graph, TRIANGLE, device=device, tuning=tuning)
+        assert (at_vertices.device, at_edges.device) == (device, device)
+        return [at_vertices.counts, at_edges.counts]
+
+    first = counted()
+
+    def refused(*_: Any) -> None:
+        raise AssertionError("a job was set up again")
+
+    monkeypatch.setattr(TableRun, "__init__", refused)
+    monkeypatch.setattr(search, "prepare", refused)
+    here = [mf.count_per_vertex(graph, TRIANGLE).counts, mf.count_per_edge(graph, TRIANGLE).counts]
+    for again in (first, counted(), counted()):
+        assert all(np.array_equal(one, other) for one, other in zip(again, here, strict=True))
+
+
 def test_nothing_is_counted_where_nothing_can_match(device: str) -> None:
     labelled = mf.Graph.from_edges([(0, 1)], vertex_labels=[0, 0])
     found = mf.count_per_vertex(labelled, "(a:7)--(b)", device=device)

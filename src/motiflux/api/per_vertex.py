@@ -17,7 +17,7 @@ from motiflux.api.subject import GraphLike, subject_of
 from motiflux.dispatch.image_counts import choose_image_counter
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern, PatternLike
+from motiflux.pattern import Pattern, PatternLike, QueryEdge
 from motiflux.pattern.automorphism import automorphisms
 from motiflux.pattern.elements import edge_names
 from motiflux.plan.bind import BoundEdge, bind
@@ -204,9 +204,7 @@ def count_per_edge(
                 assert key is not None
                 rows = data.adjacency(key, request.threads)
                 numbers = at_edges(data, rows, found[number], either=edge.either)
-                counts.append(
-                    _divided(np.where(accepted_edges(data, query.edges[place]), numbers, 0), divisor)
-                )
+                counts.append(_divided(_accepted(data, query.edges[place], numbers), divisor))
             return counts
 
         return _counted(
@@ -266,6 +264,13 @@ def _requested(arguments: Mapping[str, Any], what: str) -> Iterator[Request]:
     request = make_request(**given, progress=None)
     with progress_callback(arguments["progress"], what) as callback:
         yield replace(request, progress=callback)
+
+
+def _accepted(graph: Graph, edge: QueryEdge, numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return the numbers at edges; 0 where an edge does not satisfy the conditions of the query edge."""
+    if edge.labels is None and edge.where is None:
+        return numbers
+    return np.where(accepted_edges(graph, edge), numbers, 0)
 
 
 def _places(argument: str, by: By, names: Sequence[str], what: str) -> list[int]:

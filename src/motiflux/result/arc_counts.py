@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,15 +54,12 @@ def at_edges(graph: Graph, rows: Adjacency, numbers: Numbers, *, either: bool) -
     either
         Whether the number of an edge is the sum of both directions. Always so in an undirected graph.
     """
-    sources, targets = edge_ends(graph)
-    if rows[1] is graph.forward.neighbors and not graph.directed:
-        arcs = graph.forward.sources() < rows[1]
-        there = numbers[arcs]
-        back = np.zeros_like(there)
-        back[np.argsort(targets, kind="stable")] = numbers[~arcs]
-        return _sum(there, back)
-    found = _at_arcs(rows, numbers, sources, targets)
-    return _sum(found, _at_arcs(rows, numbers, targets, sources)) if either else found
+    key = id(rows[0]), id(rows[1]), either
+    places = graph.memo.get_sized(
+        "arcs of edges", key, lambda: _places(graph, rows, either=either), graph.cache_bytes()
+    )
+    found = _at(numbers, places.there, whole=places.whole)
+    return found if places.back is None else _sum(found, _at(numbers, places.back, whole=places.whole))
 
 
 def pairs_of_edges(graph: Graph, rows: Adjacency) -> NDArray[np.int64]:
@@ -73,6 +71,8 @@ def pairs_of_edges(graph: Graph, rows: Adjacency) -> NDArray[np.int64]:
         The rows of arcs in either direction.
     """
     offsets, neighbors = rows
+    if neighbors is graph.forward.neighbors and not graph.directed:  # in the same order
+        return np.arange(graph.num_edges)
     vertices = np.uint64(len(offsets) - 1)
     from_each = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint64), np.diff(offsets).astype(np.int64))
     pairs = (from_each * vertices + neighbors)[from_each < neighbors]
@@ -89,16 +89,61 @@ def _sum(there: Numbers, back: Numbers) -> Numbers:
     return found
 
 
-def _at_arcs(
-    rows: Adjacency, numbers: Numbers, sources: NDArray[np.uint32], targets: NDArray[np.uint32]
-) -> Numbers:
-    """Return the number of the arc from each source to its target; 0 if there is none."""
-    if not len(numbers):
-        return np.zeros(len(sources), np.int64)
+@dataclass(frozen=True, eq=False, slots=True)
+class _Places:
+    """The positions of the arcs of each edge in rows; the number of arcs where there is none.
+
+    Parameters
+    ----------
+    rows
+        The rows, held so that no others get their ids.
+    there, back
+        Of the arc from source to target, and of the reverse arc, if that counts too.
+    whole
+        Whether all these arcs are there.
+    """
+
+    rows: Adjacency
+    there: NDArray[np.int64]
+    back: NDArray[np.int64] | None
+    whole: bool
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the positions."""
+        return self.there.nbytes + (0 if self.back is None else self.back.nbytes)
+
+
+def _places(graph: Graph, rows: Adjacency, *, either: bool) -> _Places:
+    sources, targets = edge_ends(graph)
+    if rows[1] is graph.forward.neighbors and not graph.directed:
+        ascending = graph.forward.sources() < rows[1]
+        reverse = np.empty(len(targets), np.int64)
+        reverse[np.argsort(targets, kind="stable")] = np.flatnonzero(~ascending)
+        return _Places(rows, np.flatnonzero(ascending), reverse, whole=True)
+    there = _positions(rows, sources, targets)
+    back = _positions(rows, targets, sources) if either else None
+    whole = all(not (places == len(rows[1])).any() for places in (there, back) if places is not None)
+    return _Places(rows, there, back, whole)
+
+
+def _positions(
+    rows: Adjacency, sources: NDArray[np.uint32], targets: NDArray[np.uint32]
+) -> NDArray[np.int64]:
+    """Return the position of the arc from each source to its target; the number of arcs if there is none."""
     offsets, neighbors = rows
     vertices = np.uint64(len(offsets) - 1)
     lengths = np.diff(offsets).astype(np.int64)
     keys = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths) * vertices + neighbors
     wanted = sources.astype(np.uint64) * vertices + targets
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, numbers[at], 0)
+    at = np.searchsorted(keys, wanted)
+    found = (
+        np.zeros(len(wanted), np.bool_) if not len(keys) else keys[np.minimum(at, len(keys) - 1)] == wanted
+    )
+    return np.where(found, at, len(keys))
+
+
+def _at(numbers: Numbers, places: NDArray[np.int64], *, whole: bool) -> Numbers:
+    """Return the numbers at positions; 0 behind the last one."""
+    found: Numbers = (numbers if whole else np.append(numbers, 0))[places]
+    return found

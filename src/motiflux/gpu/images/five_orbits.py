@@ -13,8 +13,9 @@ from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.local_counts_kernels import LocalCountKernel
 from motiflux.cpu.five_orbits import coefficients_of_vertices, most_trees
 from motiflux.device import Buffer
-from motiflux.gpu.images.orbits import Prepared, evaluated, prepare_small
-from motiflux.gpu.kernels.table_run import TableRun, TooWide
+from motiflux.gpu.images.orbits import Prepared, prepare_small
+from motiflux.gpu.images.running import evaluated
+from motiflux.gpu.kernels.table_run import Numbers, TableRun, TooWide
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.storage.device_csr import DeviceRows
 from motiflux.gpu.storage.wedge_roots import DeviceRoots
@@ -46,13 +47,15 @@ def numbers_of_five_orbits(
         As `motiflux.gpu.images.orbits.numbers_of_orbits`.
     """
 
-    def prepare(run: TableRun) -> Buffer:
+    def prepare(run: TableRun) -> Numbers:
         small = prepare_small(run, graph)
         if small.rows.arcs >= _MOST_ARCS or not _fits(small.rows):
             raise TooWide
-        return _Preparation(run, graph.num_vertices, small).prepare()
+        orbits = _Preparation(run, graph.num_vertices, small).prepare()
+        return [(orbits, _ALL * graph.num_vertices)]
 
-    return evaluated(accelerator, graph, request, deadline, prepare, _ALL)
+    [numbers] = evaluated(accelerator, graph, ("orbits", 5), request, deadline, prepare)
+    return numbers
 
 
 def _fits(rows: DeviceRows) -> bool:

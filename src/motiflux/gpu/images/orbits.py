@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,21 +11,17 @@ from motiflux.codegen import local_counts_layout as layout
 from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.local_counts_kernels import LocalCountKernel
 from motiflux.device import Buffer
-from motiflux.gpu.images.running import fetched, finished
-from motiflux.gpu.kernels.table_run import TableJob, TableRun, TooWide
+from motiflux.gpu.images.running import evaluated
+from motiflux.gpu.kernels.table_run import Numbers, TableRun, TooWide
 from motiflux.gpu.kernels.tables import prepare_rooted_tables
-from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.job import setting_up
-from motiflux.gpu.runtime.session import MOST_BLOCK_BYTES
 from motiflux.gpu.storage.device_csr import DeviceRows
-from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.plan.graphlets import ORBITS
 from motiflux.plan.ir import Middles, Triangles, Wedges
 from motiflux.plan.local_counts.schedule import schedule_of_tables
 from motiflux.plan.rooted import EdgeKind, Kinds, Rooted, VertexKind
-from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 
 _ORBITS = ORBITS[4]
@@ -65,45 +60,11 @@ def numbers_of_orbits(
         Time was up.
     """
 
-    def prepare(run: TableRun) -> Buffer:
-        return prepare_small(run, graph).orbits
+    def prepare(run: TableRun) -> Numbers:
+        return [(prepare_small(run, graph).orbits, _ORBITS * graph.num_vertices)]
 
-    return evaluated(accelerator, graph, request, deadline, prepare, ORBITS[4])
-
-
-def evaluated(
-    accelerator: Accelerator,
-    graph: Graph,
-    request: Request,
-    deadline: Deadline,
-    prepare: Callable[[TableRun], Buffer],
-    orbits: int,
-) -> NDArray[np.uint64]:
-    """Return what the launches that `prepare` adds write: so many numbers for each vertex.
-
-    Raises
-    ------
-    TooWide, DeviceMemoryError, OutOfTimeError
-        As `numbers_of_orbits`.
-    """
-    deadline.check()
-    pool = job_pool(graph, accelerator)
-    name = ("orbits", orbits, request.gpu_memory, request.switches)
-    job: TableJob | None = pool.begin(name, request)
-    if job is None:
-        with setting_up(TableJob(accelerator, "tables", MOST_BLOCK_BYTES, request.gpu_memory)) as job:
-            context = UploadContext.of(job.stream, request, deadline)
-            run = TableRun(job, graph, context, request.tuning["wedge_ends"])
-            run.reader.numbers = prepare(run)
-            run.end()
-            pool.keep(name, job, None, request)
-    with finished(job, deadline, request) as in_time:
-        if not in_time:
-            raise OutOfTimeError
-        if job.result().overflow:
-            raise TooWide
-        assert job.reader.numbers is not None
-        return fetched(job, job.reader.numbers, orbits * graph.num_vertices)
+    [numbers] = evaluated(accelerator, graph, ("orbits", 4), request, deadline, prepare)
+    return numbers
 
 
 def prepare_small(run: TableRun, graph: Graph) -> Prepared:

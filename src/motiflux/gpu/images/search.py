@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from motiflux.codegen.kernels import LANES, Goal
 from motiflux.device import Buffer
 from motiflux.gpu.images.running import fetched, finished
 from motiflux.gpu.kernels.table_run import TooWide
+from motiflux.gpu.launch.job_pool import job_pool
 from motiflux.gpu.launch.prepare import prepare, set_up_stage
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob
@@ -106,7 +107,7 @@ def numbers_of_search(
         return fetched(job, numbers, places.size)
 
     try:
-        return _searched(accelerator, graph, plan, places, request, deadline, read)
+        return _searched(accelerator, graph, plan, places, request, deadline, read, kept=True)
     except OutOfTimeError:
         return np.zeros(places.size, np.uint64), False
 
@@ -128,7 +129,7 @@ def search_from_arcs(
     def read(_: SearchJob, numbers: Buffer) -> Buffer:
         return numbers
 
-    numbers, complete = _searched(accelerator, graph, plan, places, request, deadline, read)
+    numbers, complete = _searched(accelerator, graph, plan, places, request, deadline, read, kept=False)
     if not complete:
         raise OutOfTimeError
     return numbers
@@ -142,8 +143,43 @@ def _searched(
     request: Request,
     deadline: Deadline,
     read: Callable[[SearchJob, Buffer], T],
+    *,
+    kept: bool,
 ) -> tuple[T, bool]:
-    """Run a search; return the result of `read`, from its open job and its numbers, and whether it ended."""
+    """Run a search; return the result of `read`, from its open job and its numbers, and whether it ended.
+
+    Parameters
+    ----------
+    kept
+        Whether the job is kept for later calls: its memory is not read once it is closed.
+    """
+    deadline.check()
+    pool = job_pool(graph, accelerator)
+    name = ("images", id(plan), places, request.gpu_memory, request.switches)
+    job: SearchJob | None = pool.begin(name, request) if kept else None
+    if job is None:
+        job, numbers = _prepared(accelerator, graph, plan, places, request, deadline)
+        job.subject = plan, numbers
+        if kept:
+            pool.keep(name, job, job.subject, request)
+    else:
+        _, numbers = cast("tuple[Plan, Buffer]", job.subject)
+    with finished(job, deadline, request) as in_time:
+        result = job.result()
+        if result.overflow or result.found * len(places.levels) >= _MOST:
+            raise TooWide
+        return read(job, numbers), in_time
+
+
+def _prepared(
+    accelerator: Accelerator,
+    graph: Graph,
+    plan: Plan,
+    places: Places,
+    request: Request,
+    deadline: Deadline,
+) -> tuple[SearchJob, Buffer]:
+    """Return the job of a search, and the memory of its numbers."""
     facts = DeviceFacts(accelerator.device.multiprocessors, getattr(accelerator.device, "speed", 0.0))
     deepest = max(max(levels) for levels, _ in places.levels)
     stage = Stage(Family.SEARCH, plan, images_kernel(plan, deepest, facts, request))
@@ -153,16 +189,11 @@ def _searched(
         set_up_stage(job, graph, stage, request, context)
         numbers.append(_add_numbers(job, graph, places, context))
 
-    job = prepare(accelerator, graph, stage, request, None, deadline, set_up)
-    with finished(job, deadline, request) as in_time:
-        result = job.result()
-        if result.overflow or result.found * len(places.levels) >= _MOST:
-            raise TooWide
-        return read(job, numbers[0]), in_time
+    return prepare(accelerator, graph, stage, request, None, deadline, set_up), numbers[-1]
 
 
 def _add_numbers(job: SearchJob, graph: Graph, places: Places, context: UploadContext) -> Buffer:
-    """Give a job its places and the memory of their numbers, which is cleared before each launch."""
+    """Give a job its places and the memory of their numbers."""
     device, images = job.accelerator.device, job.launches.argument.images
     if places.rows is not None:
         key = RowsKey(places.rows, above=False)
@@ -172,7 +203,7 @@ def _add_numbers(job: SearchJob, graph: Graph, places: Places, context: UploadCo
         images.arcs = layout.Adjacency(*rows.addresses)
     numbers = device.allocate(max(8, 8 * places.size), "counts by images", budget=context.budget)
     job.memory.hold(numbers)
-    job.memory.clear_at_launches(numbers, numbers.nbytes)
+    job.launches.clear_before(numbers)
     images.numbers = numbers.address
     ordered = sorted(places.levels, key=lambda place: max(place[0]))
     for at, (levels, first) in enumerate(ordered):

@@ -7,19 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.gpu.images.running import fetched, finished
+from motiflux.gpu.images.running import evaluated
 from motiflux.gpu.images.search import search_from_arcs
-from motiflux.gpu.kernels.table_run import TableJob, TableRun, TooWide
+from motiflux.gpu.kernels.table_run import Numbers, TableRun
 from motiflux.gpu.kernels.tables import prepare_rooted_tables
 from motiflux.gpu.runtime.accelerator import Accelerator
-from motiflux.gpu.runtime.job import setting_up
-from motiflux.gpu.runtime.session import MOST_BLOCK_BYTES
-from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import Graph
 from motiflux.plan.ir import Searched, Table
 from motiflux.plan.local_counts.schedule import schedule_of_tables
 from motiflux.plan.rooted import Kinds
-from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 
 
@@ -49,19 +46,17 @@ def numbers_of_tables(
         for table in schedule.tables
         if isinstance(table, Searched)
     }
-    with setting_up(TableJob(accelerator, "tables", MOST_BLOCK_BYTES, request.gpu_memory)) as job:
-        context = UploadContext.of(job.stream, request, deadline)
-        run = TableRun(job, graph, context, request.tuning["wedge_ends"])
+
+    def prepare(run: TableRun) -> Numbers:
         made = prepare_rooted_tables(run, graph, schedule, wanted, given)
-        run.end()
-        sizes = {}
-        for table in wanted:
+
+        def size(table: Table) -> int:
             by_arc = table.pattern.roots == 2
-            sizes[table] = run.rows_of(schedule.key(table, (0, 1))).arcs if by_arc else graph.num_vertices
-    with finished(job, deadline, request) as in_time:
-        if not in_time:
-            raise OutOfTimeError
-        if job.result().overflow:
-            raise TooWide
-        found = {table: fetched(job, made[table], sizes[table]) for table in wanted}
+            return run.rows_of(schedule.key(table, (0, 1))).arcs if by_arc else graph.num_vertices
+
+        return [(made[table], size(table)) for table in wanted]
+
+    name = ("tables", kinds, tuple(wanted))
+    numbers = evaluated(accelerator, graph, name, request, deadline, prepare)
+    found = dict(zip(wanted, numbers, strict=True))
     return [found[table] for table in tables]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -45,6 +46,8 @@ _SMALL = 1 << 14
 _SOURCES = {kernel: local_counts_source(kernel, ENTRY) for kernel in LocalCountKernel}
 
 T = TypeVar("T", bound=CacheEntry)
+Numbers = Sequence[tuple[Buffer, int]]
+"""Arrays of 64-bit numbers: their memory, and how many there are."""
 
 
 class TooWide(Exception):  # noqa: N818 - no error: the count is made in another way
@@ -119,7 +122,7 @@ class TableReader:
     units
         Total number of roots that kernels take.
     numbers
-        Memory of numbers that are read once the kernels have ended.
+        Numbers that are read once the kernels have ended.
     """
 
     def __init__(self, control: ControlBlock) -> None:
@@ -128,7 +131,7 @@ class TableReader:
         self.constant = 0
         self.searched = 0
         self.units = 0
-        self.numbers: Buffer | None = None
+        self.numbers: Numbers = ()
 
     def progress(self, seen: Control) -> tuple[int, int, int]:
         """Return roots done, roots in total, and 0."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import THREADS
-from motiflux.device import Kernel, Stream
+from motiflux.device import Buffer, Kernel, Stream
 from motiflux.errors import InternalError
 from motiflux.gpu.runtime.control_block import ControlBlock
 from motiflux.gpu.runtime.work_partition import WorkPartition
@@ -52,6 +52,7 @@ class KernelLaunch:
         self.partition = partition
         self.argument = argument
         self._grid = grid
+        self._zeros: list[Buffer] = []
         self.groups_of_block = THREADS // lanes
 
     @property
@@ -76,14 +77,20 @@ class KernelLaunch:
     def bind(self, stream: Stream) -> Sequence[Wave]:
         """Return the launch, bound to a stream."""
         shared = self.groups_of_block * self.task.shared_bytes
-        return [[stream.launching(self.kernel, self._grid, THREADS, shared, self.argument)]]
+        clearings = [stream.clearing(buffer) for buffer in self._zeros]
+        return [[*clearings, stream.launching(self.kernel, self._grid, THREADS, shared, self.argument)]]
+
+    def clear_before(self, buffer: Buffer) -> None:
+        """Clear a buffer before the kernel, which is read after it: not for the next launch behind it."""
+        self._zeros.append(buffer)
 
     def resume(self) -> None:
         """Have the next launch continue groups that saved themselves."""
         self.task.resume = True
 
     def release(self) -> None:
-        """Do nothing: the argument holds addresses only."""
+        """Drop the buffers that are cleared."""
+        self._zeros.clear()
 
 
 class LaunchSequence:
