@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from motiflux.result.count import Count
 from motiflux.result.images import written
 from motiflux.result.partial import replace_partial
 from motiflux.result.queries.columns import MISSING
+from motiflux.result.queries.sources import ChangedRows, widened
 from motiflux.result.rows import NoRows, RowSource
 from motiflux.types import VERTEX_DTYPE, Symmetry, VertexArray
 
@@ -152,7 +154,10 @@ class DistinctSearch:
                 return _OneRow(
                     len(columns), there=found.value > 0, complete=found.complete or found.value > 0
                 )
-            return _Widened(list_rows(graph, plan, request, _BLOCK_ROWS, deadline), there, len(columns))
+            rows = list_rows(graph, plan, request, _BLOCK_ROWS, deadline)
+            if len(there) == len(columns):
+                return rows
+            return ChangedRows(rows, partial(widened, there, len(columns)))
 
         return begin
 
@@ -169,8 +174,9 @@ class DistinctSearch:
 
         def begin() -> RowSource:
             source = search.begin(0, 1 + sum(search.columns.widths), None)
-            return _Widened(
-                source, there, len(columns), lambda rows: search.columns.vertices(rows)[:, vertices]
+            return ChangedRows(
+                source,
+                lambda rows: widened(there, len(columns), search.columns.vertices(rows)[:, vertices]),
             )
 
         return begin
@@ -227,53 +233,6 @@ class _Distinct:
             self._kept = _unique(np.concatenate([self._kept, *self._more]))
             self._more, self._pending = [], 0
         return self._kept
-
-
-class _Widened:
-    """Rows of some of the columns; the others have no vertex.
-
-    Parameters
-    ----------
-    there
-        The columns that the rows have, in their order.
-    chosen
-        Makes rows of these columns of a block; None: it is made of them.
-    """
-
-    def __init__(
-        self,
-        source: RowSource,
-        there: Sequence[int],
-        width: int,
-        chosen: Callable[[VertexArray], VertexArray] | None = None,
-    ) -> None:
-        self._source = source
-        self._there = list(there)
-        self._width = width
-        self._chosen = chosen
-
-    def next(self) -> VertexArray | None:
-        """Return the next block, or None at the end."""
-        found = self._source.next()
-        if found is None:
-            return None
-        rows = written(found)
-        if self._chosen is not None:
-            rows = self._chosen(rows)
-        if len(self._there) == self._width:
-            return rows
-        block = np.full((len(rows), self._width), MISSING, VERTEX_DTYPE)
-        block[:, self._there] = rows
-        return block
-
-    def close(self) -> None:
-        """Stop the search."""
-        self._source.close()
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing was cut."""
-        return self._source.complete
 
 
 class _OneRow:

@@ -21,7 +21,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Ran
 from motiflux.request.request import Request
 from motiflux.result.queries.columns import CaseColumns, QueryColumns
-from motiflux.result.queries.sources import BesideRows, CaseRows, Filter, RowsInTurn, all_rows
+from motiflux.result.queries.sources import BesideRows, ChangedRows, Filter, RowsInTurn, all_rows, of_case
 from motiflux.result.rows import NoRows, RowSource
 from motiflux.result.witnesses import Witnesses
 from motiflux.types import Semantics, Symmetry, VertexArray
@@ -75,7 +75,7 @@ class QuerySearch:
 
     def begin(self) -> RowSource:
         """Begin the first search; the others follow when rows are taken."""
-        begin: list[Callable[[int | None], CaseRows]] = [
+        begin: list[Callable[[int | None], RowSource]] = [
             partial(case.begin, number, self._width) for number, case in enumerate(self._cases)
         ]
         return RowsInTurn(begin, self._listing.request.limit)
@@ -126,14 +126,14 @@ class CaseSearch:
         self.ran = self._searches[0].ran
         self._absent = [AbsentEdge(listing.graph, one, request) for one in (*shape.absent, *case.apart)]
 
-    def begin(self, number: int, width: int, limit: int | None) -> CaseRows:
+    def begin(self, number: int, width: int, limit: int | None) -> RowSource:
         """Begin the search; only rows of whole patterns are limited, as others are filtered."""
         filters = self._filters()
         if len(self._searches) == 1:
             source = self._searches[0].begin(limit=None if filters else limit)
         else:
             source = self._beside()
-        return CaseRows(source, number, width, filters)
+        return ChangedRows(source, partial(of_case, number, width, filters))
 
     def _filters(self) -> list[Filter]:
         request, columns = self._listing.request, self.columns

@@ -12,43 +12,31 @@ from motiflux.result.rows import RowSource
 from motiflux.types import VERTEX_DTYPE, VertexArray
 
 Filter = Callable[[VertexArray], VertexArray]
-"""Returns the rows of a block that belong to the result."""
+"""Returns a block made of the rows of another one, such as those that belong to the result."""
 
 _MOST_PAIRS = 1 << 16
 """Rows of two parts that are put beside each other at once."""
 
 
-class CaseRows:
-    """The rows of one case, under its number, without those that a filter drops.
+class ChangedRows:
+    """The rows of a source, of which each block is changed.
 
     Parameters
     ----------
     source
-        The rows of its pattern.
-    number, width
-        The number of the case, and the columns of blocks.
-    filters
-        Take blocks of this width.
+        The rows.
+    changed
+        Makes a block of a block, which may have fewer rows, and other columns.
     """
 
-    def __init__(self, source: RowSource, number: int, width: int, filters: Sequence[Filter] = ()) -> None:
+    def __init__(self, source: RowSource, changed: Filter) -> None:
         self._source = source
-        self._number = number
-        self._width = width
-        self._filters = filters
+        self._changed = changed
 
     def next(self) -> VertexArray | None:
         """Return the next block, which may be empty, or None at the end."""
         found = self._source.next()
-        if found is None:
-            return None
-        rows = written(found)
-        block = np.full((len(rows), self._width), MISSING, VERTEX_DTYPE)
-        block[:, 0] = self._number
-        block[:, 1 : 1 + rows.shape[1]] = rows
-        for keep in self._filters:
-            block = block[:0] if not len(block) else keep(block)
-        return block
+        return None if found is None else self._changed(written(found))
 
     def close(self) -> None:
         """Stop the search."""
@@ -58,6 +46,30 @@ class CaseRows:
     def complete(self) -> bool:
         """Whether nothing was cut."""
         return self._source.complete
+
+
+def of_case(number: int, width: int, filters: Sequence[Filter], rows: VertexArray) -> VertexArray:
+    """Return rows of a case under its number, without those that a filter drops.
+
+    Parameters
+    ----------
+    width
+        The columns of the result.
+    filters
+        Take blocks of this width.
+    """
+    block = widened(range(1, 1 + rows.shape[1]), width, rows)
+    block[:, 0] = number
+    for keep in filters:
+        block = block[:0] if not len(block) else keep(block)
+    return block
+
+
+def widened(there: Sequence[int], width: int, rows: VertexArray) -> VertexArray:
+    """Return rows of some columns in the place of these; the others have no vertex."""
+    block = np.full((len(rows), width), MISSING, VERTEX_DTYPE)
+    block[:, list(there)] = rows
+    return block
 
 
 class RowsInTurn:
@@ -71,10 +83,10 @@ class RowsInTurn:
         Maximum number of rows.
     """
 
-    def __init__(self, begin: Sequence[Callable[[int | None], CaseRows]], limit: int | None) -> None:
+    def __init__(self, begin: Sequence[Callable[[int | None], RowSource]], limit: int | None) -> None:
         self._begin = list(begin)
         self._left = limit
-        self._running: CaseRows | None = None
+        self._running: RowSource | None = None
         self._complete = True
         self._closed = False
 
