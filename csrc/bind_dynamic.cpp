@@ -1,4 +1,5 @@
 // Bindings of changing graphs and the patterns watched on them (csrc/dynamic).
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -60,11 +61,16 @@ using PyChoice = std::tuple<double, bool, std::uint64_t, bool, bool>;
 using PySharedStep = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // after, before, distinct
 using PyShared = std::optional<std::tuple<std::uint32_t, std::vector<PySharedStep>>>;  // group, from level 2
 using PyAbsent = std::tuple<int, int, int, std::uint32_t, bool>;  // level, earlier one, way, relation, before
-using PyBare =
-    std::tuple<int, int, std::uint32_t, std::uint32_t, bool>;  // level, way, target, relation, before
+// Level, the level at which it is judged, way, target, relation, levels that may be there, before.
+using PyBare = std::tuple<int, int, int, std::uint32_t, std::uint32_t, std::uint32_t, bool>;
+using PyJoined = std::tuple<int, int, int, std::uint32_t>;  // two levels, way, relation
+// Other cases, each with the edges that are there and those that are not; levels whose vertices ascend.
+using PyCases = std::tuple<std::vector<std::tuple<std::vector<PyJoined>, std::vector<PyJoined>>>,
+                           std::vector<std::array<std::uint8_t, 2>>>;
 // Whether the plan is inverse, the edges that must not be there, within the pair, at later levels and to any
-// vertex, and the level of the pair that is in no match (-1: none).
-using PyNegated = std::tuple<bool, std::vector<PyPair>, std::vector<PyAbsent>, std::vector<PyBare>, int>;
+// vertex, the level of the pair that is in no match (-1: none), and the other cases.
+using PyNegated =
+    std::tuple<bool, std::vector<PyPair>, std::vector<PyAbsent>, std::vector<PyBare>, int, PyCases>;
 using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>, PyTail,
                           std::vector<std::vector<std::uint8_t>>, std::uint64_t, PyChoice,
                           std::vector<PyOrbit>, PyShared, std::optional<PyNegated>>;
@@ -116,9 +122,45 @@ void share_levels(Plan& plan, const PyShared::value_type& given) {
   }
 }
 
+// Has the vertex of a level have no neighbours of a kind, which is judged at the last level that it depends
+// on.
+void make_bare(Plan& plan, const PyBare& given, int free_end) {
+  const auto& [level, judged, way, target, relation, besides, before] = given;
+  require(level >= 0 && level <= judged && judged < plan.levels() && level != free_end,
+          "a plan has no such level");
+  require(((besides >> judged) >> 1) == 0, "neighbours are judged before the levels that may be among them");
+  const auto add = [&](std::vector<dynamic::Bareness>& all) {
+    auto one = std::ranges::find(all, level, &dynamic::Bareness::level);
+    if (one == all.end()) one = all.insert(one, {level, before, {}});
+    one->kinds.push_back({way_of(way), target, relation, besides});
+  };
+  add(plan.steps[static_cast<std::size_t>(judged)].bare);
+  if (level < judged) add(plan.steps[static_cast<std::size_t>(level)].few);
+}
+
+// Sets the other cases of the condition that the plan's pattern is one case of.
+void set_cases(Plan& plan, const PyCases& given) {
+  const auto& [others, ascending] = given;
+  const auto is_level = [&](int level) {
+    return level >= 0 && level < plan.levels() && level != plan.free_end;
+  };
+  const auto joined_of = [&](const std::vector<PyJoined>& edges) {
+    std::vector<dynamic::Joined> found;
+    for (const auto& [first, second, way, relation] : edges) {
+      require(is_level(first) && is_level(second), "a case names an unknown level");
+      found.push_back({first, second, way_of(way), relation});
+    }
+    return found;
+  };
+  for (const auto& [there, absent] : others) plan.others.push_back({joined_of(there), joined_of(absent)});
+  for (const auto& [first, second] : ascending)
+    require(is_level(first) && is_level(second), "an order names an unknown level");
+  plan.ascending = ascending;
+}
+
 // Sets the edges that must not be there. What plans share or remember does not know of these.
 void negate(Plan& plan, const PyNegated& given) {
-  const auto& [inverse, pair, absent, bare, free_end] = given;
+  const auto& [inverse, pair, absent, bare, free_end, cases] = given;
   require(plan.shared.empty() && plan.symmetries == 0 && plan.tail.start == plan.levels(),
           "a plan with negated edges is searched by itself");
   plan.negates = true;
@@ -131,10 +173,8 @@ void negate(Plan& plan, const PyNegated& given) {
     dynamic::Step& step = plan.steps[static_cast<std::size_t>(level)];
     step.absent.push_back({earlier, way_of(way), relation, before});
   }
-  for (const auto& [level, way, target, relation, before] : bare) {
-    require(level >= 0 && level < plan.levels() && level != free_end, "a plan has no such level");
-    plan.steps[static_cast<std::size_t>(level)].bare.push_back({way_of(way), target, relation, before});
-  }
+  for (const PyBare& one : bare) make_bare(plan, one, free_end);
+  set_cases(plan, cases);
   for (const dynamic::Step& step : plan.steps)
     require(step.reuse == dynamic::kNone, "a plan with negated edges reuses no set");
 }

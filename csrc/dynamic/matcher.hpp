@@ -189,8 +189,19 @@ class Matcher {
   bool changes() const;
   bool changes_negated() const;
   bool changes_bare() const;
-  bool is_bare(int level, Vertex vertex, const Edge* ignored) const;
-  bool is_bare_around(int level, Vertex vertex) const;
+  // These are told the last level that has a vertex, and its vertex, which need not be assigned yet.
+  bool turns_bare(const Bareness& one, int level, Vertex vertex) const;
+  bool stays_bare(const Bareness& one, int level, Vertex vertex) const;
+  bool is_bare(const Bareness& one, int level, Vertex vertex, const Edge* ignored) const;
+  bool is_bare_around(const Bareness& one, int level, Vertex vertex) const;
+  template <class There>
+  bool none_there(const Bareness& one, int level, Vertex vertex, There&& there) const;
+  bool has_few(int level, Vertex vertex) const;
+  bool is_reported(int level, Vertex vertex) const;
+  bool holds_otherwise(int level, Vertex vertex) const;
+  Vertex value_at(int of, int level, Vertex vertex) const {
+    return of == level ? vertex : value_[static_cast<std::size_t>(of)];
+  }
   // Whether a batch as a whole is to bring the matches of the plan, not to take them.
   bool brings() const { return view_->appears != plan_->inverse; }
   bool admits(int level, Vertex vertex) const;

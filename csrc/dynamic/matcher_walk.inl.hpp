@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 
 #include "dynamic/matcher.hpp"
+#include "motiflux/bits.hpp"
 
 namespace motiflux::dynamic {
 
@@ -171,9 +173,9 @@ template <class View>
 bool Matcher<View>::changes_negated() const {
   if (plan_->free_end != kNone) return changes_bare();
   for (int level : {0, 1}) {
-    const Vertex vertex = value_[static_cast<std::size_t>(level)];
-    if (!step(level).bare.empty() && !(is_bare(level, vertex, nullptr) && is_bare_around(level, vertex)))
-      return false;
+    if (!has_few(level, value_[static_cast<std::size_t>(level)])) return false;
+    for (const Bareness& one : step(level).bare)
+      if (!is_bare(one, 1, value_[1], nullptr) || !is_bare_around(one, 1, value_[1])) return false;
   }
   const auto holds = [&](auto&& there) {
     return std::ranges::all_of(plan_->pair, there) && std::ranges::none_of(plan_->pair_absent, there);
@@ -185,38 +187,130 @@ bool Matcher<View>::changes_negated() const {
   };
   const bool with = holds_but(nullptr);
   if (with == plan_->inverse || with == holds_but(&edge_)) return false;
-  return !view_->one_change || holds([&](const PairEdge& asked) {
-    return view_->witnessed_around(value_[0], value_[1], asked.way, asked.relation, brings());
-  });
+  if (view_->one_change && !holds([&](const PairEdge& asked) {
+        return view_->witnessed_around(value_[0], value_[1], asked.way, asked.relation, brings());
+      }))
+    return false;
+  return plan_->levels() > 2 || is_reported(1, value_[1]);
 }
 
 // The same where the changed edge is one to any vertex: its other end has no such edge but this one.
 template <class View>
 bool Matcher<View>::changes_bare() const {
   const int level = 1 - plan_->free_end;
-  const Vertex vertex = value_[static_cast<std::size_t>(level)];
-  return is_bare(level, vertex, &edge_) && !is_bare(level, vertex, nullptr) && is_bare_around(level, vertex);
+  if (!has_few(level, value_[static_cast<std::size_t>(level)])) return false;
+  return std::ranges::all_of(step(level).bare,
+                             [&](const Bareness& one) { return turns_bare(one, 1, value_[1]); });
 }
 
-// Whether the vertex of a level has none of the neighbours that it must not have; `ignored`: an edge that is
-// taken not to be there.
+// Whether a vertex has none of the neighbours that it must not have only without the changed edge.
 template <class View>
-bool Matcher<View>::is_bare(int level, Vertex vertex, const Edge* ignored) const {
-  return std::ranges::none_of(step(level).bare, [&](const Bare& one) {
-    return view_->graph.any_neighbor(vertex, one.way, one.target, [&](Vertex neighbor) {
-      return view_->witnessed(vertex, neighbor, one.way, one.relation, ignored);
+bool Matcher<View>::turns_bare(const Bareness& one, int level, Vertex vertex) const {
+  return is_bare(one, level, vertex, &edge_) && !is_bare(one, level, vertex, nullptr) &&
+         is_bare_around(one, level, vertex);
+}
+
+// Whether it has none in a plan that starts from another edge.
+template <class View>
+bool Matcher<View>::stays_bare(const Bareness& one, int level, Vertex vertex) const {
+  if (!is_bare(one, level, vertex, one.before_change ? &edge_ : nullptr)) return false;
+  // If both ends of the changed edge lose their last such edge, the match is found from both: it is that of
+  // the end with the smaller number.
+  if (plan_->injective && plan_->free_end != kNone) {
+    const Vertex end = value_at(one.level, level, vertex);
+    if (end == value_[static_cast<std::size_t>(plan_->free_end)] &&
+        end < value_[static_cast<std::size_t>(1 - plan_->free_end)] && !is_bare(one, level, vertex, nullptr))
+      return false;
+  }
+  return is_bare_around(one, level, vertex);
+}
+
+// Whether a vertex has no neighbour that it must not have of which `there` says that an edge joins them.
+template <class View>
+template <class There>
+bool Matcher<View>::none_there(const Bareness& one, int level, Vertex vertex, There&& there) const {
+  const Vertex from = value_at(one.level, level, vertex);
+  return std::ranges::none_of(one.kinds, [&](const Bare& kind) {
+    return view_->graph.any_neighbor(from, kind.way, kind.target, [&](Vertex neighbor) {
+      bool besides = false;
+      for_each_bit(kind.besides, [&](std::uint32_t at) {
+        besides |= value_at(static_cast<int>(at), level, vertex) == neighbor;
+      });
+      return !besides && there(from, neighbor, kind);
     });
+  });
+}
+
+// Whether a vertex has none of the neighbours that it must not have; `ignored`: an edge that is taken not to
+// be there.
+template <class View>
+bool Matcher<View>::is_bare(const Bareness& one, int level, Vertex vertex, const Edge* ignored) const {
+  return none_there(one, level, vertex, [&](Vertex from, Vertex to, const Bare& kind) {
+    return view_->witnessed(from, to, kind.way, kind.relation, ignored);
   });
 }
 
 // The same, in a batch, after it for matches that it brings, else before it.
 template <class View>
-bool Matcher<View>::is_bare_around(int level, Vertex vertex) const {
-  return !view_->one_change || std::ranges::none_of(step(level).bare, [&](const Bare& one) {
-    return view_->graph.any_neighbor(vertex, one.way, one.target, [&](Vertex neighbor) {
-      return view_->witnessed_around(vertex, neighbor, one.way, one.relation, brings());
-    });
+bool Matcher<View>::is_bare_around(const Bareness& one, int level, Vertex vertex) const {
+  return !view_->one_change || none_there(one, level, vertex, [&](Vertex from, Vertex to, const Bare& kind) {
+    return view_->witnessed_around(from, to, kind.way, kind.relation, brings());
   });
+}
+
+// Whether a vertex has at most as many of the neighbours that it must not have as levels may be among them.
+template <class View>
+bool Matcher<View>::has_few(int level, Vertex vertex) const {
+  for (const Bareness& one : step(level).few) {
+    const bool starts = plan_->free_end != kNone && level == 1 - plan_->free_end;
+    const Edge* const ignored = starts || one.before_change ? &edge_ : nullptr;
+    for (const Bare& kind : one.kinds) {
+      std::array<Vertex, view::kMaxLevels> seen;
+      const auto most = static_cast<std::size_t>(std::popcount(kind.besides));
+      std::size_t found = 0;
+      if (view_->graph.any_neighbor(vertex, kind.way, kind.target, [&](Vertex neighbor) {
+            const auto end = seen.begin() + static_cast<std::ptrdiff_t>(found);
+            if (std::find(seen.begin(), end, neighbor) != end ||
+                !view_->witnessed(vertex, neighbor, kind.way, kind.relation, ignored))
+              return false;
+            if (found == most) return true;
+            seen[found++] = neighbor;
+            return false;
+          }))
+        return false;
+    }
+  }
+  return true;
+}
+
+// Whether a match is reported by this plan: of rows that stand for one another it is the one, and no other
+// case holds on the other side of the change.
+template <class View>
+bool Matcher<View>::is_reported(int level, Vertex vertex) const {
+  for (const auto& [first, second] : plan_->ascending)
+    if (value_at(first, level, vertex) > value_at(second, level, vertex)) return false;
+  return plan_->others.empty() || !holds_otherwise(level, vertex);
+}
+
+// Whether another case holds before the change of a match that comes, or after that of one that goes.
+template <class View>
+bool Matcher<View>::holds_otherwise(int level, Vertex vertex) const {
+  const auto there = [&](Vertex from, Vertex to, const auto& edge) {
+    if (view_->one_change) return view_->witnessed_around(from, to, edge.way, edge.relation, !brings());
+    return view_->witnessed(from, to, edge.way, edge.relation, plan_->inverse ? nullptr : &edge_);
+  };
+  const auto joined = [&](const Joined& one) {
+    return there(value_at(one.first, level, vertex), value_at(one.second, level, vertex), one);
+  };
+  return std::ranges::any_of(plan_->others,
+                             [&](const OtherCase& one) {
+                               return std::ranges::all_of(one.there, joined) &&
+                                      std::ranges::none_of(one.absent, joined);
+                             }) &&
+         std::ranges::all_of(plan_->steps, [&](const Step& step) {
+           return std::ranges::all_of(
+               step.bare, [&](const Bareness& one) { return none_there(one, level, vertex, there); });
+         });
 }
 
 // Whether a vertex has none of the edges that must not be there, to earlier levels and to any vertex.
@@ -228,20 +322,19 @@ bool Matcher<View>::admits(int level, Vertex vertex) const {
     if (view_->witnessed(value(one.level), vertex, one.way, one.relation,
                          one.before_change ? &edge_ : nullptr))
       return false;
-  if (!step.bare.empty()) [[unlikely]] {
-    if (!is_bare(level, vertex, step.bare[0].before_change ? &edge_ : nullptr)) return false;
-    // If both ends of the changed edge lose their last such edge, the match is found from both: it is that of
-    // the end with the smaller number.
-    if (plan_->injective && plan_->free_end != kNone && vertex == value(plan_->free_end) &&
-        vertex < value(1 - plan_->free_end) && !is_bare(level, vertex, nullptr))
-      return false;
-    if (!is_bare_around(level, vertex)) return false;
+  if (!has_few(level, vertex)) return false;
+  for (const Bareness& one : step.bare) {
+    const bool starts = plan_->free_end != kNone && one.level == 1 - plan_->free_end;
+    if (!(starts ? turns_bare(one, level, vertex) : stays_bare(one, level, vertex))) return false;
   }
-  if (!view_->one_change) return true;
-  const auto around = [&](const auto& one) {
-    return view_->witnessed_around(value(one.level), vertex, one.way, one.relation, brings());
-  };
-  return std::ranges::all_of(step.sources, around) && std::ranges::none_of(step.absent, around);
+  if (view_->one_change) {
+    const auto around = [&](const auto& one) {
+      return view_->witnessed_around(value(one.level), vertex, one.way, one.relation, brings());
+    };
+    if (!std::ranges::all_of(step.sources, around) || !std::ranges::none_of(step.absent, around))
+      return false;
+  }
+  return level + 1 < plan_->levels() || is_reported(level, vertex);
 }
 
 template <class View>

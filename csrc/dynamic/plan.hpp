@@ -34,12 +34,31 @@ struct Absent {
   bool before_change = false;  // as of a source
 };
 
-// A kind of neighbours that the vertex of a level must not have, whichever they are.
+// A kind of neighbours that the vertex of a level must not have, but for the vertices of some levels.
 struct Bare {
   Way way = Way::kOut;
   std::uint32_t target = 0;
   std::uint32_t relation = 0;
+  std::uint32_t besides = 0;  // these levels, as bits
+};
+
+// All kinds of neighbours that the vertex of a level must not have.
+struct Bareness {
+  int level = 0;
   bool before_change = false;  // as of a source
+  std::vector<Bare> kinds;
+};
+
+// Edges between the vertices of two levels, seen from the first.
+struct Joined {
+  int first = 0, second = 0;
+  Way way = Way::kOut;
+  std::uint32_t relation = 0;
+};
+
+// Another case in which a match counts: with these edges, and without those.
+struct OtherCase {
+  std::vector<Joined> there, absent;
 };
 
 struct Step {
@@ -49,7 +68,11 @@ struct Step {
   std::uint32_t after = 0, before = 0, distinct = 0;  // levels, as bits
   int allowed = kNone;                                // list of vertices that contains each candidate
   std::vector<Absent> absent{};
-  std::vector<Bare> bare{};
+  // Judged at this level, the last that they depend on.
+  std::vector<Bareness> bare{};
+  // Those of this level's own vertex that are judged later: it has at most as many neighbours as may be
+  // there.
+  std::vector<Bareness> few{};
 };
 
 // A query edge between the vertices of the pair, seen from level 0.
@@ -145,6 +168,11 @@ struct Plan {
   // Of an inverse plan whose changed edge is one to any vertex: the level of the pair whose vertex is in no
   // match. The other one must not have such edges.
   int free_end = kNone;
+  // The pattern is one of several cases of a condition, of which no two hold at once: a match does not come
+  // if another case held before, and does not go if another case holds afterwards.
+  std::vector<OtherCase> others;
+  // Levels whose vertices ascend in the one of several rows that is reported.
+  std::vector<std::array<std::uint8_t, 2>> ascending;
   LabelSet first, second;  // labels of the vertices at levels 0 and 1
   std::vector<Step> steps;
   std::vector<Needs> needs;            // by level; they change when classes are added

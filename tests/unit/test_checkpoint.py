@@ -142,7 +142,7 @@ def test_a_file_cut_short_is_refused(kept: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"monitor": 4}, "found checkpoint version 4, written by a newer motiflux; expected version 1 to 3"),
+        ({"monitor": 5}, "found checkpoint version 5, written by a newer motiflux; expected version 1 to 4"),
         ({"monitor": None}, "expected a saved monitor"),
         ({"options": {"mode": "other"}}, "facts are damaged"),
         ({"options": {"color": "red"}}, "facts are damaged"),

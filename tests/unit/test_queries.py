@@ -407,12 +407,10 @@ def test_a_query_that_cannot_be_watched_whole_leaves_a_monitor_as_it_was() -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(a)-->(b) OPTIONAL (b)-->(c)", "no OPTIONAL edges on streams"),
         ("(a)-->(b), (c)-->(d)", "connected queries on streams"),
         ("(a)-->(b) WHERE a.x = 1 OR b.x = 1", "no conditions on attributes of vertices"),
         ("(a)-->(b) WHERE degree(a) > 2 OR degree(b) > 2", "no conditions on degrees on streams"),
         ("(a)-->(b) WHERE degree(a) > 2", "no conditions on degrees on streams"),
-        ("(a)-[x]->(b)-[y]->(c) WHERE x.t = 1 OR y.t = 2", "no OR between conditions of several edges"),
     ],
 )
 def test_what_streams_do_not_have_is_refused_by_name(text: str, message: str) -> None:

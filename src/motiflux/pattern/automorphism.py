@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import prod
 
 from motiflux.pattern.comparison_points import ComparisonPoints, Elements, comparison_points
-from motiflux.pattern.negated import AnyVertex
+from motiflux.pattern.negated import AnyVertex, NegatedEdge
 from motiflux.pattern.pattern import Pattern
 
 Permutation = tuple[int, ...]
@@ -279,12 +279,16 @@ def _negated_alone(pattern: Elements, directed: bool) -> list[frozenset[Hashable
     for one in pattern.negated:
         if one.is_pair:
             continue
-        (vertex,) = one.ends
-        arc = directed if one.directed is None else one.directed
-        out = isinstance(one.target, AnyVertex)
-        other = one.target if out else one.source
-        found[vertex].add((("out" if out else "in") if arc else "either", one.labels, one.where, other))
+        found[one.ends[0]].add(_bare_kind(one, directed))
     return [frozenset(kinds) for kinds in found]
+
+
+def _bare_kind(one: NegatedEdge, directed: bool) -> Hashable:
+    """Return the kind of a negated edge to any vertex."""
+    arc = directed if one.directed is None else one.directed
+    out = isinstance(one.target, AnyVertex)
+    other = one.target if out else one.source
+    return ("out" if out else "in") if arc else "either", one.labels, one.where, other, len(one.besides)
 
 
 def _numbered(kinds: Sequence[Hashable]) -> list[int]:
@@ -310,6 +314,11 @@ def _relations(pattern: Elements, directed: bool, extra: ComparisonPoints) -> li
         pair, accepted = (one.ends[0], one.ends[1]), (one.labels, one.where)
         between.setdefault(pair, set()).add(("no out" if arc else "no either", accepted))
         between.setdefault(pair[::-1], set()).add(("no in" if arc else "no either", accepted))
+    for one in pattern.negated:
+        kind = _bare_kind(one, directed) if one.besides else None
+        for vertex in one.besides:
+            between.setdefault((one.ends[0], vertex), set()).add(("besides", kind))
+            between.setdefault((vertex, one.ends[0]), set()).add(("besides of", kind))
     for pair in pattern.may_coincide:
         for ends in (pair, pair[::-1]):
             between.setdefault(ends, set()).add("may coincide")

@@ -54,6 +54,10 @@ class NegatedEdge:
         True: no arc source -> target. False: no arc in either direction. None: follow the data graph.
     where
         A condition on attributes (`motiflux.conditions`): no edge that satisfies it.
+    besides
+        Beside an `AnyVertex`: query vertices, by position, whose images may be at that end all the same. So
+        no edge leads to another vertex. Only monitors look for such edges; they say where an optional edge of
+        a query is missing.
     """
 
     source: End
@@ -61,10 +65,12 @@ class NegatedEdge:
     labels: frozenset[Label] | None = None
     directed: bool | None = None
     where: Condition | None = None
+    besides: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", label_set(self.labels))
         object.__setattr__(self, "where", normal_form(self.where))
+        object.__setattr__(self, "besides", frozenset(self.besides))
 
     @property
     def is_pair(self) -> bool:
@@ -86,7 +92,8 @@ class NegatedEdge:
         source, target = (
             end if isinstance(end, AnyVertex) else positions[end] for end in (self.source, self.target)
         )
-        return replace(self, source=source, target=target)
+        besides = frozenset(positions[vertex] for vertex in self.besides)
+        return replace(self, source=source, target=target, besides=besides)
 
 
 def negated_of(given: Iterable[Any], directed: bool | None) -> list[Any]:
@@ -225,6 +232,10 @@ def _checked(position: int, one: object, vertices: Sequence[QueryVertex]) -> Neg
         raise PatternError(f"{what}: expected two different vertices, found {name!r} twice")
     if one.directed not in (True, False, None):
         raise PatternError(f"{what}: expected directed to be True, False or None, found {one.directed!r}")
+    others = range(len(vertices))
+    if not one.besides <= set(others) or (one.besides and one.is_pair):
+        expected = f"vertices 0 to {len(vertices) - 1} beside an end that is any vertex"
+        raise PatternError(f"{what}: expected {expected}, found besides={sorted(one.besides, key=str)}")
     turns = one.directed is False and (
         isinstance(one.source, AnyVertex) or (one.is_pair and one.ends[0] > one.ends[1])
     )
@@ -238,6 +249,7 @@ def _key(one: NegatedEdge) -> tuple[Any, ...]:
         str(one.directed),
         _labels_key(one.labels),
         repr(one.where),
+        sorted(one.besides),
     )
 
 

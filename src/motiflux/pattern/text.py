@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from motiflux.comparisons import MIRRORED, Duration, Offset, Operand, Relation, Within
@@ -74,16 +74,24 @@ def negated_texts(pattern: QueryGraph) -> list[str]:
 
 
 def negated_edge_text(one: NegatedEdge, pattern: QueryGraph) -> str:
-    """Return the edge that a negated edge forbids as text."""
+    """Return the edge that a negated edge forbids as text.
+
+    The grammar has no text for vertices that may be there all the same: ``EXCEPT`` is for readers alone.
+    """
+    besides = [quoted(pattern.vertices[at].name) for at in sorted(one.besides)]
     ends = [
-        _any_vertex(end) if isinstance(end, AnyVertex) else _vertex(pattern.vertices[end], labelled=False)
+        _any_vertex(end, besides)
+        if isinstance(end, AnyVertex)
+        else _vertex(pattern.vertices[end], labelled=False)
         for end in (one.source, one.target)
     ]
     return ends[0] + _edge(QueryEdge(0, 1, one.labels, one.directed, where=one.where)) + ends[1]
 
 
-def _any_vertex(end: AnyVertex) -> str:
+def _any_vertex(end: AnyVertex, besides: Sequence[str]) -> str:
     inside = _labels(end.labels)
+    if besides:
+        inside += f"{' ' if inside else ''}EXCEPT {', '.join(besides)}"
     if end.where is not None:
         inside += f"{' ' if inside else ''}WHERE {condition_text(end.where)}"
     return f"({inside})"

@@ -38,10 +38,25 @@ class BoundEdge:
 
 @dataclass(frozen=True, slots=True)
 class BareVertex:
-    """Neighbours that a query vertex must not have: those that `arcs` from it lead to, whichever they are."""
+    """Neighbours that a query vertex must not have: those that `arcs` from it lead to.
+
+    Parameters
+    ----------
+    besides
+        Query vertices whose images may be among them.
+    """
 
     vertex: int
     arcs: AdjacencyKey
+    besides: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class OtherCase:
+    """Edges of another case of the same condition that are there, and edges that are not."""
+
+    edges: tuple[BoundEdge, ...]
+    negated: tuple[BoundEdge, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +100,12 @@ class BoundPattern:
         Edges between two query vertices that must not be there, each once, in the form of `edges`.
     bare
         Edges to any vertex that must not be there, on graphs that change; else they are in `filters`.
+    others
+        On graphs that change, the other cases of a condition whose case the pattern is: a match that changes
+        from one case to another neither comes nor goes.
+    ascending
+        Pairs of query vertices whose images ascend in the one of several embeddings that counts, beside
+        `others`.
     """
 
     directed: bool
@@ -96,6 +117,8 @@ class BoundPattern:
     comparisons: BoundComparisons | None = None
     negated: tuple[BoundEdge, ...] = ()
     bare: tuple[BareVertex, ...] = ()
+    others: tuple[OtherCase, ...] = ()
+    ascending: tuple[tuple[int, int], ...] = ()
     incident: tuple[tuple[BoundEdge, ...], ...] = field(init=False, compare=False, repr=False)
     """The edges at each query vertex."""
     approaches: tuple[tuple[Approach, ...], ...] = field(init=False, compare=False, repr=False)
@@ -169,8 +192,8 @@ class BoundPattern:
 
     @property
     def negates(self) -> bool:
-        """Whether there are edges that must not be there, other than in `filters`."""
-        return bool(self.negated or self.bare)
+        """Whether there are edges that must not be there, other than in `filters`, or other cases."""
+        return bool(self.negated or self.bare or self.others)
 
 
 def bind(pattern: Pattern, graph: Graph, *, count_choices: bool = False) -> BoundPattern:
@@ -277,6 +300,8 @@ def bind_negated(pattern: Pattern, graph: Graph) -> BoundNegations:
         return found is None or bool(found), None if found is None or len(found) == len(table) else found
 
     for one in pattern.negated:
+        if one.besides:
+            raise PatternError("expected a monitor for negated edges to any vertex but some, found a search")
         if one.where is not None:
             graph.edge_attributes.check(one.where)
         there, edge_codes = codes(one, one.labels, graph.edge_label_table)

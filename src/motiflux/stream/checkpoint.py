@@ -40,9 +40,11 @@ from motiflux.graph import Column, Graph, Kind
 from motiflux.interop import GraphColumns
 from motiflux.interop.strings import StringTable
 from motiflux.io.binary.sections import SectionFile, write_sections
-from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, QueryEdge, QueryVertex
-from motiflux.stream.copies.kept import Kept, comparison_facts, comparison_of, condition_facts, condition_of
+from motiflux.pattern import Pattern
+from motiflux.pattern.queries.watched import CasePattern
+from motiflux.stream.copies.kept import Kept
 from motiflux.stream.copies.native import rows_of_edges
+from motiflux.stream.pattern_facts import pattern_facts, pattern_of
 from motiflux.types import Label
 from motiflux.units import counted
 
@@ -51,6 +53,8 @@ WITH_COPIES = 2
 """The version of monitors that keep attributes, which earlier versions of motiflux cannot read."""
 WITH_COMPARISONS = 3
 """The version of monitors with patterns that compare attributes."""
+WITH_CASES = 4
+"""The version of monitors with queries that have OPTIONAL, or OR between conditions of several edges."""
 
 _COLUMNS = ("sources", "targets", "labels")
 _MOST_COPIES = 2**32 - 1
@@ -123,6 +127,15 @@ class Checkpoint:
         edges = sources, targets, codes[labels], self.arrays["edges.copies"]
         return rows_of_edges(edges, len(self.arrays["vertex_ids"]), directed=self.directed)
 
+    def _version(self) -> int:
+        """Return the least version that can say what the file has."""
+        patterns = [pattern for pattern, _ in self.patterns]
+        if any(isinstance(one, CasePattern) or any(e.besides for e in one.negated) for one in patterns):
+            return WITH_CASES
+        if any(one.comparisons for one in patterns):
+            return WITH_COMPARISONS
+        return VERSION if self.copies is None else WITH_COPIES
+
     def write(self, path: Path) -> int:
         """Write the file; return its bytes.
 
@@ -148,16 +161,16 @@ class Checkpoint:
             arrays |= {f"copies.{name}": getattr(self.copies, name) for name in (*_COLUMNS, "since")}
             names = _pack("attributes", self.copies.attributes, arrays)
             of_vertices = _pack("vertex_attributes", self.vertex_attributes, arrays)
-        compares = any(pattern.comparisons for pattern, _ in self.patterns)
         facts = {
-            "monitor": WITH_COMPARISONS if compares else VERSION if self.copies is None else WITH_COPIES,
+            "monitor": self._version(),
+            "copies": self.copies is not None,
             "attributes": names,
             "mixed_attributes": [] if self.copies is None else sorted(self.copies.mixed),
             "vertex_attributes": of_vertices,
             "time_attribute": None if self.copies is None else self.copies.time,
             "directed": self.directed,
             "options": dict(self.options),
-            "patterns": [(_pattern_facts(pattern), listed) for pattern, listed in self.patterns],
+            "patterns": [(pattern_facts(pattern), listed) for pattern, listed in self.patterns],
             "facts": dict(self.facts),
             "position": self.position,
             "vertex_labels": self.vertex_label_values,
@@ -181,24 +194,25 @@ def read_checkpoint(path: Path) -> Checkpoint:
     version = file.facts.get("monitor")
     if type(version) is not int:
         raise file.fault("found another .mfg file, expected a saved monitor")
-    if version not in (VERSION, WITH_COPIES, WITH_COMPARISONS):
-        age = "a newer motiflux" if version > WITH_COMPARISONS else "no motiflux"
-        expected = f"version {VERSION} to {WITH_COMPARISONS}"
+    if version not in (VERSION, WITH_COPIES, WITH_COMPARISONS, WITH_CASES):
+        age = "a newer motiflux" if version > WITH_CASES else "no motiflux"
+        expected = f"version {VERSION} to {WITH_CASES}"
         raise file.fault(f"found checkpoint version {version}, written by {age}; expected {expected}")
     file.verify()
     arrays = _arrays(file)
     try:
         facts = file.facts
+        keeps_copies = facts.get("copies", version != VERSION) is True  # earlier versions do not say it
         return Checkpoint(
             directed=facts["directed"] is True,
             options=_options(facts["options"]),
-            patterns=[(_pattern(one), bool(listed)) for one, listed in facts["patterns"]],
+            patterns=[(pattern_of(one), bool(listed)) for one, listed in facts["patterns"]],
             facts={name: int(number) for name, number in facts["facts"].items()},
             position=facts["position"],
             vertex_label_values=list(facts["vertex_labels"]),
             edge_label_values=list(facts["edge_labels"]),
             arrays=_checked(file, arrays, len(facts["vertex_labels"]), len(facts["edge_labels"])),
-            copies=None if version == VERSION else _copies(file, facts, len(arrays["vertex_ids"])),
+            copies=_copies(file, facts, len(arrays["vertex_ids"])) if keeps_copies else None,
             vertex_attributes=_of_vertices(file, facts.get("vertex_attributes", ())),
         )
     except FormatError:
@@ -332,59 +346,3 @@ def _column(file: SectionFile, at: str, kind: Kind, rows: int) -> Column:
     if kind is Kind.BOOLEAN:
         return Column(values.astype(bool), mask)
     return Column(values, mask, None, None if kind is Kind.INTEGER else kind)
-
-
-def _pattern_facts(pattern: Pattern) -> dict[str, Any]:
-    return {
-        "name": pattern.name,
-        "vertices": [[one.name, _listed(one.labels), _listed(one.ids)] for one in pattern.vertices],
-        "edges": [
-            [
-                *(one.source, one.target, _listed(one.labels), one.directed, one.name),
-                *([] if one.where is None else [condition_facts(one.where)]),
-            ]
-            for one in pattern.edges
-        ],
-        "may_coincide": pattern.may_coincide,
-        "negated": [
-            [
-                *(_end_facts(one.source), _end_facts(one.target), _listed(one.labels), one.directed),
-                *([] if one.where is None else [condition_facts(one.where)]),
-            ]
-            for one in pattern.negated
-        ],
-        **({"comparisons": list(map(comparison_facts, pattern.comparisons))} if pattern.comparisons else {}),
-    }
-
-
-def _end_facts(end: int | AnyVertex) -> int | list[Any]:
-    return [_listed(end.labels)] if isinstance(end, AnyVertex) else end
-
-
-def _end(facts: int | list[Any]) -> int | AnyVertex:
-    return facts if isinstance(facts, int) else AnyVertex(_set(facts[0]))
-
-
-def _pattern(facts: Mapping[str, Any]) -> Pattern:
-    return Pattern(
-        tuple(QueryVertex(name, _set(labels), _set(ids)) for name, labels, ids in facts["vertices"]),
-        tuple(
-            QueryEdge(source, target, _set(labels), directed, name, *map(condition_of, where))
-            for source, target, labels, directed, name, *where in facts["edges"]
-        ),
-        facts["name"],
-        tuple((first, second) for first, second in facts["may_coincide"]),
-        tuple(map(comparison_of, facts.get("comparisons", ()))),
-        tuple(
-            NegatedEdge(_end(source), _end(target), _set(labels), directed, *map(condition_of, where))
-            for source, target, labels, directed, *where in facts.get("negated", ())
-        ),
-    )
-
-
-def _listed(values: frozenset[Any] | None) -> list[Any] | None:
-    return None if values is None else sorted(values, key=lambda value: (isinstance(value, str), value))
-
-
-def _set(values: list[Any] | None) -> frozenset[Any] | None:
-    return None if values is None else frozenset(values)

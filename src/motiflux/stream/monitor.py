@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from motiflux.api.counting import count as count_matches
 from motiflux.api.subject import GraphLike, data_graph
-from motiflux.arguments import check_seconds, resolve_threads
+from motiflux.arguments import check_seconds, check_word, resolve_threads
 from motiflux.errors import ArgumentError, FormatError, GraphError
 from motiflux.graph import Graph
 from motiflux.pattern import (
@@ -58,8 +58,8 @@ class Monitor(Changing, Keeping):
         The initial graph: a `Graph`, or an object that `as_graph` takes; it is not changed.
     patterns
         Patterns, their texts or graphs of networkx; patterns can be added and dropped later. A query with
-        paths of variable length, or its text, is watched as its patterns: each has results of its own, under
-        the name of the query, and ``delta[query]`` adds them up.
+        paths of variable length, optional edges or ``OR`` across edges, or its text, is watched as its
+        patterns: each has results of its own, under the name of the query, and ``delta[query]`` adds them up.
     mode
         ``"sequence"`` matches every update individually, in order, against the graph at this time; results
         have the position of the update. ``"batch"`` matches the net change of all updates of a call: it
@@ -189,6 +189,7 @@ class Monitor(Changing, Keeping):
             directed=graph.directed,
             by_occurrence=by_occurrence,
             counts_at_vertices=per_vertex is not None,
+            semantics=semantics,
         )
         conditions = list(dict.fromkeys(one for pattern in watched for one in edge_conditions(pattern)))
         compares = any(pattern.comparisons for pattern in watched)
@@ -264,6 +265,7 @@ class Monitor(Changing, Keeping):
             directed=self._base.directed,
             by_occurrence=options.symmetry is Symmetry.SUBGRAPHS,
             counts_at_vertices=options.per_vertex is not None,
+            semantics=options.semantics,
         )
         self._alone(lambda: self._add_all(patterns, matches))
         return query
@@ -709,7 +711,7 @@ class Monitor(Changing, Keeping):
 
 
 def _listed_patterns(
-    patterns: Any, *, directed: bool, by_occurrence: bool, counts_at_vertices: bool
+    patterns: Any, *, directed: bool, by_occurrence: bool, counts_at_vertices: bool, semantics: str
 ) -> list[Pattern]:
     many: Any = [patterns] if is_one_pattern(patterns) else patterns
     if isinstance(many, Mapping):
@@ -725,6 +727,7 @@ def _listed_patterns(
                 directed=directed,
                 by_occurrence=by_occurrence,
                 counts_at_vertices=counts_at_vertices,
+                semantics=semantics,
             )
         else:
             found.append(query)
@@ -732,7 +735,7 @@ def _listed_patterns(
 
 
 def _watched_of(
-    query: Query, *, directed: bool, by_occurrence: bool, counts_at_vertices: bool
+    query: Query, *, directed: bool, by_occurrence: bool, counts_at_vertices: bool, semantics: str
 ) -> list[Pattern]:
     """Return the patterns of a query to watch."""
     if counts_at_vertices:
@@ -740,4 +743,5 @@ def _watched_of(
     for pattern in query.patterns:
         for vertex in pattern.vertices:
             check_on_streams(vertex, str(query))
-    return watched_patterns(query, directed=directed, by_occurrence=by_occurrence)
+    chosen = check_word("semantics", semantics, Semantics)
+    return watched_patterns(query, directed=directed, by_occurrence=by_occurrence, semantics=chosen)

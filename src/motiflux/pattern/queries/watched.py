@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from motiflux.errors import ArgumentError
+from motiflux.pattern.elements import QueryEdge, QueryVertex
+from motiflux.pattern.negated import AnyVertex, NegatedEdge
 from motiflux.pattern.pattern import Pattern
 from motiflux.pattern.queries.query import Query
-from motiflux.pattern.queries.shapes import Shape
-from motiflux.pattern.queries.symmetry import distinct_shapes
+from motiflux.pattern.queries.shapes import Absent, Shape
+from motiflux.pattern.queries.symmetry import automorphisms_of, distinct_shapes
+from motiflux.types import Semantics
+
+MAX_CASES = 64
+"""Most cases of OR between conditions of several edges: no two of them hold for the same vertices."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CasePattern(Pattern):
+    """One case of a condition, of which no two hold at once: a monitor watches all of them as one.
+
+    Parameters
+    ----------
+    others
+        The other cases, with the same vertices. A match that one of them takes over does not vanish.
+    ascending
+        Pairs of vertices whose images ascend in the one embedding of each occurrence that counts.
+    """
+
+    others: tuple[Pattern, ...] = ()
+    ascending: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def alone(self) -> Pattern:
+        """The case as a pattern."""
+        return Pattern(
+            self.vertices, self.edges, self.name, self.may_coincide, self.comparisons, self.negated
+        )
 
 
 def name_of(query: Query) -> str:
@@ -16,7 +47,9 @@ def name_of(query: Query) -> str:
     return query.name or str(query)
 
 
-def watched_patterns(query: Query, *, directed: bool, by_occurrence: bool) -> list[Pattern]:
+def watched_patterns(
+    query: Query, *, directed: bool, by_occurrence: bool, semantics: Semantics = Semantics.ISOMORPHISM
+) -> list[Pattern]:
     """Return the patterns whose matches are those of a query, all under its name.
 
     Parameters
@@ -25,23 +58,141 @@ def watched_patterns(query: Query, *, directed: bool, by_occurrence: bool) -> li
         The direction of the graph.
     by_occurrence
         Whether occurrences are reported, not embeddings.
+    semantics
+        How they are matched.
 
     Raises
     ------
     ArgumentError
-        The query has optional edges, several parts, or OR between conditions of several edges.
+        The query has several parts, or an optional edge or OR between conditions of several edges that no
+        patterns tell.
     """
-    for shape in query.shapes:
-        if not shape.is_pattern:
-            raise ArgumentError("patterns", _instead_of(shape), str(query))
     shapes = distinct_shapes(query.shapes, directed=directed) if by_occurrence else query.shapes
-    return [replace(shape.cases[0].pattern, name=name_of(query)) for shape in shapes]
+    name = name_of(query)
+    found: list[Pattern] = []
+    for shape in shapes:
+        _check(shape, query, semantics)
+        cases = _cases_of(shape, query, semantics)
+        if len(cases) == 1:
+            found.append(replace(cases[0], name=name))
+            continue
+        ascending = _ascending(shape, directed=directed) if by_occurrence else ()
+        for at, one in enumerate(cases):
+            others = (*cases[:at], *cases[at + 1 :])
+            found.append(
+                CasePattern(
+                    one.vertices, one.edges, name, negated=one.negated, others=others, ascending=ascending
+                )
+            )
+    return found
 
 
-def _instead_of(shape: Shape) -> str:
-    """Return what is expected instead of a shape without a pattern of its own."""
-    if shape.absent:
-        return "no OPTIONAL edges on streams: rows without one come and go with edges that are in no match"
+@lru_cache(64)
+def all_watched(query: Query) -> frozenset[Pattern]:
+    """Return all patterns that may be watched for a query, whichever the options of the monitor.
+
+    Of cases, they are those without the others.
+    """
+    name = name_of(query)
+    found: set[Pattern] = set()
+    for semantics in (Semantics.ISOMORPHISM, Semantics.HOMOMORPHISM):
+        for shape in query.shapes:
+            try:
+                _check(shape, query, semantics)
+                found.update(replace(one, name=name) for one in _cases_of(shape, query, semantics))
+            except ArgumentError:
+                continue
+    return frozenset(found)
+
+
+def _check(shape: Shape, query: Query, semantics: Semantics) -> None:
+    """Refuse what no patterns tell."""
     if not shape.is_connected:
-        return "connected queries on streams: a change of one part changes rows with all of another"
-    return "no OR between conditions of several edges on streams: one may take the place of another"
+        expected = "connected queries on streams: a change of one part changes rows with all of another"
+        raise ArgumentError("patterns", expected, str(query))
+    if shape.absent and semantics is Semantics.INDUCED:
+        raise ArgumentError("semantics", "'isomorphism' or 'homomorphism' beside OPTIONAL", semantics.value)
+    if len(shape.cases) > 1 and (semantics is Semantics.HOMOMORPHISM or shape.skeleton.may_coincide):
+        expected = "different vertices beside OR between conditions of several edges, on streams"
+        raise ArgumentError("patterns", expected, str(query))
+
+
+def _cases_of(shape: Shape, query: Query, semantics: Semantics) -> list[Pattern]:
+    """Return the patterns of a shape, of which no two have the same match."""
+    missing = tuple(_missing(one, shape, query, semantics) for one in shape.absent)
+    alternatives = [case.pattern for case in shape.cases if case.without is not None]
+    found: list[Pattern] = []
+    for at, one in enumerate(alternatives):
+        for edges, negated in _without(alternatives[:at], one.edges):
+            found.append(replace(one, edges=edges, negated=(*one.negated, *negated, *missing)))
+            if len(found) > MAX_CASES:
+                expected = f"at most {MAX_CASES} cases of OR between conditions of several edges on streams"
+                raise ArgumentError("patterns", expected, str(query))
+    return found
+
+
+_Choice = tuple[tuple[QueryEdge, ...], tuple[NegatedEdge, ...]]
+"""Edges that are there, and edges that are not."""
+
+
+def _without(earlier: Sequence[Pattern], edges: tuple[QueryEdge, ...]) -> Iterator[_Choice]:
+    """Yield disjoint cases: all edges are there, and of each earlier pattern one is missing at least."""
+    choices: list[_Choice] = [(edges, ())]
+    for pattern in earlier:
+        choices = [split for choice in choices for split in _split(pattern, choice)]
+    yield from choices
+
+
+def _split(pattern: Pattern, choice: _Choice) -> Iterator[_Choice]:
+    """Yield the cases of a choice in which the first missing edge of a pattern is this one or that."""
+    edges, negated = choice
+    open_edges = [
+        replace(edge, name="") for edge in pattern.edges if not any(_implies(one, edge) for one in edges)
+    ]
+    for at, edge in enumerate(open_edges):
+        missing = NegatedEdge(edge.source, edge.target, edge.labels, edge.directed, edge.where)
+        yield (*edges, *open_edges[:at]), tuple(dict.fromkeys((*negated, missing)))
+        if missing in negated:
+            return
+
+
+def _implies(edge: QueryEdge, other: QueryEdge) -> bool:
+    """Whether data that have an edge have the other one, too."""
+    weaker = replace(edge, name="", where=other.where and edge.where, labels=other.labels and edge.labels)
+    return weaker == replace(other, name="")
+
+
+def _missing(absent: Absent, shape: Shape, query: Query, semantics: Semantics) -> NegatedEdge:
+    """Return an optional edge that is not there as a negated edge."""
+    (edge,) = absent.edge.edges
+    if absent.edge.negated:
+        raise ArgumentError("patterns", "no negated edges behind OPTIONAL on streams", str(query))
+    ends: list[int | AnyVertex] = []
+    for end in (edge.source, edge.target):
+        vertex, place = absent.edge.vertices[end], absent.ends[end]
+        if place is None and vertex.ids is not None:
+            expected = "no ids of the vertex that OPTIONAL leads to, on streams"
+            raise ArgumentError("patterns", expected, str(query))
+        ends.append(AnyVertex(vertex.labels, vertex.where) if place is None else place)
+    besides: set[int] = set()
+    for new in ends:
+        if isinstance(new, AnyVertex) and semantics is not Semantics.HOMOMORPHISM:
+            # An end has another label than some vertices, so it is none of their images.
+            besides = {at for at in absent.before if _may_be(shape.skeleton.vertices[at], new)}
+    besides -= {end for end in ends if isinstance(end, int)}
+    return NegatedEdge(ends[0], ends[1], edge.labels, edge.directed, edge.where, frozenset(besides))
+
+
+def _may_be(vertex: QueryVertex, end: AnyVertex) -> bool:
+    """Whether the image of a vertex may have a label of an end."""
+    return vertex.labels is None or end.labels is None or not vertex.labels.isdisjoint(end.labels)
+
+
+def _ascending(shape: Shape, *, directed: bool) -> tuple[tuple[int, int], ...]:
+    """Return pairs of vertices that ascend in one of the embeddings of each occurrence."""
+    group = automorphisms_of(shape.skeleton, directed=directed)
+    return tuple(
+        (point, image)
+        for point, orbit in zip(group.base, group.orbits, strict=True)
+        for image in sorted(orbit - {point})
+    )

@@ -1,7 +1,8 @@
 """Delta plans for negated edges to any vertex: searches from the end that loses or gets its last such edge.
 
 The other end of the changed edge is in no match. It is a query vertex of the plan all the same, the *free
-end*, which may coincide with all others: so the levels of such a plan are those of any plan.
+end*, which may coincide with all others but those whose images may be such ends: so the levels of such a plan
+are those of any plan.
 """
 
 from __future__ import annotations
@@ -89,7 +90,10 @@ def _drafts(graph: Graph, drafter: Drafter, vertex: int, *, outward: bool) -> It
     bound = drafter.bound
     free = bound.size
     place = (vertex, free) if outward else (free, vertex)
-    coinciding = {pair for other in range(free) for pair in ((free, other), (other, free))}
+    besides = frozenset.intersection(*(one.besides for one in bound.bare if one.vertex == vertex))
+    coinciding = {
+        pair for other in range(free) if other not in besides for pair in ((free, other), (other, free))
+    }
     whole = BoundPattern(
         bound.directed,
         (*bound.labels, None),

@@ -90,6 +90,8 @@ def delta_plans(
         The result of `motiflux.plan.passes.numbers.numbers_of` for a graph that has changed; None: that of
         `graph`.
     """
+    if bound.others:  # automorphisms of a case need not be those of the others
+        merge, symmetry = False, Symmetry.EMBEDDINGS
     drafter = Drafter.of(
         pattern,
         bound,

@@ -24,6 +24,7 @@ from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, 
 from motiflux.errors import ArgumentError
 from motiflux.graph import AttributeTable
 from motiflux.pattern import Pattern
+from motiflux.pattern.queries.watched import CasePattern
 from motiflux.plan.bind import BoundPattern
 
 _MOST_CONDITIONS = 62
@@ -192,6 +193,8 @@ def _is_number(value: Value) -> bool:
 
 
 def edge_conditions(pattern: Pattern) -> list[Condition]:
-    """Return the different conditions of the edges of a pattern, negated ones included."""
-    conditions = [edge.where for edge in pattern.edges] + [edge.where for edge in pattern.negated]
+    """Return the different conditions of the edges of a pattern, of negated ones and other cases too."""
+    cases = (pattern, *pattern.others) if isinstance(pattern, CasePattern) else (pattern,)
+    conditions = [edge.where for one in cases for edge in one.edges]
+    conditions += [edge.where for one in cases for edge in one.negated]
     return list(dict.fromkeys(one for one in conditions if one is not None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol, overload
 
 import numpy as np
@@ -15,7 +15,7 @@ from motiflux.arguments import check_integer
 from motiflux.errors import ArgumentError
 from motiflux.graph import AttributeTable
 from motiflux.pattern import Pattern, PatternLike, Query, as_pattern, as_query
-from motiflux.pattern.queries.watched import name_of
+from motiflux.pattern.queries.watched import CasePattern, all_watched
 from motiflux.stream.copies.changes import DeletedCopies
 from motiflux.stream.matching.match_rows import NO_RUNS, MatchRows, Runs
 from motiflux.stream.matching.noops import Noops
@@ -306,8 +306,8 @@ def patterns_of(query: Query, watched: Iterable[Pattern]) -> list[Pattern]:
     ArgumentError
         There are none.
     """
-    expanded = {replace(pattern, name=name_of(query)) for pattern in query.patterns}
-    found = [pattern for pattern in watched if pattern in expanded]
+    expanded = all_watched(query)
+    found = [one for one in watched if (one.alone if isinstance(one, CasePattern) else one) in expanded]
     if not found:
         raise ArgumentError("pattern", "a query that is watched", str(query))
     return found

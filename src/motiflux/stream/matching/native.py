@@ -13,8 +13,9 @@ from motiflux.device.host_memory import available
 from motiflux.errors import ArgumentError
 from motiflux.graph import AdjacencyKey, Direction, Graph
 from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, QueryEdge, QueryVertex
+from motiflux.pattern.queries.watched import CasePattern
 from motiflux.pattern.where import has_degree
-from motiflux.plan.bind import BareVertex, BoundEdge, BoundPattern, bound_edge
+from motiflux.plan.bind import BareVertex, BoundEdge, BoundPattern, OtherCase, bound_edge
 from motiflux.plan.ir import SharedLevels
 from motiflux.plan.passes.drafts import DeltaPlan
 from motiflux.plan.passes.symmetry import Transversal
@@ -55,8 +56,11 @@ def bind_growing(
     """
     for vertex in pattern.vertices:
         check_on_streams(vertex, str(pattern))
+    others = pattern.others if isinstance(pattern, CasePattern) else ()
+    ascending = pattern.ascending if isinstance(pattern, CasePattern) else ()
     if semantics is Semantics.INDUCED:
         pattern = pattern.induced(directed=directed)
+        others = tuple(one.induced(directed=directed) for one in others)
     if pattern.comparisons and pattern.negated:
         expected = "no negated edges, nor induced matching, on streams beside comparisons of attributes"
         raise ArgumentError("patterns", expected, str(pattern))
@@ -85,7 +89,17 @@ def bind_growing(
         )
     )
     return BoundPattern(
-        directed, vertices, bound(pattern.edges), None, coinciding, negated=negated, bare=bare
+        directed,
+        vertices,
+        bound(pattern.edges),
+        None,
+        coinciding,
+        negated=negated,
+        bare=bare,
+        others=tuple(
+            OtherCase(bound(one.edges), bound(edge.as_edge() for edge in one.negated_pairs)) for one in others
+        ),
+        ascending=ascending,
     )
 
 
@@ -121,7 +135,7 @@ def _bare(
         label_codes(other.labels, vertex_labels),
         one.where,
     )
-    return BareVertex(vertex, arcs)
+    return BareVertex(vertex, arcs, one.besides)
 
 
 def check_on_streams(vertex: QueryVertex | AnyVertex, text: str) -> None:
@@ -316,21 +330,13 @@ class PlanWriter:
             way = _WAYS[Direction.OUT if edge.source == first else Direction.IN]
         return way, self._relation(edge.labels, edge.where, way)
 
-    def _negated(
-        self, plan: DeltaPlan
-    ) -> tuple[
-        bool,
-        list[tuple[int, int]],
-        list[tuple[int, int, int, int, bool]],
-        list[tuple[int, int, int, int, bool]],
-        int,
-    ]:
+    def _negated(self, plan: DeltaPlan) -> tuple[Any, ...]:
         """Return whether a plan is inverse, and its negated edges: within the pair, others, to any vertex.
 
-        Last, the level of its free end.
+        Last, the level of its free end, and the other cases.
         """
         level_of = {vertex: level for level, vertex in enumerate(plan.order)}
-        pair, later, bare = [], [], []
+        pair, later = [], []
         ignoring = plan.negated_before or (False,) * len(self.bound.negated)
         for edge, before in zip(self.bound.negated, ignoring, strict=True):
             first, last = sorted((level_of[edge.source], level_of[edge.target]))
@@ -339,13 +345,40 @@ class PlanWriter:
                 pair.append((way, relation))
             else:
                 later.append((last, first, way, relation, before))
+        bare = self._bare(plan, level_of)
+        if plan.free_end is not None:
+            for one in self.bound.bare:
+                if level_of[one.vertex] == 1 - plan.free_end:
+                    pair += self._from_first(one.arcs, plan.free_end)
+        free_end = _NONE if plan.free_end is None else plan.free_end
+        return plan.inverse, pair, later, bare, free_end, self._cases(level_of)
+
+    def _bare(self, plan: DeltaPlan, level_of: Mapping[int, int]) -> list[tuple[Any, ...]]:
+        """Return the negated edges to any vertex; all of a vertex are judged at one level."""
+        judged: dict[int, int] = {}
         for one in self.bound.bare:
-            level = level_of[one.vertex]
-            before = one.vertex in plan.bare_before
-            bare.append((level, *self._target(one.arcs), before))
-            if plan.free_end is not None and level == 1 - plan.free_end:
-                pair += self._from_first(one.arcs, plan.free_end)
-        return plan.inverse, pair, later, bare, _NONE if plan.free_end is None else plan.free_end
+            levels = [level_of[vertex] for vertex in (one.vertex, *one.besides)]
+            judged[one.vertex] = max(judged.get(one.vertex, 0), *levels, 0)
+        return [
+            (
+                *(level_of[one.vertex], judged[one.vertex], *self._target(one.arcs)),
+                _bits([level_of[vertex] for vertex in one.besides]),
+                one.vertex in plan.bare_before,
+            )
+            for one in self.bound.bare
+        ]
+
+    def _cases(self, level_of: Mapping[int, int]) -> tuple[list[Any], list[tuple[int, int]]]:
+        """Return the edges of other cases, and the levels that ascend."""
+
+        def joined(edges: Iterable[BoundEdge]) -> list[tuple[int, int, int, int]]:
+            return [
+                (level_of[edge.source], level_of[edge.target], *self._pair_edge(edge, edge.source))
+                for edge in edges
+            ]
+
+        others = [(joined(one.edges), joined(one.negated)) for one in self.bound.others]
+        return others, [(level_of[first], level_of[second]) for first, second in self.bound.ascending]
 
     def _from_first(self, arcs: AdjacencyKey, free_end: int) -> list[tuple[int, int]]:
         """Return the arcs of a vertex as edges of a pair with a free end, if they can be the changed edge."""

@@ -223,7 +223,7 @@ class Watching(Conditioned):
             self._match_on_host(added)
         native = self._open()
         canonical: tuple[Transversal, ...] = ()
-        if listed and self._options.symmetry is Symmetry.SUBGRAPHS:
+        if listed and self._options.symmetry is Symmetry.SUBGRAPHS and not bound.others:
             canonical = transversals(added, directed=self._base.directed)
         if self._auto is not None:
             self._use(None)  # rows of the GPU would have to be loaded again for other plans

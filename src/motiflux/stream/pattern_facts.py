@@ -1,0 +1,94 @@
+"""Watched patterns as facts of a file, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, QueryEdge, QueryVertex
+from motiflux.pattern.queries.watched import CasePattern
+from motiflux.stream.copies.kept import comparison_facts, comparison_of, condition_facts, condition_of
+
+
+def pattern_facts(pattern: Pattern) -> dict[str, Any]:
+    """Return a pattern as values of JSON."""
+    return {
+        "name": pattern.name,
+        "vertices": [[one.name, _listed(one.labels), _listed(one.ids)] for one in pattern.vertices],
+        "edges": [
+            [
+                *(one.source, one.target, _listed(one.labels), one.directed, one.name),
+                *([] if one.where is None else [condition_facts(one.where)]),
+            ]
+            for one in pattern.edges
+        ],
+        "may_coincide": pattern.may_coincide,
+        "negated": [
+            [
+                *(_end_facts(one.source, one), _end_facts(one.target, one), _listed(one.labels)),
+                *(one.directed, *([] if one.where is None else [condition_facts(one.where)])),
+            ]
+            for one in pattern.negated
+        ],
+        **({"comparisons": list(map(comparison_facts, pattern.comparisons))} if pattern.comparisons else {}),
+        **(_case_facts(pattern) if isinstance(pattern, CasePattern) else {}),
+    }
+
+
+def _case_facts(case: CasePattern) -> dict[str, Any]:
+    return {"others": list(map(pattern_facts, case.others)), "ascending": case.ascending}
+
+
+def _end_facts(end: int | AnyVertex, edge: NegatedEdge) -> int | list[Any]:
+    if not isinstance(end, AnyVertex):
+        return end
+    return [_listed(end.labels), *([sorted(edge.besides)] if edge.besides else [])]
+
+
+def _end(facts: int | list[Any]) -> int | AnyVertex:
+    return facts if isinstance(facts, int) else AnyVertex(_set(facts[0]))
+
+
+def _negated(facts: Sequence[Any]) -> NegatedEdge:
+    source, target, labels, directed, *where = facts
+    besides = [vertex for end in (source, target) if not isinstance(end, int) for vertex in chain(*end[1:])]
+    condition = condition_of(where[0]) if where else None
+    return NegatedEdge(_end(source), _end(target), _set(labels), directed, condition, frozenset(besides))
+
+
+def pattern_of(facts: Mapping[str, Any]) -> Pattern:
+    """Return the pattern of such values."""
+    found = _plain_pattern(facts)
+    if "others" not in facts:
+        return found
+    return CasePattern(
+        found.vertices,
+        found.edges,
+        found.name,
+        negated=found.negated,
+        others=tuple(map(_plain_pattern, facts["others"])),
+        ascending=tuple((first, second) for first, second in facts["ascending"]),
+    )
+
+
+def _plain_pattern(facts: Mapping[str, Any]) -> Pattern:
+    return Pattern(
+        tuple(QueryVertex(name, _set(labels), _set(ids)) for name, labels, ids in facts["vertices"]),
+        tuple(
+            QueryEdge(source, target, _set(labels), directed, name, *map(condition_of, where))
+            for source, target, labels, directed, name, *where in facts["edges"]
+        ),
+        facts["name"],
+        tuple((first, second) for first, second in facts["may_coincide"]),
+        tuple(map(comparison_of, facts.get("comparisons", ()))),
+        tuple(map(_negated, facts.get("negated", ()))),
+    )
+
+
+def _listed(values: frozenset[Any] | None) -> list[Any] | None:
+    return None if values is None else sorted(values, key=lambda value: (isinstance(value, str), value))
+
+
+def _set(values: list[Any] | None) -> frozenset[Any] | None:
+    return None if values is None else frozenset(values)
