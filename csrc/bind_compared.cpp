@@ -141,7 +141,7 @@ class PyCompared {
   nb::object match(nb::handle found, const Terms& terms, const std::optional<nb::callable>& full,
                    std::optional<double> timeout) {
     SignalWatch watch(timeout);
-    return match_compared(matcher_, found, terms, full, watch);
+    return match_compared(native_monitor_of(monitor_), matcher_, found, terms, full, watch);
   }
 
   // A row of copies for each row of images.

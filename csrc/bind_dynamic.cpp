@@ -863,6 +863,12 @@ void bind_dynamic(nb::module_& module) {
            "timeout"_a.none())
       .def("write_put_off", &PyMonitor::write_put_off)
       .def_prop_ro("noops_awaited", &PyMonitor::noops_awaited)
+      // Of the last call: the update at which it was stopped, and the seconds of searches by pattern.
+      .def("progress",
+           [](PyMonitor& self) {
+             const dynamic::Monitor::Progress& progress = self.monitor().progress();
+             return nb::make_tuple(progress.origin, progress.searched);
+           })
       .def("first_noop", &PyMonitor::first_noop, "inserts"_a, "sources"_a, "targets"_a, "labels"_a.none())
       .def("edges", &PyMonitor::edges)
       .def("open_window", &PyMonitor::open_window, "span"_a, "timed"_a)

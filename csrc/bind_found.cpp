@@ -127,6 +127,14 @@ nb::object giving(const nb::object& result, const Terms& terms, const std::optio
   return watched(result, watch, is_brief, failed, [&] { work(most, flush); });
 }
 
+// Adds the seconds of searches to those of the call.
+void note_searches(dynamic::Monitor& monitor, const SignalWatch& watch) {
+  std::vector<double>& all = monitor.progress().searched;
+  const std::vector<double>& more = watch.searched();
+  if (all.size() < more.size()) all.resize(more.size());
+  for (std::size_t pattern = 0; pattern < more.size(); ++pattern) all[pattern] += more[pattern];
+}
+
 }  // namespace
 
 nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms,
@@ -135,10 +143,14 @@ nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& te
   const nb::object result = nb::cast(PyFound({}, std::move(applied), terms.how.batch));
   PyFound& holder = nb::cast<PyFound&>(result);
   const dynamic::Updates& updates = holder.applied_.updates;
-  return giving(result, terms, full, watch, updates.size() <= kBrief,
-                [&](std::size_t most, const std::function<void()>& flush) {
-                  monitor.apply(updates, terms.how, holder.found_, watch, most, flush);
-                });
+  nb::object given = giving(result, terms, full, watch, updates.size() <= kBrief,
+                            [&](std::size_t most, const std::function<void()>& flush) {
+                              monitor.apply(updates, terms.how, holder.found_, watch, most, flush);
+                            });
+  note_searches(monitor, watch);
+  if (given.is_none() && !terms.how.batch && monitor.progress().update < updates.size())
+    monitor.progress().origin = holder.origin(monitor.progress().update);
+  return given;
 }
 
 nb::object prepare_all(dynamic::Monitor& monitor, Applied applied, const Terms& terms, SignalWatch& watch) {
@@ -163,15 +175,18 @@ nb::object apply_prepared(dynamic::Monitor& monitor, nb::handle prepared, const 
                 });
 }
 
-nb::object match_compared(dynamic::ComparedMatcher& matcher, nb::handle found, const Terms& terms,
-                          const std::optional<nb::callable>& full, SignalWatch& watch) {
+nb::object match_compared(dynamic::Monitor& monitor, dynamic::ComparedMatcher& matcher, nb::handle found,
+                          const Terms& terms, const std::optional<nb::callable>& full, SignalWatch& watch) {
   PyFound& holder = nb::cast<PyFound&>(found);
   const std::size_t changes = matcher.copies().changes().size();
   require(holder.applied_.updates.size() == changes, "results of other updates");
-  return giving(nb::borrow(found), terms, full, watch, changes <= kBrief,
-                [&](std::size_t most, const std::function<void()>& flush) {
-                  matcher.match(terms.how.batch, terms.how.threads, holder.found_, watch, most, flush);
-                });
+  nb::object given =
+      giving(nb::borrow(found), terms, full, watch, changes <= kBrief,
+             [&](std::size_t most, const std::function<void()>& flush) {
+               matcher.match(terms.how.batch, terms.how.threads, holder.found_, watch, most, flush);
+             });
+  note_searches(monitor, watch);
+  return given;
 }
 
 void bind_found(nb::module_& module) {

@@ -66,8 +66,9 @@ class PyFound {
   friend nanobind::object prepare_all(dynamic::Monitor&, Applied, const Terms&, SignalWatch&);
   friend nanobind::object apply_prepared(dynamic::Monitor&, nanobind::handle, const Terms&,
                                          const std::optional<nanobind::callable>&, SignalWatch&);
-  friend nanobind::object match_compared(dynamic::ComparedMatcher&, nanobind::handle, const Terms&,
-                                         const std::optional<nanobind::callable>&, SignalWatch&);
+  friend nanobind::object match_compared(dynamic::Monitor&, dynamic::ComparedMatcher&, nanobind::handle,
+                                         const Terms&, const std::optional<nanobind::callable>&,
+                                         SignalWatch&);
   std::uint64_t origin(std::uint64_t update) const {
     return applied_.origins.empty() || batch_ ? update : static_cast<std::uint64_t>(applied_.origins[update]);
   }
@@ -96,7 +97,8 @@ nanobind::object apply_prepared(dynamic::Monitor& monitor, nanobind::handle prep
 
 // Adds the matches of patterns that compare attributes to a PyFound, which has the updates that stand for the
 // changes of copies; returns it, or None after the deadline.
-nanobind::object match_compared(dynamic::ComparedMatcher& matcher, nanobind::handle found, const Terms& terms,
+nanobind::object match_compared(dynamic::Monitor& monitor, dynamic::ComparedMatcher& matcher,
+                                nanobind::handle found, const Terms& terms,
                                 const std::optional<nanobind::callable>& full, SignalWatch& watch);
 
 }  // namespace motiflux

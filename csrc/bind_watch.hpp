@@ -4,7 +4,9 @@
 #include <nanobind/nanobind.h>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "common/free_gil.hpp"
 #include "dynamic/matcher.hpp"
@@ -24,6 +26,7 @@ class SignalWatch : public dynamic::Watch {
   bool keep_going() override {
     if (!free_) free_.emplace();
     const auto now = Clock::now();
+    note(take_pattern(), now);
     late_ = late_ || now >= deadline_;
     if (now >= next_) {
       next_ = now + kSignalPeriod;
@@ -40,15 +43,26 @@ class SignalWatch : public dynamic::Watch {
   void take_gil() { free_.reset(); }
   bool failed() const { return failed_; }
   bool late() const { return late_; }
+  // The seconds of searches by pattern, measured from one look to the next; those of other work are left out.
+  const std::vector<double>& searched() const { return searched_; }
 
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr double kForever = 1e9;  // seconds; beyond it the clock's integer would overflow
   static constexpr std::chrono::milliseconds kSignalPeriod{20};
 
-  Clock::time_point next_ = Clock::now() + kSignalPeriod;
+  void note(std::uint32_t pattern, Clock::time_point now) {
+    if (pattern != kNoPattern) {
+      if (searched_.size() <= pattern) searched_.resize(pattern + std::size_t{1});
+      searched_[pattern] += std::chrono::duration<double>(now - looked_).count();
+    }
+    looked_ = now;
+  }
+
+  Clock::time_point looked_ = Clock::now(), next_ = looked_ + kSignalPeriod;
   Clock::time_point deadline_ = Clock::time_point::max();
   bool failed_ = false, late_ = false;
+  std::vector<double> searched_;
   std::optional<FreeGil> free_;
 };
 

@@ -83,7 +83,7 @@ ComparedSearch::ComparedSearch(const ComparedPattern& pattern, const ComparedCop
   own_.resize(most_columns_);
   lists_of_.resize(size);
   ranges_.resize(size);
-  choices_.watch([this](std::size_t) { return watch_->keep_going(); });
+  choices_.watch([this](std::size_t) { return keep_searching(); });
 }
 
 Total ComparedSearch::search(const Task& task, Column<Vertex>* rows, Watch& watch) {
@@ -396,7 +396,11 @@ void ComparedSearch::work(std::size_t steps) {
   worked_ += steps;
   if (worked_ < kLook) return;
   worked_ = 0;
-  if (!watch_->keep_going()) throw Stopped();
+  if (!keep_searching()) throw Stopped();
+}
+
+bool ComparedSearch::keep_searching() {
+  return watch_->keep_searching(static_cast<std::uint32_t>(pattern_.slot));
 }
 
 // All query edges have copies: counts the embedding if it has a choice with the copy, was not found for an

@@ -117,6 +117,7 @@ class ComparedSearch {
   const std::int64_t* high(int variable) const { return high_.data() + at(variable) * most_columns_; }
   bool is_matched(int vertex) const { return (vertices_matched_ >> vertex & 1) != 0; }
   void work(std::size_t steps);
+  bool keep_searching();
 
   const ComparedPattern& pattern_;
   const ComparedCopies& copies_;

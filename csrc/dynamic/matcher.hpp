@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/column.hpp"
@@ -45,8 +46,22 @@ struct Stopped {};
 // keep_going() is called every few microseconds of work; false to stop.
 class Watch {
  public:
+  static constexpr std::uint32_t kNoPattern = ~std::uint32_t{0};
+
   virtual ~Watch() = default;
   virtual bool keep_going() = 0;
+  // The same from the search for a pattern, whose time that since the last call is then taken to be.
+  bool keep_searching(std::uint32_t pattern) {
+    pattern_ = pattern;
+    return keep_going();
+  }
+
+ protected:
+  // The pattern of keep_searching(); kNoPattern after another call.
+  std::uint32_t take_pattern() { return std::exchange(pattern_, kNoPattern); }
+
+ private:
+  std::uint32_t pattern_ = kNoPattern;
 };
 
 // For work that is not stopped.
@@ -224,10 +239,12 @@ class Matcher {
   }
   void spend(std::size_t work) {
     budget_ -= static_cast<std::int64_t>(work);
-    if (budget_ >= 0) return;
+    if (budget_ < 0) look();
+  }
+  [[gnu::noinline, gnu::cold]] void look() {
     granted_ += kBudget - budget_;
     budget_ = kBudget;
-    if (!watch_.keep_going()) throw Stopped();
+    if (!watch_.keep_searching(plan_ == nullptr ? Watch::kNoPattern : plan_->pattern)) throw Stopped();
   }
 
   const Step& step(int level) const { return plan_->steps[static_cast<std::size_t>(level)]; }

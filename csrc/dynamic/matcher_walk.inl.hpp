@@ -22,6 +22,7 @@ void Matcher<View>::begin(const View& view, const Edge& edge, std::span<const Pl
   view_ = &view;
   edge_ = edge;
   plans_ = plans;
+  plan_ = nullptr;  // that of the last update may be gone
   spend(1);
   memory_.make_room();
   if (sets_.size() < all_sets_) sets_.resize(all_sets_);

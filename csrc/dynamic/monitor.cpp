@@ -405,7 +405,8 @@ void Monitor::one_by_one(std::span<const Update> updates, std::size_t first, std
     if (put_off_.is_full()) write_put_off(pass.threads, pass.watch);
     for (std::size_t at = 0; at < count; ++at) {
       if (at + kNear < count) graph_.prefetch_rows(updates[begin + needed[at + kNear]].edge);
-      apply_one(updates[begin + needed[at]], pass.number(begin + needed[at]), pass);
+      progress_.update = begin + needed[at];
+      apply_one(updates[progress_.update], pass.number(progress_.update), pass);
     }
   }
 }

@@ -225,6 +225,13 @@ class Monitor {
   // Does the rest of apply(), once the call before has returned.
   void apply_prepared(PreparedBatch& batch, const How& how, Found& found, Watch& watch, std::size_t most,
                       const std::function<void()>& full);
+  // How far the last call came, for its caller, which adds the seconds of searches by pattern.
+  struct Progress {
+    std::size_t update = 0;  // of a sequence: the one that was matched last, or the first of those that were
+    std::optional<std::uint64_t> origin;  // the same as the caller numbers updates, if the call was stopped
+    std::vector<double> searched;
+  };
+  Progress& progress() { return progress_; }
   // Of the edges that came and went until begin(), and may be in matches; others may be missing.
   LabelChanges& label_changes() { return label_changes_; }
 
@@ -519,6 +526,7 @@ class Monitor {
   std::vector<std::uint32_t, UnclearedPages<std::uint32_t>> run_gates_;
   std::uint64_t run_start_ = 0;
   bool one_change_ = false;  // of a run, as in its Pass
+  Progress progress_;
   std::vector<Worker> workers_;
   // The threads that write rows of net changes. Declared last: they end before the rest is destroyed.
   mutable RowsWriting writing_;

@@ -16,6 +16,9 @@ void Monitor::open_log(const std::shared_ptr<PutOffNoops>& joined) {
   log_.is_new = true;
   put_off_.begin(joined);
   log_.edges_before = graph_.edges();
+  progress_.update = 0;
+  progress_.origin.reset();
+  progress_.searched.clear();
 }
 
 std::uint64_t Monitor::begin(const std::shared_ptr<PutOffNoops>& joined) {

@@ -139,7 +139,7 @@ class Probe {
    public:
     Limit(Watch& outer, double work) : outer_(outer), left_(work) {}
     bool keep_going() override {
-      if (!outer_.keep_going()) {
+      if (!outer_.keep_searching(take_pattern())) {
         stopped_ = true;
         return false;
       }

@@ -150,6 +150,7 @@ std::size_t Monitor::next_length(std::size_t size, double each, const Pass& pass
 // Applies the updates of a run, which begins with number `first`, and matches each at its moment.
 void Monitor::run_at_once(std::span<const Update> run, std::size_t first, int threads, bool puts_off,
                           Pass& pass) {
+  progress_.update = first;
   if (!pass.watch.keep_going()) throw Stopped();
   write_run(run, threads, puts_off, pass);
   if (run_matcher_ == nullptr)

@@ -23,7 +23,7 @@ class ThreadWatch : public Watch {
  public:
   ThreadWatch(Watch* inner, std::atomic<bool>& stop) : inner_(inner), stop_(stop) {}
   bool keep_going() override {
-    if (inner_ != nullptr && !inner_->keep_going()) stop_.store(true);
+    if (inner_ != nullptr && !inner_->keep_searching(take_pattern())) stop_.store(true);
     return !stop_.load(std::memory_order_relaxed);
   }
 

@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.serve.matching import Bucket
+from motiflux.serve.log.group import CONFIG, NETWORK, PatternRow
 from motiflux.serve.service import Service
+from motiflux.serve.settings.parts import PatternSettings
+from motiflux.serve.slow import LeftOut
+from motiflux.serve.watched import Bucket, Watched
+from motiflux.stream.matching.delta import Delta
 from motiflux.stream.monitor import Monitor
 from tests.serve.test_durability import RING, edges, fed, service_in
 from tests.serve.transfers import alerts_in
@@ -149,7 +153,7 @@ def test_vanishing_matches_are_reported_where_that_is_asked_for(tmp_path: Path) 
     assert [one[1:3] for one in alerts_in(tmp_path / "out.jsonl")] == [(1, 0), (-1, 1), (1, 1)]
 
 
-def test_a_pattern_that_takes_too_long_is_paused_and_others_go_on(
+def test_a_pattern_that_takes_too_long_is_found_by_trial_where_no_times_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = mf.Pattern.parse("(s)-->(t)-->(u)-->(v)")
@@ -174,6 +178,115 @@ def test_a_pattern_that_takes_too_long_is_paused_and_others_go_on(
         assert row(service, "ring3").positive == 1
     with Service(given) as service:
         assert row(service, "slow").state == "paused"
+
+
+LONG = "(a)-->(b)-->(c)-->(d)-->(e)-->(f)<--(g)"
+LONGER = "(a)-->(b)-->(c)-->(d)-->(e)-->(f)-->(g)"
+
+
+def tries(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the number of updates of each call of a monitor that takes too long."""
+    real, made = Monitor.apply, []
+
+    def apply(self: Monitor, updates: Any, **more: Any) -> Any:
+        delta = real(self, updates, **more)
+        if not delta.complete:
+            made.append(len(updates))
+        return delta
+
+    monkeypatch.setattr(Monitor, "apply", apply)
+    return made
+
+
+def with_clique(folder: Path, size: int = 40) -> tuple[dict[str, Any], bytes]:
+    given = service_in(folder)
+    given["limits"] = {"update_seconds": 0.25}
+    return given, edges([(f"k{a}", f"k{b}") for a in range(size) for b in range(size) if a != b])
+
+
+@pytest.mark.turns(4)
+def test_slow_patterns_are_told_by_the_engine_and_all_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, clique = with_clique(tmp_path)
+    given["patterns"] = [TWO]
+    with Service(given) as service:
+        fed(service, clique)
+        before = row(service, "two").positive
+        for number in range(6):
+            quick = {"name": f"quick{number}", "pattern": f"(x{number})-->(y)-->(x{number})"}
+            service.add_pattern(quick)
+        service.add_pattern({"name": "long", "pattern": LONG})
+        service.add_pattern({"name": "longer", "pattern": LONGER})
+        made = tries(monkeypatch)
+        first = service.engine.number
+        fed(service, edges([("p", "q"), ("r", "k0"), ("k0", "s"), ("t", "u")]))
+        states = {one.settings.name: one.state for one in service.patterns()}
+        paused = {name for name, state in states.items() if state == "paused"}
+        assert paused == {"long", "longer"}
+        assert row(service, "longer").reason == f"record {first + 1} takes longer than 0.25 s"
+        assert row(service, "two").positive == before + 39 + 39 + 1
+        # All together, the slow record alone, and once more without the first of the two.
+        assert made in ([4, 1, 1], [4, 1])
+
+
+@pytest.mark.turns(4)
+def test_a_slow_pattern_of_the_network_pauses_none_of_the_configuration(tmp_path: Path) -> None:
+    given, clique = with_clique(tmp_path)
+    given["patterns"] = [TWO, {"name": "ring3", "pattern": "(a)-->(b)-->(c)-->(a)"}]
+    with Service(given) as service:
+        fed(service, clique)
+        service.add_pattern({"name": "longer", "pattern": LONGER})
+        fed(service, edges([("r", "k0")]))
+        assert [one.state for one in service.patterns()] == ["active", "active", "paused"]
+
+
+@pytest.mark.turns(4)
+def test_a_slow_pattern_of_the_configuration_pauses_none_of_the_network(tmp_path: Path) -> None:
+    given, clique = with_clique(tmp_path)
+    with Service(given) as service:
+        fed(service, clique)
+    given["patterns"].append({"name": "longer", "pattern": LONGER})
+    with Service(given) as service:
+        service.add_pattern(TWO)
+        fed(service, edges([("r", "k0")]))
+        states = {one.settings.name: one.state for one in service.patterns()}
+        assert states == {"ring3": "active", "ring4": "active", "longer": "paused", "two": "active"}
+
+
+@pytest.mark.parametrize("guest_share", [0.2, 0.7])
+@pytest.mark.parametrize("guest_is_slow", [False, True])
+def test_patterns_of_the_network_are_left_out_for_certain_only_if_they_took_half_of_the_time(
+    guest_share: float, guest_is_slow: bool
+) -> None:
+    watched = [
+        Watched(
+            PatternRow(at, PatternSettings(name, text, "main"), origin), mf.Pattern.parse(text), Bucket(1)
+        )
+        for at, (name, text, origin) in enumerate(
+            [("own", "(a)-->(b)", CONFIG), ("guest", "(a)-->(b)-->(c)", NETWORK)]
+        )
+    ]
+    own, guest = watched
+    there, made = list(watched), 0
+
+    def tried() -> Any:
+        nonlocal made
+        made += 1
+        slow = guest if guest_is_slow else own
+        return Delta({}, 0, complete=slow not in there, searched={one.pattern: 0.5 for one in there})
+
+    searched = {own.pattern: 1 - guest_share, guest.pattern: guest_share}
+    left_out = LeftOut(watched, there.remove, there.append, tried)
+    assert left_out.search(Delta({}, 0, complete=False, searched=searched)).complete  # type: ignore[union-attr]
+    if guest_is_slow:
+        assert left_out.patterns == [guest]
+    elif guest_share < 0.5:
+        assert left_out.patterns == [own]
+    else:
+        assert left_out.patterns == [guest, own]
+    assert made <= 2
+    assert [one for one in watched if one not in left_out.patterns] == there
 
 
 def test_patterns_compare_times_with_each_other_and_with_durations(tmp_path: Path) -> None:

@@ -191,6 +191,7 @@ def test_a_time_limit_applies_nothing() -> None:
         delta = monitor.apply(inserts=ends, attributes=columns, timeout=0.3)
         assert not delta.complete
         assert delta.seconds < 5
+        assert list(delta.searched) == [mf.Pattern.parse(pattern)]
         assert monitor.num_edges == 0
         assert monitor.apply([("+", 0, 1)], attributes={"t": [1], "u": [1]}).complete
 

@@ -57,6 +57,22 @@ class TestTimeouts:
         delta = monitor.apply([("+", at, 80 + at) for at in range(4)], timeout=600)
         assert (delta.complete, delta.updates, delta.expired) == (True, 4, 1)
 
+    @pytest.mark.parametrize("matches", [False, True])
+    @pytest.mark.parametrize("more", [{"threads": 1}, {"threads": 2}, {"attributes": True}])
+    def test_a_call_whose_time_is_up_tells_which_update_and_pattern_took_it(
+        self, matches: bool, more: dict[str, Any]
+    ) -> None:
+        short = ["(a)--(b)", "(a)--(b)--(c)"]
+        tuning = private_tuning({"tail": "off"})
+        monitor = mf.Monitor(clique(60), [*short, LONG_PATH], matches=matches, tuning=tuning, **more)
+        quick = [("+", 200 + at, 300 + at) for at in range(3)]
+        delta = monitor.apply([*quick, ("+", 7, 7), ("+", 1, 90), ("+", 2, 91)], timeout=0.2)
+        assert (delta.complete, delta.reached) == (False, 4)
+        assert next(iter(delta.searched)) == mf.Pattern.parse(LONG_PATH)
+        assert 0.1 < sum(delta.searched.values()) < 10
+        delta = monitor.apply(quick, timeout=600)
+        assert (delta.complete, delta.reached, delta.searched) == (True, None, {})
+
     @pytest.mark.parametrize("mode", MODES)
     def test_ctrl_c_while_threads_match_changes_nothing(self, mode: str) -> None:
         monitor = mf.Monitor(

@@ -18,9 +18,8 @@ from motiflux.serve.engine import Engine
 from motiflux.serve.figures import Figures
 from motiflux.serve.intake import Intake
 from motiflux.serve.log.committer import Committer
-from motiflux.serve.log.group import Group, PatternRow
+from motiflux.serve.log.group import NETWORK, Group, PatternRow
 from motiflux.serve.log.store import Store
-from motiflux.serve.patterns import NETWORK
 from motiflux.serve.records import RecordReader
 from motiflux.serve.settings.parts import PatternSettings
 from motiflux.serve.settings.read import Settings, read_pattern, read_settings

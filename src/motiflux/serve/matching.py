@@ -20,6 +20,8 @@ from motiflux.serve.log.group import Alert, PatternRow
 from motiflux.serve.ordering import Numbered
 from motiflux.serve.records import ATTRIBUTES, DST, INSERT, LABEL, SRC, TIME, updates_of
 from motiflux.serve.settings.parts import MonitorSettings, StreamSettings
+from motiflux.serve.slow import LeftOut
+from motiflux.serve.watched import Bucket, Watched
 from motiflux.stream.copies.facets import edge_conditions
 from motiflux.stream.matching.delta import Changes, Delta, PatternDelta
 from motiflux.stream.matching.match_rows import MatchRows
@@ -32,37 +34,6 @@ _SIZE_SECONDS = 1.0
 """Between two looks at the sizes of a graph: for its edges, updates that were put off are written."""
 _MOST_SHOWN = 1_000_000
 """Edges of a graph whose parts are shown: to copy as many takes about a second."""
-
-
-class Bucket:
-    """Bounds a rate: `rate` alerts per second, as many at once.
-
-    Parameters
-    ----------
-    rate
-        Alerts per second; below 1, one at once.
-    """
-
-    def __init__(self, rate: float) -> None:
-        self._rate, self._most = rate, max(1.0, rate) if rate else 0.0
-        self._left, self._at = self._most, 0
-
-    def take(self, wanted: int, arrival: int) -> int:
-        """Return how many of the wanted alerts there may be now; `arrival`: nanoseconds."""
-        self._left = min(self._most, self._left + max(0, arrival - self._at) * self._rate / 1e9)
-        self._at = max(self._at, arrival)
-        taken = min(wanted, int(self._left))
-        self._left -= taken
-        return taken
-
-
-@dataclass
-class Watched:
-    """A pattern that a monitor matches."""
-
-    row: PatternRow
-    pattern: Pattern
-    bucket: Bucket
 
 
 @dataclass
@@ -83,6 +54,10 @@ class Outcome:
     refused: list[tuple[Numbered, str]] = field(default_factory=list)
     changed: dict[int, PatternRow] = field(default_factory=dict)
     paused: list[tuple[PatternRow, str]] = field(default_factory=list)
+
+    def is_refused(self, record: Numbered) -> bool:
+        """Whether a record was refused last."""
+        return bool(self.refused) and self.refused[-1][0] is record
 
 
 class LiveMonitor:
@@ -165,8 +140,15 @@ class LiveMonitor:
     def drop(self, row: PatternRow) -> None:
         """Stop watching a pattern, if it is watched."""
         for watched in [one for one in self.watched if one.row.id == row.id]:
-            self.monitor.drop(watched.pattern)
-            self.watched.remove(watched)
+            self._drop(watched)
+
+    def _drop(self, watched: Watched) -> None:
+        self.monitor.drop(watched.pattern)
+        self.watched.remove(watched)
+
+    def _add_again(self, watched: Watched) -> None:
+        self.monitor.add(watched.pattern, matches=True)
+        self.watched.append(watched)
 
     def count(self, pattern: str, seconds: float) -> int:
         """Return the number of matches that are there.
@@ -213,68 +195,55 @@ class LiveMonitor:
     def _apply(
         self, records: Sequence[Numbered], arrival: int, outcome: Outcome, seconds: float | None
     ) -> None:
-        """Apply records; those that cannot be applied together are halved until one is left."""
-        if not records:
-            return
+        """Apply records; those that cannot be applied together are divided."""
+        left = [records] if records else []
+        while left:
+            part = left.pop()
+            delta = self._tried(part, seconds, outcome)
+            if delta is not None and delta.complete:
+                self._tell(delta, part, arrival, outcome)
+            elif len(part) > 1:
+                left += reversed(_divided(part, None if delta is None else delta.reached))
+            elif not outcome.is_refused(part[0]):
+                self._without_slow(part, arrival, outcome, delta)
+
+    def _tried(
+        self, records: Sequence[Numbered], seconds: float | None, outcome: Outcome | None = None
+    ) -> Delta | None:
+        """Return the changes by records; None if they are refused, or a count is too large."""
         try:
-            updates = self._updates(records)
-            delta = self.monitor.apply(updates, timeout=seconds)
+            return self.monitor.apply(self._updates(records), timeout=seconds)
         except StreamError as error:
-            if len(records) == 1:
+            if len(records) == 1 and outcome is not None:
                 outcome.refused.append((records[0], f"monitor {self.settings.name}: {error}"))
-                return
         except CountOverflowError:
-            if len(records) == 1:
-                self._without_slow(records, arrival, outcome)
-                return
-        else:
-            if delta.complete:
-                self._tell(delta, records, arrival, outcome)
-                return
-            if len(records) == 1:
-                self._without_slow(records, arrival, outcome)
-                return
-        half = len(records) // 2
-        self._apply(records[:half], arrival, outcome, seconds)
-        self._apply(records[half:], arrival, outcome, seconds)
+            pass
+        return None
 
     def _updates(self, records: Sequence[Numbered]) -> Updates:
         keeps = self.settings.attributes
         timed = keeps or self.settings.window is not None
         return updates_of([one.record for one in records], self._stream, times=timed, attributes=keeps)
 
-    def _without_slow(self, records: Sequence[Numbered], arrival: int, outcome: Outcome) -> None:
-        """Apply one record that takes too long, and pause the pattern that is to blame.
+    def _without_slow(
+        self, records: Sequence[Numbered], arrival: int, outcome: Outcome, delta: Delta | None
+    ) -> None:
+        """Apply one record that takes too long, and pause the patterns that are to blame.
 
-        Each pattern is left out alone, then the last of them together: those of the network first, new ones
-        before old ones. Before all that the record is tried again: the machine may have been busy.
+        Parameters
+        ----------
+        delta
+            Of the try that took too long; None: a count was too large.
         """
-        number = records[0].number
-        reason = f"record {number} takes longer than {self._seconds:g} s, or has 2**128 matches"
-        order = sorted(self.watched, key=lambda one: (one.row.origin == "config", -one.row.id))
-        choices = [[], *([one] for one in order), *(order[:size] for size in range(2, len(order) + 1))]
-        for left_out in choices:
-            for one in left_out:
-                self.drop(one.row)
-            delta = self._tried(records)
-            if delta is not None:
-                outcome.paused += [(one.row, reason) for one in left_out]
-                self._tell(delta, records, arrival, outcome)
-                return
-            for one in left_out:
-                self.add(one.row)
-        for one in order:
-            self.drop(one.row)
-        outcome.paused += [(one.row, reason) for one in order]
-        self._apply(records, arrival, outcome, None)
-
-    def _tried(self, records: Sequence[Numbered]) -> Delta | None:
-        try:
-            updates = self._updates(records)
-            delta = self.monitor.apply(updates, timeout=self._seconds)
-        except CountOverflowError:
-            return None
-        return delta if delta.complete else None
+        what = "has 2**128 matches" if delta is None else f"takes longer than {self._seconds:g} s"
+        reason = f"record {records[0].number} {what}"
+        slow = LeftOut(self.watched, self._drop, self._add_again, lambda: self._tried(records, self._seconds))
+        delta = slow.search(delta)
+        outcome.paused += [(one.row, reason) for one in slow.patterns]
+        if delta is None:
+            self._apply(records, arrival, outcome, None)
+        else:
+            self._tell(delta, records, arrival, outcome)
 
     def _tell(self, delta: Delta, records: Sequence[Numbered], arrival: int, outcome: Outcome) -> None:
         """Count the matches of a call, and make alerts of them."""
@@ -387,6 +356,22 @@ class LiveMonitor:
             if value is not None:
                 facts[name] = value
         return facts
+
+
+def _divided(records: Sequence[Numbered], reached: int | None) -> list[Sequence[Numbered]]:
+    """Return the parts to apply one after another of records that take too long together.
+
+    Parameters
+    ----------
+    reached
+        The position of the record at which the time was up, if that is known.
+    """
+    if reached is None:
+        half = len(records) // 2
+        parts = [records[:half], records[half:]]
+    else:
+        parts = [records[:reached], records[reached : reached + 1], records[reached + 1 :]]
+    return [part for part in parts if part]
 
 
 def alert_id(pattern: int, number: int, sign: int, vertices: Iterable[Any]) -> str:

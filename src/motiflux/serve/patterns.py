@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from motiflux.errors import ArgumentError, MotifluxError
-from motiflux.serve.log.group import ACTIVE, DROPPED, PAUSED, Group, PatternRow
+from motiflux.serve.log.group import ACTIVE, CONFIG, DROPPED, NETWORK, PAUSED, Group, PatternRow
 from motiflux.serve.matching import LiveMonitor
 from motiflux.serve.settings.parts import PatternSettings
 from motiflux.serve.settings.read import Settings
 
-CONFIG, NETWORK = "config", "network"
 _LEFT_OUT = "it is not in the configuration any more"
 
 

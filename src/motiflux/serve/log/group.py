@@ -10,6 +10,9 @@ from typing import Any
 from motiflux.serve.settings.parts import PatternSettings
 
 ACTIVE, PAUSED, DROPPED = "active", "paused", "dropped"
+"""States of patterns."""
+CONFIG, NETWORK = "config", "network"
+"""Origins of patterns."""
 
 
 @dataclass
@@ -21,7 +24,7 @@ class PatternRow:
     id
         Its number, which no other pattern ever has.
     origin
-        ``"config"`` or ``"network"``.
+        `CONFIG` or `NETWORK`.
     state
         `ACTIVE`, `PAUSED` or `DROPPED`, and why.
     since

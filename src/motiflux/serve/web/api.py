@@ -18,9 +18,9 @@ from motiflux.errors import ArgumentError, MotifluxError
 from motiflux.pattern import Pattern
 from motiflux.serve.core import Core
 from motiflux.serve.intake import Chunk
-from motiflux.serve.matching import Bucket
 from motiflux.serve.pictures import match_picture, neighborhood_picture
 from motiflux.serve.status import dead_letters, last_alerts, pattern_facts, status
+from motiflux.serve.watched import Bucket
 from motiflux.serve.web.bodies import ARROW, JSON_LINES, content_type, read_body, read_object
 
 _MOST_LISTED = 500

@@ -281,7 +281,7 @@ class Changing(Watching):
             if interrupted_by is not None and isinstance(error, _TimeIsUp):
                 raise interrupted_by from error
             if isinstance(error, _TimeIsUp):
-                return self._no_delta(time.perf_counter() - start)
+                return self._stopped_delta(time.perf_counter() - start)
             if isinstance(error, OverflowError) and not isinstance(error, MotifluxError):
                 raise CountOverflowError(f"{error}; nothing of the call was applied") from error
             raise
@@ -303,6 +303,16 @@ class Changing(Watching):
     def _no_delta(self, seconds: float) -> Delta:
         """Return the delta of a call that was stopped."""
         return self._delta_of(self._changes(None), {"updates": 0, "complete": False}, seconds)
+
+    def _stopped_delta(self, seconds: float) -> Delta:
+        """Return the delta of a call that was stopped after it had begun, with how far it came."""
+        reached, seconds_of = self._native.progress()
+        told = [
+            (pattern, seconds_of[slot]) for pattern, slot, _ in self._in_slots() if slot < len(seconds_of)
+        ]
+        told.sort(key=lambda one: -one[1])
+        searched = {pattern: taken for pattern, taken in told if taken > 0}
+        return replace(self._no_delta(seconds), reached=reached, searched=searched)
 
     def _changes(self, found: _native.Found | None) -> Changes:
         return Changes(found, self._in_slots(), self._numbering.ids)

@@ -333,6 +333,13 @@ class Delta:
         Wall-clock seconds.
     complete
         False after a timeout; no update of the call is applied then.
+    reached
+        After a timeout in sequence mode, the position of the update that was being matched when the time was
+        up, or of one before it: updates before it had been matched in time. None: it is not known.
+    searched
+        After a timeout, the seconds that searches for each pattern took on the CPU, those that took longest
+        first. Several threads are measured by one of them, searches of microseconds by chance. Empty: it is
+        not known, as on a GPU.
     found_noops
         Counts `noops`.
     engine, device, reason
@@ -361,6 +368,8 @@ class Delta:
     reason: str = ""
     measured: Mapping[str, float] = field(default_factory=dict)
     alerts: Sequence[Any] = ()
+    reached: int | None = None
+    searched: Mapping[Pattern, float] = field(default_factory=dict)
 
     @property
     def deleted(self) -> DeletedCopies | None:

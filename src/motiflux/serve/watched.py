@@ -1,0 +1,39 @@
+"""Patterns that a monitor of a service matches, each with its rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from motiflux.pattern import Pattern
+from motiflux.serve.log.group import PatternRow
+
+
+class Bucket:
+    """Bounds a rate: `rate` alerts per second, as many at once.
+
+    Parameters
+    ----------
+    rate
+        Alerts per second; below 1, one at once.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._rate, self._most = rate, max(1.0, rate) if rate else 0.0
+        self._left, self._at = self._most, 0
+
+    def take(self, wanted: int, arrival: int) -> int:
+        """Return how many of the wanted alerts there may be now; `arrival`: nanoseconds."""
+        self._left = min(self._most, self._left + max(0, arrival - self._at) * self._rate / 1e9)
+        self._at = max(self._at, arrival)
+        taken = min(wanted, int(self._left))
+        self._left -= taken
+        return taken
+
+
+@dataclass
+class Watched:
+    """A pattern that a monitor matches."""
+
+    row: PatternRow
+    pattern: Pattern
+    bucket: Bucket
