@@ -118,12 +118,79 @@ def test_late_records_are_clamped_or_refused(tmp_path: Path) -> None:
             assert service.patterns()[0].alerts == 1
 
 
-def test_times_far_ahead_are_refused_where_that_is_asked_for(tmp_path: Path) -> None:
-    with Service(service_in(tmp_path, stream={"ahead": "1h"})) as service:
-        fed(service, edges(RING[:1], time=time.time() + 7200) + edges(RING))
-        ((_, _, reason),) = dead(service)
-        assert reason.startswith("expected a time until ")
+@pytest.mark.parametrize(
+    ("ahead", "hours", "refused"), [("1h", 2, 1), (None, 23, 0), (None, 25, 1), ("off", 25, 0)]
+)
+def test_times_far_ahead_are_refused(tmp_path: Path, ahead: str | None, hours: int, refused: int) -> None:
+    with Service(service_in(tmp_path, stream={} if ahead is None else {"ahead": ahead})) as service:
+        fed(service, edges(RING[:1], time=time.time() + hours * 3600) + edges(RING))
+        assert [reason[:22] for *_, reason in dead(service)] == ["expected a time until "] * refused
+        assert service.engine.ordering.late == (0 if refused else 3)
         assert service.patterns()[0].alerts == 1
+
+
+@pytest.mark.parametrize("lateness", ["0s", "10s"])
+def test_another_default_waits_until_no_records_are_to_be_applied_again(
+    tmp_path: Path, lateness: str
+) -> None:
+    """A kill before an upgrade leaves records that were ordered by the default of before."""
+    given = service_in(tmp_path, stream={"ahead": "off", "lateness": lateness, "idle": "1s"})
+    future = edges(RING[:1], time=time.time() + 48 * 3600)
+    with Service(given) as service:
+        fed(service, future)
+        killed(service)
+    del given["stream"]["ahead"]
+    with Service(given) as service:
+        assert dead(service) == []
+        fed(service, future)
+        assert service.wait_until_idle(60.0)
+        assert service.engine.monitors["main"].monitor.num_edges == 1
+    with Service(given) as service:
+        fed(service, future)
+        assert len(dead(service)) == 1
+    with Service({**given, "stream": {**given["stream"], "ahead": "2d"}}) as service:
+        fed(service, edges(RING))
+        killed(service)
+    with pytest.raises(mf.FormatError, match="expected the settings"):
+        Service({**given, "stream": {**given["stream"], "ahead": "1d"}})
+
+
+def alert_ids(folder: Path) -> list[str]:
+    return [json.loads(line)["id"] for line in (folder / "out.jsonl").read_text().splitlines()]
+
+
+def test_ids_of_alerts_have_the_identity_of_the_log(tmp_path: Path) -> None:
+    """So a table of alerts takes those of a log that was begun anew."""
+    given = service_in(tmp_path)
+    found = []
+    for state in ("one", "two"):
+        given["service"]["state"] = str(tmp_path / state)
+        (tmp_path / "out.jsonl").unlink(missing_ok=True)
+        with Service(given) as service:
+            fed(service, edges(RING))
+        found += alert_ids(tmp_path)
+    assert len(set(found)) == 2
+    for identity in found:
+        assert identity[12:] == "-1-2-1b558bac8e2a1bb8"
+    with sqlite3.connect(tmp_path / "out.sqlite") as table:
+        assert {one for (one,) in table.execute("SELECT id FROM alerts")} == set(found)
+    table.close()
+
+
+def test_a_log_of_the_first_version_keeps_the_ids_of_its_alerts(tmp_path: Path) -> None:
+    given = service_in(tmp_path)
+    with Service(given):
+        pass
+    with sqlite3.connect(tmp_path / "state/log.sqlite") as log:
+        log.execute("DELETE FROM meta WHERE key = 'alert_ids'")
+        log.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")
+    log.close()
+    for _ in range(2):
+        with Service(given) as service:
+            fed(service, edges(RING))
+            assert service.store is not None
+            assert service.store.meta("schema") == str(VERSION)
+    assert alert_ids(tmp_path)[0] == "1-2-1b558bac8e2a1bb8"
 
 
 def test_a_damaged_checkpoint_is_replaced_by_the_one_before_it(tmp_path: Path) -> None:

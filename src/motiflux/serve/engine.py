@@ -15,7 +15,7 @@ from typing import Any
 from motiflux.errors import MotifluxError, OutputError
 from motiflux.serve.clock import Clock
 from motiflux.serve.figures import Figures
-from motiflux.serve.intake import Answer, Chunk, Intake
+from motiflux.serve.intake import Answer, Chunk, Intake, Lost
 from motiflux.serve.log.committer import Committer
 from motiflux.serve.log.group import CheckpointRow, DeadLetter, Group, LogRow
 from motiflux.serve.log.store import Store
@@ -178,6 +178,8 @@ class Engine:
                     released += self._logged(group, chunk.source, chunk.records, late)
                 for one in chunk.refused:
                     group.dead.append(DeadLetter(arrival, chunk.source, one.place, one.text, one.reason))
+                if chunk.lost is not None:
+                    self._note_loss(group, chunk.source, chunk.lost)
                 if chunk.position is not None:
                     group.positions[chunk.source] = chunk.position
                 if chunk.key is not None:
@@ -192,6 +194,12 @@ class Engine:
             monitor.apply(released, arrival, outcome)
         self._settle(group, outcome, late)
         return group
+
+    def _note_loss(self, group: Group, source: str, lost: Lost) -> None:
+        """Tell of records that will never come: in the log, as a dead letter, and in the figures."""
+        LOG.error("source %s: %s", source, lost.reason)
+        group.dead.append(DeadLetter(group.arrival, source, lost.place, "", lost.reason))
+        self._figures.lose(source, lost.amount, lost.reason)
 
     def _logged(self, group: Group, source: str, records: list[Record], late: list[Late]) -> list[Numbered]:
         """Add a row of the log to a group; return the records to apply now."""

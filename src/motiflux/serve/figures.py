@@ -68,6 +68,11 @@ class Figures:
         """What does not work at the moment, by part."""
         self.lag: dict[str, int] = {}
         """Records that wait in the broker or file, by source, where that is known."""
+        self.gaps: dict[str, int] = {}
+        self.lost: dict[str, int] = {}
+        """How often records were lost before they were read, and how many messages or bytes at least."""
+        self.last_loss: dict[str, str] = {}
+        """The last time in words, by source."""
         self.history: deque[tuple[int, int, int]] = deque(maxlen=_SECONDS)
         """Seconds since 1970, with records and alerts of the second."""
 
@@ -77,6 +82,13 @@ class Figures:
             self.records[source] = self.records.get(source, 0) + records
             self.refused[source] = self.refused.get(source, 0) + refused
             self._count(records, 0)
+
+    def lose(self, source: str, amount: int, reason: str) -> None:
+        """Count what a source will never give."""
+        with self._lock:
+            self.gaps[source] = self.gaps.get(source, 0) + 1
+            self.lost[source] = self.lost.get(source, 0) + amount
+            self.last_loss[source] = reason
 
     def applied(self, refused: int, late: int, alerts: int) -> None:
         """Count what came of records."""

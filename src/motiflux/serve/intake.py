@@ -15,12 +15,33 @@ from motiflux.serve.records import Record, Refused
 Answer = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Lost:
+    """What a source did not give, and never will.
+
+    Parameters
+    ----------
+    place
+        Where it was, in words.
+    amount
+        Bytes of a file or messages, at least; 0: it is not known.
+    reason
+        What was found and what was expected.
+    """
+
+    place: str
+    amount: int
+    reason: str
+
+
 @dataclass
 class Chunk:
     """Records of a source, with its position behind them.
 
     Parameters
     ----------
+    lost
+        What was missing before them.
     position
         A JSON value; None: the source has none.
     key
@@ -37,6 +58,7 @@ class Chunk:
     position: Any = None
     key: str | None = None
     done: Callable[[Answer], None] | None = None
+    lost: Lost | None = None
     arrived: float = field(default_factory=time.perf_counter)
 
     @property

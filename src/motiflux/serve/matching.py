@@ -69,6 +69,8 @@ class LiveMonitor:
         Its settings, and those of the stream.
     update_seconds
         What one update may take.
+    alert_ids
+        What the ids of alerts begin with.
     checkpoint
         The file to go on from; None: the graph is empty.
 
@@ -83,11 +85,13 @@ class LiveMonitor:
         settings: MonitorSettings,
         stream: StreamSettings,
         update_seconds: float,
+        alert_ids: str,
         checkpoint: Path | None = None,
     ) -> None:
         self.settings = settings
         self._stream = stream
         self._seconds = update_seconds
+        self._alert_ids = alert_ids
         self.watched: list[Watched] = []
         self.vertices = self.edges = 0
         """Sizes of the graph, about a second ago."""
@@ -327,7 +331,7 @@ class LiveMonitor:
         edges: dict[str, dict[str, Any]],
         arrival: int,
     ) -> Alert:
-        identity = alert_id(row.id, numbered.number, sign, match.values())
+        identity = self._alert_ids + alert_id(row.id, numbered.number, sign, match.values())
         body: dict[str, Any] = {
             "id": identity,
             "pattern": row.settings.name,
@@ -375,7 +379,7 @@ def _divided(records: Sequence[Numbered], reached: int | None) -> list[Sequence[
 
 
 def alert_id(pattern: int, number: int, sign: int, vertices: Iterable[Any]) -> str:
-    """Return the id of a match: the same whenever it is found with the same record."""
+    """Return the id of a match within a log: the same whenever it is found with the same record."""
     text = json.dumps([sign, *vertices], ensure_ascii=False).encode("utf-8", "surrogatepass")
     return f"{pattern}-{number}-{hashlib.blake2b(text, digest_size=8).hexdigest()}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,8 @@ class Recovery:
         self._since = self._settle_monitors()
         self.replayed = 0
         """Records that were applied again."""
-        self.ordering = ordering_of(settings.stream)
+        self._stream = settings.stream
+        self.ordering = ordering_of(self._stream)
         self.monitors: dict[str, LiveMonitor] = {}
         self.checkpoint: CheckpointRow | None = None
         """The one that was read."""
@@ -136,27 +137,35 @@ class Recovery:
 
     def _monitor(self, settings: MonitorSettings, file: Path | None = None) -> LiveMonitor:
         seconds = self._settings.limits.update_seconds
-        return LiveMonitor(settings, self._settings.stream, seconds, file)
+        return LiveMonitor(settings, self._settings.stream, seconds, self._store.alert_ids, file)
 
     def _replay(self) -> None:
         begin = 0
         if self.checkpoint is not None:
             begin = self.checkpoint.row
             self.ordering.restore(self.checkpoint.ordering)
+        if len(self.ordering) or self._store.next_row > begin + 1:
+            self._keep_order()
         pending: list[Numbered] = []
-        known = self._store.meta("order")
-        changed = known is not None and json.loads(known) != self._order_facts()
-        if changed and len(self.ordering):
-            raise self._order_fault()
         for row, logged in enumerate(self._store.tail(begin), begin + 1):
-            if changed:
-                raise self._order_fault()
             pending += self._released(logged)
             self.replayed += logged.count
             if len(pending) >= _PIECE or row in self._since.values():
                 self._apply(pending, row)
                 pending = []
         self._apply(pending, self._store.next_row)
+
+    def _keep_order(self) -> None:
+        """Check that records are applied again in the order of before; a default of before stays until a stop."""
+        known = json.loads(self._store.meta("order") or "null")
+        if known is None or known == self._order_facts():
+            return
+        if self._stream.sets_ahead or known != {**self._order_facts(), "ahead": known["ahead"]}:
+            raise self._order_fault()
+        self._stream = replace(self._stream, ahead=known["ahead"])
+        ordering = ordering_of(self._stream)
+        ordering.restore(self.ordering.state())
+        self.ordering = ordering
 
     def _released(self, row: LogRow) -> list[Numbered]:
         records = decode(row.records)
@@ -170,7 +179,7 @@ class Recovery:
                 monitor.replay(records)
 
     def _order_facts(self) -> dict[str, Any]:
-        facts = asdict(self._settings.stream)
+        facts = asdict(self._stream)
         return {name: facts[name] for name in _BETWEEN_STOPS}
 
     def store_order(self) -> None:

@@ -27,6 +27,8 @@ def troubles(service: Core) -> dict[str, str]:
     found = dict(service.figures.trouble)
     if service.committer.trouble is not None:
         found["log"] = service.committer.trouble
+    for source, reason in list(service.figures.last_loss.items()):
+        found[f"loss at {source}"] = reason
     failed = service.engine.failed or service.committer.failed
     if failed is not None:
         found["engine"] = f"it has ended: {failed}"
@@ -64,6 +66,8 @@ def pulse(service: Core) -> dict[str, Any]:
                 "records": figures.records.get(one.name, 0),
                 "refused": figures.refused.get(one.name, 0),
                 "lag": figures.lag.get(one.name),
+                "gaps": figures.gaps.get(one.name, 0),
+                "lost": figures.lost.get(one.name, 0),
                 "unit": "bytes" if one.type == "file" else "messages",
             }
             for one in service.settings.sources

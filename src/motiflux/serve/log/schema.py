@@ -8,7 +8,12 @@ from pathlib import Path
 
 from motiflux.errors import FormatError
 
-VERSION = 1
+VERSION = 2
+
+ALERT_IDS = "alert_ids"
+"""The fact in `meta` with what the ids of alerts begin with."""
+_IDENTITY_SHOWN = 12
+"""Characters of the log's identity in ids of alerts."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -42,8 +47,13 @@ CREATE TABLE checkpoints (
   ordering TEXT NOT NULL);
 """
 
-_MIGRATIONS: dict[int, str] = {}
-"""What makes a version of the version before it."""
+_MIGRATIONS: dict[int, str] = {
+    2: f"INSERT INTO meta VALUES ('{ALERT_IDS}', '')",
+}
+"""What makes a version of the version before it.
+
+Version 2 has what ids of alerts begin with: in new logs their own identity, in earlier ones nothing, as before.
+"""
 
 
 def connect(path: Path, *, seconds: float = 10.0) -> sqlite3.Connection:
@@ -84,7 +94,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         if version == 0:
             _run(connection, _TABLES)
             identity = uuid.uuid4().hex
-            connection.execute("INSERT INTO meta VALUES ('schema', ?), ('log', ?)", (str(VERSION), identity))
+            facts = {"schema": str(VERSION), "log": identity, ALERT_IDS: f"{identity[:_IDENTITY_SHOWN]}-"}
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
         elif version > VERSION:
             raise FormatError(path, f"found version {version} of the log, expected {VERSION} or earlier")
         for older in range(version, VERSION) if version else ():

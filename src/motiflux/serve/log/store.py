@@ -13,7 +13,7 @@ from typing import Any
 
 from motiflux.errors import FormatError
 from motiflux.serve.log.group import CheckpointRow, Group, LogRow, PatternRow
-from motiflux.serve.log.schema import connect, prepare, unusable
+from motiflux.serve.log.schema import ALERT_IDS, connect, prepare, unusable
 from motiflux.serve.settings.parts import PatternSettings
 
 FILE = "log.sqlite"
@@ -72,6 +72,11 @@ class Store:
         """Return a fact about the log."""
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
+
+    @property
+    def alert_ids(self) -> str:
+        """What the ids of alerts begin with."""
+        return self.meta(ALERT_IDS) or ""
 
     def set_meta(self, key: str, value: str) -> None:
         """Keep a fact about the log."""

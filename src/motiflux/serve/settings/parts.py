@@ -93,7 +93,9 @@ class StreamSettings:
     missing_time
         ``"arrival"`` or ``"refuse"``: what happens to records without a time.
     ahead
-        Nanoseconds that a time may be after that of arrival; records beyond are refused. None: all.
+        Nanoseconds that a time may be after that of arrival; records beyond are refused. None: all are taken.
+    sets_ahead
+        Whether the configuration says so.
     """
 
     directed: bool = True
@@ -107,7 +109,8 @@ class StreamSettings:
     idle: int = 10_000_000_000
     late: str = "clamp"
     missing_time: str = "arrival"
-    ahead: int | None = None
+    ahead: int | None = 86_400 * 10**9
+    sets_ahead: bool = False
 
     @classmethod
     def of(cls, table: Table) -> StreamSettings:
@@ -124,7 +127,8 @@ class StreamSettings:
             table.duration("idle", "10s"),
             table.word("late", ("clamp", "refuse"), "clamp"),
             table.word("missing_time", ("arrival", "refuse"), "arrival"),
-            table.duration("ahead", None),
+            table.duration("ahead", "1d", without="off"),
+            "ahead" in table,
         )
         table.end()
         return made

@@ -97,11 +97,17 @@ class Table:
             raise self.fault(key, expected, value)
         return value
 
-    def duration(self, key: str, default: str | None, *, least: int = 0) -> Any:
-        """Return nanoseconds of a duration such as ``"5ms"``; None if the default is None."""
-        expected = 'a duration such as "5ms" or "1h30m"'
+    def duration(self, key: str, default: str | None, *, least: int = 0, without: str | None = None) -> Any:
+        """Return nanoseconds of a duration such as ``"5ms"``; None if the default is None.
+
+        Parameters
+        ----------
+        without
+            The word for none.
+        """
+        expected = 'a duration such as "5ms" or "1h30m"' + ("" if without is None else f', or "{without}"')
         value = self._take(key, default, expected)
-        if value is None:
+        if value is None or value == without:
             return None
         found = parse_duration(value) if isinstance(value, str) else None
         if found is None or found < least:

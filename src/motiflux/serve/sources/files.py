@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from typing import Any, BinaryIO
 
+from motiflux.serve.intake import Lost
+from motiflux.serve.records import Taken
 from motiflux.serve.sources.source import LOG, Source
 
 _PIECE = 2**18
@@ -15,9 +18,11 @@ _BEGIN = 4096
 class FileSource(Source):
     """Reads a file, and waits at its end for more lines.
 
-    Its position has the number of bytes and lines read, and a digest of the first bytes, by which the file is
-    known again whatever its name or place. A file that was replaced is read from its beginning, after the
-    rest of the one before it. An unfinished last line waits for its end, or until the file is replaced.
+    Its position has the number of bytes and lines read, and by what the file is known again: a digest of its
+    first bytes, its number in the file system, and its size when it was looked at last. A file that was
+    replaced is read from its beginning, after the rest of the one before it: that is open, or is found by its
+    number in the same folder. Where it is not found, it is told what may be lost. An unfinished last line
+    waits for its end, or until the file is replaced.
     """
 
     def read(self) -> None:
@@ -25,30 +30,76 @@ class FileSource(Source):
         path, poll = self.settings.options["path"], self.settings.options["poll"] / 1e9
         while not self.ends.is_set():
             with path.open("rb") as file:
-                self._find_place(file)
+                if not self._find_place(file):
+                    return
                 self.works()
-                while self._read_on(file):
-                    at_end = self._is_replaced(file)
-                    if at_end and not self._read_on(file, once=True):
-                        return
-                    if at_end:
-                        self.position = None
-                        break
-                    self.is_idle = True
-                    self.ends.wait(poll)
-                    if self.ends.is_set():
-                        return
+                if not self._read_to_its_end(file, poll) or not self.put(Taken(), _nothing_read()):
+                    return
 
-    def _find_place(self, file: BinaryIO) -> None:
-        """Go to the position if the file is the one that was read before, else to its beginning."""
+    def _read_to_its_end(self, file: BinaryIO, poll: float) -> bool:
+        """Read a file until another one is in its place; return False if the source is to end."""
+        while not self._was_overwritten(file):
+            if not self._read_on(file):
+                return False
+            if self._is_replaced(file):
+                return self._read_on(file, once=True)
+            self.is_idle = True
+            self.ends.wait(poll)
+            if self.ends.is_set():
+                return False
+        return True
+
+    def _find_place(self, file: BinaryIO) -> bool:
+        """Go to the position if the file is the one that was read before, else to its beginning.
+
+        Returns False if the source is to end.
+        """
+        if self.position is not None and not _is_known(file, self.position):
+            if not self._finish_the_one_before() or not self.put(Taken(), _nothing_read()):
+                return False
         if self.position is None:
-            self.position = {"offset": 0, "lines": 0, "size": 0, "digest": _digest(b"")}
-        begin = file.read(self.position["size"])
-        is_known = len(begin) == self.position["size"] and _digest(begin) == self.position["digest"]
-        if not is_known or os.fstat(file.fileno()).st_size < self.position["offset"]:
-            LOG.warning("source %s: another file is there now; it is read from its beginning", self.name)
-            self.position = {"offset": 0, "lines": 0, "size": 0, "digest": _digest(b"")}
+            self.position = _nothing_read()
         file.seek(self.position["offset"])
+        return True
+
+    def _finish_the_one_before(self) -> bool:
+        """Read the rest of a file that was replaced while nobody looked, or tell that it is lost."""
+        moved = self._moved()
+        if moved is None:
+            return self.put(Taken(), _nothing_read(), self._rest())
+        with moved:
+            LOG.info("source %s: the rest of the file that was replaced is read: %s", self.name, moved.name)
+            moved.seek(self.position["offset"])
+            return self._read_on(moved, once=True)
+
+    def _moved(self) -> BinaryIO | None:
+        """Return the file that was read before, if it has another name in its folder."""
+        number = self.position.get("file")
+        if number is None:  # a position of an earlier version
+            return None
+        for other in list(self.settings.options["path"].parent.iterdir()):
+            try:
+                found = other.lstat()
+                if [found.st_dev, found.st_ino] != number or not stat.S_ISREG(found.st_mode):
+                    continue
+                file = other.open("rb")
+            except OSError:  # it has gone meanwhile, or cannot be read
+                continue
+            if _is_known(file, self.position):
+                return file
+            file.close()
+        return None
+
+    def _rest(self) -> Lost:
+        """Return what is known of the unread rest of a file that is not there any more."""
+        offset, last = self.position["offset"], self.position.get("last", 0)
+        place, least = f"byte {offset}", max(0, last - offset)
+        known = f", at least {least} bytes," if least else ", if anything was added,"
+        reason = (
+            f"expected the file that was read until byte {offset}, found another one, and none in its folder "
+            f"that is the one before; what is behind that byte{known} is lost"
+        )
+        return Lost(place, least, reason)
 
     def _is_replaced(self, file: BinaryIO) -> bool:
         try:
@@ -56,6 +107,11 @@ class FileSource(Source):
         except FileNotFoundError:
             return False  # between two files
         return (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino) or there.st_size < file.tell()
+
+    def _was_overwritten(self, file: BinaryIO) -> bool:
+        """Whether other bytes are where the first ones of the file were."""
+        size = self.position["size"]
+        return _digest(os.pread(file.fileno(), size, 0)) != self.position["digest"]
 
     def _read_on(self, file: BinaryIO, *, once: bool = False) -> bool:
         """Read all whole lines that are there; return False if the source is to end."""
@@ -84,8 +140,21 @@ class FileSource(Source):
         if position["size"] < _BEGIN:
             size = min(_BEGIN, position["offset"])
             position |= {"size": size, "digest": _digest(os.pread(file.fileno(), size, 0))}
-        self.figures.lag[self.name] = max(0, os.fstat(file.fileno()).st_size - position["offset"])
+        found = os.fstat(file.fileno())
+        position |= {"file": [found.st_dev, found.st_ino], "last": found.st_size}
+        self.figures.lag[self.name] = max(0, found.st_size - position["offset"])
         return self.put(taken, position)
+
+
+def _nothing_read() -> dict[str, Any]:
+    return {"offset": 0, "lines": 0, "size": 0, "digest": _digest(b"")}
+
+
+def _is_known(file: BinaryIO, position: dict[str, Any]) -> bool:
+    """Return whether a file is the one of a position."""
+    begin = os.pread(file.fileno(), position["size"], 0)
+    is_whole = len(begin) == position["size"] and os.fstat(file.fileno()).st_size >= position["offset"]
+    return is_whole and _digest(begin) == position["digest"]
 
 
 def _digest(data: bytes) -> str:

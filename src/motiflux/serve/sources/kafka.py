@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from motiflux.packages import require
+from motiflux.serve.intake import Lost
 from motiflux.serve.records import Taken
 from motiflux.serve.sources.source import Source
 
@@ -20,7 +21,8 @@ class KafkaSource(Source):
 
     The position has the next offset of each partition. Partitions are assigned here and not by a group, so
     no other reader takes them, and offsets are committed nowhere else. Partitions that are added to the topic
-    are read from their beginning.
+    are read from their beginning. Messages that the topic does not have any more are told, and reading goes
+    on with the first one that it has.
     """
 
     def read(self) -> None:
@@ -59,10 +61,17 @@ class KafkaSource(Source):
         is_new = self.position is None
         position: dict[str, int] = dict(self.position or {})
         for partition in topic.partitions:
+            is_assigned = bool(consumer.assignment())
+            if str(partition) in position and is_assigned:
+                continue
+            place = kafka.TopicPartition(options["topic"], partition)
+            first, end = consumer.get_watermark_offsets(place, _CALL_SECONDS)
             if str(partition) not in position:
-                place = kafka.TopicPartition(options["topic"], partition)
-                first, end = consumer.get_watermark_offsets(place, _CALL_SECONDS)
                 position[str(partition)] = end if is_new and options["begin"] == "new" else first
+            elif (offset := position[str(partition)]) < first:
+                position[str(partition)] = first
+                if not self.put(Taken(), dict(position), self._missing(partition, offset, first)):
+                    return
         if is_new:
             self.put(Taken(), position)  # or "new" would be later after a kill that comes before a message
         if position.keys() != (self.position or {}).keys() or not consumer.assignment():
@@ -72,6 +81,13 @@ class KafkaSource(Source):
                 [kafka.TopicPartition(options["topic"], int(at), offset) for at, offset in position.items()]
             )
         self.works()
+
+    def _missing(self, partition: int, offset: int, first: int) -> Lost:
+        reason = (
+            f"expected offset {offset} of partition {partition} of {self.settings.options['topic']}, found "
+            f"{first}: those between were dropped before they were read"
+        )
+        return Lost(f"partition {partition}, offsets {offset} to {first - 1}", first - offset, reason)
 
     def _waiting(self, kafka: Any, consumer: Any, position: dict[str, int]) -> int:
         """Return how many messages the broker has behind the position, as far as it was heard."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from motiflux.packages import require
-from motiflux.serve.intake import Chunk
+from motiflux.serve.intake import Chunk, Lost
 from motiflux.serve.nats_client import connect
 from motiflux.serve.records import Taken
 from motiflux.serve.sources.source import Source
@@ -15,6 +15,7 @@ from motiflux.serve.sources.source import Source
 _HEARTBEAT = 5.0
 _FULL_PAUSE = 0.005
 _MOST_TAKEN = 1000
+_LONGEST_REASON = 1000
 
 
 class NatsSource(Source):
@@ -22,9 +23,14 @@ class NatsSource(Source):
 
     The position is the number of a message in the stream. Each time it begins, the server makes a consumer
     that pushes all messages behind it, in order and without acknowledgement: the log has the position. A
-    message that is missing between two is noticed by the numbers of the consumer, and read again. Messages
-    have lines of JSON, or a stream of Arrow.
+    message that is missing between two is noticed by the numbers of the consumer, and read again. One that
+    the stream does not have any more is noticed by its number in the stream, and told: exactly if the stream
+    has no other subjects, else as far as its first message is behind the position. Messages have lines of
+    JSON, or a stream of Arrow.
     """
+
+    is_alone = False
+    """Whether the stream has no subject but ours, so that its numbers have no gaps."""
 
     def read(self) -> None:
         """Read until the source is to end, or the connection is lost."""
@@ -68,15 +74,29 @@ class NatsSource(Source):
     async def _begin(self, context: Any) -> int:
         """Return the number of the message before the first one to read."""
         info = await context.stream_info(self.settings.options["stream"])
+        self.is_alone = list(info.config.subjects or ()) == [self.settings.options["subject"]]
         if self.position is None:
-            begin = info.state.last_seq if self.settings.options["begin"] == "new" else 0
+            is_new = self.settings.options["begin"] == "new"
+            begin = info.state.last_seq if is_new else max(0, info.state.first_seq - 1)
             self.put(Taken(), begin)  # or "new" would be later after a kill that comes before a message
         if self.position is not None and self.position > info.state.last_seq:
             raise ValueError(
                 f"expected a stream with message {self.position}, which was read, found one that ends at "
                 f"{info.state.last_seq}: it is another stream"
             )
+        begin, first = int(self.position or 0), int(info.state.first_seq)
+        if begin < first - 1:
+            self.put(Taken(), first - 1, self.missing(begin + 1, first - 1))
         return int(self.position or 0)
+
+    def missing(self, first: int, last: int) -> Lost:
+        """Return what is told of messages that the stream does not have any more."""
+        there = "" if self.is_alone else "; some may be of other subjects"
+        reason = (
+            f"expected message {first} of the stream {self.settings.options['stream']}, found {last + 1}: "
+            f"those between were dropped before they were read{there}"
+        )
+        return Lost(f"messages {first} to {last}", last - first + 1, reason)
 
     async def _watch(self, context: Any, subscription: Any, lost: asyncio.Event, reader: _Messages) -> None:
         """Note how many messages wait, until the source ends or the connection is lost."""
@@ -101,7 +121,8 @@ class _Messages:
     def __init__(self, source: NatsSource, stop: Callable[[], None]) -> None:
         self._source, self._stop = source, stop
         self._taken = Taken()
-        self._last = 0
+        self._last = int(source.position or 0)
+        self._lost: Lost | None = None
         self._delivered = 0
         self._reads = (
             source.reader.arrow if source.settings.options["format"] == "arrow" else source.reader.lines
@@ -119,6 +140,8 @@ class _Messages:
             self.fault = ConnectionError(f"message {self._delivered + 1} of the consumer is missing")
             self._stop()
             return
+        if self._source.is_alone and self._last < numbers.stream - 1:
+            self._note_loss(self._source.missing(self._last + 1, numbers.stream - 1))
         self._delivered, self._last = numbers.consumer, numbers.stream
         found = self._reads(message.data, lambda number: f"message {numbers.stream}, line {number + 1}")
         self._taken.records += found.records
@@ -132,15 +155,22 @@ class _Messages:
             await asyncio.sleep(_FULL_PAUSE)
             self._hand_on()
 
+    def _note_loss(self, lost: Lost) -> None:
+        """Have a loss told with the next chunk, whatever was lost before in the same one."""
+        if (before := self._lost) is not None:
+            reason = f"{before.reason}; {lost.reason}"[:_LONGEST_REASON]
+            lost = Lost(before.place, before.amount + lost.amount, reason)
+        self._lost = lost
+
     def _hand_on(self) -> None:
         """Hand on what was taken; where the queue is full, soon."""
         source = self._source
         if not self.waiting or source.ends.is_set():
             return
         source.is_idle = False
-        chunk = Chunk(source.name, self._taken.records, self._taken.refused, self._last)
+        chunk = Chunk(source.name, self._taken.records, self._taken.refused, self._last, lost=self._lost)
         if source.intake.try_put(chunk):
             source.position = self._last
-            self._taken, self.waiting = Taken(), 0
+            self._taken, self._lost, self.waiting = Taken(), None, 0
         else:
             asyncio.get_running_loop().call_later(_FULL_PAUSE, self._hand_on)

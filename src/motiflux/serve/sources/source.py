@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from motiflux.serve.figures import Figures
-from motiflux.serve.intake import Chunk, Intake
+from motiflux.serve.intake import Chunk, Intake, Lost
 from motiflux.serve.records import RecordReader, Taken
 from motiflux.serve.settings.ends import SourceSettings
 
@@ -71,9 +71,12 @@ class Source:
     def wake(self) -> None:
         """Have `read` see at once that it is to end."""
 
-    def put(self, taken: Taken, position: Any) -> bool:
-        """Hand on records, with the position behind them; return False if the source is to end."""
-        chunk = Chunk(self.name, taken.records, taken.refused, position)
+    def put(self, taken: Taken, position: Any, lost: Lost | None = None) -> bool:
+        """Hand on records, with the position behind them, and what was missing before them.
+
+        Returns False if the source is to end.
+        """
+        chunk = Chunk(self.name, taken.records, taken.refused, position, lost=lost)
         if not self.intake.put(chunk, self.ends.is_set):
             return False
         self.position = position

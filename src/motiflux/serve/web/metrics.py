@@ -34,6 +34,12 @@ class _Figures(Collector):
         yield _gauges(
             "motiflux_source_lag", "Messages, or bytes of a file, that wait.", "source", figures.lag
         )
+        yield _counters(
+            "motiflux_gaps", "Times that records were lost before they were read.", "source", figures.gaps
+        )
+        yield _counters(
+            "motiflux_lost", "Messages, or bytes of a file, that were lost, at least.", "source", figures.lost
+        )
         yield GaugeMetricFamily("motiflux_waiting_records", "Records in the queue.", service.intake.waiting)
         held = len(service.engine.ordering)
         yield GaugeMetricFamily("motiflux_held_records", "Records that wait for earlier ones.", held)
