@@ -16,6 +16,7 @@ import motiflux as mf
 from motiflux.serve.intake import Chunk
 from motiflux.serve.log.schema import VERSION
 from motiflux.serve.service import Service
+from motiflux.stream.checkpoint import Checkpoint
 from tests.serve.transfers import alerts_in, configuration, expected, lines, transfers
 from tests.waiting import wait_until
 
@@ -211,6 +212,69 @@ def test_a_damaged_checkpoint_is_replaced_by_the_one_before_it(tmp_path: Path) -
         file.write_bytes(b"")
     with pytest.raises(mf.FormatError, match=r"\.mfg"):
         Service(given)
+
+
+def checkpoints(service: Service) -> list[int]:
+    """Return the records behind which the log has checkpoints, the latest first."""
+    assert service.store is not None
+    with service.store.reader() as reader:
+        return [number for (number,) in reader.execute("SELECT number FROM checkpoints ORDER BY row DESC")]
+
+
+@pytest.mark.parametrize("attributes", [False, True])
+def test_records_are_applied_while_a_checkpoint_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attributes: bool
+) -> None:
+    made = transfers(900, accounts=30, seed=5)
+    given = service_in(tmp_path, log={"checkpoint_updates": 300})
+    given["monitors"][0]["attributes"] = attributes
+    begun, goes_on = threading.Event(), threading.Event()
+    real = Checkpoint.write
+
+    def write(self: Checkpoint, path: Path) -> int:
+        begun.set()
+        assert goes_on.wait(60)
+        return real(self, path)
+
+    monkeypatch.setattr(Checkpoint, "write", write)
+    with Service(given) as service:
+        fed(service, lines(made[:300]))
+        assert begun.wait(60)
+        fed(service, lines(made[300:700]))
+        assert checkpoints(service) == []
+        goes_on.set()
+        wait_until(lambda: checkpoints(service)[-1:] == [300], "the checkpoint is named")
+        killed(service)
+    with Service(given) as service:
+        assert service.engine.replayed in (400, 0)  # the second one may have been taken, too
+        fed(service, lines(made[700:]))
+        counts, matches = expected(made)
+        assert {row.settings.name: (row.positive, row.negative) for row in service.patterns()} == counts
+    assert set(alerts_in(tmp_path / "out.jsonl")) == matches
+    files = list((tmp_path / "state").glob("*.mfg"))
+    assert 1 <= len(files) <= 2
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = service_in(tmp_path, log={"checkpoint_updates": 3})
+    tried: list[Path] = []
+
+    def write(self: Checkpoint, path: Path) -> int:
+        tried.append(path)
+        raise mf.OutputError("no room")
+
+    with Service(given) as service:
+        with monkeypatch.context() as patched:
+            patched.setattr(Checkpoint, "write", write)
+            fed(service, edges(RING))
+            wait_until(lambda: service.figures.trouble.get("checkpoint") == "no room", "the fault is told")
+            fed(service, edges(RING))
+            assert len(tried) == 1  # the next try is later
+        monkeypatch.setattr(service.engine._checkpoints, "_not_before", 0)
+        wait_until(lambda: checkpoints(service) == [6], "the next one is taken")
+        assert "checkpoint" not in service.figures.trouble
 
 
 def test_graphs_go_on_after_a_restart(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_messages_that_are_deleted_between_two_others_are_told(tmp_path: Path) -
         with Service(with_nats(tmp_path, server)) as service:
             took(service, 5)
             wait_until(lambda: pulse(service)["sources"][0]["lost"] == 3, "the gaps are told")
-            assert [place for place, *_ in dead(service)][0] == "messages 3 to 4"
+            assert dead(service)[0][0] == "messages 3 to 4"
 
 
 def test_messages_that_kafka_dropped_before_they_were_read_are_told(tmp_path: Path) -> None:

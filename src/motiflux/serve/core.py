@@ -81,16 +81,14 @@ class Core:
     def start(self) -> None:
         """Begin to read, apply and deliver."""
         assert self.store is not None
-        self._started = True
+        self._started, number = True, self.engine.number
         self.committer.start()
         self.engine.start()
         for sink in self.sinks:
             sink.start(self.last_alert)
         for source in self.sources:
             source.start()
-        LOG.info(
-            "began after record %d; %d records were applied again", self.engine.number, self.engine.replayed
-        )
+        LOG.info("began after record %d; %d records were applied again", number, self.engine.replayed)
 
     def stop(self) -> None:
         """Read no more, apply what was read, take a checkpoint, deliver what can be delivered, and end.

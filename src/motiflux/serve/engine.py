@@ -12,12 +12,13 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import Any
 
-from motiflux.errors import MotifluxError, OutputError
+from motiflux.errors import MotifluxError
+from motiflux.serve.checkpoints import Checkpoints
 from motiflux.serve.clock import Clock
 from motiflux.serve.figures import Figures
 from motiflux.serve.intake import Answer, Chunk, Intake, Lost
 from motiflux.serve.log.committer import Committer
-from motiflux.serve.log.group import CheckpointRow, DeadLetter, Group, LogRow
+from motiflux.serve.log.group import DeadLetter, Group, LogRow
 from motiflux.serve.log.store import Store
 from motiflux.serve.matching import LiveMonitor, Outcome
 from motiflux.serve.ordering import BEGIN, MOMENT, Late, Numbered
@@ -29,7 +30,6 @@ from motiflux.serve.settings.read import Settings
 LOG = logging.getLogger("motiflux.serve.engine")
 
 _IDLE_SECONDS = 0.25
-_CHECKPOINT_RETRY = 30 * 10**9
 
 
 class Engine:
@@ -59,9 +59,9 @@ class Engine:
         self.replayed = recovery.replayed
         self.clock = Clock(last)
         self._last_arrival = last
-        earlier = recovery.checkpoint
-        number, row = (0, 1) if earlier is None else (earlier.number, earlier.row + 1)
-        self._checkpoint = (number, row, self.clock.now())
+        self._checkpoints = Checkpoints(
+            settings.log, store, committer, figures, recovery.checkpoint, self.clock.now()
+        )
         self.patterns = Patterns(settings, store.patterns(), self.monitors)
         self._keys: dict[str, Answer] = {}
         self._answers: set[Future[Any]] = set()
@@ -132,6 +132,9 @@ class Engine:
             for answer in list(self._answers):  # whose groups will not be written
                 _answer(answer, RuntimeError(f"the engine has ended: {error}"))
 
+    def _take_checkpoint(self) -> None:
+        self._checkpoints.take(self.number, self.clock.now(), self.monitors, self.ordering.state())
+
     def _turn(self, reader: sqlite3.Connection) -> bool:
         log = self._settings.log
         chunks, calls = self._intake.take(
@@ -146,8 +149,9 @@ class Engine:
                     raise
         if chunks or self._needs_moment():
             self._committer.submit(self._group(chunks, reader))
-        if self._checkpoint_is_due():
-            self._take_checkpoint()
+        if self._checkpoints.is_due(self.number, self.clock.now()):
+            state = self.ordering.state()
+            self._checkpoints.begin(self.number, self.clock.now(), self.monitors, state, self._intake.call)
         return bool(chunks) or not self._ends.is_set()
 
     def _needs_moment(self) -> bool:
@@ -245,49 +249,6 @@ class Engine:
         moved, self._late = self.ordering.late - self._late, self.ordering.late
         kept = moved if self._settings.stream.late == "clamp" else 0
         self._figures.applied(len(outcome.refused), len(late) + kept, len(outcome.alerts))
-
-    def _checkpoint_is_due(self) -> bool:
-        number, _, arrival = self._checkpoint
-        log = self._settings.log
-        due = self.number - number >= log.checkpoint_updates
-        if not due and self.number > number:
-            due = self.clock.now() - arrival >= log.checkpoint_every
-        return due
-
-    def _take_checkpoint(self) -> None:
-        """Save all monitors after the committer has caught up, and have the log name the files."""
-        self._committer.flush()
-        row = self._store.next_row - 1
-        if row < self._checkpoint[1]:
-            return
-        began, arrival = time.perf_counter(), self.clock.now()
-        files = {name: f"{name}-{row}.mfg" for name in self.monitors}
-        try:
-            for name, monitor in self.monitors.items():
-                monitor.save(self._store.folder / files[name])
-        except OutputError as error:
-            LOG.warning("no checkpoint can be written now: %s", error)
-            self._figures.trouble["checkpoint"] = str(error)
-            later = arrival + _CHECKPOINT_RETRY - self._settings.log.checkpoint_every
-            self._checkpoint = (self.number, self._checkpoint[1], later)
-            return
-        self._figures.trouble.pop("checkpoint", None)
-        made = CheckpointRow(self.number, row, arrival, files, self.ordering.state())
-        self._committer.submit(Group(checkpoint=made, arrival=arrival))
-        self._committer.flush()
-        self._checkpoint = (self.number, row + 1, arrival)
-        self._remove_files()
-        self._figures.checkpoint_seconds = time.perf_counter() - began
-        LOG.info("checkpoint after record %d, row %d", self.number, row)
-
-    def _remove_files(self) -> None:
-        """Remove checkpoints that the log does not need any more."""
-        with self._store.reader() as reader:
-            kept = self._store.checkpoint_files(reader, 2)
-        for file in self._store.folder.glob("*-*.mfg"):
-            if file.name not in kept:
-                with contextlib.suppress(OSError):
-                    file.unlink()
 
 
 def _answer(future: Future[Any], result: Any) -> None:

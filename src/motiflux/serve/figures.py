@@ -63,7 +63,10 @@ class Figures:
         self.commit_time = Histogram()
         self.delivery: dict[str, Histogram] = {}
         """From the commit of a sink's batch's first alert until the sink has it."""
-        self.checkpoint_seconds = 0.0
+        self.checkpoint_time = Histogram()
+        """Until a checkpoint was on disk."""
+        self.checkpoint_hold = Histogram()
+        """How long records waited for a checkpoint."""
         self.trouble: dict[str, str] = {}
         """What does not work at the moment, by part."""
         self.lag: dict[str, int] = {}

@@ -22,6 +22,7 @@ from motiflux.serve.records import ATTRIBUTES, DST, INSERT, LABEL, SRC, TIME, up
 from motiflux.serve.settings.parts import MonitorSettings, StreamSettings
 from motiflux.serve.slow import LeftOut
 from motiflux.serve.watched import Bucket, Watched
+from motiflux.stream.checkpoint import Checkpoint
 from motiflux.stream.copies.facets import edge_conditions
 from motiflux.stream.matching.delta import Changes, Delta, PatternDelta
 from motiflux.stream.matching.match_rows import MatchRows
@@ -122,9 +123,9 @@ class LiveMonitor:
         """Whether it takes the records of a source."""
         return self.settings.sources is None or source in self.settings.sources
 
-    def save(self, path: Path) -> int:
-        """Save the monitor; return bytes."""
-        return self.monitor.save(path)
+    def checkpoint(self) -> Checkpoint:
+        """Return a copy of the monitor's state, which can be written later."""
+        return self.monitor._alone(lambda: self.monitor._checkpoint(None))
 
     def add(self, row: PatternRow) -> None:
         """Watch a pattern from now on.

@@ -156,7 +156,13 @@ class Recovery:
         self._apply(pending, self._store.next_row)
 
     def _keep_order(self) -> None:
-        """Check that records are applied again in the order of before; a default of before stays until a stop."""
+        """Have records applied again in the order of before; a default of before stays until the next stop.
+
+        Raises
+        ------
+        FormatError
+            The configuration has another order.
+        """
         known = json.loads(self._store.meta("order") or "null")
         if known is None or known == self._order_facts():
             return

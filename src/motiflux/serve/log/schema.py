@@ -52,7 +52,7 @@ _MIGRATIONS: dict[int, str] = {
 }
 """What makes a version of the version before it.
 
-Version 2 has what ids of alerts begin with: in new logs their own identity, in earlier ones nothing, as before.
+Version 2 has what ids of alerts begin with: the identity of a new log; nothing in an earlier one, as before.
 """
 
 

@@ -54,11 +54,10 @@ class FileSource(Source):
 
         Returns False if the source is to end.
         """
-        if self.position is not None and not _is_known(file, self.position):
-            if not self._finish_the_one_before() or not self.put(Taken(), _nothing_read()):
-                return False
         if self.position is None:
             self.position = _nothing_read()
+        elif not _is_known(file, self.position) and not self._finish_the_one_before():
+            return False
         file.seek(self.position["offset"])
         return True
 
@@ -70,7 +69,7 @@ class FileSource(Source):
         with moved:
             LOG.info("source %s: the rest of the file that was replaced is read: %s", self.name, moved.name)
             moved.seek(self.position["offset"])
-            return self._read_on(moved, once=True)
+            return self._read_on(moved, once=True) and self.put(Taken(), _nothing_read())
 
     def _moved(self) -> BinaryIO | None:
         """Return the file that was read before, if it has another name in its folder."""

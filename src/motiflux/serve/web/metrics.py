@@ -66,6 +66,14 @@ class _Figures(Collector):
         yield _gauges("motiflux_pattern_active", "Whether a pattern is matched.", "pattern", active)
         yield _histogram("motiflux_latency_seconds", "From arrival to disk.", figures.latency)
         yield _histogram("motiflux_commit_seconds", "Transactions of the log.", figures.commit_time)
+        yield _histogram(
+            "motiflux_checkpoint_seconds", "Until a checkpoint was on disk.", figures.checkpoint_time
+        )
+        yield _histogram(
+            "motiflux_checkpoint_hold_seconds",
+            "How long records waited for a checkpoint.",
+            figures.checkpoint_hold,
+        )
 
 
 def _counters(name: str, about: str, label: str, values: dict[str, int]) -> Metric:
