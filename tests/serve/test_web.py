@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
@@ -16,9 +17,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import motiflux as mf
+from motiflux.serve.intake import Chunk, Intake
 from motiflux.serve.service import Service
 from motiflux.serve.web import server
 from motiflux.serve.web.app import make_app
+from motiflux.serve.web.bodies import Room
 from motiflux.serve.web.openapi import description
 from tests.serve.requests import ask
 from tests.serve.test_durability import RING, edges, service_in
@@ -234,6 +237,61 @@ def test_records_are_turned_away_while_the_queue_is_full(tmp_path: Path) -> None
         goes_on.set()
         first.join()
         assert codes == [200]
+
+
+@contextlib.contextmanager
+def begun(service: Service, size: int, *, chunked: bool) -> Iterator[http.client.HTTPConnection]:
+    """Begin a request whose body of so many bytes does not end, and have the service read what is sent."""
+    place = urlsplit(str(service.url))
+    with contextlib.closing(http.client.HTTPConnection(str(place.hostname), place.port, timeout=60)) as made:
+        made.putrequest("POST", RECORDS)
+        made.putheader("Content-Type", LINES)
+        made.putheader(*(("Transfer-Encoding", "chunked") if chunked else ("Content-Length", str(size))))
+        made.endheaders()
+        data = b"\n" * (size - 1)
+        made.send(b"%x\r\n%b\r\n" % (len(data), data) if chunked else data)
+        yield made
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_bodies_of_all_requests_together_are_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunked: bool
+) -> None:
+    rooms: list[Room] = []
+    real = Room.__init__
+
+    def made(self: Room, most: int) -> None:
+        real(self, most)
+        rooms.append(self)
+
+    monkeypatch.setattr(Room, "__init__", made)
+    limits = {"request_bytes": 100_000, "requests_bytes": 250_000}
+    with Service(listening(tmp_path, limits=limits)) as service, contextlib.ExitStack() as stack:
+        size = 100_000
+        first, _ = (stack.enter_context(begun(service, size, chunked=chunked)) for _ in "ab")
+        (room,) = rooms
+        wait_until(lambda: room.taken >= 2 * (size - 1), "two bodies are being read")
+        code, answer, headers = ask(service, "POST", RECORDS, b"\n" * size, Content_Type=LINES)
+        assert (code, headers["retry-after"]) == (503, "1")
+        assert answer["error"].startswith("too many bytes of other requests")
+        assert ask(service, "POST", RECORDS, edges(RING), Content_Type=LINES)[0] == 200
+        first.send(b"1\r\n\n\r\n0\r\n\r\n" if chunked else b"\n")
+        assert first.getresponse().status == 200
+        wait_until(lambda: room.taken <= size, "its bytes are free")
+        assert ask(service, "POST", RECORDS, b"\n" * size, Content_Type=LINES)[0] == 200
+        stack.close()
+        wait_until(lambda: room.taken == 0, "those of a request that was given up are free, too")
+
+
+def test_the_queue_is_bounded_in_bytes() -> None:
+    intake = Intake(1000, 100)
+    assert intake.try_put(Chunk("bank", [], size=60))
+    assert intake.try_put(Chunk("bank", [], size=60))
+    assert intake.is_full
+    assert not intake.try_put(Chunk("bank", []))
+    assert not intake.put(Chunk("bank", []), lambda: True)
+    intake.take(1, 0, 0, lambda: True)
+    assert not intake.is_full
 
 
 def test_an_address_in_use_is_named(service: Service, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ class Core:
     def __init__(self, configuration: str | os.PathLike[str] | Mapping[str, Any]) -> None:
         self.settings: Settings = read_settings(configuration)
         self.figures = Figures()
-        self.intake = Intake(self.settings.limits.queue)
+        self.intake = Intake(self.settings.limits.queue, self.settings.limits.queue_bytes)
         self._lock = _locked(self.settings)
         self.store: Store | None = None
         try:

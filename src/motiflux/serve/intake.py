@@ -48,6 +48,8 @@ class Chunk:
         Of the request that brought them, if it has one: a second request with it changes nothing.
     done
         Called with the numbers of records when they are on disk, in the committer's thread.
+    size
+        Bytes of what they were read from.
     arrived
         When they came (`time.perf_counter`).
     """
@@ -59,6 +61,7 @@ class Chunk:
     key: str | None = None
     done: Callable[[Answer], None] | None = None
     lost: Lost | None = None
+    size: int = 0
     arrived: float = field(default_factory=time.perf_counter)
 
     @property
@@ -75,18 +78,19 @@ class Intake:
 
     Parameters
     ----------
-    most
-        Records that may wait; a chunk is taken while fewer do.
+    most, most_bytes
+        Records that may wait, and bytes of what they were read from; a chunk is taken while fewer do.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, most: int, most_bytes: int = 2**63) -> None:
+        self._most, self._most_bytes = most, most_bytes
         self._chunks: deque[Chunk] = deque()
         self._calls: deque[Call] = deque()
         self._changed = threading.Condition()
         self._closed = False
         self.waiting = 0
         """Places that are taken."""
+        self._waiting_bytes = 0
         self._busy = False
 
     @property
@@ -95,11 +99,21 @@ class Intake:
         with self._changed:
             return not self._chunks and not self._calls and not self._busy
 
+    @property
+    def _has_enough(self) -> bool:
+        return self.waiting >= self._most or self._waiting_bytes >= self._most_bytes
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a chunk has to wait."""
+        with self._changed:
+            return self._has_enough
+
     def put(self, chunk: Chunk, ends: Callable[[], bool]) -> bool:
         """Add a chunk as soon as there is room; return False if there is none before it `ends`."""
         with self._changed:
             while not self._closed and not ends():
-                if self.waiting < self._most:
+                if not self._has_enough:
                     self._add(chunk)
                     return True
                 self._changed.wait(0.1)
@@ -108,7 +122,7 @@ class Intake:
     def try_put(self, chunk: Chunk) -> bool:
         """Add a chunk if there is room; return whether there was."""
         with self._changed:
-            if self._closed or self.waiting >= self._most:
+            if self._closed or self._has_enough:
                 return False
             self._add(chunk)
             return True
@@ -116,6 +130,7 @@ class Intake:
     def _add(self, chunk: Chunk) -> None:
         self._chunks.append(chunk)
         self.waiting += chunk.weight
+        self._waiting_bytes += chunk.size
         self._changed.notify_all()
 
     def call(self, function: Callable[[], Any]) -> Future[Any]:
@@ -171,6 +186,7 @@ class Intake:
             while self._chunks and taken < size:
                 chunks.append(self._chunks.popleft())
                 taken += chunks[-1].weight
+                self._waiting_bytes -= chunks[-1].size
             self.waiting -= taken
             calls = list(self._calls)
             self._calls.clear()

@@ -56,6 +56,14 @@ class Taken:
 
     records: list[Record] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    size: int = 0
+    """Bytes of the piece."""
+
+    def add(self, more: Taken) -> None:
+        """Add what was read of another piece."""
+        self.records += more.records
+        self.refused += more.refused
+        self.size += more.size
 
 
 class RecordReader:
@@ -91,7 +99,7 @@ class RecordReader:
         place
             Returns the place of a line in words, by its number from 0.
         """
-        taken = Taken()
+        taken = Taken(size=len(data))
         for number, line in enumerate(data.split(b"\n")):
             if not line or line.isspace():
                 continue
@@ -107,7 +115,7 @@ class RecordReader:
     def arrow(self, data: bytes, place: Callable[[int], str]) -> Taken:
         """Read a stream of Arrow; what is no such stream is refused as a whole."""
         arrow = require("pyarrow", "records in Arrow")
-        taken = Taken()
+        taken = Taken(size=len(data))
         try:
             for number, row in enumerate(arrow_rows(data, self._longest)):
                 try:

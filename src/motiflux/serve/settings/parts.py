@@ -157,10 +157,11 @@ class Limits:
 
     Parameters
     ----------
-    request_bytes, record_bytes
-        Of a request, and of one record.
-    queue
-        Records that wait for the engine; sources wait where there are more.
+    request_bytes, requests_bytes, record_bytes
+        Of a request, of all requests that are not answered yet, and of one record.
+    queue, queue_bytes
+        Records that wait for the engine, and bytes of what they were read from; sources wait where there are
+        more.
     patterns, pattern_vertices, pattern_bytes
         Number of patterns; vertices of one and bytes of its text.
     update_seconds
@@ -174,8 +175,10 @@ class Limits:
     """
 
     request_bytes: int = 16 * 2**20
+    requests_bytes: int = 64 * 2**20
     record_bytes: int = 65_536
     queue: int = 65_536
+    queue_bytes: int = 64 * 2**20
     patterns: int = 64
     pattern_vertices: int = 8
     pattern_bytes: int = 4096
@@ -191,8 +194,10 @@ class Limits:
         """Read them."""
         made = cls(
             table.size("request_bytes", "16MiB"),
+            table.size("requests_bytes", "64MiB"),
             table.size("record_bytes", "64KiB"),
             table.integer("queue", cls.queue, least=1, most=10**7),
+            table.size("queue_bytes", "64MiB"),
             table.integer("patterns", cls.patterns, least=1, most=10_000),
             table.integer("pattern_vertices", cls.pattern_vertices, least=2, most=32),
             table.integer("pattern_bytes", cls.pattern_bytes, least=1, most=2**20),
@@ -204,6 +209,9 @@ class Limits:
             float(table.number("requests_per_second", cls.requests_per_second, least=0.001)),
         )
         table.end()
+        if made.requests_bytes < made.request_bytes:
+            expected = f"at least request_bytes, {made.request_bytes}"
+            raise table.fault("requests_bytes", expected, made.requests_bytes)
         return made
 
 

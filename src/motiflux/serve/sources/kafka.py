@@ -11,6 +11,8 @@ from motiflux.serve.records import Taken
 from motiflux.serve.sources.source import Source
 
 _MOST = 1000
+_MOST_BYTES = 2**22
+"""Messages that are asked for together, and bytes that are handed on together."""
 _SECONDS = 0.05
 _LOOK_SECONDS = 30.0
 _CALL_SECONDS = 10.0
@@ -115,9 +117,12 @@ class KafkaSource(Source):
                 continue
             place = f"partition {partition}, offset {offset}"
             found = reads(message.value() or b"", lambda number, place=place: f"{place}, line {number + 1}")  # type: ignore[misc]
-            taken.records += found.records
-            taken.refused += found.refused
+            taken.add(found)
             position[str(partition)] = offset + 1
+            if taken.size >= _MOST_BYTES:
+                if not self.put(taken, dict(position)):
+                    return False
+                taken = Taken()
         self.figures.lag[self.name] = self._waiting(kafka, consumer, position)
         self.is_idle = len(self._at_end) == len(position) and position == self.position
         return position == self.position or self.put(taken, position)

@@ -15,6 +15,8 @@ from motiflux.serve.sources.source import Source
 _HEARTBEAT = 5.0
 _FULL_PAUSE = 0.005
 _MOST_TAKEN = 1000
+_MOST_BYTES = 2**22
+"""Messages, and their bytes, that are handed on together."""
 _LONGEST_REASON = 1000
 
 
@@ -144,16 +146,19 @@ class _Messages:
             self._note_loss(self._source.missing(self._last + 1, numbers.stream - 1))
         self._delivered, self._last = numbers.consumer, numbers.stream
         found = self._reads(message.data, lambda number: f"message {numbers.stream}, line {number + 1}")
-        self._taken.records += found.records
-        self._taken.refused += found.refused
+        self._taken.add(found)
         self.waiting += 1
         if self.waiting == 1:
             asyncio.get_running_loop().call_soon(self._hand_on)
-        elif self.waiting >= _MOST_TAKEN:
+        elif self._has_enough:
             self._hand_on()
-        while self.waiting >= _MOST_TAKEN and not self._source.ends.is_set():
+        while self._has_enough and not self._source.ends.is_set():
             await asyncio.sleep(_FULL_PAUSE)
             self._hand_on()
+
+    @property
+    def _has_enough(self) -> bool:
+        return self.waiting >= _MOST_TAKEN or self._taken.size >= _MOST_BYTES
 
     def _note_loss(self, lost: Lost) -> None:
         """Have a loss told with the next chunk, whatever was lost before in the same one."""
@@ -168,7 +173,10 @@ class _Messages:
         if not self.waiting or source.ends.is_set():
             return
         source.is_idle = False
-        chunk = Chunk(source.name, self._taken.records, self._taken.refused, self._last, lost=self._lost)
+        taken = self._taken
+        chunk = Chunk(
+            source.name, taken.records, taken.refused, self._last, lost=self._lost, size=taken.size
+        )
         if source.intake.try_put(chunk):
             source.position = self._last
             self._taken, self._lost, self.waiting = Taken(), None, 0

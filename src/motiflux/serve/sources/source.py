@@ -76,7 +76,7 @@ class Source:
 
         Returns False if the source is to end.
         """
-        chunk = Chunk(self.name, taken.records, taken.refused, position, lost=lost)
+        chunk = Chunk(self.name, taken.records, taken.refused, position, lost=lost, size=taken.size)
         if not self.intake.put(chunk, self.ends.is_set):
             return False
         self.position = position

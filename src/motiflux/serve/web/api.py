@@ -21,7 +21,7 @@ from motiflux.serve.intake import Chunk
 from motiflux.serve.pictures import match_picture, neighborhood_picture
 from motiflux.serve.status import dead_letters, last_alerts, pattern_facts, status
 from motiflux.serve.watched import Bucket
-from motiflux.serve.web.bodies import ARROW, JSON_LINES, content_type, read_body, read_object
+from motiflux.serve.web.bodies import ARROW, JSON_LINES, Place, Room, content_type, read_body, read_object
 
 _MOST_LISTED = 500
 _PATTERN_BODY = 65_536
@@ -40,6 +40,7 @@ class Api:
 
     def __init__(self, service: Core) -> None:
         self.service = service
+        self._room = Room(service.settings.limits.requests_bytes)
         self._changes = Bucket(service.settings.limits.requests_per_second)
 
     async def patterns(self, request: Request) -> Response:
@@ -99,7 +100,13 @@ class Api:
             raise HTTPException(
                 400, f"Idempotency-Key: expected 1 to {_LONGEST_KEY} characters, found {len(key)}"
             )
-        data = await read_body(request, self.service.settings.limits.request_bytes)
+        with self._room.place() as place:  # until it is answered: its records take more than its bytes
+            return await self._take(request, name, kind, key, place)
+
+    async def _take(self, request: Request, name: str, kind: str, key: str | None, place: Place) -> Response:
+        """Hand the records of a body on, and answer once they are on disk."""
+        self._refuse_if_full(self.service.intake.is_full)
+        data = await read_body(request, self.service.settings.limits.request_bytes, place)
         reader = self.service.readers[name]
         reads = reader.arrow if kind == ARROW else reader.lines
         taken = await run_in_threadpool(reads, data, lambda number: f"line {number + 1}")
@@ -117,14 +124,19 @@ class Api:
         chunk = Chunk(
             name, taken.records, taken.refused, None, None if key is None else f"{name} {key}", done
         )
-        if not self.service.intake.try_put(chunk):
-            raise HTTPException(503, "too many records wait; send them again later", {"Retry-After": "1"})
+        chunk.size = taken.size
+        self._refuse_if_full(not self.service.intake.try_put(chunk))
+        del data, taken, chunk
         try:
             return JSONResponse(await asyncio.wait_for(answered, _COMMIT_SECONDS))
         except TimeoutError:
             raise HTTPException(
                 503, "the records are not on disk yet; send them again with the same key"
             ) from None
+
+    def _refuse_if_full(self, is_full: bool) -> None:
+        if is_full:
+            raise HTTPException(503, "too many records wait; send them again later", {"Retry-After": "1"})
 
     async def status(self, request: Request) -> Response:
         """Answer with all figures."""

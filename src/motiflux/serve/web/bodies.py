@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -27,17 +29,74 @@ def content_type(request: Request, *allowed: str) -> str:
     return found
 
 
-async def read_body(request: Request, most: int) -> bytes:
+class Room:
+    """Bytes that the bodies of all requests may take together, until these are answered.
+
+    Parameters
+    ----------
+    most
+        Bytes.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.taken = 0
+        """Bytes that are taken."""
+
+    @contextlib.contextmanager
+    def place(self) -> Iterator[Place]:
+        """Give a place for one body; at the end its bytes are free again."""
+        made = Place(self)
+        try:
+            yield made
+        finally:
+            self.taken -= made.size
+
+    def take(self, more: int) -> None:
+        """Take bytes.
+
+        Raises
+        ------
+        HTTPException
+            There are too few.
+        """
+        if self.taken + more > self._most:
+            said = "too many bytes of other requests are being taken; send them again later"
+            raise HTTPException(503, said, {"Retry-After": "1"})
+        self.taken += more
+
+
+class Place:
+    """The bytes of one body."""
+
+    def __init__(self, room: Room) -> None:
+        self._room, self.size = room, 0
+
+    def grow(self, size: int) -> None:
+        """Take as many bytes in all, unless there are as many already."""
+        if size > self.size:
+            self._room.take(size - self.size)
+            self.size = size
+
+
+async def read_body(request: Request, most: int, place: Place | None = None) -> bytes:
     """Return a body.
+
+    Parameters
+    ----------
+    place
+        Has its bytes.
 
     Raises
     ------
     HTTPException
-        It is larger, or takes too long.
+        It is larger, or takes too long, or there is no room for it.
     """
     declared = request.headers.get("content-length", "0")
     if not declared.isdigit() or int(declared) > most:
         raise HTTPException(413, f"expected a body of at most {most} bytes, found {declared[:20]}")
+    if place is not None:
+        place.grow(int(declared))
     pieces, size = [], 0
     try:
         async with asyncio.timeout(_SECONDS):
@@ -45,6 +104,8 @@ async def read_body(request: Request, most: int) -> bytes:
                 size += len(piece)
                 if size > most:
                     raise HTTPException(413, f"expected a body of at most {most} bytes, found more")
+                if place is not None:
+                    place.grow(size)
                 pieces.append(piece)
     except TimeoutError:
         raise HTTPException(408, f"expected a body within {_SECONDS:g} seconds") from None
