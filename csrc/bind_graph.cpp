@@ -17,6 +17,7 @@
 #include "graph/count_labels.hpp"
 #include "graph/filter.hpp"
 #include "graph/number.hpp"
+#include "graph/partial.hpp"
 #include "graph/row_ends.hpp"
 
 namespace motiflux {
@@ -266,6 +267,29 @@ void pack_row_ends(const Offsets& offsets, const InputArray<std::uint32_t>& neig
   });
 }
 
+nb::tuple partial_rows(const InputArray<std::uint32_t>& rows, const Offsets& offsets,
+                       const InputArray<std::uint32_t>& neighbors,
+                       const std::optional<InputArray<std::uint32_t>>& labels, const Mask& sides,
+                       std::uint32_t vertices) {
+  if (offsets.size() != rows.size() + 1 || offsets.data()[rows.size()] != neighbors.size() ||
+      (labels && labels->size() != neighbors.size()) || (sides && sides->size() != neighbors.size()))
+    throw nb::value_error("one vertex per row and one label and side per entry expected");
+  const graph::Entries entries{as_span(rows), as_span(offsets), as_span(neighbors), as_span(labels),
+                               as_span(sides)};
+  graph::PartialRows made;
+  run_graph_work(neighbors.size() + vertices, 1, [&](const Workers& workers) {
+    made = graph::partial_rows(entries, vertices, workers);
+  });
+  return nb::make_tuple(to_numpy(std::move(made.offsets)), to_numpy(std::move(made.neighbors)),
+                        labels ? to_numpy(std::move(made.labels)) : nb::none());
+}
+
+void to_positions(const InputArray<std::uint32_t>& ids, const PackedArray& values) {
+  run_graph_work(ids.size() + values.size(), 1, [&](const Workers& workers) {
+    graph::to_positions(as_span(ids), {values.data(), values.size()}, workers);
+  });
+}
+
 }  // namespace
 
 void bind_graph(nb::module_& module) {
@@ -295,6 +319,9 @@ void bind_graph(nb::module_& module) {
              nb::arg("threads"));
   module.def("pack_row_ends", &pack_row_ends, nb::arg("offsets"), nb::arg("neighbors"), nb::arg("kept"),
              nb::arg("first"), nb::arg("packed"), nb::arg("threads"));
+  module.def("partial_rows", &partial_rows, nb::arg("rows"), nb::arg("offsets"), nb::arg("neighbors"),
+             nb::arg("labels").none(), nb::arg("sides").none(), nb::arg("vertices"));
+  module.def("to_positions", &to_positions, nb::arg("ids"), nb::arg("values"));
 }
 
 }  // namespace motiflux

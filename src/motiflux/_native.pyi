@@ -89,6 +89,15 @@ def pack_row_ends(
     packed: NDArray[np.uint32],
     threads: int,
 ) -> None: ...
+def partial_rows(
+    rows: NDArray[np.uint32],
+    offsets: NDArray[np.uint64],
+    neighbors: NDArray[np.uint32],
+    labels: NDArray[np.uint32] | None,
+    sides: NDArray[np.uint8] | None,
+    vertices: int,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None]: ...
+def to_positions(ids: NDArray[np.uint32], values: NDArray[np.uint32]) -> None: ...
 
 _Skew: TypeAlias = tuple[int, float, bytes]
 

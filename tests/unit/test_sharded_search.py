@@ -1,0 +1,113 @@
+"""Counts of sharded graphs are those of whole ones, whatever the memory, the shards and the ranges are."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.cluster.shards import part, rows
+from motiflux.cluster.shards.layout import Layout
+from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.rows import Rows
+from motiflux.cluster.shards.search import RangeSearch
+from motiflux.request.deadline import Deadline
+from motiflux.request.request import make_request
+from tests.sharded import sharded
+
+PATTERNS = [
+    "(a)--(b)",
+    "(a)--(b)--(c)--(a)",
+    "(a:1)--(b:0)--(c)--(a)",
+    "(a)--(b)--(c)--(d)--(a)",
+    "(a)--(b)--(c)--(d)--(a), (a)--(c), (b)--(d)",
+    "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)",
+    "(a)--(b), (a)--(c)--(d)",
+    "(a)--(b), (a)--(c:1), (a)--(d)",
+    "(a)-[:1]-(b)-[:0]-(c)--(a)",
+    "(a)--(b)--(c)--(d)--(e)",
+    "(a)--(b)--(c) WHERE NOT (a)--(c)",
+]
+DIRECTED = [
+    "(a)-->(b)-->(c)-->(a)",
+    "(a)-->(b)-->(c), (a)-->(c)",
+    "(a)-->(b)<--(c)-->(d)",
+    "(a:1)-[:0]->(b)--(c)<-[:1]-(d)",
+    "(a)-->(b)-->(c)-->(d)-->(a)",
+]
+
+
+def random_graph(seed: int, *, directed: bool) -> mf.Graph:
+    draws = random.Random(seed)
+    vertices = draws.randrange(4, 26)
+    share = draws.choice([0.1, 0.3, 0.6])
+    pairs = [(u, v) for u in range(vertices) for v in range(vertices) if u != v and draws.random() < share]
+    pairs += [(0, v) for v in range(1, vertices)]
+    labels = draws.choice([1, 2])
+    of_edges = draws.choice([1, 2])
+    return mf.Graph.from_edges(
+        pairs,
+        directed=directed,
+        vertex_ids=range(vertices),
+        vertex_labels=[draws.randrange(labels) for _ in range(vertices)],
+        edge_labels=[draws.randrange(of_edges) for _ in pairs],
+    )
+
+
+def search_of(
+    graph: mf.Graph, pattern: str, memory: int, shards: int = 3, **options: Any
+) -> tuple[RangeSearch | None, Layout, int]:
+    layout, parts = sharded(graph, shards)
+    request = make_request(threads=1, **{"semantics": "isomorphism", "symmetry": "embeddings"} | options)
+    made = ranged(graph, mf.Pattern.parse(pattern), request, Deadline.after(None))
+    assert made is not None
+    if made.plan.impossible is not None:
+        return None, layout, 1
+    near = [True] + [False] * (shards - 1)
+    rows = Rows(layout, parts, near, None, memory // 3)
+    return RangeSearch(rows, made, memory, 1), layout, made.plan.multiplier
+
+
+def count_in_ranges(
+    graph: mf.Graph, pattern: str, memory: int, cuts: list[float], shards: int = 3, **options: Any
+) -> tuple[int, int]:
+    """Return the count, and the number of parts."""
+    search, layout, multiplier = search_of(graph, pattern, memory, shards, **options)
+    if search is None:
+        return 0, 0
+    ends = sorted({0, layout.entries, *(int(cut * layout.entries) for cut in cuts)})
+    found = [
+        search.count(first, last, None, None) for first, last in zip(ends[:-1], ends[1:], strict=True)
+    ]
+    assert all(one.left == first for one, first in zip(found, ends[:-1], strict=True))
+    return multiplier * sum(one.total for one in found), sum(one.parts for one in found)
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    directed=st.booleans(),
+    semantics=st.sampled_from(["isomorphism", "induced", "homomorphism"]),
+    symmetry=st.sampled_from(["embeddings", "subgraphs"]),
+    cuts=st.lists(st.floats(0, 1), max_size=3),
+    shards=st.integers(1, 4),
+    memory=st.sampled_from([9_000, 30_000, 1 << 20]),
+)
+def test_counts_are_those_of_the_whole_graph(
+    seed: int, directed: bool, semantics: str, symmetry: str, cuts: list[float], shards: int, memory: int
+) -> None:
+    if (semantics, symmetry) == ("homomorphism", "subgraphs"):
+        symmetry = "embeddings"
+    graph = random_graph(seed, directed=directed)
+    pattern = random.Random(seed).choice(PATTERNS + DIRECTED if directed else PATTERNS)
+    options: dict[str, Any] = {"semantics": semantics, "symmetry": symmetry}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "_LEAST_PIECE", 8)
+        patch.setattr("motiflux.cluster.shards.search._FIRST", 16)
+        found, _ = count_in_ranges(graph, pattern, memory, cuts, shards, **options)
+    assert found == mf.count(graph, pattern, **options)
