@@ -48,6 +48,40 @@ class Reference:
     number: int
 
 
+_ACTORS: dict[int, tuple[InlineRay, Any, str]] = {}
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of an actor, which may be sent to tasks."""
+
+    number: int
+    name: str
+
+    def remote(self, *arguments: Any) -> Reference:
+        ray, actor, node = _ACTORS[self.number]
+        result, before = ray._next(), ray.here
+        ray.here, ray.actor_calls = node, ray.actor_calls + 1
+        try:
+            given = pickle.loads(pickle.dumps(arguments))
+            ray._values[result] = pickle.dumps(getattr(actor, self.name)(*given))
+        finally:
+            ray.here = before
+        return result
+
+
+@dataclass(frozen=True)
+class Actor:
+    """A handle of an actor."""
+
+    number: int
+
+    def __getattr__(self, name: str) -> Method:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Method(self.number, name)
+
+
 class InlineRay(types.ModuleType):
     """The module.
 
@@ -70,6 +104,8 @@ class InlineRay(types.ModuleType):
         self.submitted = 0
         self.largest = 0
         self.before: Callable[[], None] | None = None
+        self.here = "0"
+        self.actor_calls = 0
         self.exceptions = sys.modules[__name__]
         self._nodes = [
             {"NodeID": str(at), "Alive": True, "Resources": {"CPU": float(cpus)}} for at in range(nodes)
@@ -99,6 +135,12 @@ class InlineRay(types.ModuleType):
         self._values[reference] = pickle.dumps(value)
         return reference
 
+    def kill(self, actor: Actor) -> None:
+        del _ACTORS[actor.number]
+
+    def get_runtime_context(self) -> Any:
+        return types.SimpleNamespace(get_node_id=lambda: self.here)
+
     def get(self, reference: Any) -> Any:
         if isinstance(reference, list):
             return [self.get(one) for one in reference]
@@ -118,7 +160,12 @@ class InlineRay(types.ModuleType):
             def options(self, **options: Any) -> Remote:
                 return Remote(options)
 
-            def remote(self, *arguments: Any) -> Reference:
+            def remote(self, *arguments: Any) -> Any:
+                if isinstance(function, type):
+                    number = len(_ACTORS)
+                    node = self._options["scheduling_strategy"]
+                    _ACTORS[number] = ray, function(*pickle.loads(pickle.dumps(arguments))), node
+                    return Actor(number)
                 reference, name = ray._next(), self._options.get("name", "")
                 if name == "start":  # of a worker process
                     return reference
@@ -165,9 +212,9 @@ class InlineRay(types.ModuleType):
             self._values[reference] = WorkerCrashedError("a worker died") if lost else pickle.dumps(value)
 
 
-def replace_ray(monkeypatch: pytest.MonkeyPatch) -> InlineRay:
+def replace_ray(monkeypatch: pytest.MonkeyPatch, *, nodes: int = 1) -> InlineRay:
     """Replace Ray by tasks of this process."""
-    made = InlineRay()
+    made = InlineRay(nodes=nodes)
     for module in ("ray", "ray.util", "ray.util.scheduling_strategies"):
         monkeypatch.setitem(sys.modules, module, made)
     made.NodeAffinitySchedulingStrategy = lambda node_id, soft: node_id  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from motiflux.api.pattern_list import as_queries
 from motiflux.api.per_vertex import count_per_vertex
 from motiflux.api.random_rows import sample
 from motiflux.api.subject import GraphLike, data_graph
-from motiflux.arguments import check_integer, check_seconds
+from motiflux.arguments import check_bytes, check_integer, check_seconds
 from motiflux.cluster.connection import connect
 from motiflux.cluster.engine import ClusterEngine
 from motiflux.cluster.images import ClusterImageCounter
@@ -34,6 +34,8 @@ from motiflux.cluster.options import (
 )
 from motiflux.cluster.records import TaskLog, TaskRecord
 from motiflux.cluster.sampler import ClusterSampler, TreeDraws
+from motiflux.cluster.shards.counting import count_sharded, patterns_of
+from motiflux.cluster.shards.sharded import ShardedGraph, make_shards, open_shards
 from motiflux.cluster.tasks import Columns, call_whole
 from motiflux.cluster.workers import Workers
 from motiflux.errors import ArgumentError, ClusterError
@@ -54,8 +56,11 @@ from motiflux.result.estimate import Estimate
 from motiflux.result.image_counts import VertexCounts
 from motiflux.result.matches import Matches
 from motiflux.types import VertexArray
+from motiflux.interop import ColumnName
 
 _MFG = ".mfg"
+_SHARD_MEMORY = 1 << 30
+"""Default bytes of a worker for a sharded graph."""
 _BEGIN_SECONDS = 60.0
 """Seconds within which a task that is a whole call begins, if the call has a timeout."""
 
@@ -127,6 +132,7 @@ class Cluster:
             address, cpus=cpus, store=object_store, dashboard=dashboard, log_to_driver=log_to_driver
         )
         self._workers = Workers(self._connection, threads, log)
+        self._sharded: list[ShardedGraph] = []
         if self._workers.node_cpus < threads:
             self.close()
             raise ArgumentError("threads", f"at most {self._workers.node_cpus}, the CPUs of a node", threads)
@@ -149,6 +155,8 @@ class Cluster:
         """End the connection, and a cluster that was started for it."""
         if self._workers.open:
             self._workers.open = False
+            for graph in self._sharded:
+                graph.close()
             self._workers.records.close()
             self._connection.close()
 
@@ -173,16 +181,104 @@ class Cluster:
         """The tasks that ended, the last 100,000: what they searched for, where, and how long."""
         return self._workers.records.tasks
 
+    def shard(
+        self,
+        paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        folder: str | os.PathLike[str],
+        *,
+        directed: bool | None = None,
+        src: ColumnName | None = None,
+        dst: ColumnName | None = None,
+        label: ColumnName | None = None,
+        vertices: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+        vertex_id: ColumnName | None = None,
+        vertex_label: ColumnName | None = None,
+        memory: int | str = _SHARD_MEMORY,
+        shards: int | None = None,
+    ) -> ShardedGraph:
+        """Build a graph that no node has to hold: its rows are sharded over the nodes.
+
+        Each file is read by one task; no process has more than a part of the rest of the graph.
+
+        Parameters
+        ----------
+        paths
+            Files of edges, of any format that `motiflux.read_graph` reads, with integer ids. Together they
+            are one graph; an edge that several have is one edge.
+        folder
+            A folder that all nodes see, for the shards; `open_sharded` opens them again.
+        directed, src, dst, label
+            As for `motiflux.read_graph`, for each file.
+        vertices
+            Tables of vertices: with `vertex_label`, the label of each vertex; and vertices without an edge.
+        vertex_id, vertex_label
+            Their columns.
+        memory
+            Bytes that each worker may use for all that depends on the graph, in building and in searches:
+            an integer, or text such as ``"4GiB"``.
+        shards
+            Number of shards; default: one for each node, or more, so that building one fits into `memory`.
+
+        Returns
+        -------
+        ShardedGraph
+            For `count`. Other calls refuse it.
+
+        Raises
+        ------
+        GraphError, FormatError
+            A file cannot be read, has ids that are no integers, or does not fit to the others.
+        OutputError
+            The folder has a sharded graph, or cannot be written to.
+        """
+        room = check_bytes("memory", memory)
+        number = None if shards is None else check_integer("shards", shards, 1, 1 << 16, or_none=True)
+        edges, tables = _paths(paths), _paths(vertices)
+        options = {"directed": directed, "src": src, "dst": dst, "label": label}
+        chosen = {name: value for name, value in options.items() if value is not None}
+        of_vertices = {"vertex_id": vertex_id, "vertex_label": vertex_label}
+        make_shards(self._workers, edges, tables, _absolute(folder), chosen, of_vertices, room, number)
+        return self.open_sharded(folder, memory=memory)
+
+    def open_sharded(
+        self, folder: str | os.PathLike[str], *, memory: int | str = _SHARD_MEMORY
+    ) -> ShardedGraph:
+        """Open a graph that `shard` built.
+
+        Parameters
+        ----------
+        folder
+            Its folder, which all nodes see.
+        memory
+            As for `shard`.
+
+        Raises
+        ------
+        FormatError
+            The folder has no sharded graph, or a damaged one.
+        ClusterError
+            A node does not see the folder.
+        """
+        found = open_shards(self._workers, _absolute(folder), check_bytes("memory", memory))
+        self._sharded.append(found)
+        return found
+
     @overload
     def count(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
-        self, graph: GraphLike, pattern: QueryLike, **options: Unpack[CountOptions]
+        self, graph: GraphLike | ShardedGraph, pattern: QueryLike, **options: Unpack[CountOptions]
     ) -> Count: ...
     @overload
     def count(
-        self, graph: GraphLike, pattern: Sequence[QueryLike], **options: Unpack[CountOptions]
+        self,
+        graph: GraphLike | ShardedGraph,
+        pattern: Sequence[QueryLike],
+        **options: Unpack[CountOptions],
     ) -> list[Count]: ...
     def count(
-        self, graph: GraphLike, pattern: QueryLike | Sequence[QueryLike], **options: Unpack[CountOptions]
+        self,
+        graph: GraphLike | ShardedGraph,
+        pattern: QueryLike | Sequence[QueryLike],
+        **options: Unpack[CountOptions],
     ) -> Count | list[Count]:
         """Count embeddings; see `motiflux.count`.
 
@@ -194,6 +290,8 @@ class Cluster:
             ``.engine`` is ``"cluster"``.
         """
         self._check(options)
+        if isinstance(graph, ShardedGraph):
+            return self._count_sharded(graph, pattern, options)
         data = self._graph(graph)
         rows = options.get("distinct") is not None or options.get("having") is not None
         if rows or asks_for_rows(pattern) or options.get("copies"):
@@ -202,6 +300,26 @@ class Cluster:
         with self._here(pattern):
             found: Count | list[Count] = count(data, pattern, **options)
             return found
+
+    def _count_sharded(
+        self, graph: ShardedGraph, pattern: QueryLike | Sequence[QueryLike], options: CountOptions
+    ) -> Count | list[Count]:
+        """Count in a sharded graph."""
+        for name in ("distinct", "having"):
+            if options.get(name) is not None:
+                raise ArgumentError(name, "None for a sharded graph", options.get(name))
+        if asks_for_rows(pattern):
+            raise ArgumentError("pattern", "no DISTINCT for a sharded graph", pattern)
+        queries, several = as_queries(pattern)
+        patterns = patterns_of(pattern, queries)
+        known = ("semantics", "symmetry", "limit", "timeout", "threads", "tuning", "copies")
+        chosen: dict[str, Any] = {name: options[name] for name in known if name in options}  # type: ignore[literal-required]
+        chosen = {"semantics": "isomorphism", "symmetry": "embeddings"} | chosen
+        with self._here(pattern), progress_callback(options.get("progress", False), "counting") as callback:
+            request = make_request(**chosen, progress=callback)
+            deadline = Deadline.after(request.timeout)
+            counts = count_sharded(self._workers, graph, patterns, request, deadline)
+        return counts if several else counts[0]
 
     @overload
     def match(
@@ -361,6 +479,8 @@ class Cluster:
 
     def _graph(self, graph: GraphLike) -> Graph:
         """Return the graph of a call, and remember the path of a file that can be mapped."""
+        if isinstance(graph, ShardedGraph):
+            raise ArgumentError("graph", "a graph that fits a node: sharded graphs are only counted", graph)
         data = data_graph(graph)
         if isinstance(graph, (str, os.PathLike)) and Path(graph).suffix == _MFG:
             self._workers.note_path(data, graph)
@@ -404,6 +524,16 @@ class Cluster:
     ) -> tuple[VertexArray, int]:
         """Return the embeddings among trees, and the number of trees drawn."""
         return self._trees.draw(graph, plan, request, seed, first, count, left)
+
+
+def _paths(given: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return paths as all nodes see them."""
+    several = [given] if isinstance(given, (str, os.PathLike)) else given
+    return [_absolute(one) for one in several]
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    return str(Path(path).absolute())
 
 
 def _short(pattern: object) -> str:

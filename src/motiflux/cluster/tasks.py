@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -101,8 +101,8 @@ class Done:
     process: int
 
 
-class _Watch:
-    """Begins when a task does."""
+class Watch:
+    """The clock of a task: it begins when the task does."""
 
     def __init__(self) -> None:
         self._began, self._started, self._cpu = time.time(), time.perf_counter(), time.process_time()
@@ -168,7 +168,7 @@ def _search(
 
 def count_share(job: Job, share: Share, bounds: Bounds) -> Done:
     """Count the embeddings of a share, multiplier not applied."""
-    watch = _Watch()
+    watch = Watch()
     search = _search(job, bounds.threads)[0]
     portion = (share, bounds.seconds, bounds.work, None)
     try:
@@ -187,7 +187,7 @@ def rows_of_share(job: Job, share: Share, bounds: Bounds) -> Done:
 
     On one thread, and bounded by work and rows only, the result depends on the share alone.
     """
-    watch = _Watch()
+    watch = Watch()
     blocks, left, stop = _blocks(job, share, bounds)
     _, plan, _, _ = _search(job, 1)
     images = Images(plan)
@@ -244,7 +244,7 @@ def write_share(job: Job, share: Share, bounds: Bounds, folder: str, name: str, 
 
     There is no file without rows.
     """
-    watch = _Watch()
+    watch = Watch()
     blocks, left, stop = _blocks(job, share, bounds)
     graph, plan, _, _ = _content(job)
     images = Images(plan)
@@ -293,7 +293,7 @@ def images_of_share(
     listing: bool,
 ) -> Done:
     """Count the embeddings of a share at the images of levels: words, and what is missing in some of them."""
-    watch = _Watch()
+    watch = Watch()
     search, _, graph, _ = _search(job, bounds.threads, images=True)
     arcs = None if rows is None else graph.adjacency(rows, bounds.threads)
     words, above, stop, left = _native.count_images(
@@ -312,7 +312,7 @@ def images_of_share(
 
 def count_whole(job: Job, threads: int, timeout: float | None) -> Done:
     """Count by a physical plan that is not cut, such as one of tables."""
-    watch = _Watch()
+    watch = Watch()
     graph, physical, request, _ = _content(job)
     here = replace(request, threads=threads, timeout=timeout)
     return watch.done(CpuEngine().count(graph, physical, here, Deadline.after(timeout)))
@@ -320,7 +320,7 @@ def count_whole(job: Job, threads: int, timeout: float | None) -> Done:
 
 def images_whole(job: Job, threads: int, timeout: float | None) -> Done:
     """Count by the images of several plans that are not cut."""
-    watch = _Watch()
+    watch = Watch()
     graph, plans, request, _ = _content(job)
     here = replace(request, threads=threads, timeout=timeout)
     return watch.done(count_all_images(graph, plans, here, Deadline.after(timeout)))
@@ -328,7 +328,7 @@ def images_whole(job: Job, threads: int, timeout: float | None) -> Done:
 
 def call_whole(shared: SharedGraph, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Done:
     """Return the result of a public call on a graph."""
-    watch = _Watch()
+    watch = Watch()
     import motiflux
 
     return watch.done(getattr(motiflux, name)(opened(shared), *arguments, **options))
@@ -345,7 +345,7 @@ def draw_share(
     left: float | None,
 ) -> Done:
     """Draw groups of samples."""
-    watch = _Watch()
+    watch = Watch()
     candidates = _candidates(job, threads)
     if estimator == "tree":
         candidates.grow_tree()
@@ -364,7 +364,7 @@ def draw_share(
 
 def draw_trees(job: Job, seed: int, first: int, count: int, threads: int, left: float | None) -> Done:
     """Draw trees; return the embeddings among them, and the number of trees."""
-    watch = _Watch()
+    watch = Watch()
     candidates = _candidates(job, threads)
     candidates.grow_tree()
     return watch.done(_native.draw_embeddings(candidates, seed, first, count, threads, left))
@@ -378,9 +378,15 @@ def _candidates(job: Job, threads: int) -> _native.SampleGraph:
     return candidates
 
 
+def call(function: Callable[[], Any]) -> Done:
+    """Return the result of a function."""
+    watch = Watch()
+    return watch.done(function())
+
+
 def nothing() -> Done:
     """Do nothing, in a process that has imported this module."""
-    return _Watch().done(None)
+    return Watch().done(None)
 
 
 def state_here(path: str) -> tuple[int, int] | None:

@@ -88,6 +88,11 @@ class Workers:
         shared = self._graphs.put_again(graph) if again else self._graphs.share(graph)
         return Job(uuid.uuid4().hex, shared, [self.connection.ray.put(content)], units)
 
+    def token(self) -> str:
+        """Return a name for what worker processes keep."""
+        self._check_open()
+        return uuid.uuid4().hex
+
     def submit(
         self, function: Callable[..., Done], name: str, *arguments: Any, cpus: int | None = None
     ) -> Any:

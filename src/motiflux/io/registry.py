@@ -214,9 +214,17 @@ def _read_vertices(edges: Path, wanted: _Wanted) -> VertexColumns:
         columns.check_distinct()
         return columns
     path = Path(given)
+    same_kind = format_suffix(path) == format_suffix(edges)
+    columns = _read_vertex_file(path, wanted.of_vertices, wanted.text.of_vertices(same_kind=same_kind))
+    with said_of(path, columns):
+        attributes = dict(make_attributes("vertex", columns.attributes))
+        return replace(columns, attributes=attributes, notes=tuple(f"{path}: {one}" for one in columns.notes))
+
+
+def _read_vertex_file(path: Path, mapping: VertexMapping, options: TextOptions) -> VertexColumns:
+    """Read a table of vertices from a file; each id is there once."""
     suffix = format_suffix(path)
     text = TEXT_VERTEX_READERS.get(suffix)
-    options = wanted.text.of_vertices(same_kind=suffix == format_suffix(edges))
     reader: Callable[[Path, VertexMapping], VertexColumns]
     if text is not None:
         reader = partial(text, options=options)
@@ -224,11 +232,17 @@ def _read_vertices(edges: Path, wanted: _Wanted) -> VertexColumns:
         reader = partial(VERTEX_TABLE_READERS[suffix], missing=options.missing)
     else:
         raise _unknown_suffix(path, "a table of vertices", (*TEXT_VERTEX_READERS, *VERTEX_TABLE_READERS))
-    columns = reader(path, wanted.of_vertices)
+    columns = reader(path, mapping)
     with said_of(path, columns):
         columns.check_distinct()
-        attributes = dict(make_attributes("vertex", columns.attributes))
-        return replace(columns, attributes=attributes, notes=tuple(f"{path}: {one}" for one in columns.notes))
+    return columns
+
+
+def read_vertex_file(
+    path: Path, vertex_id: ColumnName | None = None, vertex_label: ColumnName | None = None
+) -> VertexColumns:
+    """Read a table of vertices that stands alone; see `read_graph` for its columns."""
+    return _read_vertex_file(path, VertexMapping(vertex_id, vertex_label), TextOptions())
 
 
 def read_pattern(path: str | os.PathLike[str]) -> Pattern:

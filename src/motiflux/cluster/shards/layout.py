@@ -105,15 +105,16 @@ class Layout:
 
     def label_of_neighbor(self, kinds: NDArray[Any]) -> NDArray[np.uint32]:
         """Return the code of the neighbour's label, for kinds of entries."""
-        return (kinds % len(self.vertex_label_table)).astype(np.uint32)
+        return kinds.astype(np.uint32) % np.uint32(len(self.vertex_label_table))
 
     def side_of(self, kinds: NDArray[Any]) -> NDArray[np.uint8]:
         """Return 0 for entries that are arcs out of their row's vertex, else 1."""
-        return ((kinds // len(self.vertex_label_table)) % self.sides).astype(np.uint8)
+        of_arcs = kinds.astype(np.uint32) // np.uint32(len(self.vertex_label_table))
+        return (of_arcs % np.uint32(self.sides)).astype(np.uint8)
 
     def edge_label_of(self, kinds: NDArray[Any]) -> NDArray[np.uint32]:
         """Return the code of the edge label, for kinds of entries."""
-        return (kinds // (len(self.vertex_label_table) * self.sides)).astype(np.uint32)
+        return kinds.astype(np.uint32) // np.uint32(len(self.vertex_label_table) * self.sides)
 
     def allowed_kinds(self, edge: BoundEdge, start: int, labels: Iterable[int] | None) -> NDArray[np.bool_]:
         """Return which kinds of entries a query edge may use from `start` to a vertex with one of `labels`."""

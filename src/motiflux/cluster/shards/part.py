@@ -73,7 +73,7 @@ def least_memory(layout: Layout, reach: Reach) -> int:
 
 
 @dataclass(slots=True)
-class _Kept:
+class Kept:
     """Entries that a part needs."""
 
     rows: list[NDArray[np.uint32]] = field(default_factory=list)
@@ -117,7 +117,7 @@ class Gathering:
             return None
         ids = np.flatnonzero(self._of).astype(np.uint32)
         kept = self._keep(len(ids))
-        return self._built(ids, kept)
+        return built(self._layout, ids, kept)
 
     def _bit(self, vertex: int) -> np.unsignedinteger:
         return self._reach.mask_type.type(1 << vertex)
@@ -187,11 +187,11 @@ class Gathering:
                 most = min(most, bounds[greater][1] - 1)
         return least, max(least, most)
 
-    def _keep(self, vertices: int) -> _Kept:
+    def _keep(self, vertices: int) -> Kept:
         """Return the entries between candidates of query vertices that are compared."""
         reach, kind = self._reach, self._reach.mask_type
         cover = sum(1 << vertex for vertex in reach.cover)
-        kept = _Kept()
+        kept = Kept()
         for piece in self._rows.pieces(self._candidates(cover)):
             of = self._of[piece.ids]
             above, below = np.zeros(len(of), kind), np.zeros(len(of), kind)
@@ -210,7 +210,7 @@ class Gathering:
         piece: Piece,
         above: NDArray[np.unsignedinteger],
         below: NDArray[np.unsignedinteger],
-        kept: _Kept,
+        kept: Kept,
     ) -> None:
         own = np.repeat(piece.ids, piece.lengths).astype(np.uint32)
         wanted = np.repeat(above, piece.lengths)
@@ -227,47 +227,51 @@ class Gathering:
             kept.kinds.append(piece.kinds[mask])
         kept.entries += len(kept.neighbors[-1])
 
-    def _built(self, ids: NDArray[np.uint32], kept: _Kept) -> Part:
-        layout = self._layout
-        rows, neighbors = np.concatenate(kept.rows), np.concatenate(kept.neighbors)
-        kinds = np.concatenate(kept.kinds) if kept.kinds else None
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate(kept.lengths))]).astype(np.uint64)
-        own_labels = np.concatenate(kept.labels)
-        kept.neighbors.clear()
-        kept.kinds.clear()
-        _native.to_positions(ids, rows)
-        _native.to_positions(ids, neighbors)
-        labels = None
-        if len(layout.vertex_label_table) > 1:
-            assert kinds is not None
-            labels = np.zeros(len(ids), np.uint32)
-            labels[rows] = own_labels
-            labels[neighbors] = layout.label_of_neighbor(kinds)
-        of_edges = None
-        if len(layout.edge_label_table) > 1:
-            assert kinds is not None
-            of_edges = layout.edge_label_of(kinds)
-        csrs = []
-        for sides in self._sides(kinds):
-            made = _native.partial_rows(rows, offsets, neighbors, of_edges, sides, len(ids))
-            csrs.append(Csr(*made, None))
-        graph = Graph(
-            layout.directed,
-            ids.astype(np.int64),
-            csrs[0],
-            csrs[-1],
-            labels,
-            layout.vertex_label_table,
-            layout.edge_label_table,
-        )
-        return Part(graph, ids)
 
-    def _sides(self, kinds: NDArray[np.unsignedinteger] | None) -> Iterator[NDArray[np.uint8] | None]:
-        """Yield which ends of the entries the arcs of forward and of reverse rows leave."""
-        if not self._layout.directed:
-            yield None
-            return
+def built(layout: Layout, ids: NDArray[np.uint32], kept: Kept) -> Part:
+    """Return the part with the vertices `ids`, ascending, and the arcs of entries, which `kept` then lacks."""
+    rows, neighbors = np.concatenate(kept.rows), np.concatenate(kept.neighbors)
+    kinds = np.concatenate(kept.kinds) if kept.kinds else None
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(kept.lengths))]).astype(np.uint64)
+    own_labels = np.concatenate(kept.labels)
+    kept.neighbors.clear()
+    kept.kinds.clear()
+    _native.to_positions(ids, rows)
+    _native.to_positions(ids, neighbors)
+    labels = None
+    if len(layout.vertex_label_table) > 1:
         assert kinds is not None
-        into = self._layout.side_of(kinds)
-        yield (1 + into).astype(np.uint8)
-        yield (2 - into).astype(np.uint8)
+        labels = np.zeros(len(ids), np.uint32)
+        labels[rows] = own_labels
+        labels[neighbors] = layout.label_of_neighbor(kinds)
+    of_edges = None
+    if len(layout.edge_label_table) > 1:
+        assert kinds is not None
+        of_edges = layout.edge_label_of(kinds)
+    csrs = []
+    for sides in _sides(layout, kinds):
+        made = _native.partial_rows(rows, offsets, neighbors, of_edges, sides, len(ids))
+        csrs.append(Csr(*made, None))
+    graph = Graph(
+        layout.directed,
+        ids.astype(np.int64),
+        csrs[0],
+        csrs[-1],
+        labels,
+        layout.vertex_label_table,
+        layout.edge_label_table,
+    )
+    return Part(graph, ids)
+
+
+def _sides(
+    layout: Layout, kinds: NDArray[np.unsignedinteger] | None
+) -> Iterator[NDArray[np.uint8] | None]:
+    """Yield which ends of the entries the arcs of forward and of reverse rows leave."""
+    if not layout.directed:
+        yield None
+        return
+    assert kinds is not None
+    into = layout.side_of(kinds)
+    yield (1 + into).astype(np.uint8)
+    yield (2 - into).astype(np.uint8)

@@ -21,7 +21,7 @@ from motiflux.plan.bind import BoundPattern
 from motiflux.plan.native_plan import native_problem
 from motiflux.request.request import Request
 
-_SHARE_OF_ROWS = 3
+SHARE_OF_ROWS = 3
 """The rows' cache and pieces take one part of so many of the memory."""
 _FILLED = 0.6
 """Share of the memory that the next part is expected to fill."""
@@ -71,7 +71,7 @@ class RangeSearch:
     def __init__(self, rows: Rows, ranged: Ranged, memory: int, threads: int) -> None:
         self._rows, self._layout = rows, rows.layout
         self._ranged, self._threads = ranged, threads
-        self._memory = memory - memory // _SHARE_OF_ROWS
+        self._memory = memory - memory // SHARE_OF_ROWS
         self._reach = reach_of(ranged.bound, ranged.plan, rows.layout)
         self._gathering = Gathering(rows, self._reach, self._memory)
         self._wanted = float(_FIRST)

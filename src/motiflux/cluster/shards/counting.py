@@ -1,0 +1,152 @@
+"""Counts of sharded graphs: shares are ranges of entries, whose roots' parts workers gather and search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.search import SHARE_OF_ROWS, Ranged, RangeSearch
+from motiflux.cluster.shards.server import Served, rows_of
+from motiflux.cluster.shares import Order, Share, Shares, roots
+from motiflux.cluster.tasks import Bounds, Done, Watch
+from motiflux.dispatch.prepared_query import count_of
+from motiflux.errors import ArgumentError
+from motiflux.pattern import Pattern, QueryLike
+from motiflux.plan.passes.symmetry import check_symmetry
+from motiflux.request.deadline import Deadline
+from motiflux.request.engine import Outcome, Ran
+from motiflux.request.reports import ProgressReport
+from motiflux.request.request import Request
+from motiflux.result.count import Count
+
+if TYPE_CHECKING:
+    from motiflux.cluster.shards.sharded import ShardedGraph
+    from motiflux.cluster.workers import Workers
+
+_SEARCHES: dict[str, RangeSearch] = {}
+
+
+def count_range(token: str, served: list[Served], content: list[Any], share: Share, bounds: Bounds) -> Done:
+    """Count the embeddings whose root arcs are in ranges of entries, multiplier not applied."""
+    watch = Watch()
+    search = _SEARCHES.get(token)
+    if search is None:
+        import ray
+
+        found: Ranged = ray.get(content[0])
+        rows = rows_of(served[0], SHARE_OF_ROWS)
+        search = RangeSearch(rows, found, served[0].memory, bounds.threads)
+        _SEARCHES.clear()  # each has masks of all vertices
+        _SEARCHES[token] = search
+    total, left = 0, list(share)
+    started = time.perf_counter()
+    while left:
+        _, first, last, *_ = left[0]
+        rest = None if bounds.seconds is None else bounds.seconds - (time.perf_counter() - started)
+        if rest is not None and rest <= 0 and len(left) < len(share):
+            break
+        limit = None if bounds.limit is None else bounds.limit - total
+        found_here = search.count(first, last, rest, limit)
+        total += found_here.total
+        left = [*([roots(first, found_here.left)] if found_here.left > first else []), *left[1:]]
+        if found_here.left > first or (bounds.limit is not None and total > bounds.limit):
+            break
+    return watch.done(total, left)
+
+
+class ShardedSearch:
+    """The count of one pattern by tasks."""
+
+    divisible = True
+
+    def __init__(self, workers: Workers, graph: ShardedGraph, planned: Ranged, name: str) -> None:
+        self._workers, self._served = workers, graph.served()
+        plan, request = planned.plan, planned.request
+        self.multiplier = plan.multiplier
+        self._limit = None if request.limit is None else request.limit // plan.multiplier
+        units = 0 if plan.impossible is not None else graph.layout.entries
+        self._job = workers.token(), [workers.connection.ray.put(planned)]
+        self.name = name
+        self.shares = Shares(units, workers.slots)
+        self.total = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether a limit is reached."""
+        return self._limit is not None and self.total > self._limit
+
+    def submit(self, order: Order) -> Any:
+        """Start a task."""
+        left = None if self._limit is None else self._limit - self.total
+        bounds = Bounds(self._workers.threads, seconds=order.seconds, limit=left)
+        token, content = self._job
+        return self._workers.submit(
+            count_range, self.name, token, [self._served], content, order.share, bounds
+        )
+
+    def take(self, order: Order, done: Done) -> None:
+        """Add the embeddings of a task."""
+        self.total += done.value
+        self.shares.finished(order.share, done.left, done.seconds)
+
+    def renew(self) -> None:
+        """Do nothing: servers start again by themselves."""
+
+
+def count_sharded(
+    workers: Workers, graph: ShardedGraph, patterns: Sequence[Pattern], request: Request, deadline: Deadline
+) -> list[Count]:
+    """Return the count of each pattern.
+
+    Raises
+    ------
+    PatternError, ArgumentError
+        A pattern or an option takes more than a sharded graph has.
+    """
+    check_symmetry(request.semantics, request.symmetry)
+    ran = Ran("cluster", f"{workers.device}, {graph.num_shards} shards", "the graph is sharded")
+    made = []
+    for at, pattern in enumerate(patterns):
+        name = f"count {workers.pattern}" + (f", {at + 1}" if len(patterns) > 1 else "")
+        planned = ranged(graph.sketch, pattern, request, deadline)
+        made.append(None if planned is None else ShardedSearch(workers, graph, planned, name))
+    started = time.perf_counter()
+    searches = [one for one in made if one is not None]
+    driver = workers.driver()
+    try:
+        driver.run_all(searches, deadline, _reporting(searches, request, deadline))
+    finally:
+        driver.wait_for_cancelled()
+    seconds, planning = time.perf_counter() - started, started - deadline.started
+    counts = []
+    for one in made:
+        outcome = Outcome(0, False)
+        if one is not None:
+            total, limit = one.total * one.multiplier, request.limit
+            reached = limit is not None and total > limit
+            outcome = Outcome(limit if reached and limit is not None else total, driver.has_all_of(one) and not reached)
+        counts.append(count_of(outcome, ran, seconds, planning))
+    return counts
+
+
+def patterns_of(pattern: QueryLike | Sequence[QueryLike], queries: Sequence[object]) -> list[Pattern]:
+    """Return the patterns of a call; refuse queries that stand for several."""
+    found = [one for one in queries if isinstance(one, Pattern)]
+    if len(found) < len(queries):
+        raise ArgumentError("pattern", "patterns, no queries of several, for a sharded graph", pattern)
+    return found
+
+
+def _reporting(searches: Sequence[ShardedSearch], request: Request, deadline: Deadline) -> Any:
+    report = request.progress
+    if report is None:
+        return None
+
+    def tell() -> None:
+        each = tuple(one.total * one.multiplier for one in searches)
+        done, total = (sum(getattr(one.shares, name) for one in searches) for name in ("done", "units"))
+        report(ProgressReport(done, total, sum(each), deadline.elapsed(), each if len(each) > 1 else ()))
+
+    return tell

@@ -1,0 +1,143 @@
+"""The processes that serve the rows of shards, and how workers reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from motiflux.cluster.shards.layout import Ids, Layout
+from motiflux.cluster.shards.rows import Piece, RowArrays, Rows, Shard
+from motiflux.cluster.shards.store import open_rows, shard_path
+
+
+class ShardServer:
+    """An actor that has the rows of a shard, mapped from its file.
+
+    It has no other state: if its node is lost, Ray starts it on another one.
+    """
+
+    def __init__(self, folder: str, layout: Layout, number: int) -> None:
+        self._rows = open_rows(shard_path(folder, number), layout, number)
+        self._rows.neighbors.max(initial=0)  # reads the file once, into the memory of the node
+
+    def node(self) -> str:
+        """Return the node that it is on."""
+        return node_here()
+
+    def take(self, ids: Ids, first: int, last: int | None) -> Piece:
+        """Return entries of rows; see `RowArrays.take`."""
+        return self._rows.take(ids, first, last)
+
+
+def node_here() -> str:
+    """Return the id of this node."""
+    import ray
+
+    return str(ray.get_runtime_context().get_node_id())
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteShard:
+    """A shard that an actor serves."""
+
+    actor: Any
+
+    def ask(self, ids: Ids, first: int, last: int | None) -> Callable[[], Piece]:
+        """Ask for entries of rows."""
+        import ray
+
+        reference = self.actor.take.remote(ids, first, last)
+        return lambda: ray.get(reference)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A sharded graph as tasks reach it.
+
+    Parameters
+    ----------
+    token
+        Names it in worker processes.
+    actors, nodes
+        The server of each shard, and the node that it was on when the graph was opened.
+    hot
+        Rows of the last vertices, in the object store; as a list, since Ray would replace a reference by its
+        object. None for no rows.
+    memory
+        Bytes that a worker may use for all that depends on the graph.
+    """
+
+    token: str
+    folder: str
+    layout: Layout
+    actors: tuple[Any, ...]
+    nodes: tuple[str, ...]
+    hot: list[Any] | None
+    memory: int
+
+
+_OPEN: dict[str, Rows] = {}
+
+
+def rows_of(served: Served, share: int) -> Rows:
+    """Return the rows of a sharded graph in a worker process, which keeps those of one graph.
+
+    Parameters
+    ----------
+    share
+        The rows' part of the memory is one of so many.
+    """
+    rows = _OPEN.get(served.token)
+    if rows is None:
+        import ray
+
+        here = node_here()
+        shards: list[Shard] = []
+        near = [node == here for node in served.nodes]
+        for number, actor in enumerate(served.actors):
+            if near[number]:
+                shards.append(open_rows(shard_path(served.folder, number), served.layout, number))
+            else:
+                shards.append(RemoteShard(actor))
+        hot: RowArrays | None = None if served.hot is None else ray.get(served.hot[0])
+        rows = Rows(served.layout, shards, near, hot, served.memory // share)
+        _OPEN.clear()
+        _OPEN[served.token] = rows
+    return rows
+
+
+def last_rows(folder: str, layout: Layout, nbytes: int) -> RowArrays | None:
+    """Return the rows of as many of the last vertices, of the highest degrees, as fit into some bytes.
+
+    They are read from the last shards; None if no row fits.
+    """
+    kind = layout.kind_type
+    each = 4 + (0 if kind is None else kind.itemsize)
+    first = layout.num_vertices
+    size = 0
+    parts: list[Piece] = []
+    for number in reversed(range(len(layout.starts) - 1)):
+        begin, end = int(layout.starts[number]), int(layout.starts[number + 1])
+        sizes = 20 + each * layout.degrees_of(np.arange(begin, end))
+        fitting = int(np.searchsorted(np.cumsum(sizes[::-1]), nbytes - size, side="right"))
+        if fitting:
+            first = end - fitting
+            size += int(sizes[len(sizes) - fitting :].sum())
+            rows = open_rows(shard_path(folder, number), layout, number)
+            parts.append(rows.take(np.arange(first, end)))
+        if fitting < end - begin:
+            break
+    if not parts:
+        return None
+    parts.reverse()
+    lengths = np.concatenate([one.lengths for one in parts])
+    return RowArrays(
+        first,
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64),
+        np.concatenate([one.neighbors for one in parts]),
+        None if kind is None else np.concatenate([one.kinds for one in parts if one.kinds is not None]),
+        np.concatenate([one.labels for one in parts]) if len(layout.vertex_label_table) > 1 else None,
+    )

@@ -1,0 +1,335 @@
+"""`ShardedGraph`: a graph whose rows are sharded over the nodes of a cluster, and how it is built."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.cluster.shards import build
+from motiflux.cluster.shards.layout import Layout
+from motiflux.cluster.shards.server import Served, ShardServer, last_rows
+from motiflux.cluster.shards.store import LAYOUT, read_layout, shard_path, write_layout
+from motiflux.cluster.shares import Order, Shares, roots
+from motiflux.cluster.tasks import Done, call
+from motiflux.errors import ArgumentError, ClusterError, GraphError, OutputError
+from motiflux.graph import Graph, LabelTable
+from motiflux.io.files.source import format_suffix
+from motiflux.io.readers import TABLE_READERS, TEXT_READERS
+from motiflux.request.deadline import Deadline
+from motiflux.types import Label
+from motiflux.units import bytes_text, quantity
+
+if TYPE_CHECKING:
+    from motiflux.cluster.workers import Workers
+
+_BUILD_BYTES = 64
+"""Bytes of an entry in a task that builds, about."""
+_FILE_RATIO = 16
+"""Bytes in a task that builds for each byte of a file: edges of compressed files have few."""
+_HOT = 4
+"""The rows of highest degrees that each node has take one part of so many of a worker's memory."""
+_START_SECONDS = 120.0
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class ShardedGraph:
+    """A graph whose rows are sharded over the nodes of a cluster; see `motiflux.Cluster.shard`.
+
+    `Cluster.count` takes it. It is open until its cluster or it is closed.
+
+    Parameters
+    ----------
+    folder
+        The folder of its shards.
+    memory
+        Bytes that each worker may use for all that depends on the graph.
+    """
+
+    folder: str
+    memory: int
+    _layout: Layout
+    _sketch: Graph
+    _served: Served
+    _ray: Any
+    _open: bool = field(default=True)
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices."""
+        return self._layout.num_vertices
+
+    @property
+    def num_edges(self) -> int:
+        """Number of distinct edges."""
+        return self._layout.num_edges
+
+    @property
+    def directed(self) -> bool:
+        """Whether arcs have a direction."""
+        return self._layout.directed
+
+    @property
+    def num_shards(self) -> int:
+        """Number of shards."""
+        return len(self._layout.starts) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows."""
+        return self._layout.nbytes
+
+    @property
+    def self_loops_dropped(self) -> int:
+        """Number of self-loops that were left out."""
+        return self._layout.self_loops_dropped
+
+    @property
+    def duplicate_edges(self) -> int:
+        """Number of copies beyond the first of each edge, which count no more."""
+        return self._layout.duplicate_edges
+
+    def __repr__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        vertices, edges = quantity(self.num_vertices, "vertex"), quantity(self.num_edges, "edge")
+        size = f"{quantity(self.num_shards, 'shard')}, {bytes_text(self.nbytes)}"
+        return f"ShardedGraph({vertices}, {edges}, {kind}, {size})"
+
+    def close(self) -> None:
+        """End the processes that serve its rows; its files stay."""
+        if self._open:
+            self._open = False
+            for actor in self._served.actors:
+                with suppress(Exception):  # the cluster may have ended
+                    self._ray.kill(actor)
+
+    def served(self) -> Served:
+        """Return the graph as tasks reach it.
+
+        Raises
+        ------
+        ClusterError
+            It is closed.
+        """
+        if not self._open:
+            raise ClusterError(f"{self.folder}: this sharded graph is closed: open it again")
+        return self._served
+
+    @property
+    def layout(self) -> Layout:
+        """Its sizes, labels and degrees."""
+        return self._layout
+
+    @property
+    def sketch(self) -> Graph:
+        """A graph of some of its edges, for planning."""
+        return self._sketch
+
+
+class _Stage:
+    """A list of tasks of which all results are wanted."""
+
+    divisible = False
+    over = False
+
+    def __init__(self, workers: Workers, name: str, tasks: Sequence[Callable[[], Any]]) -> None:
+        self.name = name
+        self._workers, self._tasks = workers, tasks
+        self.found: dict[int, Any] = {}
+        self.shares = Shares(0, workers.slots)
+        for number in range(len(tasks)):
+            self.shares.add([roots(number, number + 1)])
+
+    def submit(self, order: Order) -> Any:
+        ((_, number, *_),) = order.share
+        return self._workers.submit(call, self.name, self._tasks[number], cpus=1)
+
+    def take(self, order: Order, done: Done) -> None:
+        ((_, number, *_),) = order.share
+        self.found[number] = done.value
+        self.shares.finished(order.share, [], done.seconds)
+
+    def renew(self) -> None:
+        """Do nothing: tasks have no graph."""
+
+
+def _run(workers: Workers, name: str, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Return the results of tasks, in their order."""
+    stage = _Stage(workers, f"shard: {name}", tasks)
+    workers.driver().run_all([stage], Deadline.after(None))
+    return [stage.found[number] for number in range(len(tasks))]
+
+
+def make_shards(
+    workers: Workers,
+    paths: Sequence[str],
+    vertices: Sequence[str],
+    folder: str,
+    options: Mapping[str, Any],
+    of_vertices: Mapping[str, Any],
+    memory: int,
+    shards: int | None,
+) -> None:
+    """Build a sharded graph in a folder from files.
+
+    Raises
+    ------
+    GraphError, FormatError
+        The files do not describe a graph.
+    OutputError
+        The folder has one.
+    """
+    if Path(folder, LAYOUT).exists():
+        raise OutputError(f"{folder}: expected a folder without a sharded graph, found one")
+    if not paths:
+        raise ArgumentError("paths", "a file or more", paths)
+    between = Path(folder, build.BETWEEN)
+    try:
+        between.mkdir(parents=True, exist_ok=True)
+        sizes = [os.stat(path).st_size for path in (*paths, *vertices)]  # noqa: PTH116
+    except OSError as error:
+        raise GraphError(f"{folder}: {error}") from error
+    partitions = max(workers.slots, -(-sum(sizes) * _FILE_RATIO // memory))
+    steps = _Steps(workers, folder, partitions)
+    codes, sides, tables, totals = steps.scatter(paths, vertices, options, of_vertices)
+    numbered = steps.number(sides, codes, labelled=len(tables[0]) > 1 or tables[0].values != (0,))
+    degrees, counts, firsts = build.first_ids(numbered)
+    if not int(counts.sum()):
+        raise GraphError(f"{paths[0]}: expected a graph with vertices, found none")
+    entries = int((degrees * counts).sum())
+    if shards is None:
+        shards = max(len(workers.connection.nodes()), -(-entries * _BUILD_BYTES // memory))
+    shards = min(shards, int(counts.sum()))
+    copies, loops = totals
+    edges = entries // 2
+    starts = build.starts_of(degrees, counts, shards)
+    layout = Layout(sides == 2, edges, *tables, degrees, counts, starts, loops, copies - edges)
+    steps.write(layout, numbered, firsts)
+    shutil.rmtree(between, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    workers: Workers
+    folder: str
+    partitions: int
+
+    def scatter(
+        self,
+        paths: Sequence[str],
+        vertices: Sequence[str],
+        options: Mapping[str, Any],
+        of_vertices: Mapping[str, Any],
+    ) -> tuple[
+        list[tuple[NDArray[np.uint32], NDArray[np.uint32]]], int, tuple[LabelTable, LabelTable], tuple[int, int]
+    ]:
+        """Read all files; return label codes, the number of directions, label tables, and copies and loops."""
+        tasks = []
+        for number, path in enumerate((*paths, *vertices)):
+            table = number >= len(paths)
+            given = of_vertices if table else _options_of(path, options)
+            tasks.append(
+                partial(build.scatter, path, number, self.folder, self.partitions, given, vertices=table)
+            )
+        found: list[build.Scattered] = _run(self.workers, "read files", tasks)
+        directions = {one.directed for one in found[: len(paths)]}
+        if len(directions) > 1:
+            odd = next(one.path for one in found if one.directed != found[0].directed)
+            raise GraphError(f"{odd}: expected files of one direction, found directed and undirected ones")
+        of_all = _merged([one.vertex_labels for one in found], "vertex labels")
+        of_edges = _merged([one.edge_labels for one in found], "edge labels")
+        codes = [(_codes(one.vertex_labels, of_all), _codes(one.edge_labels, of_edges)) for one in found]
+        totals = sum(one.copies for one in found), sum(one.self_loops for one in found)
+        return codes, 2 if directions.pop() else 1, (of_all, of_edges), totals
+
+    def number(
+        self, sides: int, codes: Sequence[tuple[NDArray[np.uint32], NDArray[np.uint32]]], *, labelled: bool
+    ) -> list[build.Numbered]:
+        tasks = [
+            partial(build.number, one, self.folder, sides, codes, labelled=labelled)
+            for one in range(self.partitions)
+        ]
+        return _run(self.workers, "find vertices", tasks)
+
+    def write(
+        self, layout: Layout, numbered: Sequence[build.Numbered], firsts: Sequence[NDArray[np.int64]]
+    ) -> None:
+        folder, partitions = self.folder, self.partitions
+        every = range(partitions)
+        _run(
+            self.workers,
+            "number vertices",
+            [partial(build.rename, one, folder, partitions, numbered[one], firsts[one]) for one in every],
+        )
+        _run(
+            self.workers,
+            "number neighbours",
+            [partial(build.meet, one, folder, partitions, layout) for one in every],
+        )
+        shards = range(len(layout.starts) - 1)
+        pieces = _run(
+            self.workers,
+            "write rows",
+            [partial(build.assemble, one, folder, partitions, layout) for one in shards],
+        )
+        write_layout(folder, layout, build.joined_sketch(pieces))
+
+
+def _options_of(path: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of `motiflux.read_graph` for a file: without attributes, where it could have some."""
+    suffix = format_suffix(Path(path))
+    table = suffix in TABLE_READERS or suffix in TEXT_READERS
+    return {**options, "attributes": ()} if table else dict(options)
+
+
+def _merged(labels: Sequence[tuple[Label, ...]], what: str) -> LabelTable:
+    every = {label for one in labels for label in one}
+    if len({type(label) for label in every}) > 1:
+        raise GraphError(f"{what}: expected all integers or all strings, found both")
+    return LabelTable(tuple(sorted(every, key=lambda label: (str(type(label)), label)))) if every else LabelTable()
+
+
+def _codes(labels: tuple[Label, ...], table: LabelTable) -> NDArray[np.uint32]:
+    """Return the code in a table of each label."""
+    place = {label: code for code, label in enumerate(table.values)}
+    return np.array([place[label] for label in labels], np.uint32)
+
+
+def open_shards(workers: Workers, folder: str, memory: int) -> ShardedGraph:
+    """Start the servers of a sharded graph on the nodes of a cluster.
+
+    Raises
+    ------
+    FormatError
+        The folder has no sharded graph, or a damaged one.
+    """
+    layout, sketch = read_layout(folder)
+    ray = workers.connection.ray
+    nodes = [one["NodeID"] for one in workers.connection.nodes()]
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    remote = ray.remote(ShardServer)
+    actors = []
+    for number in range(len(layout.starts) - 1):
+        where = NodeAffinitySchedulingStrategy(node_id=nodes[number % len(nodes)], soft=True)
+        options = {"num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "scheduling_strategy": where}
+        options["name"] = f"shard {number} of {uuid.uuid4().hex}"
+        actors.append(remote.options(**options).remote(folder, layout, number))
+    try:
+        here = ray.get([actor.node.remote() for actor in actors])
+    except ray.exceptions.RayError as error:
+        said = str(error).strip().splitlines()[-1]
+        raise ClusterError(f"{shard_path(folder, 0)}: a node does not see the shards: {said}") from error
+    hot = last_rows(folder, layout, memory // _HOT)
+    kept = None if hot is None else [ray.put(hot)]
+    served = Served(uuid.uuid4().hex, folder, layout, tuple(actors), tuple(here), kept, memory)
+    return ShardedGraph(folder, memory, layout, sketch, served, ray)

@@ -1,0 +1,125 @@
+"""The files of a sharded graph in a folder: its layout, a sketch for planning, and its shards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.atomic import AtomicFile
+from motiflux.cluster.shards.layout import Ids, Layout
+from motiflux.cluster.shards.part import Kept, built
+from motiflux.cluster.shards.rows import Piece, RowArrays
+from motiflux.errors import FormatError
+from motiflux.graph import Graph
+from motiflux.io.binary.sections import SectionFile, write_sections
+
+LAYOUT, SKETCH = "layout.json", "sketch.rows"
+_FORMAT = 1
+
+
+def shard_path(folder: str, number: int) -> Path:
+    """Return the file of a shard."""
+    return Path(folder, f"shard-{number:05}.rows")
+
+
+def write_rows(path: Path, rows: RowArrays, vertex_ids: Ids) -> int:
+    """Write the rows of a shard; return the size of the file."""
+    arrays: dict[str, NDArray[Any]] = {
+        "offsets": rows.offsets,
+        "neighbors": rows.neighbors,
+        "vertex_ids": vertex_ids,
+    }
+    if rows.kinds is not None:
+        arrays["kinds"] = rows.kinds
+    if rows.labels is not None:
+        arrays["labels"] = rows.labels
+    return write_sections(path, {"first": rows.first}, arrays)
+
+
+def open_rows(path: Path, layout: Layout, number: int) -> RowArrays:
+    """Return the rows of a shard, mapped.
+
+    Raises
+    ------
+    FormatError
+        The file is not that of the shard.
+    """
+    file = SectionFile(path)
+    first, last = int(layout.starts[number]), int(layout.starts[number + 1])
+    ends = layout.first_entries_of(np.array([first, last])) if last < layout.num_vertices else None
+    begin = int(layout.first_entries_of(np.array([first]))[0]) if first < last else 0
+    end = layout.entries if ends is None else int(ends[1])
+    entries = end - begin if first < last else 0
+    if file.facts.get("first") != first:
+        raise FormatError(path, f"found rows from vertex {file.facts.get('first')}, expected {first}")
+    kind = layout.kind_type
+    labelled = len(layout.vertex_label_table) > 1
+    return RowArrays(
+        first,
+        file.array("offsets", "<u8", (last - first + 1,)),
+        file.array("neighbors", "<u4", (entries,)),
+        None if kind is None else file.array("kinds", kind.str, (entries,)),
+        file.array("labels", "<u4", (last - first,)) if labelled else None,
+    )
+
+
+def write_layout(folder: str, layout: Layout, sketch: Piece) -> None:
+    """Write the layout and the sketch; a folder without a layout is no sharded graph."""
+    arrays: dict[str, NDArray[Any]] = {
+        "ids": sketch.ids,
+        "labels": sketch.labels,
+        "lengths": sketch.lengths,
+        "neighbors": sketch.neighbors,
+    }
+    if sketch.kinds is not None:
+        arrays["kinds"] = sketch.kinds
+    write_sections(Path(folder, SKETCH), {}, arrays)
+    with AtomicFile(Path(folder, LAYOUT)) as file:
+        file.write(json.dumps({"format": _FORMAT, **layout.facts()}).encode())
+
+
+def read_layout(folder: str) -> tuple[Layout, Graph]:
+    """Return the layout of a sharded graph, and its sketch.
+
+    Raises
+    ------
+    FormatError
+        The folder has none.
+    """
+    path = Path(folder, LAYOUT)
+    try:
+        facts = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise FormatError(path, f"expected the layout of a sharded graph: {error}") from error
+    if facts.get("format") != _FORMAT:
+        raise FormatError(path, f"expected format {_FORMAT}, found {facts.get('format')!r}")
+    layout = Layout.of(facts)
+    file = SectionFile(Path(folder, SKETCH))
+    kind = layout.kind_type
+    piece = Piece(
+        file.array("ids", "<i8", 1),
+        file.array("labels", "<u4", 1),
+        file.array("lengths", "<i8", 1),
+        file.array("neighbors", "<u4", 1),
+        None if kind is None else file.array("kinds", kind.str, 1),
+    )
+    return layout, sketch_of(layout, piece)
+
+
+def sketch_of(layout: Layout, piece: Piece) -> Graph:
+    """Return the graph of some entries, with all labels of the sharded graph."""
+    neighbors = np.array(piece.neighbors)
+    ids = np.unique(np.concatenate([piece.ids.astype(np.uint32), neighbors]))
+    kept = Kept(
+        [piece.ids.astype(np.uint32)],
+        [np.array(piece.lengths)],
+        [neighbors],
+        [] if piece.kinds is None else [np.array(piece.kinds)],
+        [np.array(piece.labels)],
+    )
+    return built(layout, ids, kept).graph
