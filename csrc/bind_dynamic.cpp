@@ -71,9 +71,10 @@ using PyCases = std::tuple<std::vector<std::tuple<std::vector<PyJoined>, std::ve
 // vertex, the level of the pair that is in no match (-1: none), and the other cases.
 using PyNegated =
     std::tuple<bool, std::vector<PyPair>, std::vector<PyAbsent>, std::vector<PyBare>, int, PyCases>;
+using PyTallied = std::vector<std::tuple<int, std::uint64_t>>;  // level, weight
 using PyPlan = std::tuple<std::vector<PyPair>, Codes, Codes, std::vector<PyStep>, PyTail,
                           std::vector<std::vector<std::uint8_t>>, std::uint64_t, PyChoice,
-                          std::vector<PyOrbit>, PyShared, std::optional<PyNegated>>;
+                          std::vector<PyOrbit>, PyShared, std::optional<PyNegated>, PyTallied>;
 
 // Updates that a thread reads at a time.
 constexpr std::size_t kTaken = std::size_t{1} << 16;
@@ -180,7 +181,8 @@ void negate(Plan& plan, const PyNegated& given) {
 }
 
 Plan plan_of(const PyPlan& given) {
-  const auto& [pair, first, second, steps, tail, images, multiplier, choice, orbits, shared, negated] = given;
+  const auto& [pair, first, second, steps, tail, images, multiplier, choice, orbits, shared, negated,
+               tallied] = given;
   const auto levels = static_cast<int>(steps.size());
   const int free_end = negated ? std::get<4>(*negated) : dynamic::kNone;
   require(levels >= 2 && levels <= view::kMaxLevels, "a plan has 2 to 32 levels");
@@ -224,6 +226,11 @@ Plan plan_of(const PyPlan& given) {
       orbit.images.push_back({vertex, moves});
     }
     plan.orbits.push_back(std::move(orbit));
+  }
+  for (const auto& [level, weight] : tallied) {
+    require(level >= 0 && level < start && level < levels && level != free_end, "no such level is matched");
+    require(plan.tallied_level() == dynamic::kNone, "a tallied level after the pair is the last one");
+    plan.tallied.push_back({level, weight});
   }
   if (shared) share_levels(plan, *shared);
   if (negated) negate(plan, *negated);
@@ -466,6 +473,31 @@ class PyMonitor {
     return to_numpy(std::move(counts));
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
+  // Counts the matches of a pattern at vertices, the images of `places`. `counts`: now, as two words each, the
+  // low ones first. `threshold`: 0 for none.
+  void tally(std::uint32_t pattern, std::vector<std::uint8_t> places, const InputArray<std::uint64_t>& counts,
+             std::uint64_t threshold, bool down) {
+    require(counts.size() % 2 == 0, "two words for each count expected");
+    std::vector<dynamic::Amount> amounts(counts.size() / 2);
+    for (std::size_t at = 0; at < amounts.size(); ++at) {
+      require(counts(2 * at + 1) >> 63 == 0, "counts below 2^127 expected");
+      amounts[at] = static_cast<dynamic::Amount>(counts(2 * at + 1)) << 64 | counts(2 * at);
+    }
+    monitor_.tallies().put(pattern, {std::move(places), std::move(amounts),
+                                     {static_cast<dynamic::Amount>(threshold), down}});
+  }
+  // The counts of a pattern, in the form of tally(), of all vertices.
+  nb::object tallied(std::uint32_t pattern) const {
+    const dynamic::VertexTally* const tally = monitor_.tallies().of(pattern);
+    require(tally != nullptr, "the pattern is not counted at vertices");
+    std::vector<std::uint64_t> words(std::size_t{2} * monitor_.vertices(), 0);
+    const std::size_t known = std::min<std::size_t>(tally->counts().size(), monitor_.vertices());
+    for (std::size_t at = 0; at < known; ++at) {
+      words[2 * at] = static_cast<std::uint64_t>(tally->counts()[at]);
+      words[2 * at + 1] = static_cast<std::uint64_t>(tally->counts()[at] >> 64);
+    }
+    return to_numpy(std::move(words));
+  }
   void prepare() { monitor_.prepare(); }
   void filter_by(int kind, std::uint32_t bits) {
     require(kind >= 0 && kind <= 2, "unknown filter");
@@ -852,6 +884,8 @@ void bind_dynamic(nb::module_& module) {
       .def_prop_ro("num_label_changes", &PyMonitor::num_label_changes)
       .def("label_counts", &PyMonitor::label_counts)
       .def("vertex_counts", &PyMonitor::vertex_counts)
+      .def("tally", &PyMonitor::tally, "pattern"_a, "places"_a, "counts"_a, "threshold"_a, "down"_a)
+      .def("tallied", &PyMonitor::tallied, "pattern"_a)
       .def("prepare", &PyMonitor::prepare)
       .def("filter_by", &PyMonitor::filter_by, "kind"_a, "bits"_a)
       .def("candidates", &PyMonitor::candidates)

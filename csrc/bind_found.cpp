@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -86,6 +87,19 @@ nb::object PyFound::rows(std::size_t pattern) {
                         to_numpy(std::move(ends)));
 }
 
+nb::object PyFound::passings(std::size_t pattern) {
+  require(pattern < found_.patterns.size(), "no such pattern");
+  std::vector<dynamic::Passing> passings = std::exchange(found_.patterns[pattern].passings, {});
+  std::ranges::sort(passings, {}, [](const dynamic::Passing& one) {
+    return std::pair(one.update, one.vertex);
+  });
+  nb::list found;
+  for (const dynamic::Passing& one : passings)
+    found.append(nb::make_tuple(one.vertex, one.update, to_python(Wide(static_cast<Total>(one.before))),
+                                to_python(Wide(static_cast<Total>(one.after)))));
+  return found;
+}
+
 namespace {
 
 // Runs work() without the GIL, unless it is brief; returns `result`, or None after the deadline of `watch`.
@@ -145,7 +159,9 @@ nb::object apply_all(dynamic::Monitor& monitor, Applied applied, const Terms& te
   const dynamic::Updates& updates = holder.applied_.updates;
   nb::object given = giving(result, terms, full, watch, updates.size() <= kBrief,
                             [&](std::size_t most, const std::function<void()>& flush) {
-                              monitor.apply(updates, terms.how, holder.found_, watch, most, flush);
+                              dynamic::How how = terms.how;
+                              how.origins = holder.applied_.origins;
+                              monitor.apply(updates, how, holder.found_, watch, most, flush);
                             });
   note_searches(monitor, watch);
   if (given.is_none() && !terms.how.batch && monitor.progress().update < updates.size())
@@ -183,7 +199,9 @@ nb::object match_compared(dynamic::Monitor& monitor, dynamic::ComparedMatcher& m
   nb::object given =
       giving(nb::borrow(found), terms, full, watch, changes <= kBrief,
              [&](std::size_t most, const std::function<void()>& flush) {
-               matcher.match(terms.how.batch, terms.how.threads, holder.found_, watch, most, flush);
+               dynamic::How how = terms.how;
+               how.origins = holder.applied_.origins;
+               matcher.match(how, holder.found_, watch, most, flush);
              });
   note_searches(monitor, watch);
   return given;
@@ -196,7 +214,7 @@ void bind_found(nb::module_& module) {
           [](Terms* terms, bool batch, int threads, int at_once, bool put_off, std::size_t most) {
             require(threads >= 1 && threads <= 1024, "threads must be 1 to 1024");
             require(at_once >= 0 && at_once <= 2, "unknown way to use threads");
-            new (terms) Terms{{batch, threads, {static_cast<dynamic::AtOnce>(at_once), put_off}}, most};
+            new (terms) Terms{{batch, threads, {static_cast<dynamic::AtOnce>(at_once), put_off}, {}}, most};
           },
           "batch"_a, "threads"_a, "at_once"_a, "put_off"_a, "most"_a);
   nb::class_<PyFound>(module, "Found")
@@ -208,7 +226,8 @@ void bind_found(nb::module_& module) {
       .def_ro("self_loops", &PyFound::self_loops)
       .def("counts", &PyFound::counts, "pattern"_a)
       .def("changes", &PyFound::changes, "pattern"_a)
-      .def("rows", &PyFound::rows, "pattern"_a);
+      .def("rows", &PyFound::rows, "pattern"_a)
+      .def("passings", &PyFound::passings, "pattern"_a);
 }
 
 }  // namespace motiflux

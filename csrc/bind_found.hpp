@@ -52,7 +52,10 @@ class PyFound {
   // (rows, and of their runs the updates, whether they appeared, and the ends) of a pattern, which are taken
   // out; None if there are none.
   nanobind::object rows(std::size_t pattern);
-  // The same, natively.
+  // Counts at vertices that passed a threshold, which are taken out: (vertex, update, before, after), by
+  // update and vertex.
+  nanobind::object passings(std::size_t pattern);
+  // The same as rows(), natively.
   dynamic::Found::OfPattern take_rows(std::size_t pattern);
 
   std::size_t self_loops = 0;

@@ -135,13 +135,14 @@ Monitor::Pass Monitor::pass_of_batch(Found& found, Watch& watch, int threads, st
 
 void Monitor::apply_batch(std::span<const Update> updates, int threads, Switches switches, Found& found,
                           Watch& watch, std::size_t most, const std::function<void()>& full) {
-  const How how{true, threads, switches};
+  const How how{true, threads, switches, {}};
   Pass pass = pass_of_batch(found, watch, threads, most, full);
   all_or_none([&] {
     bulk_.start(1);
     PreparedBatch batch;
     prepare(updates, how, batch, pass);
     match_batch(batch, how, pass);
+    settle_tallies(found);
   });
 }
 

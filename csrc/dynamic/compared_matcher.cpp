@@ -66,21 +66,23 @@ std::vector<ComparedMatcher::Work> ComparedMatcher::all_work(bool batch) const {
   return work;
 }
 
-void ComparedMatcher::match(bool batch, int threads, Found& found, Watch& watch, std::size_t most,
+void ComparedMatcher::match(const How& how, Found& found, Watch& watch, std::size_t most,
                             const std::function<void()>& full) {
   if (patterns_.empty() || copies_.changes().empty()) return;
-  const std::vector<Work> work = all_work(batch);
+  monitor_.tallies().open(how.batch, how.origins);
+  const std::vector<Work> work = all_work(how.batch);
   for (const auto& pattern : patterns_)
     if (found.patterns.size() <= pattern->slot) found.patterns.resize(pattern->slot + 1);
   const std::span<const Work> all(work);
   for (std::size_t first = 0; first < all.size(); first += kSlice) {
     const std::span<const Work> slice = all.subspan(first, std::min(kSlice, all.size() - first));
-    match_slice(slice, threads, watch);
+    match_slice(slice, how.threads, watch);
     take(slice, found);
     std::size_t words = 0;
     for (const auto& pattern : patterns_) words += found.patterns[pattern->slot].rows.size();
     if (words >= most) full();
   }
+  monitor_.settle_tallies(found);
 }
 
 void ComparedMatcher::match_slice(std::span<const Work> slice, int threads, Watch& watch) {
@@ -105,7 +107,8 @@ void ComparedMatcher::match_slice(std::span<const Work> slice, int threads, Watc
       for (std::size_t at = first; at < last; ++at) {
         if (at + kFar < slice.size()) copies_.prefetch(slice[at + kFar].task.row, slice[at + kNear].task.row);
         for (std::size_t p = 0; p < patterns_.size(); ++p) {
-          Column<Vertex>* const rows = patterns_[p]->listed ? &worker.rows[p] : nullptr;
+          const bool is_read = patterns_[p]->listed || monitor_.tallies().has(patterns_[p]->slot);
+          Column<Vertex>* const rows = is_read ? &worker.rows[p] : nullptr;
           const std::size_t words = worker.rows[p].size();
           const Total matches = worker.searches[p]->search(slice[at].task, rows, guarded);
           if (matches != 0) worker.results.push_back({at, p, matches, worker.rows[p].size() - words});
@@ -138,10 +141,14 @@ void ComparedMatcher::take(std::span<const Work> slice, Found& found) {
     const ComparedPattern& pattern = *patterns_[result->pattern];
     Found::OfPattern& own = found.patterns[pattern.slot];
     own.add(work.update, work.positive, result->matches);
+    const std::span rows(workers_[worker].rows[result->pattern].data() + first, result->words);
+    if (VertexTally* const tally = monitor_.tallies().of(pattern.slot)) {
+      monitor_.tallies().at(work.update);
+      tally->add_rows(rows, pattern.vertices.size(), work.positive);
+    }
     if (!pattern.listed) continue;
     own.add_rows(work.update, work.positive, static_cast<std::uint64_t>(result->matches));
-    const Vertex* const from = workers_[worker].rows[result->pattern].data() + first;
-    std::copy(from, from + result->words, own.rows.extend(result->words));
+    std::ranges::copy(rows, own.rows.extend(rows.size()));
   }
 }
 

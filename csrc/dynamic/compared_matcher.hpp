@@ -17,7 +17,7 @@ namespace motiflux::dynamic {
 class ComparedMatcher {
  public:
   // Both must outlive the object. `monitor` has the vertices; it need not have the edges.
-  ComparedMatcher(const Copies& copies, const Monitor& monitor)
+  ComparedMatcher(const Copies& copies, Monitor& monitor)
       : monitor_(monitor), copies_(copies, monitor.directed()) {}
   ComparedMatcher(const ComparedMatcher&) = delete;
 
@@ -32,7 +32,7 @@ class ComparedMatcher {
 
   // Adds the matches of the changes written by ComparedCopies::apply(), each by itself or all as one.
   // `full` is called whenever there are `most` words of rows. Throws Stopped.
-  void match(bool batch, int threads, Found& found, Watch& watch, std::size_t most,
+  void match(const How& how, Found& found, Watch& watch, std::size_t most,
              const std::function<void()>& full);
 
   // A choice of each row of `images` at its moment: rows of copies, one for each query edge. Throws
@@ -63,7 +63,7 @@ class ComparedMatcher {
   void match_slice(std::span<const Work> slice, int threads, Watch& watch);
   void take(std::span<const Work> slice, Found& found);
 
-  const Monitor& monitor_;
+  Monitor& monitor_;
   ComparedCopies copies_;
   std::vector<std::unique_ptr<ComparedPattern>> patterns_;
   std::vector<Worker> workers_;

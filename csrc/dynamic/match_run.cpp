@@ -132,6 +132,7 @@ void Monitor::match_tasks(std::span<const Update> run, std::span<const Task> tas
 struct Monitor::AtOnceFound {
   std::span<const Plan> plans;
   const Forest& forest;
+  const Edge& edge;
   Moment task;
   Effect effect;
   Share& share;
@@ -140,10 +141,11 @@ struct Monitor::AtOnceFound {
   Matches matches;
   std::array<std::size_t, kMostPlans> first_word;
 
-  AtOnceFound(std::span<const Plan> plans, const Forest& forest, Moment task, Effect effect, Share& share,
-              PlanBits concerned, std::uint32_t block = 0)
+  AtOnceFound(std::span<const Plan> plans, const Forest& forest, const Edge& edge, Moment task, Effect effect,
+              Share& share, PlanBits concerned, std::uint32_t block = 0)
       : plans(plans),
         forest(forest),
+        edge(edge),
         task(task),
         effect(effect),
         share(share),
@@ -157,8 +159,15 @@ struct Monitor::AtOnceFound {
   void count(std::size_t number, Total more) { matches.add(number, more); }
   Column<Vertex>& rows(std::size_t number) { return share.rows[plan(number).pattern]; }
   void wrote(std::size_t number, std::size_t count) { matches.add(number, count); }
+  bool appear(std::size_t number) const { return (effect == Effect::kAppear) != plan(number).inverse; }
+  VertexSums& sums(std::size_t number) const { return share.moving[plan(number).pattern]; }
+  void tally(std::size_t number, Vertex vertex, Total more) {
+    sums(number).add(vertex, amount_of(more, plan(number).tallied.back().weight, appear(number)));
+  }
   void finish() {
     for_each_plan(concerned & ~forest.listed, [&](std::size_t number) {
+      if (!plan(number).tallied.empty())
+        tally_ends(plan(number), edge, matches.of(number), appear(number), sums(number));
       share.count(plan(number), key(number), effect, multiplied(plan(number), matches.of(number)));
     });
     // Several plans of one pattern are of one group, and their rows are mixed.
@@ -199,11 +208,12 @@ void Monitor::match_task(const Edge& edge, Moment number, Matcher<View>& matcher
       });
     const PlanBits plans = summed | searched;
     if (plans == 0) continue;
-    AtOnceFound found(plans_, forest, number, bulk_.effect(number), share, plans);
+    AtOnceFound found(plans_, forest, edge, number, bulk_.effect(number), share, plans);
     if constexpr (!View::kHoles) matcher.sum(summed, found);
     matcher.match(forest, searched, found);
     found.finish();
   }
+  if (tallies_.by_update()) share.end_task(number);
   if constexpr (!View::kHoles)
     if (worker.probe != nullptr && worker.probe->add_work(matcher.worked() - before))
       look_again(gate, view, edge, matcher, *worker.probe, *worker.watch);
@@ -281,13 +291,13 @@ void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matche
     const std::size_t last = std::min(first + most, size);
     const Share::Key key{task, ordinal, static_cast<std::uint32_t>(first)};
     if (branch != 0) {
-      AtOnceFound found(plans_, forest, task, bulk_.effect(task), share, together, key.block);
+      AtOnceFound found(plans_, forest, edge, task, bulk_.effect(task), share, together, key.block);
       matcher.match_part(forest, branch, together, first, last, found);
       found.finish();
       continue;
     }
     if (!listed_[plan.pattern]) {
-      share.count(plan, key, bulk_.effect(task), multiplied(plan, matcher.count_part(first, last)));
+      count_part(plan, edge, key, first, last, matcher, share);
       continue;
     }
     Column<Vertex>& rows = share.rows[plan.pattern];
@@ -296,12 +306,34 @@ void Monitor::match_blocks(Split& split, const Edge& edge, Matcher<View>& matche
     matcher.list_part(first, last, rows, [&](std::size_t count) { matches += count; });
     share.list(plan, key, matches, first_word);
   }
+  if (tallies_.by_update()) share.end_task(task);
   if constexpr (!View::kHoles)
     if (worker.probe != nullptr && worker.probe->add_work(matcher.worked() - before)) {
       worker.probe->note(forest, together);
       worker.probe->look(view, edge, plans_, plans_version_, listed_, naming_.sets(), *worker.watch,
                          workers_.size());
     }
+}
+
+// Counts the matches of a part of a search for one plan, and those at tallied levels.
+template <class View>
+void Monitor::count_part(const Plan& plan, const Edge& edge, Share::Key key, std::size_t first,
+                         std::size_t last, Matcher<View>& matcher, Share& share) const {
+  const Effect effect = bulk_.effect(key.task);
+  const bool appear = (effect == Effect::kAppear) != plan.inverse;
+  Total found;
+  if (plan.tallied.empty()) {
+    found = matcher.count_part(first, last);
+  } else {
+    VertexSums& sums = share.moving[plan.pattern];
+    const auto tally = [&](Vertex vertex, Total more) {
+      sums.add(vertex, amount_of(more, plan.tallied.back().weight, appear));
+    };
+    found = plan.tallied_level() == kNone ? matcher.count_part(first, last)
+                                          : matcher.tally_part(first, last, tally);
+    tally_ends(plan, edge, found, appear, sums);
+  }
+  share.count(plan, key, effect, multiplied(plan, found));
 }
 
 // Puts the results of threads in the order of the updates, rows aside; returns the destinations of rows.
@@ -313,10 +345,6 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, std::span<
   };
   std::vector<Place> places, scratch;
   bool split = false;
-  const auto add = [&](const Share::Matched& matched) {
-    const bool appear = appears(matched.key.task) != matched.inverse;
-    pass.found.patterns[matched.pattern].add(pass.number(first + matched.key.task), appear, matched.matches);
-  };
   for (const Worker& worker : workers_) {
     const Share& share = worker.share;
     split |= !share.put_off.empty();
@@ -336,11 +364,12 @@ std::vector<Monitor::Place> Monitor::places_of_run(std::size_t first, std::span<
   for (const Found::OfPattern& one : pass.found.patterns) words.push_back(one.rows.size());
   for (Place& place : places) {
     const Share::Matched& matched = *place.matched;
-    add(matched);
+    place.positive = appears(matched.key.task) != matched.inverse;
+    Found::OfPattern& own = pass.found.patterns[matched.pattern];
+    own.add(pass.number(first + matched.key.task), place.positive, matched.matches);
     if (matched.words == 0) continue;
-    pass.found.patterns[matched.pattern].add_rows(pass.number(first + matched.key.task),
-                                                  appears(matched.key.task) != matched.inverse,
-                                                  static_cast<std::uint64_t>(matched.matches));
+    own.add_rows(pass.number(first + matched.key.task), place.positive,
+                 static_cast<std::uint64_t>(matched.matches));
     place.first_word = words[matched.pattern];
     words[matched.pattern] += matched.words;
   }
@@ -359,12 +388,47 @@ void Monitor::gather(std::size_t first, std::span<const Update> net, int threads
   const Workers workers{pass.run_words < kFewWords ? 1 : threads, nullptr};
   parallel_for(workers, places.size(), kTaken, [&](std::size_t begin, std::size_t end) {
     for (std::size_t at = begin; at < end; ++at) {
-      const auto& [key, share, matched, first_word] = places[at];
+      const auto& [key, share, matched, positive, first_word] = places[at];
       std::copy_n(share->rows[matched->pattern].data() + matched->first_word, matched->words,
                   pass.found.patterns[matched->pattern].rows.data() + first_word);
     }
   });
   pass.count_words(pass.run_words);
+  gather_tallies(first, places, pass);
+}
+
+// Adds what threads have found at vertices, and rows, to the counts that move, in the order of the updates if
+// these are told apart. `places`: of rows, in this order.
+void Monitor::gather_tallies(std::size_t first, std::span<const Place> places, Pass& pass) {
+  if (!tallies_.any()) return;
+  std::vector<Share::Moved> moved, scratch;
+  for (Worker& worker : workers_) {
+    for (std::size_t pattern = 0; pattern < worker.share.moving.size(); ++pattern)
+      worker.share.moving[pattern].take([&](Vertex vertex, Amount amount) {
+        tallies_.of(pattern)->moving().add(vertex, amount);
+      });
+    moved.insert(moved.end(), worker.share.moved.begin(), worker.share.moved.end());
+    worker.share.moved.clear();
+  }
+  pass.run_words += moved.size() * (sizeof(Share::Moved) / sizeof(Vertex));
+  sort_by(moved, scratch, static_cast<std::uint32_t>(run_gates_.size()),
+          [](const Share::Moved& one) { return one.task; });
+  auto next = moved.begin();
+  const auto add_until = [&](Moment task) {
+    for (; next != moved.end() && next->task <= task; ++next) {
+      tallies_.at(first + next->task);
+      tallies_.of(next->pattern)->moving().add(next->vertex, next->amount);
+    }
+  };
+  for (const auto& [key, share, matched, positive, first_word] : places) {
+    VertexTally* const tally = tallies_.of(matched->pattern);
+    if (tally == nullptr) continue;
+    add_until(key.task);
+    tallies_.at(first + key.task);
+    tally->add_rows({share->rows[matched->pattern].data() + matched->first_word, matched->words},
+                    matched->words / static_cast<std::size_t>(matched->matches), positive);
+  }
+  add_until(UINT32_MAX);
 }
 
 }  // namespace motiflux::dynamic

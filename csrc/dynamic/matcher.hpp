@@ -114,9 +114,10 @@ class Matcher {
   bool fits(const Plan& plan);
 
   // Searches for the matches of such plans. Calls found.count(plan, number) with parts of the number of
-  // matches, divided by the plan's multiplier; for plans that list matches, appends these to
-  // found.rows(plan), the data vertex of each query vertex, and calls found.wrote(plan, count) after each
-  // block of them; it may take the rows away.
+  // matches, divided by the plan's multiplier, and found.tally(plan, vertex, number) with the parts of the
+  // vertices of a tallied level; for plans that list matches, appends these to found.rows(plan), the data
+  // vertex of each query vertex, and calls found.wrote(plan, count) after each block of them; it may take the
+  // rows away.
   template <class Found>
   void match(const Forest& forest, PlanBits among, Found& found) {
     if (among != 0) walk(forest, 0, among, found);
@@ -138,6 +139,12 @@ class Matcher {
   // tail and not the last level; the other two search for a range of them.
   std::size_t open(const Plan& plan) { return fits(plan) ? clipped(2).size() : 0; }
   Total count_part(std::size_t first, std::size_t last);
+  // The same for a plan with a tallied level: tally(vertex, number) gets the parts of its vertices.
+  template <class Tally>
+  Total tally_part(std::size_t first, std::size_t last, Tally&& tally) {
+    const sets::Span all = clipped(2);
+    return tally_over(2, {all.first + first, all.first + last}, tally);
+  }
   template <class Wrote>
   void list_part(std::size_t first, std::size_t last, Column<Vertex>& rows, Wrote&& wrote) {
     const sets::Span all = clipped(2);
@@ -295,6 +302,12 @@ class Matcher {
   }
   std::pair<std::uint64_t, std::uint64_t> bounds(std::uint32_t after, std::uint32_t before) const;
   void fill(int level, std::uint32_t distinct, std::vector<Vertex>& list);
+  template <class Tally>
+  Total tally_from(int level, Tally& tally);
+  template <class Tally>
+  Total tally_over(int level, sets::Span candidates, Tally& tally);
+  template <class Tally>
+  bool tally_closing(int level, sets::Span candidates, Tally& tally, Total& total);
   Total count_from(int level);
   Total count_here(int level);
   Total count_over(int level, sets::Span candidates);
@@ -343,4 +356,5 @@ class Matcher {
 #include "dynamic/matcher_remembered.inl.hpp"
 #include "dynamic/matcher_count.inl.hpp"
 #include "dynamic/matcher_list.inl.hpp"
+#include "dynamic/matcher_tally.inl.hpp"
 // clang-format on

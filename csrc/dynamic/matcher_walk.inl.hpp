@@ -108,7 +108,15 @@ void Matcher<View>::walk_own(const Forest& forest, std::size_t number, int level
   latest_ = level;
   const bool all = level + 1 == plan_->levels();
   if ((forest.listed >> number & 1) == 0) {
-    found.count(number, all ? 1 : count_from(level + 1));
+    const int tallied = plan_->tallied_level();
+    if (tallied > level) {
+      const auto tally = [&](Vertex vertex, Total matches) { found.tally(number, vertex, matches); };
+      found.count(number, tally_from(level + 1, tally));
+      return;
+    }
+    const Total matches = all ? 1 : count_from(level + 1);
+    found.count(number, matches);
+    if (tallied != kNone) found.tally(number, value_[static_cast<std::size_t>(tallied)], matches);
     return;
   }
   const auto wrote = [&](std::size_t count) { found.wrote(number, count); };

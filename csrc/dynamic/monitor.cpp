@@ -134,6 +134,7 @@ void Monitor::race(Probe::Place place, std::vector<PlacePlans> alternatives) {
 
 void Monitor::drop_pattern(std::uint32_t pattern) {
   probe_.forget(pattern);
+  tallies_.drop(pattern);
   ++plans_version_;
   std::erase_if(plans_, [&](const Plan& plan) { return plan.pattern == pattern; });
   classes_seen_ = 0;
@@ -263,6 +264,7 @@ std::uint32_t Monitor::gate_for(Label first, Class to) {
 struct Monitor::Sequential {
   Monitor& monitor;
   const Forest& forest;
+  const Edge& edge;
   std::uint64_t update;
   bool positive;
   Pass& pass;
@@ -271,32 +273,55 @@ struct Monitor::Sequential {
   const Plan& plan(std::size_t number) const { return monitor.plans_[forest.plans[number]]; }
   Found::OfPattern& found(std::size_t number) const { return pass.found.patterns[plan(number).pattern]; }
   void count(std::size_t number, Total more) { matches.add(number, more); }
+  VertexSums& sums(std::size_t number) const { return monitor.tallies_.of(plan(number).pattern)->moving(); }
+  void tally(std::size_t number, Vertex vertex, Total more) {
+    sums(number).add(vertex, amount_of(more, plan(number).tallied.back().weight, appear(number)));
+  }
   Column<Vertex>& rows(std::size_t number) { return found(number).rows; }
   bool appear(std::size_t number) const { return positive != plan(number).inverse; }
   void wrote(std::size_t number, std::size_t count) {
     found(number).add_rows(update, appear(number), count);
     matches.add(number, count);
+    if (VertexTally* const tally = monitor.tallies_.of(plan(number).pattern)) {
+      const std::size_t width = plan(number).width();
+      tally->add_rows(rows(number).all().last(count * width), width, appear(number));
+    }
     pass.count_words(count * plan(number).width());
   }
   void finish(std::size_t number) {
     const bool listed = (forest.listed >> number & 1) != 0;
+    if (!listed && !plan(number).tallied.empty())
+      tally_ends(plan(number), edge, matches.of(number), appear(number), sums(number));
     found(number).add(update, appear(number),
                       listed ? matches.of(number) : multiplied(plan(number), matches.of(number)));
   }
 };
+
+void Monitor::settle_tallies(Found& found) {
+  if (!tallies_.any()) return;
+  tallies_.settle();
+  found.patterns.resize(std::max(found.patterns.size(), tallies_.patterns()));
+  for (std::size_t pattern = 0; pattern < tallies_.patterns(); ++pattern)
+    if (VertexTally* const tally = tallies_.of(pattern)) {
+      std::vector<Passing> passings = tally->take_passings();
+      auto& all = found.patterns[pattern].passings;
+      all.insert(all.end(), passings.begin(), passings.end());
+    }
+}
 
 // Finds the matches that appear or vanish with an edge, which is in the graph.
 void Monitor::match(const Edge& edge, std::uint64_t update, bool positive, Pass& pass) {
   const Gate& gate = gated_[gate_of(edge)];
   const Now view{graph_};
   const std::uint64_t before = pass.matcher.worked();
+  tallies_.at(update);
   pass.matcher.begin(view, edge, plans_);
   if (gate.plans.size() >= kManyPlans) pass.matcher.prefetch_around();
   for (const Forest& forest : gate.forests) {
     const auto [summed, rest] = pass.matcher.divide(forest, pass.matcher.concerned(forest, forest.all()));
     const PlanBits searched = chosen(forest, rest, edge), plans = summed | searched;
     if (plans == 0) continue;
-    Sequential found{*this, forest, update, positive, pass, Matches(plans)};
+    Sequential found{*this, forest, edge, update, positive, pass, Matches(plans)};
     pass.matcher.sum(summed, found);
     pass.matcher.match(forest, searched, found);
     for_each_plan(plans, [&](std::size_t number) { found.finish(number); });
@@ -355,6 +380,7 @@ void Monitor::undo() {
     take_back_changes(graph_, log_.done_before.back());
   graph_.change_all();
   put_off_.take_back();
+  tallies_.undo();
   graph_.count_edges(log_.edges_before);
 }
 

@@ -29,6 +29,7 @@
 #include "dynamic/rows_writing.hpp"
 #include "dynamic/run_matcher.hpp"
 #include "dynamic/update.hpp"
+#include "dynamic/vertex_tallies.hpp"
 
 namespace motiflux::dynamic {
 
@@ -64,6 +65,8 @@ struct Found {
     std::vector<Changed> changes;
     Column<Vertex> rows;    // matches, if requested, row after row
     std::vector<Run> runs;  // of these rows, in order
+    // Counts at vertices that passed a threshold, by the user's update.
+    std::vector<Passing> passings;
 
     void add(std::uint64_t update, bool positive, Total matches);
     // Notes that the next `count` rows are of an update.
@@ -92,6 +95,8 @@ struct How {
   bool batch = false;  // as one change
   int threads = 1;
   Switches switches;
+  // What update of the user each one is of, for thresholds; empty: each is one.
+  std::span<const std::int64_t> origins;
 };
 
 class Monitor {
@@ -142,6 +147,11 @@ class Monitor {
   // Adds the plans of a new pattern with the number `pattern`.
   void add_pattern(std::uint32_t pattern, std::vector<Plan> plans, bool listed);
   void drop_pattern(std::uint32_t pattern);
+  // The counts at vertices of patterns that have them, which add_pattern() does not make.
+  VertexTallies& tallies() { return tallies_; }
+  const VertexTallies& tallies() const { return tallies_; }
+  // Adds what was found since `tallies().open()` to the counts, and what passed a threshold to `found`.
+  void settle_tallies(Found& found);
   // Replaces the plans of a pattern, all or none, by others that start from the same pairs. `probed`: what
   // probes know of the pattern's places still holds.
   void replace_plans(std::uint32_t pattern, std::vector<Plan> plans, bool probed = false);
@@ -159,6 +169,7 @@ class Monitor {
   // Applies updates by apply_batch() or apply_sequence().
   void apply(std::span<const Update> updates, const How& how, Found& found, Watch& watch, std::size_t most,
              const std::function<void()>& full) {
+    tallies_.open(how.batch, how.origins);
     if (how.batch)
       apply_batch(updates, how.threads, how.switches, found, watch, most, full);
     else
@@ -283,8 +294,21 @@ class Monitor {
     std::vector<std::array<Total, 2>> sums;
     std::vector<Column<Vertex>> rows;
     std::vector<PutOff> put_off;
+    // What comes at a vertex, by pattern: of the task, and of those before if they are told apart; else of
+    // all tasks.
+    struct Moved {
+      Moment task;
+      std::uint32_t pattern;
+      Vertex vertex;
+      Amount amount;
+    };
+    std::vector<VertexSums> moving;
+    std::vector<Moved> moved;
 
     void start(std::size_t patterns, bool one_change) {
+      moving.resize(patterns);
+      for (VertexSums& one : moving) one.clear();
+      moved.clear();
       matched.clear();
       sums.assign(one_change ? patterns : 0, {});
       rows.resize(patterns);
@@ -297,6 +321,12 @@ class Monitor {
         matched.push_back({key, plan.pattern, matches, 0, 0, plan.inverse});
       else
         add_checked(sums[plan.pattern][(effect == Effect::kAppear) != plan.inverse], matches);
+    }
+    // Ends a task whose sums are told apart from those of others.
+    void end_task(Moment task) {
+      for (std::uint32_t pattern = 0; pattern < moving.size(); ++pattern)
+        moving[pattern].take(
+            [&](Vertex vertex, Amount amount) { moved.push_back({task, pattern, vertex, amount}); });
     }
     // The rows of the plan from `first_word` on.
     void list(const Plan& plan, Key key, Total matches, std::size_t first_word) {
@@ -332,6 +362,7 @@ class Monitor {
     Share::Key key;
     const Share* share;
     const Share::Matched* matched;
+    bool positive = false;
     std::size_t first_word = 0;
   };
   struct Split;
@@ -451,9 +482,13 @@ class Monitor {
   void match_splits(std::span<const Update> run, int threads, Pass& pass);
   template <class View>
   void match_blocks(Split& split, const Edge& edge, Matcher<View>& matcher, Worker& worker) const;
+  template <class View>
+  void count_part(const Plan& plan, const Edge& edge, Share::Key key, std::size_t first, std::size_t last,
+                  Matcher<View>& matcher, Share& share) const;
   std::size_t next_length(std::size_t size, double each, const Pass& pass) const;
   std::vector<Place> places_of_run(std::size_t first, std::span<const Update> net, Pass& pass) const;
   void gather(std::size_t first, std::span<const Update> net, int threads, Pass& pass);
+  void gather_tallies(std::size_t first, std::span<const Place> places, Pass& pass);
   bool add_slice(std::span<const Update> updates, int slice, int slices, PutOff::Part* later,
                  const AddToSlice& add, Watch& watch) const;
   void add_in_slices(std::span<const Update> updates, int slices, bool puts_off, Pass& pass,
@@ -519,6 +554,7 @@ class Monitor {
   PutOff put_off_{graph_, count_copies_};
   std::vector<PutOff::Part> later_;  // of a call, by slice; kept for its memory
   LabelChanges label_changes_;
+  VertexTallies tallies_;
   Lifetimes lifetimes_{graph_};
   std::size_t most_run_ = SIZE_MAX;
   std::shared_ptr<RunMatcher> run_matcher_;  // in its use it may be replaced: who uses it holds it

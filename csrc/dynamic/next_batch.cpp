@@ -26,6 +26,7 @@ std::uint64_t Monitor::begin(const std::shared_ptr<PutOffNoops>& joined) {
   finish_writing();
   make_final(log_);
   final_call_ = calls_;
+  tallies_.forget();
   open_log(joined);
   return log_.call;
 }

@@ -157,6 +157,12 @@ struct Loop {
   std::uint32_t after = 0, before = 0, distinct = 0;  // levels, as bits
 };
 
+// A level whose vertices are counted, each match that the search finds `weight` times.
+struct TalliedLevel {
+  int level;
+  std::uint64_t weight;
+};
+
 struct Plan {
   std::uint32_t pattern = 0;
   std::vector<PairEdge> pair;
@@ -184,6 +190,9 @@ struct Plan {
   // Every match found yields one match per image, which maps query vertex q to the vertex at level image[q].
   std::vector<std::vector<std::uint8_t>> images;
   std::uint64_t multiplier = 1;  // counting only
+  // Levels whose vertices are counted (counting only). At most one of them is not of the pair: its vertices
+  // are matched one after another.
+  std::vector<TalliedLevel> tallied;
   // The number of automorphisms that fix the pair, of whose matches the search finds one, if all vertices
   // must differ; else 0.
   std::uint64_t symmetries = 0;
@@ -201,6 +210,10 @@ struct Plan {
   std::uint32_t group = kNoNumber;
   std::vector<Loop> shared;
 
+  // The tallied level after the pair; kNone if there is none.
+  int tallied_level() const {
+    return !tallied.empty() && tallied.back().level >= 2 ? tallied.back().level : kNone;
+  }
   int levels() const { return static_cast<int>(steps.size()); }
   // The number of query vertices.
   std::size_t width() const { return steps.size() - (free_end == kNone ? 0 : 1); }

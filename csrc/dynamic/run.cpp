@@ -53,6 +53,7 @@ void Monitor::apply_sequence(std::span<const Update> updates, int threads, Switc
   all_or_none([&] {
     bulk_.start(1);
     apply_in_order(updates, threads, switches, pass);
+    settle_tallies(found);
   });
   found.put_off = put_off_.noops();
   forget_runs();

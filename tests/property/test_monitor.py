@@ -62,6 +62,13 @@ class Watched:
             return image
         return min(tuple(image[at] for at in moved) for moved in self.automorphisms)
 
+    def at_vertices(self, place: int) -> Counter[int]:
+        """The matches now at the images of a query vertex; of an occurrence, one at each image."""
+        if self.world.symmetry == "embeddings":
+            return Counter(row[place] for row in self.now)
+        images = {moved[place] for moved in self.automorphisms}
+        return Counter(row[image] for row in self.now for image in images)
+
     def changes(self) -> Counter[tuple[bool, tuple[Any, ...]]]:
         """What came (True) and went since the last call."""
         before, self.now = self.now, self.matches()
@@ -188,6 +195,8 @@ class MonitorMachine(RuleBasedStateMachine):
     """Tuning switches of both monitors, beside those that are drawn."""
     modes: ClassVar[tuple[str, ...]] = ("sequence", "batch")
     """The modes that are drawn."""
+    tallies: ClassVar[bool] = False
+    """Whether the counting monitor counts at vertices."""
 
     @initialize(world=worlds(), data=st.data())
     def start(self, world: Any, data: Any) -> None:
@@ -208,6 +217,12 @@ class MonitorMachine(RuleBasedStateMachine):
             given["edge_times"] = "time"
         graph = case.graph(**attributes)
         self.listing = mf.Monitor(graph, matches=True, **given)
+        self.per_vertex = data.draw(st.integers(0, 1)) if self.tallies else None
+        self.alert = data.draw(st.sampled_from((None, 1, 2, 4))) if self.tallies else None
+        if self.tallies:
+            given |= {"per_vertex": self.per_vertex, "alert": self.alert}
+            given["alert_down"] = self.alert is not None and data.draw(st.booleans())
+            given["matches"] = data.draw(st.sampled_from((False, False, True)))
         self.counting = mf.Monitor(graph, **given)
         self._watch(data)
 
@@ -313,6 +328,12 @@ class MonitorMachine(RuleBasedStateMachine):
                 zip(self.world.ids, self.world.vertex_labels, strict=True)
             )
         for watched in self.watched:
+            if self.per_vertex is not None:
+                kept = self.counting.per_vertex(watched.pattern)
+                counts = watched.at_vertices(self.per_vertex)
+                assert dict(zip(kept.ids.tolist(), kept.counts.tolist(), strict=True)) == {
+                    name: counts[vertex] for vertex, name in enumerate(self.world.ids)
+                }
             assert int(
                 self.counting.count(watched.case.pattern() if not watched.coinciding else watched.pattern)
             ) == len(watched.now)
@@ -358,6 +379,7 @@ class MonitorMachine(RuleBasedStateMachine):
 
     def _compare(self, applied: Any, listed: mf.Delta, counted: mf.Delta) -> None:
         sequence = self.options["mode"] == "sequence"
+        passings = Passings(self.watched, self.per_vertex, self.alert)
         expected: list[list[Counter[Any]]] = [[] for _ in self.watched]
         by_step: list[list[tuple[int, int, int]]] = [[] for _ in self.watched]
         for number, update in enumerate(applied):
@@ -373,8 +395,13 @@ class MonitorMachine(RuleBasedStateMachine):
             if sequence:
                 for at, one in enumerate(sums):
                     expected[at].append(one)
+                passings.note(number)
         if not sequence:
             expected = [[watched.changes()] for watched in self.watched]
+            passings.note(0)
+        assert [
+            (one.pattern, one.update, one.vertex, one.before, one.count) for one in counted.alerts
+        ] == passings.told(self.world.ids, self.counting)
         for at, watched in enumerate(self.watched):
             found = listed[watched.pattern]
             assert by_update(self.world, watched, found, len(expected[at])) == expected[at]
@@ -384,6 +411,37 @@ class MonitorMachine(RuleBasedStateMachine):
                 assert (delta.positive, delta.negative) == (positive, negative)
                 steps = zip(delta.updates.tolist(), delta.signs.tolist(), delta.matches.tolist(), strict=True)
                 assert list(steps) == by_step[at]
+
+
+class Passings:
+    """The counts at vertices that pass a threshold, update by update."""
+
+    def __init__(self, watched: list[Watched], place: int | None, alert: int | None) -> None:
+        self.watched, self.place, self.alert = watched, place, alert
+        self.found: list[tuple[int, int, int, int, int]] = []  # update, pattern, vertex, before, after
+        self.before = self._counts()
+
+    def _counts(self) -> list[Counter[int]]:
+        return [] if self.place is None else [one.at_vertices(self.place) for one in self.watched]
+
+    def note(self, update: int) -> None:
+        """Note what an update has changed."""
+        if self.alert is None:
+            return
+        before, self.before = self.before, self._counts()
+        for at, (old, new) in enumerate(zip(before, self.before, strict=True)):
+            for vertex in sorted({*old, *new}):
+                if (old[vertex] < self.alert) != (new[vertex] < self.alert):
+                    self.found.append((update, at, vertex, old[vertex], new[vertex]))
+
+    def told(self, ids: list[Any], monitor: mf.Monitor) -> list[tuple[Any, ...]]:
+        """Return what alerts have to say."""
+        down = monitor.options["alert_down"]
+        return [
+            (self.watched[at].pattern, update, ids[vertex], before, after)
+            for update, at, vertex, before, after in sorted(self.found)
+            if after > before or down
+        ]
 
 
 def by_update(world: World, watched: Watched, found: mf.PatternDelta, updates: int) -> list[Counter[Any]]:

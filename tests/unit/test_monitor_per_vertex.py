@@ -11,6 +11,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.stream import Nowhere, VertexAlert
+from motiflux.stream.matching.vertex_counts import words_of
 from tests.unit.cli_run import motiflux
 
 PATH = "(a)-->(c)-->(b)"
@@ -86,12 +87,29 @@ def test_runs_and_feeds_keep_counts_in_step(bank: mf.Graph) -> None:
 
 
 def test_counts_beyond_64_bits_are_python_integers(bank: mf.Graph) -> None:
-    monitor = mf.Monitor(bank, PATH, per_vertex="c")
-    assert monitor._counting is not None
-    (tally,) = monitor._counting.tallies.values()
-    tally.counts = np.full(len(tally.counts), 2**63 - 2, np.int64)
-    monitor.apply([("+", "hub", "dee"), ("+", "hub", "eve")])
+    monitor = mf.Monitor(bank, PATH, per_vertex="c", alert=2**63 - 1)
+    set_counts(monitor, 2**63 - 2)
+    alerts = monitor.apply([("+", "hub", "dee"), ("+", "hub", "eve")]).alerts
     assert monitor.per_vertex()["hub"] == 2**63 + 2
+    assert [(one.update, one.before, one.count) for one in alerts] == [(0, 2**63 - 2, 2**63)]
+
+
+def test_counts_beyond_127_bits_are_an_error_and_change_nothing(bank: mf.Graph) -> None:
+    monitor = mf.Monitor(bank, PATH, per_vertex="c")
+    set_counts(monitor, 2**127 - 2)
+    with pytest.raises(mf.CountOverflowError, match=r"at a vertex exceeds 2\^127 - 1"):
+        monitor.apply([("+", "hub", "dee"), ("+", "ann", "eve")])
+    assert monitor.per_vertex()["hub"] == 2**127 - 2
+    assert monitor.num_edges == 2
+    monitor.apply([("+", "ann", "eve")])
+    assert monitor.per_vertex()["ann"] == 2**127 - 2
+
+
+def set_counts(monitor: mf.Monitor, count: int) -> None:
+    """Have the counts of all vertices of a monitor with one pattern begin with a number."""
+    assert monitor._counting is not None
+    words = words_of(np.full(monitor.num_vertices, count, object))
+    monitor._counting.watch(monitor._open(), monitor.patterns[0], 0, words)
 
 
 def test_the_command_line_tells_alerts_and_the_greatest_counts(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from motiflux.plan.passes.drafts import DeltaPlan, Draft, Drafter, begin_at_both
 from motiflux.plan.passes.numbers import Numbers, numbers_of_graph
 from motiflux.plan.passes.order import CostModel, rooted_orders
 from motiflux.plan.passes.places import Place, PlaceOrbit, orbits_of, places
+from motiflux.plan.passes.tallied import tallied_plans
 from motiflux.types import Semantics, Symmetry
 
 _LEAST_SAVING = 0.1
@@ -55,6 +56,7 @@ def delta_plans(
     quotients: bool = True,
     pools: bool = False,
     numbers: Numbers | None = None,
+    tallied: int | None = None,
 ) -> tuple[DeltaPlan, ...]:
     """Return the searches that together find every match that a changed edge adds or removes.
 
@@ -89,6 +91,9 @@ def delta_plans(
     numbers
         The result of `motiflux.plan.passes.numbers.numbers_of` for a graph that has changed; None: that of
         `graph`.
+    tallied
+        A query vertex at whose images matches are counted too (counting only), which leaves levels unshared
+        and quotients aside; None: there is none.
     """
     if bound.others:  # automorphisms of a case need not be those of the others
         merge, symmetry = False, Symmetry.EMBEDDINGS
@@ -109,13 +114,16 @@ def delta_plans(
     exchange = injective and merge
     if bound.negates:  # each vertex is looked at by itself
         either_end, coalesce, quotients = False, "off", False
+    model = CostModel(bound, *(numbers_of_graph(bound, graph) if numbers is None else numbers))
+    either_end = counting and either_end
+    alternatives_of = partial(_alternatives, bound, model, drafter, either_end=either_end)
+    once_each = symmetry is Symmetry.SUBGRAPHS
+    if tallied is not None:
+        return tallied_plans(graph, drafter, model, tallied, alternatives_of, once_each=once_each)
     orbits = orbits_of(places(bound), group.generators if exchange else (), bound.size)
     of_edges = len(orbits)
     orbits += orbits_of(places(bound, negated=True), group.generators if exchange else (), bound.size)
-    model = CostModel(bound, *(numbers_of_graph(bound, graph) if numbers is None else numbers))
-    once_each = symmetry is Symmetry.SUBGRAPHS
-    either_end = counting and either_end
-    alternatives = [_alternatives(bound, model, drafter, place, either_end) for place, _ in orbits]
+    alternatives = [alternatives_of(place) for place, _ in orbits]
     shared: dict[int, list[SharedLevels]] = {}
     if exchange and (coalesce == "on" or (coalesce == "auto" and not counting and _has_cycle(bound))):
         saving = None if coalesce == "on" else _LEAST_SAVING
@@ -178,7 +186,7 @@ def _preference(plans: Sequence[DeltaPlan], at: int) -> float:
 
 
 def _alternatives(
-    bound: BoundPattern, model: CostModel, drafter: Drafter, place: Place, either_end: bool
+    bound: BoundPattern, model: CostModel, drafter: Drafter, place: Place, *, either_end: bool
 ) -> list[Draft]:
     """Return the plan of a place, and a second one, if any."""
     orders = rooted_orders(bound, model, place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple
 
 from motiflux.pattern import Pattern
@@ -16,7 +17,7 @@ from motiflux.plan.passes.pools import LevelReads, pool_levels
 from motiflux.plan.passes.reuse import share_intersections
 from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import restrictions
-from motiflux.plan.passes.tail import close_tail
+from motiflux.plan.passes.tail import FIRST_START, close_tail
 from motiflux.plan.shape import PlanArgs, PlanShape, Tail
 from motiflux.types import Semantics, Symmetry
 
@@ -73,6 +74,9 @@ class DeltaPlan:
         The query vertices whose negated edges to any vertex ignore the changed edge.
     free_end
         The level of the pair that is no query vertex, if the changed edge is one to any vertex; else None.
+    tallied
+        The levels at whose vertices matches are counted, ascending, each with the number that a match found
+        counts for (`motiflux.plan.passes.tallied`).
     """
 
     place: Place
@@ -92,6 +96,7 @@ class DeltaPlan:
     negated_before: tuple[bool, ...] = ()
     bare_before: frozenset[int] = frozenset()
     free_end: int | None = None
+    tallied: tuple[tuple[int, int], ...] = ()
 
     @property
     def walked(self) -> int:
@@ -107,7 +112,7 @@ class Draft(NamedTuple):
     costs
         The same by level, from level 2 on.
     stabilizer
-        The number of automorphisms that fix its place.
+        The number of automorphisms that fix its place, and the query vertex that is tallied.
     """
 
     cost: float
@@ -175,11 +180,19 @@ class Drafter:
             pools=pools and counting,
         )
 
-    def draft(self, order: Order) -> Draft:
-        """Return the plan of an order."""
+    def draft(self, order: Order, tallied: int | None = None) -> Draft:
+        """Return the plan of an order.
+
+        `tallied`: a query vertex whose images are matched one after another, and that automorphisms fix.
+        """
         bound = self.bound
         vertices, estimates = order.vertices, order.estimates
-        group = _fixing_two(automorphisms(self.pattern, directed=bound.directed, base=vertices))
+        base = vertices
+        if tallied is not None:
+            base = (*vertices[:2], tallied, *(vertex for vertex in vertices[2:] if vertex != tallied))
+        fixed = 2 if tallied is None else 3
+        group = _fixing(automorphisms(self.pattern, directed=bound.directed, base=base), fixed)
+        first = FIRST_START if tallied is None else vertices.index(tallied) + 1
         shape, args = build_steps(
             bound, vertices, restrictions(group) if self.breaking else (), self.semantics, degrees=False
         )
@@ -189,10 +202,12 @@ class Drafter:
         if self.tail:
             level_of = {vertex: level for level, vertex in enumerate(vertices)}
             coinciding = frozenset((level_of[u], level_of[v]) for u, v in bound.may_coincide)
-            shape, closed = close_tail(shape, args, coinciding, kinds, mixed=self.mixed_tails)
+            shape, closed = close_tail(
+                shape, args, coinciding, kinds, first=first, mixed=self.mixed_tails
+            )
         if self.reuse:
             shape, args = share_intersections(shape, args, kinds, closed)
-        walked = len(vertices) - 1 if closed is None else closed.start
+        walked = max(len(vertices) - 1, first if tallied is not None else 0) if closed is None else closed.start
         place = vertices[0], vertices[1]
         costs = list(estimates[:walked])
         listed = [ids is not None for ids in lists]
@@ -272,12 +287,12 @@ def _closes_at_end(shape: PlanShape) -> bool:
     return free and len(levels) == 2 and levels[0] < 2 <= levels[1] == len(shape.steps) - 2
 
 
-def _fixing_two(group: Automorphisms) -> Automorphisms:
-    """Return the automorphisms that fix the first two points of the base."""
+def _fixing(group: Automorphisms, points: int) -> Automorphisms:
+    """Return the automorphisms that fix the first points of the base."""
     if group.order == 1:
         return group
-    orbits = (*(frozenset((point,)) for point in group.base[:2]), *group.orbits[2:])
-    order = group.order // (len(group.orbits[0]) * len(group.orbits[1]))
+    orbits = (*(frozenset((point,)) for point in group.base[:points]), *group.orbits[points:])
+    order = group.order // prod(map(len, group.orbits[:points]))
     return Automorphisms(order, group.generators, group.base, orbits)
 
 

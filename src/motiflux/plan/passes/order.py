@@ -216,6 +216,23 @@ def projected_orders(
     return list({order.vertices: order for order in orders}.values())
 
 
+def orders_to(
+    pattern: BoundPattern, model: CostModel, roots: tuple[int, ...], vertex: int
+) -> list[Order]:
+    """Return orders that begin with `roots` and have a vertex as early as possible after them."""
+    orders = []
+    for first in (frozenset[int](), model.connected_cover, None):
+        growing = _PartialOrder(pattern, model)
+        for root in roots:
+            growing.place(root)
+        while vertex not in growing.order:
+            growing.place_cheapest(_nearest(pattern, growing.order, frozenset((vertex,))))
+        while len(growing.order) < pattern.size:
+            growing.place_cheapest(pattern.neighbors[growing.order[-1]] if first is None else first)
+        orders.append(Order(tuple(growing.order), tuple(growing.sizes)))
+    return list({order.vertices: order for order in orders}.values())
+
+
 def _nearest(pattern: BoundPattern, placed: Sequence[int], wanted: frozenset[int]) -> frozenset[int]:
     """Return the vertices beside `placed` from which the ways to one of `wanted` are shortest."""
     layer, seen = set(wanted), set(wanted)

@@ -50,6 +50,8 @@ def _lines(pattern: Pattern, plans: Sequence[DeltaPlan], measured: Mapping[Place
             parts.append(f"then {_names(pattern, plan.order[shared:counted])}")
         if counted < len(plan.order):
             parts.append(f"in closed form {_names(pattern, plan.order[counted:])}")
+        if plan.tallied:
+            parts.append(f"counts at {_names(pattern, [plan.order[level] for level, _ in plan.tallied])}")
         if plan.replaces_last:
             parts.append("instead of the one before, if this is shorter for an update")
         if plan.place in measured:

@@ -27,7 +27,6 @@ from motiflux.stream.matching.interrupts import in_spite_of_interrupts
 from motiflux.stream.matching.match_rows import MatchRows
 from motiflux.stream.matching.noops import Noops
 from motiflux.stream.matching.numbering import Mark, NativeUpdates
-from motiflux.stream.matching.vertex_counts import Pending
 from motiflux.stream.matching.watching import Watching
 from motiflux.stream.sources.source import Batch
 from motiflux.stream.updates import Updates
@@ -143,10 +142,8 @@ class Changing(Watching):
         start = time.perf_counter()
         self._run_limit.begin()
         while True:
-            # Counts at vertices need all matches of the call, before it is applied.
-            found_whole = terms if self._counting is None else replace(terms, give=None)
             try:
-                delta = self._change(partial(work, found_whole), updates, batches, terms, start)
+                delta = self._change(partial(work, terms), updates, batches, terms, start)
                 if self.on_alert is not None:
                     for alert in delta.alerts:
                         self.on_alert(alert)
@@ -218,7 +215,6 @@ class Changing(Watching):
     ) -> Delta:
         call = Call()
         number, marked = 0, None
-        pending: Pending | None = None
         interrupted_by: KeyboardInterrupt | None = None
         try:
             self._begin_call(call, overlaps=terms.overlaps)
@@ -243,8 +239,7 @@ class Changing(Watching):
             changes, known = work(None if terms.timeout is None else start + terms.timeout)
             if self._counting is not None:
                 slots = [(pattern, one.slot) for pattern, one in self._watched.items()]
-                pending = self._counting.prepare(changes, slots)
-                known["alerts"] = pending.alerts
+                known["alerts"] = self._counting.alerts(changes, slots)
             delta = self._delta_of(changes, known, time.perf_counter() - start)
             if terms.give is not None:
                 self._has_given = True
@@ -254,8 +249,6 @@ class Changing(Watching):
             if self._auto is not None:
                 self._auto.note(updates, time.perf_counter() - chosen_at)
             self._undoable = Undoable(number, marked, self.source_position)
-            if pending is not None:
-                pending.commit()
             # No call from here on: an interrupt by Ctrl-C then leaves nothing applied.
             self.updates_applied += updates
             self.batches_applied += batches
@@ -267,8 +260,6 @@ class Changing(Watching):
         except BaseException as error:
             while marked is not None:
                 try:
-                    if pending is not None:
-                        pending.undo()
                     native.take_back(number)
                     self._back_to(marked)
                     if self._engine is not None:

@@ -73,6 +73,9 @@ class Conditioned(Core):
         store = self._copies
         awaited, (clock, latest, kind) = self._numbering.awaited, self._clock_now()
         watched = [(pattern, one.told) for pattern, one in self._watched.items()]
+        counts = {}
+        if self._counting is not None:
+            counts = {pattern: self._native.tallied(one.slot) for pattern, one in self._watched.items()}
 
         def rebuild() -> None:
             self._options = options
@@ -89,6 +92,8 @@ class Conditioned(Core):
             self._probing = self._new_probing()
             self._replanning = Replanning(self._base, is_on=self._options.switches["replan"] == "on")
             self._watched, self._slots, self._numbering.awaited = {}, None, {}
+            if self._counting is not None:
+                self._counting.known = counts
             for pattern, listed in watched:
                 self._add(pattern, listed)
 

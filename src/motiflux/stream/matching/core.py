@@ -43,6 +43,7 @@ T = TypeVar("T")
 
 NEGATION_ON_CPU = "patterns with negated edges, and induced ones, are matched on the CPU"
 ATTRIBUTES_ON_CPU = "copies of edges with attributes are matched on the CPU"
+COUNTS_ON_CPU = "counts at vertices are kept on the CPU, unless a GPU is named"
 """Why a GPU is not used."""
 
 AFTER_A_RUN = "a call after the run, or in its progress function"
@@ -76,6 +77,8 @@ class Watched:
         Its searches: those in use, and as they were planned.
     numbers
         Those that its plans were made by; None: those of the first graph.
+    tallied
+        The query vertex whose images its plans count; None: there is none, or its matches are listed.
     measured
         Of places whose plans were replaced by `Probing`: the share of the work that the new ones took.
     """
@@ -90,6 +93,7 @@ class Watched:
     plans: tuple[DeltaPlan, ...] = ()
     planned: tuple[DeltaPlan, ...] = ()
     numbers: Numbers | None = None
+    tallied: int | None = None
     measured: dict[Place, float] = field(default_factory=dict)
 
     @property
@@ -186,6 +190,8 @@ class Core(Attributed):
             why = why_host
             if placement.needs_gpu:
                 note(f"a GPU was {placement.reason}; {why}")
+        elif not why and options.per_vertex is not None:
+            why = COUNTS_ON_CPU
         elif not why:
             auto = auto_matching(placement.gpu_memory, options.switches, threads)
             self._auto = None if isinstance(auto, str) else auto

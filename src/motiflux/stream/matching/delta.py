@@ -221,10 +221,6 @@ class Changes(Mapping[Pattern, PatternDelta]):
         rows = [(pattern, self._rows_of(slot)) for pattern, slot, listed in self._watched if listed]
         return [(pattern, block) for pattern, block in rows if block is not None]
 
-    def rows_in(self, slot: int) -> MatchRows | None:
-        """Return the matches of a pattern by its native number, given or not; None if there are none."""
-        return self._rows_of(slot)
-
     def names(self, vertices: NDArray[np.uint32]) -> NDArray[Any]:
         """Return the external ids of internal numbers."""
         return self._ids.names(vertices)

@@ -311,6 +311,7 @@ class PlanWriter:
             [(point, [(image, list(moves)) for image, moves in images]) for point, images in canonical],
             _shared(plan.shared),
             self._negated(plan) if self.bound.negates else None,
+            list(plan.tallied),
         )
 
     def counted(self) -> BoundPattern:

@@ -26,6 +26,7 @@ from motiflux.stream.matching.core import NEGATION_ON_CPU, Watched
 from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateEngine
 from motiflux.stream.matching.native import PlanWriter, bind_growing, edges_in_codes
 from motiflux.stream.matching.probing import MOST_ALTERNATIVES
+from motiflux.stream.matching.vertex_counts import counts_of, words_of
 from motiflux.types import Semantics, Symmetry
 
 
@@ -35,7 +36,8 @@ class Watching(Conditioned):
     def takes_quiet_batches(self, size: int) -> bool:
         """Whether batches of up to this size need neither an engine nor a choice of one."""
         chosen = self._auto is not None and size >= self._auto.least
-        plain = self.takes_plain_updates and self._counting is None
+        alerts = self._counting is not None and self._counting.options.alert is not None
+        plain = self.takes_plain_updates and not alerts
         return plain and self._engine is None and not chosen
 
     def overlaps(self, size: int, *, in_memory: bool) -> bool:
@@ -177,7 +179,7 @@ class Watching(Conditioned):
 
     def _alternatives(self, watched: Watched, used: Sequence[DeltaPlan]) -> list[DeltaPlan]:
         """Return other plans for a place, to be raced with those in use."""
-        if watched.bound.negates:
+        if watched.bound.negates or watched.tallied is not None:
             return []
         switches = self._options.switches
         drafter = Drafter.of(
@@ -210,7 +212,7 @@ class Watching(Conditioned):
         self._check_ids(added)
         self._admit_conditions(added)
         told = self._options.matches if matches is None else bool(matches)
-        listed = told or self._counting is not None
+        listed = told or (self._counting is not None and self._engine is not None)
         initial = self._initial_counts(added)
         bound = bind_growing(
             added,
@@ -236,6 +238,8 @@ class Watching(Conditioned):
             native, added, bound, injective=injective, always_sums=always_sums, facets=self._facets
         )
         watched = Watched(slot, listed, told, writer, canonical)
+        if self._counting is not None and not listed:
+            watched.tallied = self._counting.options.place(added)
         if self._snapshot is not self._base or self._facets is not None:
             planned = self._watched.values()
             watched.numbers = self._replanning.numbers_now(native, watched.counted, planned)
@@ -243,6 +247,9 @@ class Watching(Conditioned):
             writer.find_vertices(self._numbering.vertex_of)
             watched.use(self._planned(added, watched, self._engine))
             native.add_pattern(slot, self._in_native_form(watched, watched.plans), listed)
+            if self._counting is not None:
+                assert initial is not None
+                self._counting.watch(native, added, slot, initial)
             if self._engine is not None:
                 self._check_plans(added, slot, self._engine)
             watched.planned_for = HOST if self._engine is None else self._engine.name
@@ -251,8 +258,6 @@ class Watching(Conditioned):
             if added.comparisons:
                 self._compare(added, watched)
             self._watched[added] = watched
-            if self._counting is not None and initial is not None:
-                self._counting.watch(added, initial)
             if self._auto is not None:
                 self._auto.forget_work()
         except BaseException:
@@ -315,12 +320,12 @@ class Watching(Conditioned):
         )
         by_id = np.argsort(ids, kind="stable")
         order = by_id[np.searchsorted(ids, graph.vertex_ids, sorter=by_id)]
-        tally = self._counting.tallies[pattern]
+        kept = counts_of(self._native.tallied(self._watched[pattern].slot))
         return VertexCounts(
             graph=graph,
             pattern=pattern,
             columns=(pattern.vertices[self._counting.options.place(pattern)].name,),
-            counts=tally.at(np.asarray(order, np.int64)),
+            counts=kept[order],
             complete=True,
             seconds=0.0,
             plan_seconds=0.0,
@@ -329,10 +334,12 @@ class Watching(Conditioned):
             reason="kept in step with the graph",
         )
 
-    def _initial_counts(self, added: Pattern) -> NDArray[Any] | None:
-        """Return the counts of a pattern at each vertex now; None if none are kept, or they are known."""
-        if self._counting is None or added in self._counting.tallies:
+    def _initial_counts(self, added: Pattern) -> NDArray[np.uint64] | None:
+        """Return the counts of a pattern at each vertex now, in words; None if none are kept."""
+        if self._counting is None:
             return None
+        if added in self._counting.known:
+            return self._counting.known.pop(added)
         options = self._options
         place = self._counting.options.place(added)
         found = count_per_vertex(
@@ -345,9 +352,8 @@ class Watching(Conditioned):
         )
         ids = self._numbering.ids.all()
         by_id = np.argsort(found.ids, kind="stable")
-        return (
-            found.counts[by_id[np.searchsorted(found.ids, ids, sorter=by_id)]] if len(ids) else found.counts
-        )
+        order = by_id[np.searchsorted(found.ids, ids, sorter=by_id)] if len(ids) else by_id
+        return words_of(found.counts[order])
 
     def _planned(
         self, pattern: Pattern, watched: Watched, engine: UpdateEngine | None
@@ -372,6 +378,7 @@ class Watching(Conditioned):
             coalesce=self._coalesce(watched, engine),
             remove=self._options.switches["coalesce_without"],
             quotients=engine is None and self._options.switches["quotients"] != "off",
+            tallied=watched.tallied,
         )
         if watched.numbers is None:
             # Plans depend on nothing but the arguments: other monitors on this graph may have made them.
@@ -396,8 +403,6 @@ class Watching(Conditioned):
     def _drop(self, removed: Pattern) -> None:
         self._slots = None
         watched = self._watched.pop(removed)
-        if self._counting is not None:
-            self._counting.tallies.pop(removed, None)
         if self._auto is not None:
             self._auto.forget_work()
         self._forget(watched.slot, watched.writer.lists)
