@@ -67,12 +67,11 @@ DEFAULT_LANES = {
     Goal.TAIL: LANES[2:],
     Goal.STARS: LANES[:2],
     Goal.NESTED: LANES[2:],
-    Goal.COUNT_COMPARED: LANES[1:],
-    Goal.STORE_COMPARED: LANES[1:],
+    Goal.COUNT_COMPARED: LANES[2:],
+    Goal.STORE_COMPARED: LANES[2:],
     Goal.IMAGES: LANES,
 }
-"""Numbers of lanes with the default tuning. If there are several, the first one is for very short rows, or
-(where attributes are compared) the second one is for large patterns."""
+"""Numbers of lanes with the default tuning. If there are several, the first one is for very short rows."""
 
 
 _ARGUMENTS = {
