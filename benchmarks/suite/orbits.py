@@ -5,6 +5,7 @@ that was counted on before: rows lie on the device, kernels are compiled and pla
 named for:
 
 orbits 4 GRAPH, orbits 5 GRAPH   graphlet degree vectors; its count is their sum
+edge orbits 4 GRAPH, ... 5 GRAPH the same of edges
 vertices GRAPH QUERY             counts at each vertex, of one query vertex; the figure ``count`` is the
                                  seconds of `count` on the GPU
 edges GRAPH QUERY                counts at each edge, of one query edge
@@ -55,8 +56,9 @@ Call = Callable[[str, int | None, float], Any]
 def build(shared: Path) -> Suite:
     sources = {name: GraphSource(shared / f"data/{name}.npz", directed=False) for name in GRAPHS}
     probes: list[Probe] = [
-        Beside(f"orbits {size} {name}", source, orbits(size), quick=size == 4)
+        Beside(f"{what} {size} {name}", source, of(size), quick=size == 4)
         for name, source in sources.items()
+        for what, of in (("orbits", orbits), ("edge orbits", edge_orbits))
         for size in (4, 5)
     ]
     for name, source in sources.items():
@@ -98,6 +100,14 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
 def orbits(size: int) -> Callable[[mf.Graph], Call]:
     return lambda graph: (
         lambda device, threads, seconds: mf.orbits(
+            graph, size, device=device, threads=threads, timeout=seconds
+        )
+    )
+
+
+def edge_orbits(size: int) -> Callable[[mf.Graph], Call]:
+    return lambda graph: (
+        lambda device, threads, seconds: mf.edge_orbits(
             graph, size, device=device, threads=threads, timeout=seconds
         )
     )

@@ -22,9 +22,10 @@ ELSEWHERE = {
     "ring", "rmat", "number", "space", "draw", "sample", "local-counts-order", "local-counts-triangles",
     "local-counts-wedge-total", "local-counts-wedge-arcs", "local-counts-merge", "local-counts-kinds",
     "local-counts-sums", "local-counts-diamonds", "local-counts-orbits", "local-counts-five-lists",
-    "local-counts-five-hubs", "local-counts-five-opposites", "local-counts-five-pairs",
-    "local-counts-five-walks", "local-counts-five-close", "local-counts-five-solve", "changing", "gpma",
-    "pcsr", "pvm", "streaming",
+    "local-counts-five-hubs", "local-counts-five-hubs-at-edges", "local-counts-five-opposites",
+    "local-counts-five-opposites-at-edges", "local-counts-five-pairs", "local-counts-five-pairs-at-edges",
+    "local-counts-five-walks", "local-counts-five-walks-at-edges", "local-counts-five-rows",
+    "local-counts-five-edges", "local-counts-five-solve", "changing", "gpma", "pcsr", "pvm", "streaming",
 }  # fmt: skip
 """Families of kernels that other tests run under the emulator whenever `make test` does."""
 

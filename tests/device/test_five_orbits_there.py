@@ -11,7 +11,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.cpu.five_orbits import most_trees
-from motiflux.gpu.images import five_orbits
+from motiflux.gpu.images import five_sums
 from motiflux.gpu.kernels.table_run import TableRun
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="it has no kernels")
@@ -28,6 +28,10 @@ def agree(graph: mf.Graph, device: str) -> None:
     found = mf.orbits(graph, 5, device=device)
     assert (found.device, found.engine, found.complete) == (device, "dfs", True)
     assert np.array_equal(found.counts, mf.orbits(graph, 5, threads=1).counts)
+    for size in (4, 5):
+        at_edges = mf.edge_orbits(graph, size, device=device)
+        assert (at_edges.device, at_edges.engine, at_edges.complete) == (device, "dfs", True)
+        assert np.array_equal(at_edges.counts, mf.edge_orbits(graph, size, threads=1).counts)
 
 
 def test_they_agree_on_a_graph_with_hubs(device: str) -> None:
@@ -55,7 +59,7 @@ def test_rows_of_all_classes_of_hubs_agree(
 ) -> None:
     if room is not None:  # bits and counters in device memory
         monkeypatch.setattr(TableRun, "room_of_two", lambda _: room)
-    monkeypatch.setattr(five_orbits, "_HUBS", ((40, 3, 64), (20, 2, 128), (1, 1, 32)))
+    monkeypatch.setattr(five_sums, "_HUBS", ((40, 3, 64), (20, 2, 128), (1, 1, 32)))
     graph = skewed(90, 700, seed=5)
     assert np.diff(graph.forward.offsets).max() > 64
     agree(graph, device)
@@ -77,14 +81,14 @@ def test_graphs_with_few_edges_agree(device: str) -> None:
 def test_numbers_that_may_pass_64_bits_are_for_the_cpu(
     name: str, value: int, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(five_orbits, name, value)
+    monkeypatch.setattr(five_sums, name, value)
     found = mf.orbits(mf.Graph.from_edges(list(combinations(range(6), 2))), 5, device=device)
     assert (found.engine, found[0][72]) == ("cpu", comb(5, 4))
     assert "a number passed 64 bits" in found.reason
 
 
 def test_a_hub_whose_bits_are_too_many_is_for_the_cpu(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(five_orbits, "_MOST_BIT_WORDS", 8)
+    monkeypatch.setattr(five_sums, "_MOST_BIT_WORDS", 8)
     found = mf.orbits(mf.Graph.from_edges(list(combinations(range(12), 2))), 5, device=device)
     assert (found.engine, found[0][72]) == ("cpu", comb(11, 4))
 

@@ -29,6 +29,7 @@ from motiflux.codegen import (
 )
 from motiflux.codegen import universal_vertex as universal_vertex_layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
+from motiflux.plan.graphlets import EDGE_ORBITS, ORBITS
 from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ClosedForm
 
 REPOSITORY = Path(__file__).parents[2]
@@ -307,6 +308,7 @@ LOCAL_STRUCTURES: dict[str, Any] = {
         local_counts_layout.OppositeArgs,
         local_counts_layout.CounterArgs,
         local_counts_layout.CloseArgs,
+        local_counts_layout.EdgeArgs,
         local_counts_layout.SolveArgs,
     )
 }
@@ -319,7 +321,10 @@ LOCAL_CONSTANTS: dict[str, int | str] = {
     "motiflux::local_counts::kMostSteps": local_counts_layout.MOST_STEPS,
     "motiflux::local_counts::kMostRegisters": local_counts_layout.MOST_REGISTERS,
     "motiflux::local_counts::kRowSums": local_counts_layout.ROW_SUMS,
-    "motiflux::local_counts::kFiveSums": local_counts_layout.FIVE_SUMS,
+    "motiflux::local_counts::kFiveSums": ORBITS[5] - ORBITS[4],
+    "motiflux::local_counts::kSmallOrbits": ORBITS[4],
+    "motiflux::local_counts::kFiveEdgeSums": EDGE_ORBITS[5] - EDGE_ORBITS[4],
+    "motiflux::local_counts::kSmallEdgeOrbits": EDGE_ORBITS[4],
     "static_cast<int>(motiflux::local_counts::At::kSource)": local_counts_layout.SOURCE,
     "static_cast<int>(motiflux::local_counts::At::kTarget)": local_counts_layout.TARGET,
 }
@@ -513,7 +518,8 @@ def test_sizes_and_offsets_of_streams_agree(tmp_path: Path) -> None:
 @pytest.mark.turns(8)
 def test_sizes_and_offsets_of_local_counts_agree(tmp_path: Path) -> None:
     names = ("order", "triangles", "kinds", "walks", "combine", "diamonds", "orbits")
-    names += tuple(f"five/{name}" for name in ("lists", "hub", "opposites", "pairs", "walks", "close"))
+    names += tuple(f"five/{name}" for name in ("lists", "hub", "opposites", "pairs", "walks"))
+    names += ("five/close", "five/edges", "five/solve")
     headers = ["simt.hpp", *(f"motiflux/local_counts/{name}.cuh" for name in names)]
     includes = [f'#include "{name}"' for name in headers]
     text = "\n".join([*includes, *assertions(LOCAL_STRUCTURES, LOCAL_CONSTANTS)])

@@ -9,8 +9,7 @@ import numpy as np
 
 from motiflux import log
 from motiflux.api.subject import GraphLike, data_graph
-from motiflux.cpu.five_orbits import five_edge_orbits
-from motiflux.cpu.orbits import directed_orbits, orbits_of_three, small_edge_orbits
+from motiflux.cpu.orbits import directed_orbits, orbits_of_three
 from motiflux.dispatch.image_counts import choose_image_counter
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
@@ -125,8 +124,7 @@ def orbits(
         elif size == _SMALLEST:
             counts = orbits_of_three(data, request, deadline)
         else:
-            count = counter.five_orbits if size == _LARGEST else counter.small_orbits
-            made = count(data, request, deadline)
+            made = counter.orbits(data, size, request, deadline)
             counts, by = made.numbers, (made.engine, made.device, made.way)
     number = len(triad_orbit_tables().names) if directed else ORBITS.get(size, 4)
     result = _result(
@@ -140,9 +138,13 @@ def edge_orbits(
     graph: GraphLike,
     size: int = 4,
     *,
+    device: DeviceName = "auto",
+    devices: str | int | Sequence[int] | None = None,
+    engine: str = "auto",
     timeout: float | None = None,
     progress: Progress = False,
     threads: int | None = None,
+    gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
 ) -> EdgeOrbitCounts:
     """Count, for each edge, the induced subgraphs in which it is in each orbit.
@@ -157,7 +159,9 @@ def edge_orbits(
         4: the 12 orbits of three and four vertices; 5: the 68 orbits of up to five.
     timeout
         Seconds of wall clock for the whole call; afterwards all counts are 0, and ``.complete`` is False.
-    progress, threads, tuning
+    device, devices, engine
+        As for `count_per_vertex`.
+    progress, threads, gpu_memory, tuning
         As for `count`.
 
     Returns
@@ -171,6 +175,8 @@ def edge_orbits(
     ------
     ArgumentError
         An argument is invalid.
+    DeviceError
+        The device does not exist; several devices, or an engine that does not count orbits.
     CountOverflowError
         The product of the numbers of vertices and edges passes 2^61.
     KeyboardInterrupt
@@ -190,17 +196,21 @@ def edge_orbits(
         request = make_request(
             semantics="isomorphism",
             symmetry="subgraphs",
-            device="cpu",
+            device=device,
+            devices=devices,
+            engine=engine,
+            limit=None,
             timeout=timeout,
             threads=threads,
+            gpu_memory=gpu_memory,
             tuning=tuning,
             progress=callback,
         )
         deadline = Deadline.after(request.timeout)
-        count = five_edge_orbits if size == _LARGEST else small_edge_orbits
-        counts = count(data, request, deadline)
+        made = choose_image_counter(request, "orbits").edge_orbits(data, size, request, deadline)
     columns = [f"e{at}" for at in range(EDGE_ORBITS[size])]
-    result = _result(EdgeOrbitCounts, data, data.num_edges, columns, counts, _ON_HOST, deadline)
+    by = made.engine, made.device, made.way
+    result = _result(EdgeOrbitCounts, data, data.num_edges, columns, made.numbers, by, deadline)
     log.ENGINE.info("orbits of the edges of %r: %r", data, result)
     return result
 

@@ -28,10 +28,15 @@ class LocalCountKernel(StrEnum):
     ORBITS = "orbits"
     FIVE_LISTS = "five-lists"
     FIVE_HUBS = "five-hubs"
+    FIVE_HUBS_AT_EDGES = "five-hubs-at-edges"
     FIVE_OPPOSITES = "five-opposites"
+    FIVE_OPPOSITES_AT_EDGES = "five-opposites-at-edges"
     FIVE_PAIRS = "five-pairs"
+    FIVE_PAIRS_AT_EDGES = "five-pairs-at-edges"
     FIVE_WALKS = "five-walks"
-    FIVE_CLOSE = "five-close"
+    FIVE_WALKS_AT_EDGES = "five-walks-at-edges"
+    FIVE_ROWS = "five-rows"
+    FIVE_EDGES = "five-edges"
     FIVE_SOLVE = "five-solve"
 
 
@@ -62,12 +67,17 @@ _KERNELS = {
     LocalCountKernel.DIAMONDS: ("diamonds", "DiamondArgs", "count_diamonds"),
     LocalCountKernel.ORBITS: ("orbits", "OrbitArgs", "find_orbits"),
     LocalCountKernel.FIVE_LISTS: ("five/lists", "ListArgs", "list_triangles"),
-    LocalCountKernel.FIVE_HUBS: ("five/hub", "HubArgs", "count_hubs"),
-    LocalCountKernel.FIVE_OPPOSITES: ("five/opposites", "OppositeArgs", "add_opposites"),
-    LocalCountKernel.FIVE_PAIRS: ("five/pairs", "CounterArgs", "count_pairs"),
-    LocalCountKernel.FIVE_WALKS: ("five/walks", "CounterArgs", "count_closed_walks"),
-    LocalCountKernel.FIVE_CLOSE: ("five/close", "CloseArgs", "close_rows"),
-    LocalCountKernel.FIVE_SOLVE: ("five/close", "SolveArgs", "solve_orbits"),
+    LocalCountKernel.FIVE_HUBS: ("five/hub", "HubArgs", "count_hubs<false>"),
+    LocalCountKernel.FIVE_HUBS_AT_EDGES: ("five/hub", "HubArgs", "count_hubs<true>"),
+    LocalCountKernel.FIVE_OPPOSITES: ("five/opposites", "OppositeArgs", "add_opposites<false>"),
+    LocalCountKernel.FIVE_OPPOSITES_AT_EDGES: ("five/opposites", "OppositeArgs", "add_opposites<true>"),
+    LocalCountKernel.FIVE_PAIRS: ("five/pairs", "CounterArgs", "count_pairs<false>"),
+    LocalCountKernel.FIVE_PAIRS_AT_EDGES: ("five/pairs", "CounterArgs", "count_pairs<true>"),
+    LocalCountKernel.FIVE_WALKS: ("five/walks", "CounterArgs", "count_closed_walks<false>"),
+    LocalCountKernel.FIVE_WALKS_AT_EDGES: ("five/walks", "CounterArgs", "count_closed_walks<true>"),
+    LocalCountKernel.FIVE_ROWS: ("five/close", "CloseArgs", "close_rows"),
+    LocalCountKernel.FIVE_EDGES: ("five/edges", "EdgeArgs", "close_edges"),
+    LocalCountKernel.FIVE_SOLVE: ("five/solve", "SolveArgs", "solve_orbits"),
 }
 
 

@@ -18,8 +18,8 @@ SCRATCH_BYTES = 1024
 MOST_FACTORS, MOST_PRODUCTS, MOST_LESSER = 6, 4, 12
 """``local_counts::kMostFactors`` and so on."""
 
-ROW_SUMS, FIVE_SUMS = 13, 58
-"""``local_counts::kRowSums`` and ``local_counts::kFiveSums``."""
+ROW_SUMS = 13
+"""``local_counts::kRowSums``."""
 
 MOST_KINDS, MOST_STEPS, MOST_REGISTERS = 8, 24, 16
 
@@ -296,7 +296,9 @@ class FiveGraph(ctypes.Structure):
         ("ends", _u64),
         ("sides", _u64),
         ("cliques", _u64),
+        ("edges", _u64),
         ("sums", _u64),
+        ("places", _u64),
         ("vertices", _u64),
     ]
 
@@ -309,6 +311,7 @@ class ListArgs(ctypes.Structure):
         ("graph", FiveGraph),
         ("above", Adjacency),
         ("ranks", _u64),
+        ("edges", _u64),
         ("starts", _u64),
         ("frame", Frame),
         ("arcs", _u64),
@@ -340,7 +343,7 @@ class OppositeArgs(ctypes.Structure):
     """``local_counts::OppositeArgs``."""
 
     __slots__ = ()
-    _fields_ = [("graph", FiveGraph), ("frame", Frame), ("arcs", _u64)]
+    _fields_ = [("graph", FiveGraph), ("frame", Frame), ("of", _u64), ("arcs", _u64)]
 
 
 class CounterArgs(ctypes.Structure):
@@ -366,6 +369,19 @@ class CloseArgs(ctypes.Structure):
     _fields_ = [("graph", FiveGraph), ("frame", Frame), ("of", _u64), ("step", _u64)]
 
 
+class EdgeArgs(ctypes.Structure):
+    """``local_counts::EdgeArgs``."""
+
+    __slots__ = ()
+    _fields_ = [
+        ("graph", FiveGraph),
+        ("above", Adjacency),
+        ("of", _u64),
+        ("small", _u64),
+        ("frame", Frame),
+    ]
+
+
 class SolveArgs(ctypes.Structure):
     """``local_counts::SolveArgs``."""
 
@@ -376,5 +392,9 @@ class SolveArgs(ctypes.Structure):
         ("coefficients", _u64),
         ("orbits", _u64),
         ("frame", Frame),
-        ("vertices", _u64),
+        ("places", _u64),
+        ("known", _u32),
+        ("unknown", _u32),
+        ("unnamed", _u32),
+        ("unused", _u32),
     ]

@@ -21,7 +21,7 @@ from motiflux.plan.graphlets import EDGE_ORBITS, GRAPHLETS, ORBITS
 from motiflux.request.deadline import Deadline
 from motiflux.request.images import Numbers
 from motiflux.request.request import Request
-from motiflux.result.arc_counts import pairs_of_edges
+from motiflux.result.arc_counts import at_pairs_of_edges
 from motiflux.types import OffsetArray, VertexArray
 
 
@@ -48,12 +48,12 @@ def five_edge_orbits(graph: Graph, request: Request, deadline: Deadline) -> Numb
     CountOverflowError
         The graph is too large.
     """
-    rows, coefficients = rows_of(graph, request), _edge_coefficients()
+    rows, coefficients = rows_of(graph, request), coefficients_of_edges()
     numbers = numbers_of(
         lambda: _native.all_orbits_of_edges(rows, coefficients, request.threads, deadline.left()),
         EDGE_ORBITS[5],
     )
-    return None if numbers is None else numbers[pairs_of_edges(graph, rows)]
+    return None if numbers is None else at_pairs_of_edges(graph, rows, numbers)
 
 
 def most_trees(offsets: OffsetArray, neighbors: VertexArray) -> float:
@@ -86,7 +86,7 @@ def coefficients_of_vertices() -> NDArray[np.uint64]:
 
 
 @lru_cache(maxsize=1)
-def _edge_coefficients() -> NDArray[np.uint64]:
+def coefficients_of_edges() -> NDArray[np.uint64]:
     """Return the coefficients of the edge alone and of each orbit in each sum of edges: [56 * 69]."""
     offsets, neighbors = rows = _rows_of_graphlets()
     sums = _native.orbit_sums_of_edges(rows, 1, None)

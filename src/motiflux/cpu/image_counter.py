@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from motiflux.cpu.five_orbits import five_orbits
+from motiflux.cpu.five_orbits import five_edge_orbits, five_orbits
 from motiflux.cpu.image_counts import count_all_images, usable_tables, ways
-from motiflux.cpu.orbits import small_orbits
+from motiflux.cpu.orbits import small_edge_orbits, small_orbits
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
+from motiflux.plan.graphlets import EDGE_ORBITS, ORBITS
 from motiflux.plan.image_counts import Asked, ImagePlan, image_plan
 from motiflux.request.deadline import Deadline
 from motiflux.request.images import CountedImages, CountedOrbits
@@ -48,10 +49,12 @@ class HostImageCounter:
         way = f"{self._why}; {ways(plans, usable_tables(plans, request))}"
         return CountedImages(found, complete, HOST_ENGINE, "cpu", way)
 
-    def small_orbits(self, graph: Graph, request: Request, deadline: Deadline) -> CountedOrbits:
-        """Return the orbits of up to four vertices."""
-        return CountedOrbits(small_orbits(graph, request, deadline), HOST_ENGINE, "cpu", self._why)
+    def orbits(self, graph: Graph, size: int, request: Request, deadline: Deadline) -> CountedOrbits:
+        """Return the orbits of vertices."""
+        count = five_orbits if size == max(ORBITS) else small_orbits
+        return CountedOrbits(count(graph, request, deadline), HOST_ENGINE, "cpu", self._why)
 
-    def five_orbits(self, graph: Graph, request: Request, deadline: Deadline) -> CountedOrbits:
-        """Return the orbits of up to five vertices."""
-        return CountedOrbits(five_orbits(graph, request, deadline), HOST_ENGINE, "cpu", self._why)
+    def edge_orbits(self, graph: Graph, size: int, request: Request, deadline: Deadline) -> CountedOrbits:
+        """Return the orbits of edges."""
+        count = five_edge_orbits if size == max(EDGE_ORBITS) else small_edge_orbits
+        return CountedOrbits(count(graph, request, deadline), HOST_ENGINE, "cpu", self._why)

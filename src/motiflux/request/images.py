@@ -59,7 +59,7 @@ def joined(parts: Sequence[CountedImages]) -> CountedImages:
 
 @dataclass(frozen=True, slots=True)
 class CountedOrbits:
-    """The numbers of orbits, [vertices, 15 or 73], None if time was up; and who counted."""
+    """The numbers of orbits, [vertices or edges, orbits], None if time was up; and who counted."""
 
     numbers: Numbers | None
     engine: str
@@ -85,8 +85,13 @@ class ImageCounter(Protocol):
     ) -> CountedImages:
         """Return the counts of plans that `plan` returned. Tables that they share are computed once."""
 
-    def small_orbits(self, graph: Graph, request: Request, deadline: Deadline) -> CountedOrbits:
-        """Return the number of induced subgraphs of each orbit of up to four vertices at each vertex.
+    def orbits(self, graph: Graph, size: int, request: Request, deadline: Deadline) -> CountedOrbits:
+        """Return the number of induced subgraphs of each orbit of up to `size` vertices at each vertex.
+
+        Parameters
+        ----------
+        size
+            4 or 5.
 
         Raises
         ------
@@ -94,11 +99,5 @@ class ImageCounter(Protocol):
             The graph is too large.
         """
 
-    def five_orbits(self, graph: Graph, request: Request, deadline: Deadline) -> CountedOrbits:
-        """Return the number of induced subgraphs of each orbit of up to five vertices at each vertex.
-
-        Raises
-        ------
-        CountOverflowError
-            The graph is too large.
-        """
+    def edge_orbits(self, graph: Graph, size: int, request: Request, deadline: Deadline) -> CountedOrbits:
+        """Return those of each orbit of edges at each edge, in the order of `Graph.to_edges`."""

@@ -62,8 +62,8 @@ def at_edges(graph: Graph, rows: Adjacency, numbers: Numbers, *, either: bool) -
     return found if places.back is None else _sum(found, _at(numbers, places.back, whole=places.whole))
 
 
-def pairs_of_edges(graph: Graph, rows: Adjacency) -> NDArray[np.int64]:
-    """Return the position of the ends of each edge among the adjacent pairs, each from its lesser vertex.
+def at_pairs_of_edges(graph: Graph, rows: Adjacency, numbers: Numbers) -> Numbers:
+    """Return the numbers of the ends of each edge, from those of adjacent pairs, each from its lesser vertex.
 
     Parameters
     ----------
@@ -71,14 +71,15 @@ def pairs_of_edges(graph: Graph, rows: Adjacency) -> NDArray[np.int64]:
         The rows of arcs in either direction.
     """
     offsets, neighbors = rows
-    if neighbors is graph.forward.neighbors and not graph.directed:  # in the same order
-        return np.arange(graph.num_edges)
+    if neighbors is graph.forward.neighbors and not graph.directed:
+        return numbers  # in the same order
     vertices = np.uint64(len(offsets) - 1)
     from_each = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint64), np.diff(offsets).astype(np.int64))
     pairs = (from_each * vertices + neighbors)[from_each < neighbors]
     sources, targets = edge_ends(graph)
     wanted = np.minimum(sources, targets).astype(np.uint64) * vertices + np.maximum(sources, targets)
-    return np.searchsorted(pairs, wanted)
+    found: Numbers = numbers[np.searchsorted(pairs, wanted)]
+    return found
 
 
 def _sum(there: Numbers, back: Numbers) -> Numbers:

@@ -82,7 +82,16 @@ def run(
         found: mf.OrbitCounts | mf.EdgeOrbitCounts
         if edges:
             found = mf.edge_orbits(
-                inputs.graph, size, timeout=timeout, threads=threads, tuning=tuning, progress=shown
+                inputs.graph,
+                size,
+                device=device,
+                devices=devices,
+                engine=engine.value,
+                timeout=timeout,
+                threads=threads,
+                gpu_memory=gpu_memory,
+                tuning=tuning,
+                progress=shown,
             )
         else:
             found = mf.orbits(

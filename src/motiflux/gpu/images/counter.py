@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from motiflux import log
 from motiflux.codegen import layout
 from motiflux.cpu.image_counter import HostImageCounter
 from motiflux.cpu.image_counts import exact, times_of, usable_tables, ways, zeros_of
+from motiflux.cpu.orbits import rows_of
 from motiflux.errors import DeviceMemoryError
-from motiflux.gpu.images.five_orbits import numbers_of_five_orbits
+from motiflux.gpu.images.five_orbits import numbers_of_edge_orbits, numbers_of_five_orbits
 from motiflux.gpu.images.orbits import numbers_of_orbits
 from motiflux.gpu.images.search import numbers_of_search, places_of
 from motiflux.gpu.images.tables import numbers_of_tables
@@ -21,7 +19,7 @@ from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.strategy import MOST_VERTICES
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
-from motiflux.plan.graphlets import ORBITS
+from motiflux.plan.graphlets import EDGE_ORBITS, ORBITS
 from motiflux.plan.image_counts import Asked, ImagePlan, image_plan
 from motiflux.plan.local_counts.speeds import DEVICE_IMAGE_SPEEDS
 from motiflux.request.deadline import Deadline, OutOfTimeError
@@ -29,11 +27,13 @@ from motiflux.request.images import CountedImages, CountedOrbits, Numbers, joine
 from motiflux.request.planning import plan_options
 from motiflux.request.registry import IMAGES_ON_GPU_BY
 from motiflux.request.request import Request
+from motiflux.result.arc_counts import at_pairs_of_edges
 
 _WORTH_COMPARING = 0.5
 """Least expected seconds on the GPU for which a plan of the CPU, which takes as long, is made to compare."""
 _TOO_LARGE = "a number passed 64 bits"
 _NO_ROOM = "not enough memory"
+_FROM_SUMS = "from sums over triangles, pairs of vertices and walks"
 
 
 class _OnHost(Exception):  # noqa: N818 - no error: the CPU counts
@@ -92,39 +92,45 @@ class DeviceImageCounter:
         way = f"the GPU was asked for; {ways(plans, by_table)}"
         return CountedImages(found, complete, IMAGES_ON_GPU_BY, self._name, way)
 
-    def small_orbits(self, graph: Graph, request: Request, deadline: Deadline) -> CountedOrbits:
-        """Return the orbits of up to four vertices."""
-        way = "the GPU was asked for; from tables of local counts"
-        found = self._orbits(numbers_of_orbits, 4, way, graph, request, deadline)
-        return self._host(found).small_orbits(graph, request, deadline) if isinstance(found, str) else found
+    def orbits(self, graph: Graph, size: int, request: Request, deadline: Deadline) -> CountedOrbits:
+        """Return the orbits of vertices."""
+        large = size == max(ORBITS)
+        numbers_of = numbers_of_five_orbits if large else numbers_of_orbits
 
-    def five_orbits(self, graph: Graph, request: Request, deadline: Deadline) -> CountedOrbits:
-        """Return the orbits of up to five vertices."""
-        way = "the GPU was asked for; from sums over triangles, pairs of vertices and walks"
-        found = self._orbits(numbers_of_five_orbits, 5, way, graph, request, deadline)
-        return self._host(found).five_orbits(graph, request, deadline) if isinstance(found, str) else found
-
-    def _orbits(
-        self,
-        numbers_of: Callable[[Accelerator, Graph, Request, Deadline], NDArray[np.uint64]],
-        size: int,
-        way: str,
-        graph: Graph,
-        request: Request,
-        deadline: Deadline,
-    ) -> CountedOrbits | str:
-        """Return the orbits, or why the CPU has to count them."""
-        numbers: Numbers | None
-        try:
+        def count() -> Numbers:
             words = numbers_of(self._accelerator, graph, request, deadline)
-            numbers = exact(words.reshape(-1)).reshape(-1, ORBITS[size])
+            numbers: Numbers = exact(words).reshape(-1, ORBITS[size])
+            return numbers
+
+        found = self._orbits(count, _FROM_SUMS if large else "from tables of local counts")
+        if isinstance(found, str):
+            return self._host(found).orbits(graph, size, request, deadline)
+        return found
+
+    def edge_orbits(self, graph: Graph, size: int, request: Request, deadline: Deadline) -> CountedOrbits:
+        """Return the orbits of edges."""
+
+        def count() -> Numbers:
+            words = numbers_of_edge_orbits(self._accelerator, graph, size, request, deadline)
+            numbers: Numbers = exact(words).reshape(-1, EDGE_ORBITS[size])
+            return at_pairs_of_edges(graph, rows_of(graph, request), numbers)
+
+        found = self._orbits(count, _FROM_SUMS)
+        if isinstance(found, str):
+            return self._host(found).edge_orbits(graph, size, request, deadline)
+        return found
+
+    def _orbits(self, count: Callable[[], Numbers], way: str) -> CountedOrbits | str:
+        """Return the orbits, or why the CPU has to count them."""
+        try:
+            numbers = count()
         except OutOfTimeError:
-            numbers = None
+            return CountedOrbits(None, IMAGES_ON_GPU_BY, self._name, f"the GPU was asked for; {way}")
         except TooWide:
             return _TOO_LARGE
         except DeviceMemoryError:
             return _NO_ROOM
-        return CountedOrbits(numbers, IMAGES_ON_GPU_BY, self._name, way)
+        return CountedOrbits(numbers, IMAGES_ON_GPU_BY, self._name, f"the GPU was asked for; {way}")
 
     def _host(self, why: str) -> HostImageCounter:
         log.ENGINE.info("the CPU takes over: %s", why)

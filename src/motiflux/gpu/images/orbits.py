@@ -34,15 +34,14 @@ _SQUARES = Wedges(_SQUARE, (Middles((0, 1), (1, 3), 2),), symmetric=True, unifor
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Memory of what the launches for orbits of four vertices write, and the rows that they read."""
+class Tables:
+    """Triangles and 4-cycles at each arc, and the rows of these arcs."""
 
     key: AdjacencyKey
     rows: DeviceRows
     above: DeviceRows
     triangles: Buffer
     squares: Buffer
-    orbits: Buffer
 
 
 def numbers_of_orbits(
@@ -61,14 +60,15 @@ def numbers_of_orbits(
     """
 
     def prepare(run: TableRun) -> Numbers:
-        return [(prepare_small(run, graph).orbits, _ORBITS * graph.num_vertices)]
+        orbits = prepare_orbits(run, graph.num_vertices, prepare_tables(run, graph))
+        return [(orbits, _ORBITS * graph.num_vertices)]
 
     [numbers] = evaluated(accelerator, graph, ("orbits", 4), request, deadline, prepare)
     return numbers
 
 
-def prepare_small(run: TableRun, graph: Graph) -> Prepared:
-    """Add all launches for orbits of up to four vertices.
+def prepare_tables(run: TableRun, graph: Graph) -> Tables:
+    """Add the launches for triangles and 4-cycles.
 
     Raises
     ------
@@ -76,24 +76,30 @@ def prepare_small(run: TableRun, graph: Graph) -> Prepared:
         As `numbers_of_orbits`.
     """
     kinds = Kinds(graph.directed, (VertexKind(None, None),), (EdgeKind(None, either=True, where=None),))
-    vertices, tables = graph.num_vertices, (_TRIANGLES, _SQUARES)
+    tables = (_TRIANGLES, _SQUARES)
     schedule = schedule_of_tables(kinds, tables)
     key = schedule.key(_TRIANGLES, (0, 1))
     rows, above = run.rows_of(key), run.rows_above(key)
-    if rows.arcs * vertices >= _MOST:
+    if rows.arcs * graph.num_vertices >= _MOST:
         raise TooWide
     made = prepare_rooted_tables(run, graph, schedule, tables)
-    triangles, squares = (made[table] for table in tables)
+    return Tables(key, rows, above, *(made[table] for table in tables))
+
+
+def prepare_orbits(run: TableRun, vertices: int, made: Tables) -> Buffer:
+    """Add the launches for orbits of up to four vertices; return their memory, and raise the same errors."""
+    rows, above = made.rows, made.above
+    triangles, squares = made.triangles.address, made.squares.address
     cliques, apart = (run.zeros(8 * vertices) for _ in range(2))
-    args = layout.DiamondArgs(Adjacency(*rows.addresses), Adjacency(*above.addresses), triangles.address)
+    args = layout.DiamondArgs(Adjacency(*rows.addresses), Adjacency(*above.addresses), triangles)
     args.cliques, args.apart = cliques.address, apart.address
     run.launch_members(LocalCountKernel.DIAMONDS, args, above, run.roots_by_row(above))
     closed, cycles, ends = (run.table(vertices) for _ in range(3))
     orbits = run.table(_ORBITS * vertices)
     for sums in (True, False):
-        step = layout.OrbitArgs(Adjacency(*rows.addresses), triangles.address, squares.address)
+        step = layout.OrbitArgs(Adjacency(*rows.addresses), triangles, squares)
         step.vertices, step.sums = vertices, sums
         step.closed, step.cycles, step.ends = closed.address, cycles.address, ends.address
         step.cliques, step.apart, step.orbits = cliques.address, apart.address, orbits.address
         run.launch_pass(LocalCountKernel.ORBITS, 32 * vertices, step)
-    return Prepared(key, rows, above, triangles, squares, orbits)
+    return orbits

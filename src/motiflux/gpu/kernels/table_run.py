@@ -218,9 +218,9 @@ class TableRun:
         """Return where the lists of common neighbours of arcs begin."""
         return self._read(list_starts(self._graph, key, self._accelerator, self.context))
 
-    def coefficients(self) -> int:
-        """Return the address of the coefficients of orbits of five vertices."""
-        return self._read(coefficients(self._graph, self._accelerator, self.context)).buffer.address
+    def coefficients(self, numbers: NDArray[np.uint64]) -> int:
+        """Return the address of coefficients of orbits, which are the same for all graphs."""
+        return self._read(coefficients(self._graph, self._accelerator, numbers, self.context)).buffer.address
 
     def ranks_of(self, rows: DeviceRows) -> int:
         """Return the address of the places of arcs in the rows of their targets."""

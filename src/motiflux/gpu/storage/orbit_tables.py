@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.cpu.five_orbits import coefficients_of_vertices
 from motiflux.device import Buffer
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.device_cache import CacheEntry
@@ -66,14 +65,21 @@ def list_starts(
     return resident(graph, accelerator.device).keep(("list starts", id(offsets)), make)
 
 
-def coefficients(graph: Graph, accelerator: Accelerator, context: UploadContext) -> CopiedArray:
-    """Return the coefficients of all orbits in all sums of vertices; raises the errors of `list_starts`."""
+def coefficients(
+    graph: Graph, accelerator: Accelerator, numbers: NDArray[np.uint64], context: UploadContext
+) -> CopiedArray:
+    """Return the coefficients of orbits in sums; raises the errors of `list_starts`.
+
+    Parameters
+    ----------
+    numbers
+        The coefficients: for each number of sums the same ones.
+    """
 
     def make() -> CopiedArray:
-        numbers = coefficients_of_vertices()
         return CopiedArray(_copied(numbers, "coefficients of orbits", accelerator, context), numbers)
 
-    return resident(graph, accelerator.device).keep("coefficients of orbits", make)
+    return resident(graph, accelerator.device).keep(("coefficients of orbits", numbers.shape), make)
 
 
 def _copied(

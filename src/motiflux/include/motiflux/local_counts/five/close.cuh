@@ -1,31 +1,10 @@
 // Sums over the row of each vertex, in three passes: those of the last need numbers of the neighbours' rows.
-// Then the numbers of induced subgraphs.
-//
-// Sums and products wrap; results do not, since each is divided when all else was subtracted. The caller has
-// seen to that each result, times its coefficient, is below 2^62.
+// Sums at edges need the first two.
 #pragma once
 
 #include "motiflux/local_counts/five/arrays.cuh"
 
 namespace motiflux::local_counts {
-
-// Numbers of each vertex, [kRowSums][vertices].
-enum RowSum : std::uint32_t {
-  kEnds,       // over neighbours, their degrees
-  kSquares,    // over neighbours, the squares of their degrees
-  kCubes,      // over neighbours, the cubes of their degrees
-  kCorners,    // triangles, each twice
-  kTailed,     // over triangles, the degrees of the two others
-  kClosed,     // over arcs, the squares of their triangles
-  kCycles,     // 4-cycles, each twice
-  kCliques,    // 4-cliques, each six times
-  kApart,      // over triangles, twice the triangles of the opposite edge
-  kSeconds,    // over neighbours, their ends
-  kForks,      // over neighbours, their squares
-  kTreeSides,  // over neighbours, their degrees times their ends
-  kNeighbors,  // over neighbours, their corners
-  kRowSums
-};
 
 struct CloseArgs {
   FiveGraph graph;
@@ -174,36 +153,6 @@ class RowCloser {
 // The body of the kernel.
 MOTIFLUX_DEVICE void close_rows(const CloseArgs& args) {
   RowCloser(args).run();
-}
-
-struct SolveArgs {
-  const std::uint64_t* small;         // [vertices][kSmallOrbits]: numbers of the first orbits
-  const std::uint64_t* sums;          // [kFiveSums][vertices]
-  const std::uint64_t* coefficients;  // [kFiveSums][kFiveOrbits]: of each number in each sum
-  std::uint64_t* orbits;              // [vertices][kFiveOrbits]
-  Frame frame;
-  std::uint64_t vertices;
-};
-
-// The body of the kernel: a thread for each vertex. Sum s has number kSmallOrbits + s, and later ones; a sum
-// that is no multiple of what its orbit's coefficient divides is a failure.
-MOTIFLUX_DEVICE void solve_orbits(const SolveArgs& args) {
-  bool failed = false;
-  for (std::uint64_t v = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; v < args.vertices;
-       v += std::uint64_t{gridDim.x} * blockDim.x) {
-    std::uint64_t* const numbers = args.orbits + v * kFiveOrbits;
-    for (std::uint32_t at = 0; at < kSmallOrbits; ++at) numbers[at] = args.small[v * kSmallOrbits + at];
-    for (std::uint32_t sum = kFiveSums; sum-- > 0;) {
-      const std::uint64_t* const of = args.coefficients + std::uint64_t{sum} * kFiveOrbits;
-      std::uint64_t rest = args.sums[sum * args.vertices + v];
-      for (std::uint32_t at = 0; at < kSmallOrbits; ++at) rest -= of[at] * numbers[at];
-      for (std::uint32_t at = kSmallOrbits + sum + 1; at < kFiveOrbits; ++at) rest -= of[at] * numbers[at];
-      const std::uint64_t own = of[kSmallOrbits + sum];
-      failed |= rest % own != 0;
-      numbers[kSmallOrbits + sum] = rest / own;
-    }
-  }
-  fail(args.frame, failed);
 }
 
 }  // namespace motiflux::local_counts

@@ -9,7 +9,9 @@
 //
 //   triangle hub, i, j   `common` members are adjacent to both: 4-cliques on the triangle
 //   4-cycle of members   has two pairs of opposite members; found from each of its members
-//   5-clique             hub < i < j < k: counted once, from its least vertex
+//   5-clique             hub < i < j < k: counted once, from its least vertex; for sums at edges, those of an
+//                        edge are that of the hub to a member, and are found from each hub
+//   both [warps][members]   for sums at edges: members adjacent to both a warp's member and another one
 #pragma once
 
 #include "motiflux/local_counts/five/arrays.cuh"
@@ -28,9 +30,10 @@ struct HubArgs {
   std::uint64_t near_words;  // words of a block in shared memory, behind the scratch
   std::uint64_t far_words;   // words of a block in device memory; a hub that needs more of both fails
   std::uint32_t* far;        // [blocks][far_words]
-  std::uint32_t* members;    // [blocks][2][longest]
+  std::uint32_t* members;    // [blocks][2][longest]; for sums at edges [blocks][2 + warps][longest]
 };
 
+template <bool kAtEdges>
 class HubCounter {
  public:
   MOTIFLUX_DEVICE HubCounter(const HubArgs& args, unsigned char* shared)
@@ -38,10 +41,11 @@ class HubCounter {
         graph_(args.graph),
         scratch_(*reinterpret_cast<Scratch*>(shared)),
         near_(reinterpret_cast<std::uint32_t*>(shared + kScratchBytes)),
-        members_(args.members + std::uint64_t{blockIdx.x} * 2 * args.longest),
-        places_(members_ + args.longest),
         warp_(lanes_.in_block()),
-        warps_(blockDim.x / Lanes::kLanes) {}
+        warps_(blockDim.x / Lanes::kLanes),
+        members_(args.members + std::uint64_t{blockIdx.x} * (kAtEdges ? 2 + warps_ : 2) * args.longest),
+        places_(members_ + args.longest),
+        both_(places_ + std::uint64_t{1 + warp_} * args.longest) {}
 
   MOTIFLUX_DEVICE void run() {
     const std::uint64_t all = std::uint64_t{args_.count} * args_.parts;
@@ -78,9 +82,15 @@ class HubCounter {
     __syncthreads();
     HubSums sums;
     for (std::uint32_t i = part + warp_ * args_.parts; i < size_ && !stopped(); i += warps_ * args_.parts) {
-      add_triangles(i, sums);
-      add_cycles(i, sums);
+      if constexpr (kAtEdges) {
+        add_triangles_at(i);
+        if (graph_.sums != nullptr) add_cycles_at(i);
+      } else {
+        add_triangles(i, sums);
+        add_cycles(i, sums);
+      }
     }
+    if constexpr (kAtEdges) return;
     put(69, hub, sums.cycles);
     put(71, hub, sums.squares);
     put(72, hub, sums.fives);
@@ -156,6 +166,22 @@ class HubCounter {
     return lanes_.sum_of(found, Lanes::kLanes);
   }
 
+  // The same, by one lane.
+  MOTIFLUX_DEVICE std::uint64_t common_in_row(const std::uint32_t* a, const std::uint32_t* b) const {
+    std::uint64_t found = 0;
+    for (std::uint32_t word = 0; word < words_; ++word) found += count_bits(a[word] & b[word]);
+    return found;
+  }
+
+  // The members behind j that are adjacent to i, j and k, by one lane.
+  MOTIFLUX_DEVICE std::uint64_t behind(const std::uint32_t* of_i, const std::uint32_t* of_j,
+                                       const std::uint32_t* of_k, std::uint32_t j) const {
+    const std::uint32_t first = j / 32;
+    std::uint64_t found = count_bits(of_i[first] & of_j[first] & of_k[first] & ~bits_below(j % 32 + 1));
+    for (std::uint32_t at = first + 1; at < words_; ++at) found += count_bits(of_i[at] & of_j[at] & of_k[at]);
+    return found;
+  }
+
   // Adds what the triangles of the hub and member i give.
   MOTIFLUX_DEVICE void add_triangles(std::uint32_t i, HubSums& sums) const {
     const std::uint32_t* const of_i = bits_of(i);
@@ -191,11 +217,7 @@ class HubCounter {
       const std::uint32_t k = word * 32 + lanes_.lane();
       graph_.add(70, members_[k], common);
       if (k <= j) continue;
-      const std::uint32_t* const of_k = bits_of(k);
-      std::uint32_t behind = of_i[j / 32] & of_j[j / 32] & of_k[j / 32] & ~bits_below(j % 32 + 1);
-      std::uint64_t number = count_bits(behind);
-      for (std::uint32_t at = j / 32 + 1; at < words_; ++at)
-        number += count_bits(of_i[at] & of_j[at] & of_k[at]);
+      const std::uint64_t number = behind(of_i, of_j, bits_of(k), j);
       graph_.add(72, members_[k], 2 * number);
       found += number;
     }
@@ -208,14 +230,89 @@ class HubCounter {
     const std::uint32_t* const of_i = bits_of(i);
     std::uint64_t cycles = 0;
     for (std::uint32_t k = lanes_.lane(); k < size_; k += Lanes::kLanes) {
-      if (k == i) continue;
-      const std::uint32_t* const of_k = bits_of(k);
-      std::uint64_t both = 0;
-      for (std::uint32_t word = 0; word < words_; ++word) both += count_bits(of_i[word] & of_k[word]);
+      const std::uint64_t both = k == i ? 0 : common_in_row(of_i, bits_of(k));
       if (both > 1) cycles += both * (both - 1) / 2;
     }
     sums.cycles += cycles;
     put(68, members_[i], cycles);
+  }
+
+  MOTIFLUX_DEVICE void put_at(std::uint32_t orbit, std::uint32_t member, std::uint64_t share) const {
+    const std::uint64_t found = lanes_.sum(share);
+    if (lanes_.leads()) graph_.add_at(orbit, arc_of(member), found);
+  }
+
+  // As add_triangles, for the edge from the hub to member i. Without sums, only the 4-cliques.
+  MOTIFLUX_DEVICE void add_triangles_at(std::uint32_t i) const {
+    const std::uint32_t* const of_i = bits_of(i);
+    // The same in all lanes; fives: each lane its share.
+    std::uint64_t cliques = 0, opposite = 0, squares = 0, ends = 0, fives = 0;
+    for (std::uint32_t word = 0; word < words_; ++word) {
+      for_each_bit(of_i[word], [&](std::uint32_t bit) {
+        const std::uint32_t j = word * 32 + bit;
+        const std::uint32_t common = common_of(of_i, bits_of(j));
+        cliques += common;
+        if (common == 0 || graph_.sums == nullptr) return;
+        opposite += common * graph_.closed[arc_of(j)];
+        squares += squared(common);
+        ends += common * graph_.rows.degree(members_[j]);
+        if (j > i) fives += add_members_at(i, j, common);
+      });
+    }
+    if (lanes_.leads()) graph_.cliques[arc_of(i)] = cliques;
+    if (graph_.sums == nullptr) return;
+    put_at(67, i, fives);
+    if (!lanes_.leads()) return;
+    graph_.add_at(50, arc_of(i), ends);
+    graph_.add_at(61, arc_of(i), opposite);
+    graph_.add_at(66, arc_of(i), squares);
+  }
+
+  // As add_members, for the edges from the hub to members; and the triangles at the edge from i to j.
+  MOTIFLUX_DEVICE std::uint64_t add_members_at(std::uint32_t i, std::uint32_t j, std::uint32_t common) const {
+    const std::uint32_t *const of_i = bits_of(i), *const of_j = bits_of(j);
+    const std::uint64_t closed = graph_.closed[graph_.arc_to(members_[i], members_[j])];
+    std::uint64_t found = 0;
+    for (std::uint32_t word = 0; word < words_; ++word) {
+      if ((of_i[word] & of_j[word] & 1u << lanes_.lane()) == 0) continue;
+      const std::uint32_t k = word * 32 + lanes_.lane();
+      graph_.add_at(65, arc_of(k), common);
+      graph_.add_at(60, arc_of(k), closed);
+      const std::uint64_t number = k > j ? behind(of_i, of_j, bits_of(k), j) : 0;
+      graph_.add_at(67, arc_of(k), 2 * number);
+      found += number;
+    }
+    put_at(67, j, found);
+    return found;
+  }
+
+  // As add_cycles, for the edge from the hub to member i, and for the edges of the cycles.
+  MOTIFLUX_DEVICE void add_cycles_at(std::uint32_t i) const {
+    const std::uint32_t* const of_i = bits_of(i);
+    std::uint64_t cycles = 0;
+    for (std::uint32_t k = lanes_.lane(); k < size_; k += Lanes::kLanes) {
+      const std::uint64_t both = k == i ? 0 : common_in_row(of_i, bits_of(k));
+      both_[k] = static_cast<std::uint32_t>(both);
+      if (both > 1) cycles += both * (both - 1) / 2;
+    }
+    put_at(64, i, cycles);
+    lanes_.sync();
+    // A cycle with the edge from i to j has another neighbour k of j, and another common one of i and k.
+    for (std::uint32_t word = i / 32; word < words_; ++word) {
+      for_each_bit(of_i[word], [&](std::uint32_t bit) {
+        const std::uint32_t j = word * 32 + bit;
+        if (j < i) return;
+        const std::uint32_t* const of_j = bits_of(j);
+        std::uint64_t found = 0;
+        for (std::uint32_t at = 0; at < words_; ++at) {
+          const std::uint32_t k = at * 32 + lanes_.lane();
+          if ((of_j[at] >> lanes_.lane() & 1) != 0 && k != i) found += both_[k] - 1;
+        }
+        found = lanes_.sum(found);
+        if (lanes_.leads() && found > 0) graph_.add_at(63, graph_.arc_to(members_[i], members_[j]), found);
+      });
+    }
+    lanes_.sync();  // all lanes have read the numbers of this member
   }
 
   const HubArgs& args_;
@@ -223,18 +320,20 @@ class HubCounter {
   Lanes lanes_;
   Scratch& scratch_;
   std::uint32_t* near_;
+  const std::uint32_t warp_, warps_;
   std::uint32_t* members_;
   std::uint32_t* places_;
-  const std::uint32_t warp_, warps_;
+  std::uint32_t* both_;
   std::uint64_t row_ = 0;
   std::uint32_t* bits_ = nullptr;
   std::uint32_t size_ = 0, above_ = 0, words_ = 0, pitch_ = 0;
 };
 
-// The body of the kernel. Sum 69 is four times that of the equations: its division by 4 is solve.cuh's.
+// The body of the kernels. Sum 69 is four times that of the equations: its division by 4 is close.cuh's.
+template <bool at_edges>
 MOTIFLUX_DEVICE void count_hubs(const HubArgs& args) {
   MOTIFLUX_DYNAMIC_SHARED(shared_memory);
-  HubCounter(args, shared_memory).run();
+  HubCounter<at_edges>(args, shared_memory).run();
 }
 
 }  // namespace motiflux::local_counts

@@ -12,6 +12,7 @@ struct ListArgs {
   FiveGraph graph;
   view::Adjacency above;        // arcs to greater vertices: the end of each row
   const std::uint32_t* ranks;   // of order.cuh
+  std::uint32_t* edges;         // of `graph`, to be written, or null
   const std::uint64_t* starts;  // [vertices]: of the lists of the arcs from a vertex to greater ones
   Frame frame;
   std::uint64_t arcs;
@@ -31,6 +32,8 @@ MOTIFLUX_DEVICE void link_row(const ListArgs& args, const Lanes& lanes, std::uin
     args.graph.reverse[back] = arc;
     args.graph.begins[arc] = begin;
     args.graph.begins[back] = begin;
+    if (args.edges == nullptr) continue;
+    args.edges[arc] = args.edges[back] = static_cast<std::uint32_t>(args.above.offsets[y] + (back - first));
   }
 }
 
