@@ -28,6 +28,7 @@ from motiflux.codegen import kernels
 from motiflux.config import private_tuning
 from motiflux.gpu import strategy
 from motiflux.gpu.engine import DfsEngine
+from motiflux.gpu.images import five_sums
 from motiflux.gpu.kernels import cliques, table_run
 from motiflux.gpu.kernels import universal_vertex as cones
 from motiflux.gpu.kernels.table_run import Shape
@@ -186,9 +187,10 @@ class Checked:
             found = call(graph, pattern, device=self.device, tuning=tuning)
             _compare(pattern, found.counts.tolist(), call(graph, pattern, device="cpu").counts.tolist())
 
-    def orbits(self, graph: mf.Graph) -> None:
+    def orbits(self, graph: mf.Graph, size: int = 4, *, of_edges: bool = False) -> None:
         """Count orbits on the device and on the CPU."""
-        found, expected = (mf.orbits(graph, device=device).counts for device in (self.device, "cpu"))
+        count = mf.edge_orbits if of_edges else mf.orbits
+        found, expected = (count(graph, size, device=device).counts for device in (self.device, "cpu"))
         if not np.array_equal(found, expected):
             raise WrongAnswerError("the orbits differ")
 
@@ -545,6 +547,19 @@ def images(run: Checked) -> None:
         run.orbits(dense)
 
 
+def orbits(run: Checked) -> None:
+    """Count orbits of five vertices, at vertices and edges; bits and counters in shared memory, or not."""
+    graph = skewed(60, 300, seed=9)
+    for of_edges in (False, True):
+        run.orbits(graph, 5, of_edges=of_edges)
+    with (
+        mock.patch.object(table_run.TableRun, "room_of_two", return_value=256),
+        mock.patch.object(five_sums, "_HUBS", ((20, 3, 64), (1, 1, 128))),
+    ):
+        for of_edges in (False, True):
+            run.orbits(skewed(60, 300, seed=9), 5, of_edges=of_edges)
+
+
 CASES = {
     "counts": Case(counts, ("search-count-any-8", "search-count-any-32", "search-count-4v-32")),
     "tails": Case(tails, ("search-tail-any", "search-stars-any")),
@@ -566,6 +581,14 @@ CASES = {
         ),
     ),
     "images": Case(images, ("search-images-any", "local-counts-diamonds", "local-counts-orbits")),
+    "orbits": Case(
+        orbits,
+        tuple(
+            f"local-counts-five-{name}{where}"
+            for name in ("hubs", "pairs", "walks", "opposites")
+            for where in ("", "-at-edges")
+        ),
+    ),
     "spaces": Case(spaces, ("space",)),
     "partitions": Case(partitions, ("pcsr",)),
     "phases": Case(

@@ -40,6 +40,7 @@ STORES = line_of("device/builtin_atomics.hpp", "__nv_atomic_store_n")
 WITHOUT_SHARED_MEMORY = {
     "triangles", "ring", "rmat", "space", "sample", "streaming",
     "local-counts-order", "local-counts-merge", "local-counts-join", "local-counts-ranks",
+    "local-counts-five-lists", "local-counts-five-rows", "local-counts-five-edges", "local-counts-five-solve",
 }  # fmt: skip
 
 ANALYSIS = f"""\
