@@ -40,14 +40,14 @@ def numbers_of_tables(
         Time was up.
     """
     wanted = list(dict.fromkeys(tables))
-    schedule = schedule_of_tables(kinds, wanted)
-    given = {
-        table: search_from_arcs(accelerator, graph, table, request, deadline)
-        for table in schedule.tables
-        if isinstance(table, Searched)
-    }
 
     def prepare(run: TableRun) -> Numbers:
+        schedule = schedule_of_tables(kinds, wanted)
+        given = {
+            table: search_from_arcs(accelerator, graph, table, request, deadline)
+            for table in schedule.tables
+            if isinstance(table, Searched)
+        }
         made = prepare_rooted_tables(run, graph, schedule, wanted, given)
 
         def size(table: Table) -> int:
