@@ -65,6 +65,12 @@ def test_rows_of_all_classes_of_hubs_agree(
     agree(graph, device)
 
 
+def test_arcs_of_both_directions_are_one_edge(device: str) -> None:
+    rng = np.random.default_rng(7)
+    arcs = np.unique(rng.integers(0, 14, (90, 2)), axis=0)
+    agree(mf.Graph.from_edges(arcs[arcs[:, 0] != arcs[:, 1]], directed=True), device)
+
+
 def test_a_clique_of_more_members_than_lanes(device: str) -> None:
     edges = [*combinations(range(34), 2), *((0, leaf) for leaf in range(34, 44)), (33, 44)]
     graph = mf.Graph.from_edges(edges)

@@ -125,19 +125,21 @@ EDGE_SHAPES = {
 
 @pytest.mark.turns(4)
 @pytest.mark.parametrize("size", ORBITS)
-@given(graphs())
-def test_those_of_edges_are_the_induced_subgraphs(
-    size: int, given: tuple[int, list[tuple[int, int]], bool]
-) -> None:
-    vertices, edges, directed = given
-    if not edges:
-        return
-    ends = np.array(edges)
-    graph = mf.Graph.from_edges((ends[:, 0], ends[:, 1]), num_vertices=vertices, directed=directed)
-    found = mf.edge_orbits(graph, size)
-    table = graph.to_edges()
-    pairs = list(zip(table.src.tolist(), table.dst.tolist(), strict=True))
-    assert found.counts.tolist() == edge_orbit_counts(pairs, EDGE_SHAPES[size])
+def test_those_of_edges_are_the_induced_subgraphs(size: int, device: str) -> None:
+    @given(graphs())
+    def holds(given: tuple[int, list[tuple[int, int]], bool]) -> None:
+        vertices, edges, directed = given
+        if not edges:
+            return
+        ends = np.array(edges)
+        graph = mf.Graph.from_edges((ends[:, 0], ends[:, 1]), num_vertices=vertices, directed=directed)
+        found = mf.edge_orbits(graph, size, device=device)
+        table = graph.to_edges()
+        pairs = list(zip(table.src.tolist(), table.dst.tolist(), strict=True))
+        assert found.counts.tolist() == edge_orbit_counts(pairs, EDGE_SHAPES[size])
+        assert (found.complete, found.device) == (True, device)
+
+    holds()
 
 
 @pytest.mark.parametrize("size", ORBITS)
