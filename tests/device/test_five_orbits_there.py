@@ -65,6 +65,12 @@ def test_rows_of_all_classes_of_hubs_agree(
     agree(graph, device)
 
 
+def test_a_hub_whose_neighbours_have_few_edges(device: str) -> None:
+    ring = [(v, 1 + v % 200) for v in range(1, 201)]
+    chords = [(v, v + 50) for v in range(1, 151, 3)]
+    agree(mf.Graph.from_edges([*ring, *chords, *((0, v) for v in range(1, 201))]), device)
+
+
 def test_arcs_of_both_directions_are_one_edge(device: str) -> None:
     rng = np.random.default_rng(7)
     arcs = np.unique(rng.integers(0, 14, (90, 2)), axis=0)

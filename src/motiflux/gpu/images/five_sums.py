@@ -66,7 +66,6 @@ class FiveSums:
         self._tables = tables
         self._arcs = tables.rows.arcs
         self._places = places
-        self._at_edges = False
         reverse, begins, ends, sides, cliques = (run.table(self._arcs) for _ in range(5))
         self._graph = layout.FiveGraph(Adjacency(*tables.rows.addresses))
         self._graph.closed, self._graph.squares = tables.triangles.address, tables.squares.address
@@ -79,7 +78,6 @@ class FiveSums:
 
     def number_edges(self) -> None:
         """Have sums at edges, which are numbered by `list_triangles`."""
-        self._at_edges = True
         self._graph.edges = self._run.table(-(-self._arcs // 2)).address
 
     def list_triangles(self) -> None:
@@ -117,7 +115,7 @@ class FiveSums:
         if words > near:
             grid = min(grid, _MOST_BIT_WORDS // words)
             args.far_words, args.far = words, self._run.table(grid * -(-words // 2)).address
-        arrays = 2 + (threads // _WARP if self._at_edges else 0)
+        arrays = 2 + threads // _WARP
         args.members = self._run.table(-(-grid * arrays * longest // 2)).address
         self._run.launch_parts(kernel, grid, threads, shared, args, (end - begin) * parts)
 

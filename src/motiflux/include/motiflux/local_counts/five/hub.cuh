@@ -11,7 +11,7 @@
 //   4-cycle of members   has two pairs of opposite members; found from each of its members
 //   5-clique             hub < i < j < k: counted once, from its least vertex; for sums at edges, those of an
 //                        edge are that of the hub to a member, and are found from each hub
-//   both [warps][members]   for sums at edges: members adjacent to both a warp's member and another one
+//   both [warps][members]    members adjacent to both a warp's member and another one
 #pragma once
 
 #include "motiflux/local_counts/five/arrays.cuh"
@@ -30,11 +30,13 @@ struct HubArgs {
   std::uint64_t near_words;  // words of a block in shared memory, behind the scratch
   std::uint64_t far_words;   // words of a block in device memory; a hub that needs more of both fails
   std::uint32_t* far;        // [blocks][far_words]
-  std::uint32_t* members;    // [blocks][2][longest]; for sums at edges [blocks][2 + warps][longest]
+  std::uint32_t* members;    // [blocks][2 + warps][longest]
 };
 
 template <bool kAtEdges>
 class HubCounter {
+  static constexpr std::uint64_t kWordSteps = 5, kBitSteps = 12;  // for a word, and for a bit
+
  public:
   MOTIFLUX_DEVICE HubCounter(const HubArgs& args, unsigned char* shared)
       : args_(args),
@@ -43,7 +45,7 @@ class HubCounter {
         near_(reinterpret_cast<std::uint32_t*>(shared + kScratchBytes)),
         warp_(lanes_.in_block()),
         warps_(blockDim.x / Lanes::kLanes),
-        members_(args.members + std::uint64_t{blockIdx.x} * (kAtEdges ? 2 + warps_ : 2) * args.longest),
+        members_(args.members + std::uint64_t{blockIdx.x} * (2 + warps_) * args.longest),
         places_(members_ + args.longest),
         both_(places_ + std::uint64_t{1 + warp_} * args.longest) {}
 
@@ -70,6 +72,7 @@ class HubCounter {
     __syncthreads();
     size_ = scratch_.counts[0];
     above_ = scratch_.counts[1];
+    average_ = scratch_.counts[2];
     if (size_ == 0) return;
     words_ = (size_ + 31) / 32;
     pitch_ = words_ | 1;  // rows begin in different banks
@@ -120,22 +123,26 @@ class HubCounter {
   MOTIFLUX_DEVICE void find_members(std::uint32_t hub) const {
     const auto degree = static_cast<std::uint32_t>(graph_.rows.degree(hub));
     std::uint32_t size = 0, lesser = 0;
+    std::uint64_t entries = 0;
     for (std::uint32_t first = 0; first < degree; first += Lanes::kLanes) {
       const std::uint32_t at = first + lanes_.lane();
-      const bool is_member = at < degree && graph_.closed[row_ + at] > 0;
-      const std::uint32_t all = lanes_.ballot(is_member);
-      const std::uint32_t member = is_member ? graph_.rows.neighbors[row_ + at] : 0;
-      if (is_member) {
+      const std::uint64_t closed = at < degree ? graph_.closed[row_ + at] : 0;
+      const std::uint32_t all = lanes_.ballot(closed > 0);
+      const std::uint32_t member = closed > 0 ? graph_.rows.neighbors[row_ + at] : 0;
+      if (closed > 0) {
         const std::uint32_t place = size + count_bits(all & bits_below(lanes_.lane()));
         members_[place] = member;
         places_[place] = at;
       }
-      lesser += count_bits(lanes_.ballot(is_member && member < hub));
+      entries += closed;
+      lesser += count_bits(lanes_.ballot(closed > 0 && member < hub));
       size += count_bits(all);
     }
+    entries = lanes_.sum(entries);
     if (!lanes_.leads()) return;
     scratch_.counts[0] = size;
     scratch_.counts[1] = lesser;
+    scratch_.counts[2] = static_cast<std::uint32_t>(size == 0 ? 0 : entries / size);
   }
 
   // Sets the bits of a member; if it is in the part, finds the sums of its arc over its triangles.
@@ -167,8 +174,8 @@ class HubCounter {
   }
 
   // The same, by one lane.
-  MOTIFLUX_DEVICE std::uint64_t common_in_row(const std::uint32_t* a, const std::uint32_t* b) const {
-    std::uint64_t found = 0;
+  MOTIFLUX_DEVICE std::uint32_t common_in_row(const std::uint32_t* a, const std::uint32_t* b) const {
+    std::uint32_t found = 0;
     for (std::uint32_t word = 0; word < words_; ++word) found += count_bits(a[word] & b[word]);
     return found;
   }
@@ -225,14 +232,54 @@ class HubCounter {
     return found;
   }
 
-  // Adds the 4-cycles of members through member i: it has a pair with one opposite member in each.
-  MOTIFLUX_DEVICE void add_cycles(std::uint32_t i, HubSums& sums) const {
+  // Whether walking the rows of the members adjacent to member i takes less than meeting its row with all
+  // others. Steps of a warp: the bits of a row are divided between lanes by words.
+  MOTIFLUX_DEVICE bool is_sparse(std::uint32_t i) const {
+    const std::uint64_t groups = (size_ + Lanes::kLanes - 1) / Lanes::kLanes;
+    const std::uint32_t busy = words_ < Lanes::kLanes ? words_ : Lanes::kLanes;
+    const std::uint64_t walk = 4 + words_ / Lanes::kLanes * 4 + kBitSteps * average_ / busy;
+    return graph_.closed[arc_of(i)] * walk + 4 * groups < kWordSteps * groups * words_;
+  }
+
+  // Finds, for each other member, those adjacent to both it and member i.
+  MOTIFLUX_DEVICE void find_both(std::uint32_t i) const {
     const std::uint32_t* const of_i = bits_of(i);
+    if (!is_sparse(i)) {
+      for (std::uint32_t k = lanes_.lane(); k < size_; k += Lanes::kLanes)
+        both_[k] = k == i ? 0 : common_in_row(of_i, bits_of(k));
+      lanes_.sync();
+      return;
+    }
+    for (std::uint32_t k = lanes_.lane(); k < size_; k += Lanes::kLanes) both_[k] = 0;
+    lanes_.sync();
+    for (std::uint32_t word = 0; word < words_; ++word) {
+      for_each_bit(of_i[word], [&](std::uint32_t bit) {
+        const std::uint32_t* const of_j = bits_of(word * 32 + bit);
+        // A lane takes the same words of all rows: no two add to one number.
+        for (std::uint32_t at = lanes_.lane(); at < words_; at += Lanes::kLanes)
+          for_each_bit(of_j[at], [&](std::uint32_t there) { ++both_[at * 32 + there]; });
+      });
+    }
+    lanes_.sync();
+    if (lanes_.leads()) both_[i] = 0;
+    lanes_.sync();
+  }
+
+  // The 4-cycles of members through member i, each lane its share: it has a pair with one opposite member in
+  // each.
+  MOTIFLUX_DEVICE std::uint64_t cycles_of(std::uint32_t i) const {
+    find_both(i);
     std::uint64_t cycles = 0;
     for (std::uint32_t k = lanes_.lane(); k < size_; k += Lanes::kLanes) {
-      const std::uint64_t both = k == i ? 0 : common_in_row(of_i, bits_of(k));
+      const std::uint64_t both = both_[k];
       if (both > 1) cycles += both * (both - 1) / 2;
     }
+    return cycles;
+  }
+
+  // Adds the 4-cycles of members through member i.
+  MOTIFLUX_DEVICE void add_cycles(std::uint32_t i, HubSums& sums) const {
+    const std::uint64_t cycles = cycles_of(i);
     sums.cycles += cycles;
     put(68, members_[i], cycles);
   }
@@ -289,14 +336,7 @@ class HubCounter {
   // As add_cycles, for the edge from the hub to member i, and for the edges of the cycles.
   MOTIFLUX_DEVICE void add_cycles_at(std::uint32_t i) const {
     const std::uint32_t* const of_i = bits_of(i);
-    std::uint64_t cycles = 0;
-    for (std::uint32_t k = lanes_.lane(); k < size_; k += Lanes::kLanes) {
-      const std::uint64_t both = k == i ? 0 : common_in_row(of_i, bits_of(k));
-      both_[k] = static_cast<std::uint32_t>(both);
-      if (both > 1) cycles += both * (both - 1) / 2;
-    }
-    put_at(64, i, cycles);
-    lanes_.sync();
+    put_at(64, i, cycles_of(i));
     // A cycle with the edge from i to j has another neighbour k of j, and another common one of i and k.
     for (std::uint32_t word = i / 32; word < words_; ++word) {
       for_each_bit(of_i[word], [&](std::uint32_t bit) {
@@ -327,6 +367,7 @@ class HubCounter {
   std::uint64_t row_ = 0;
   std::uint32_t* bits_ = nullptr;
   std::uint32_t size_ = 0, above_ = 0, words_ = 0, pitch_ = 0;
+  std::uint32_t average_ = 0;  // number of members adjacent to a member
 };
 
 // The body of the kernels. Sum 69 is four times that of the equations: its division by 4 is close.cuh's.
