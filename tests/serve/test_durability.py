@@ -14,7 +14,8 @@ import pytest
 
 import motiflux as mf
 from motiflux.serve.intake import Chunk
-from motiflux.serve.log.schema import VERSION
+from motiflux.serve.log.schema import VERSION, connect
+from motiflux.serve.log.store import Store
 from motiflux.serve.service import Service
 from motiflux.stream.checkpoint import Checkpoint
 from tests.serve.transfers import alerts_in, configuration, expected, lines, transfers
@@ -357,12 +358,44 @@ def test_a_service_stops_while_the_disk_is_full(tmp_path: Path) -> None:
         assert service.engine.number == 0
 
 
+def test_a_disk_that_is_full_at_the_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def on_full_disk(path: Path, **more: Any) -> sqlite3.Connection:
+        connection = connect(path, **more)
+        connection.execute("PRAGMA max_page_count=1")
+        return connection
+
+    said = "expected a folder with room for the log, found an error: database or disk is full"
+    with monkeypatch.context() as patched:
+        patched.setattr("motiflux.serve.log.store.connect", on_full_disk)
+        with pytest.raises(mf.OutputError, match=f"{tmp_path}/state: {said}"):
+            Service(service_in(tmp_path))
+    with Service(service_in(tmp_path)) as service:
+        fed(service, edges(RING))
+
+
+@pytest.mark.parametrize("what", ["set_meta", "set_sinks", "set_monitors", "write"])
+def test_a_disk_that_becomes_full_during_the_start_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    def full(*given: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, what, full)
+        with pytest.raises(mf.OutputError, match="expected a folder with room for the log"):
+            Service(service_in(tmp_path)).__enter__()
+    with Service(service_in(tmp_path)) as service:
+        assert fed(service, edges(RING))["first"] == 0
+
+
 def test_old_records_leave_the_log(tmp_path: Path) -> None:
     given = service_in(tmp_path, log={"checkpoint_updates": 100, "keep_alerts": 3, "keep_dead": 2})
     with Service(given) as service:
         for part in range(5):
             fed(service, lines(transfers(100, accounts=9, seed=part)) + b"{\n")
-            service.intake.call(lambda: None).result()
+            wait_until(
+                lambda at=part: checkpoints(service)[:1] == [100 * (at + 1)], "the checkpoint is named"
+            )  # type: ignore[misc]
         assert service.store is not None
 
         def rows(table: str) -> int:

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,24 @@ from motiflux.stream.checkpoint import Checkpoint
 LOG = logging.getLogger("motiflux.serve.checkpoints")
 
 _RETRY = 30 * 10**9
+
+
+class Moment(NamedTuple):
+    """The state between two groups.
+
+    Parameters
+    ----------
+    number, row
+        Of the next record, and of the last row of the log that was handed to the committer.
+    ordering
+        The state of the records that wait.
+    """
+
+    number: int
+    row: int
+    arrival: int
+    monitors: Mapping[str, LiveMonitor]
+    ordering: str
 
 
 class _Copied(NamedTuple):
@@ -65,25 +84,16 @@ class Checkpoints:
             return False
         return number - self._number >= self._settings.checkpoint_updates or arrival >= self._due
 
-    def begin(
-        self,
-        number: int,
-        arrival: int,
-        monitors: Mapping[str, LiveMonitor],
-        ordering: str,
-        call: Callable[[Callable[[], None]], object],
-    ) -> None:
+    def begin(self, now: Moment, call: Callable[[Callable[[], None]], object]) -> None:
         """Copy the state, and have it written while further records are applied.
 
         Parameters
         ----------
-        ordering
-            The state of the records that wait.
         call
             Has a function called between two groups.
         """
-        began = time.perf_counter()
-        copied = self._copied(number, arrival, monitors, ordering)
+        began, arrival = time.perf_counter(), now.arrival
+        copied = self._copied(now)
         self._figures.checkpoint_hold.add(time.perf_counter() - began)
         if copied is None:
             self._due = arrival + self._settings.checkpoint_every
@@ -101,30 +111,27 @@ class Checkpoints:
         self._writer = threading.Thread(target=write, name="motiflux-checkpoint", daemon=True)
         self._writer.start()
 
-    def take(
-        self, number: int, arrival: int, monitors: Mapping[str, LiveMonitor], ordering: str
-    ) -> None:
+    def take(self, now: Moment) -> None:
         """Take the last one: what is being written is awaited, and no further records are applied."""
         began = time.perf_counter()
+        self._committer.flush()  # it fails if the log cannot be written, whether there are records or not
         if self._writer is not None:
             self._writer.join()
             self._writer = None
-        if (copied := self._copied(number, arrival, monitors, ordering)) is not None:
+        if (copied := self._copied(now)) is not None:
             self._note(copied.row, self._written(copied), began)
             self._committer.flush()
-            self._remove_files()
 
-    def _copied(
-        self, number: int, arrival: int, monitors: Mapping[str, LiveMonitor], ordering: str
-    ) -> _Copied | None:
-        """Return a copy of the state once the log has its records; None if the log has no later ones."""
-        self._committer.flush()
-        row = self._store.next_row - 1
-        if row <= self._row:
+    def _copied(self, now: Moment) -> _Copied | None:
+        """Return a copy of the state; None if the log has no rows behind the last checkpoint.
+
+        The committer may still have to write rows of before: it names the checkpoint after them.
+        """
+        if now.row <= self._row:
             return None
-        files = {name: f"{name}-{row}.mfg" for name in monitors}
-        copies = {name: monitor.checkpoint() for name, monitor in monitors.items()}
-        return _Copied(CheckpointRow(number, row, arrival, files, ordering), copies)
+        files = {name: f"{name}-{now.row}.mfg" for name in now.monitors}
+        copies = {name: monitor.checkpoint() for name, monitor in now.monitors.items()}
+        return _Copied(CheckpointRow(now.number, now.row, now.arrival, files, now.ordering), copies)
 
     def _written(self, copied: _Copied) -> Exception | None:
         """Write the files; return why they could not be written."""
@@ -146,15 +153,17 @@ class Checkpoints:
         self._number, self._row = row.number, row.row
         self._due = row.arrival + self._settings.checkpoint_every
         self._figures.checkpoint_time.add(time.perf_counter() - began)
-        self._committer.submit(Group(checkpoint=row, arrival=row.arrival, done=[self._remove_files]))
+        self._committer.submit(
+            Group(checkpoint=row, arrival=row.arrival, done=[partial(self._remove_files, row.row)])
+        )
         LOG.info("checkpoint after record %d, row %d", row.number, row.row)
 
-    def _remove_files(self) -> None:
-        """Remove checkpoints that the log does not need any more."""
+    def _remove_files(self, row: int) -> None:
+        """Remove checkpoints up to a row that the log does not need; a later one may not be named yet."""
         with self._store.reader() as reader:
             kept = self._store.checkpoint_files(reader, 2)
         for file in self._store.folder.glob("*-*.mfg"):
-            if file.name not in kept and _row_of(file) <= self._row:
+            if file.name not in kept and _row_of(file) <= row:
                 with contextlib.suppress(OSError):
                     file.unlink()
 

@@ -6,19 +6,22 @@ import contextlib
 import fcntl
 import logging
 import os
+import sqlite3
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from motiflux.errors import ArgumentError, InternalError
+from motiflux.graph import Graph
 from motiflux.serve.ends import make_sink, make_source
 from motiflux.serve.engine import Engine
 from motiflux.serve.figures import Figures
 from motiflux.serve.intake import Intake
 from motiflux.serve.log.committer import Committer
-from motiflux.serve.log.group import NETWORK, Group, PatternRow
+from motiflux.serve.log.group import DROPPED, NETWORK, PAUSED, Group, PatternRow
+from motiflux.serve.log.schema import unwritable
 from motiflux.serve.log.store import Store
 from motiflux.serve.records import RecordReader
 from motiflux.serve.settings.parts import PatternSettings
@@ -29,8 +32,14 @@ from motiflux.serve.sources.source import Source
 
 LOG = logging.getLogger("motiflux.serve")
 
+T = TypeVar("T")
+
 _LOCK = "lock"
 _POLL = 0.01
+
+
+class CountingError(ArgumentError):
+    """A pattern is to be counted while another one is."""
 
 
 class Core:
@@ -63,15 +72,18 @@ class Core:
                 )
                 is not None
             ]
-        except BaseException:
+        except BaseException as error:
             if self.store is not None:
                 self.store.close()
             os.close(self._lock)
+            if isinstance(error, sqlite3.OperationalError):
+                raise unwritable(self.settings.state, error) from None
             raise
         self._started = self._stopped = False
         self.is_stopping = False
         """Whether the service is about to end."""
         self._told = threading.Condition()
+        self._counting = threading.Lock()
         self.last_alert = self.store.next_alert - 1
         """The number of the last alert on disk."""
 
@@ -79,7 +91,13 @@ class Core:
         return RecordReader(self.settings.stream, columns, self.settings.limits.record_bytes)
 
     def start(self) -> None:
-        """Begin to read, apply and deliver."""
+        """Begin to read, apply and deliver.
+
+        Raises
+        ------
+        OutputError
+            The log cannot be written.
+        """
         assert self.store is not None
         self._started, number = True, self.engine.number
         self.committer.start()
@@ -205,14 +223,52 @@ class Core:
         Raises
         ------
         FormatError, ArgumentError, PatternError
-            It is invalid, or cannot be watched.
+            It is invalid, or cannot be watched, or what is there cannot be counted in time.
+        CountingError
+            Another pattern is being counted.
         """
         settings = self.pattern_settings(given)
 
         def add(group: Group) -> PatternRow:
-            return self.engine.patterns.add(settings, NETWORK, self.engine.number, group)
+            return self.engine.patterns.add(settings, NETWORK, self.engine.number, group, counts=False)
 
-        return self._call(add)
+        return self._counted(add, settings, DROPPED)
+
+    def _counted(
+        self, begin: Callable[[Group], PatternRow], settings: PatternSettings, otherwise: str
+    ) -> PatternRow:
+        """Have a pattern watched, and count what was there before meanwhile, if that is wanted.
+
+        Parameters
+        ----------
+        begin
+            Has it watched.
+        otherwise
+            Its state if what was there cannot be counted.
+        """
+        if not settings.backfill:
+            return self._call(begin)
+        if not self._counting.acquire(blocking=False):
+            raise CountingError("backfill", "no other pattern that is being counted", "one; try again later")
+        try:
+            monitor = self.engine.monitors[settings.monitor]
+            graphs: list[Graph] = []
+
+            def begin_with_graph(group: Group) -> PatternRow:
+                graphs.append(monitor.snapshot())
+                return begin(group)
+
+            row = self._call(begin_with_graph)
+            number, since, patterns = row.id, row.since, self.engine.patterns
+            try:
+                base = monitor.count(settings.pattern, self.settings.limits.backfill_seconds, graphs[0])
+            except BaseException as error:
+                reason = f"what was there was not counted: {error}"
+                self._call(lambda group: patterns.withdraw(number, since, otherwise, reason, group))
+                raise
+            return self._call(lambda group: patterns.set_base(number, since, base, group))
+        finally:
+            self._counting.release()
 
     def pattern_settings(self, given: Mapping[str, Any]) -> PatternSettings:
         """Return the settings of a pattern of a request.
@@ -249,9 +305,13 @@ class Core:
         Raises
         ------
         ArgumentError
-            There is none of this name, or it is not paused.
+            There is none of this name, or it is not paused, or what is there cannot be counted in time.
+        CountingError
+            Another pattern is being counted.
         """
-        return self._call(lambda group: self.engine.patterns.resume(name, self.engine.number, group))
+        patterns = self.engine.patterns
+        settings = patterns.get(name).settings
+        return self._counted(lambda group: patterns.resume(name, self.engine.number, group), settings, PAUSED)
 
     def drop_pattern(self, name: str) -> PatternRow:
         """Do not watch a pattern any more.
@@ -263,12 +323,12 @@ class Core:
         """
         return self._call(lambda group: self.engine.patterns.drop(name, group))
 
-    def _call(self, function: Any) -> PatternRow:
+    def _call(self, function: Callable[[Group], T]) -> T:
         try:
-            row: PatternRow = self.engine.call(function).result()
+            result: T = self.engine.call(function).result()
         except RuntimeError as error:
             raise ArgumentError("service", "one that runs", str(error)) from None
-        return row
+        return result
 
     # Called by the committer's thread.
 

@@ -13,12 +13,13 @@ from concurrent.futures import Future, InvalidStateError
 from typing import Any
 
 from motiflux.errors import MotifluxError
-from motiflux.serve.checkpoints import Checkpoints
+from motiflux.serve.checkpoints import Checkpoints, Moment
 from motiflux.serve.clock import Clock
 from motiflux.serve.figures import Figures
 from motiflux.serve.intake import Answer, Chunk, Intake, Lost
 from motiflux.serve.log.committer import Committer
 from motiflux.serve.log.group import DeadLetter, Group, LogRow
+from motiflux.serve.log.schema import unwritable
 from motiflux.serve.log.store import Store
 from motiflux.serve.matching import LiveMonitor, Outcome
 from motiflux.serve.ordering import BEGIN, MOMENT, Late, Numbered
@@ -56,6 +57,7 @@ class Engine:
         self.ordering = recovery.ordering
         self._late = self.ordering.late
         self.number, last = store.last_row()
+        self._row = store.next_row - 1
         self.replayed = recovery.replayed
         self.clock = Clock(last)
         self._last_arrival = last
@@ -71,7 +73,13 @@ class Engine:
         self._thread = threading.Thread(target=self._run, name="motiflux-engine", daemon=True)
 
     def start(self) -> None:
-        """Begin; patterns of the configuration are watched."""
+        """Begin; patterns of the configuration are watched.
+
+        Raises
+        ------
+        OutputError
+            The log cannot be written.
+        """
         group = Group(arrival=self.clock.now())
         self.patterns.begin(self.number, group)
         if self._settings.stream.lateness:  # while nothing was read, no source was silent
@@ -79,7 +87,8 @@ class Engine:
         self._last_arrival = group.arrival
         if not group.is_empty:
             self._committer.submit(group)
-            self._committer.flush()
+            if (trouble := self._committer.first_trouble()) is not None:
+                raise unwritable(self._store.folder, trouble)
         self._thread.start()
 
     def stop(self) -> None:
@@ -133,7 +142,10 @@ class Engine:
                 _answer(answer, RuntimeError(f"the engine has ended: {error}"))
 
     def _take_checkpoint(self) -> None:
-        self._checkpoints.take(self.number, self.clock.now(), self.monitors, self.ordering.state())
+        self._checkpoints.take(self._moment())
+
+    def _moment(self) -> Moment:
+        return Moment(self.number, self._row, self.clock.now(), self.monitors, self.ordering.state())
 
     def _turn(self, reader: sqlite3.Connection) -> bool:
         log = self._settings.log
@@ -150,8 +162,7 @@ class Engine:
         if chunks or self._needs_moment():
             self._committer.submit(self._group(chunks, reader))
         if self._checkpoints.is_due(self.number, self.clock.now()):
-            state = self.ordering.state()
-            self._checkpoints.begin(self.number, self.clock.now(), self.monitors, state, self._intake.call)
+            self._checkpoints.begin(self._moment(), self._intake.call)
         return bool(chunks) or not self._ends.is_set()
 
     def _needs_moment(self) -> bool:
@@ -212,6 +223,7 @@ class Engine:
                 record[TIME] = group.arrival
         row = LogRow(self.number, len(records), group.arrival, source, encode(records))
         group.rows.append(row)
+        self._row += 1
         self.number += len(records)
         released, refused = order_records(self.ordering, row.first, source, group.arrival, records)
         late += refused

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.api.counting import count as count_matches
 from motiflux.errors import ArgumentError, CountOverflowError, StreamError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -30,6 +31,7 @@ from motiflux.stream.monitor import Monitor
 from motiflux.stream.sinks.json_values import json_value
 from motiflux.stream.updates import Updates
 from motiflux.times.iso import format_moment
+from motiflux.types import Semantics, Symmetry
 
 _SIZE_SECONDS = 1.0
 """Between two looks at the sizes of a graph: for its edges, updates that were put off are written."""
@@ -155,15 +157,32 @@ class LiveMonitor:
         self.monitor.add(watched.pattern, matches=True)
         self.watched.append(watched)
 
-    def count(self, pattern: str, seconds: float) -> int:
+    def snapshot(self) -> Graph:
+        """Return the graph as it is now."""
+        return self.monitor.snapshot()
+
+    def count(self, pattern: str, seconds: float, graph: Graph | None = None) -> int:
         """Return the number of matches that are there.
+
+        Parameters
+        ----------
+        graph
+            Of an earlier moment, which any thread may count in; None: as it is now.
 
         Raises
         ------
         ArgumentError
             Counting takes longer.
         """
-        found = self.monitor.count(Pattern.parse(pattern), timeout=seconds)
+        found = count_matches(
+            self.snapshot() if graph is None else graph,
+            Pattern.parse(pattern),
+            semantics=Semantics(self.settings.semantics),
+            symmetry=Symmetry(self.settings.symmetry),
+            device=self.settings.device,
+            threads=1,
+            timeout=seconds,
+        )
         if not found.complete:
             raise ArgumentError("backfill", f"a count within {seconds:g} seconds", "one that takes longer")
         return int(found)
@@ -180,7 +199,7 @@ class LiveMonitor:
             raise ArgumentError(
                 "neighbourhood", f"a graph of at most {_MOST_SHOWN} edges", self.monitor.num_edges
             )
-        return self.monitor.snapshot()
+        return self.snapshot()
 
     def replay(self, records: Sequence[Numbered]) -> None:
         """Apply records again whose matches are known."""

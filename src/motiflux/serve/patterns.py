@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -11,6 +12,8 @@ from motiflux.serve.log.group import ACTIVE, CONFIG, DROPPED, NETWORK, PAUSED, G
 from motiflux.serve.matching import LiveMonitor
 from motiflux.serve.settings.parts import PatternSettings
 from motiflux.serve.settings.read import Settings
+
+LOG = logging.getLogger("motiflux.serve.patterns")
 
 _LEFT_OUT = "it is not in the configuration any more"
 
@@ -81,7 +84,7 @@ class Patterns:
             if wanted is None and row.origin == CONFIG and row.state != DROPPED:
                 self._change(row, DROPPED, _LEFT_OUT, group)
             if row.state == ACTIVE:
-                self._watch_again(row, group)
+                self._watch_again(row, number, group)
         for wanted in self._settings.patterns:
             if wanted.name not in self._rows:
                 try:
@@ -90,18 +93,36 @@ class Patterns:
                     expected = f"one that the monitor {wanted.monitor!r} can match ({error})"
                     raise ArgumentError(f"patterns, {wanted.name}", expected, wanted.pattern) from None
 
-    def _watch_again(self, row: PatternRow, group: Group) -> None:
+    def _watch_again(self, row: PatternRow, number: int, group: Group) -> None:
+        """Watch a pattern that was watched before the start, or pause it and say why not."""
         monitor = self._monitors.get(row.settings.monitor)
         if monitor is None:
             self._change(row, PAUSED, f"there is no monitor {row.settings.monitor!r} any more", group)
             return
         try:
+            self._count_again(row, number, group)
             monitor.add(row)
-        except MotifluxError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the service begins without the pattern
+            LOG.warning("pattern %s is paused: it cannot be watched: %s", row.settings.name, error)
             self._change(row, PAUSED, f"it cannot be watched: {error}", group)
 
-    def add(self, settings: PatternSettings, origin: str, number: int, group: Group) -> PatternRow:
+    def _count_again(self, row: PatternRow, number: int, group: Group) -> None:
+        """Count what is there for a pattern whose count ended with the process before."""
+        if row.settings.backfill and row.base is None:
+            monitor = self._monitors[row.settings.monitor]
+            row.base = monitor.count(row.settings.pattern, self._settings.limits.backfill_seconds)
+            row.since, row.positive, row.negative = number, 0, 0
+            group.patterns[row.id] = replace(row)
+
+    def add(
+        self, settings: PatternSettings, origin: str, number: int, group: Group, *, counts: bool = True
+    ) -> PatternRow:
         """Watch one more pattern from a record on.
+
+        Parameters
+        ----------
+        counts
+            Whether what is there is counted here, if that is wanted; otherwise `set_base` tells it later.
 
         Raises
         ------
@@ -117,7 +138,7 @@ class Patterns:
             raise ArgumentError("patterns", f"at most {self._settings.limits.patterns}", len(others) + 1)
         row = PatternRow(self._last + 1, settings, origin, since=number)
         monitor = self._monitors[settings.monitor]
-        if settings.backfill:
+        if settings.backfill and counts:
             row.base = monitor.count(settings.pattern, self._settings.limits.backfill_seconds)
         monitor.add(row)
         self._last += 1
@@ -134,12 +155,12 @@ class Patterns:
         self._change(row, PAUSED, reason, group)
 
     def resume(self, name: str, number: int, group: Group) -> PatternRow:
-        """Match a pattern again; it counts anew from this record on.
+        """Match a pattern again; it counts anew from this record on, and `set_base` tells what is there.
 
         Raises
         ------
         ArgumentError
-            It is not paused, or what is there cannot be counted in time.
+            It is not paused.
         PatternError
             The monitor cannot match it.
         """
@@ -149,12 +170,38 @@ class Patterns:
         monitor = self._monitors.get(row.settings.monitor)
         if monitor is None:
             raise ArgumentError("monitor", "one that is configured", row.settings.monitor)
-        seconds = self._settings.limits.backfill_seconds
-        base = monitor.count(row.settings.pattern, seconds) if row.settings.backfill else None
         monitor.add(row)
-        row.base, row.since, row.positive, row.negative = base, number, 0, 0
+        row.base, row.since, row.positive, row.negative = None, number, 0, 0
         self._change(row, ACTIVE, "", group)
         return row
+
+    def set_base(self, number: int, since: int, base: int, group: Group) -> PatternRow:
+        """Note how many matches of a pattern there were before a record.
+
+        Parameters
+        ----------
+        number
+            Of the pattern.
+
+        Raises
+        ------
+        ArgumentError
+            It was dropped or resumed meanwhile.
+        """
+        row = next((one for one in self._rows.values() if one.id == number), None)
+        if row is None or row.state == DROPPED or row.since != since:
+            expected = "a pattern that stays until it is counted"
+            raise ArgumentError("backfill", expected, "one that was dropped or resumed")
+        row.base = base
+        group.patterns[row.id] = replace(row)
+        return row
+
+    def withdraw(self, number: int, since: int, state: str, reason: str, group: Group) -> None:
+        """Drop or pause a pattern that could not be counted, unless it was dropped or resumed meanwhile."""
+        row = next((one for one in self._rows.values() if one.id == number), None)
+        if row is not None and row.state != DROPPED and row.since == since:
+            self._unwatch(row)
+            self._change(row, state, reason, group)
 
     def drop(self, name: str, group: Group) -> PatternRow:
         """Do not match a pattern any more.

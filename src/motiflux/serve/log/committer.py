@@ -90,10 +90,12 @@ class Committer:
             self._changed.wait_for(lambda: self.is_idle or self._has_ended)
             self._raise_if_failed()
 
-    def wait_idle(self, seconds: float) -> bool:
-        """Wait until nothing is being written, for some seconds at most; return whether that is so."""
+    def first_trouble(self) -> str | None:
+        """Wait until all groups are on disk, or cannot be written at the first try; return why not."""
         with self._changed:
-            return self._changed.wait_for(lambda: self.is_idle or self._has_ended, seconds)
+            self._changed.wait_for(lambda: self.is_idle or self._has_ended or self.trouble is not None)
+            self._raise_if_failed()
+            return self.trouble
 
     def give_up(self) -> None:
         """From now on, end where the log cannot be written instead of trying again."""

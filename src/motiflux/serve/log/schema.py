@@ -6,7 +6,7 @@ import sqlite3
 import uuid
 from pathlib import Path
 
-from motiflux.errors import FormatError
+from motiflux.errors import FormatError, MotifluxError, OutputError
 
 VERSION = 2
 
@@ -70,6 +70,8 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     ------
     FormatError
         It is of a later version, no database of motiflux, or damaged.
+    OutputError
+        The disk is full.
     """
     try:
         _prepare(connection, path)
@@ -77,11 +79,21 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise unusable(path, error) from None
 
 
-def unusable(path: Path, error: Exception) -> FormatError:
+def unusable(path: Path, error: Exception) -> MotifluxError:
     """Return the error of a log that cannot be opened."""
+    if isinstance(error, sqlite3.OperationalError) and "full" in str(error):
+        return unwritable(path.parent, error)
     if isinstance(error, (sqlite3.OperationalError, OSError)):
         return FormatError(path, f"the log cannot be opened: {error}")
     return FormatError(path, f"expected a log of motiflux, found an error: {error}")
+
+
+def unwritable(path: Path, error: object) -> OutputError:
+    """Return the error of a log that cannot be written when a service begins."""
+    return OutputError(
+        f"{path}: expected a folder with room for the log, found an error: {error}; the service begins once "
+        "the log can be written"
+    )
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

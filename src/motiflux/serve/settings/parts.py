@@ -167,7 +167,7 @@ class Limits:
     update_seconds
         What one update may take before a pattern is paused.
     backfill_seconds
-        What the count of a new pattern may take, for which all records wait.
+        What the count of a new pattern may take, during which records are applied.
     alerts_per_update, alerts_per_second
         Largest `limit` and `rate` of a pattern of the network, and what it has without.
     streams, requests_per_second
@@ -183,7 +183,7 @@ class Limits:
     pattern_vertices: int = 8
     pattern_bytes: int = 4096
     update_seconds: float = 1.0
-    backfill_seconds: float = 1.0
+    backfill_seconds: float = 10.0
     alerts_per_update: int = 1000
     alerts_per_second: float = 10_000.0
     streams: int = 32

@@ -81,7 +81,7 @@ class FileSource(Source):
                 found = other.lstat()
                 if [found.st_dev, found.st_ino] != number or not stat.S_ISREG(found.st_mode):
                     continue
-                file = other.open("rb")
+                file: BinaryIO = other.open("rb")
             except OSError:  # it has gone meanwhile, or cannot be read
                 continue
             if _is_known(file, self.position):
@@ -110,7 +110,7 @@ class FileSource(Source):
     def _was_overwritten(self, file: BinaryIO) -> bool:
         """Whether other bytes are where the first ones of the file were."""
         size = self.position["size"]
-        return _digest(os.pread(file.fileno(), size, 0)) != self.position["digest"]
+        return bool(_digest(os.pread(file.fileno(), size, 0)) != self.position["digest"])
 
     def _read_on(self, file: BinaryIO, *, once: bool = False) -> bool:
         """Read all whole lines that are there; return False if the source is to end."""
@@ -153,7 +153,7 @@ def _is_known(file: BinaryIO, position: dict[str, Any]) -> bool:
     """Return whether a file is the one of a position."""
     begin = os.pread(file.fileno(), position["size"], 0)
     is_whole = len(begin) == position["size"] and os.fstat(file.fileno()).st_size >= position["offset"]
-    return is_whole and _digest(begin) == position["digest"]
+    return is_whole and bool(_digest(begin) == position["digest"])
 
 
 def _digest(data: bytes) -> str:

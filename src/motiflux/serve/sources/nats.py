@@ -174,9 +174,7 @@ class _Messages:
             return
         source.is_idle = False
         taken = self._taken
-        chunk = Chunk(
-            source.name, taken.records, taken.refused, self._last, lost=self._lost, size=taken.size
-        )
+        chunk = Chunk(source.name, taken.records, taken.refused, self._last, lost=self._lost, size=taken.size)
         if source.intake.try_put(chunk):
             source.position = self._last
             self._taken, self._lost, self.waiting = Taken(), None, 0

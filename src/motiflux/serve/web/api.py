@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from motiflux.errors import ArgumentError, MotifluxError
 from motiflux.pattern import Pattern
-from motiflux.serve.core import Core
+from motiflux.serve.core import Core, CountingError
 from motiflux.serve.intake import Chunk
 from motiflux.serve.pictures import match_picture, neighborhood_picture
 from motiflux.serve.status import dead_letters, last_alerts, pattern_facts, status
@@ -76,6 +76,8 @@ class Api:
     async def _changed(self, change: Callable[[], Any], code: int = 200) -> Response:
         try:
             row = await run_in_threadpool(change)
+        except CountingError as error:
+            raise HTTPException(503, str(error), {"Retry-After": "1"}) from None
         except ArgumentError as error:
             is_missing = str(error).startswith("pattern: expected the name of a pattern")
             raise HTTPException(404 if is_missing else 400, str(error)) from None
@@ -185,7 +187,10 @@ class Api:
             row = self.service.engine.patterns.get(request.path_params["name"])
         except ArgumentError as error:
             raise HTTPException(404, str(error)) from None
-        svg = await run_in_threadpool(lambda: str(Pattern.parse(row.settings.pattern).to_svg()))
+        try:
+            svg = await run_in_threadpool(lambda: str(Pattern.parse(row.settings.pattern).to_svg()))
+        except MotifluxError as error:  # an earlier version had other patterns
+            raise HTTPException(409, str(error)) from None
         return Response(svg, media_type="image/svg+xml")
 
 

@@ -36,7 +36,7 @@ def description() -> dict[str, Any]:
             "/patterns": {
                 "get": _call("All patterns.", _of({"patterns": _list(_ref("Pattern"))})),
                 "post": {
-                    **_call("Add a pattern.", _ref("Pattern"), "201", "400", "415", "429"),
+                    **_call("Add a pattern.", _ref("Pattern"), "201", "400", "415", "429", "503"),
                     "requestBody": _body("application/json", _ref("NewPattern")),
                 },
             },
@@ -58,6 +58,7 @@ def description() -> dict[str, Any]:
                     "400",
                     "404",
                     "429",
+                    "503",
                 ),
             },
             "/patterns/{name}/picture": {**_NAME, "get": _picture("A picture of a pattern.", "404")},
