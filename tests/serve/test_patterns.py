@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,9 @@ from typing import Any
 import pytest
 
 import motiflux as mf
+from motiflux.serve.core import CountingError
 from motiflux.serve.log.group import CONFIG, NETWORK, PatternRow
+from motiflux.serve.matching import LiveMonitor
 from motiflux.serve.service import Service
 from motiflux.serve.settings.parts import PatternSettings
 from motiflux.serve.slow import LeftOut
@@ -122,6 +126,126 @@ def test_patterns_that_are_refused_change_nothing(
         assert [one.settings.name for one in service.patterns()] == ["ring3", "ring4"]
         fed(service, edges(RING))
         assert row(service, "ring3").positive == 1
+
+
+ALL = {"name": "all", "pattern": "(x)-->(y)-->(z)", "backfill": True}
+
+
+def held_count(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Hold up counts of new patterns: return what is set when one begins, and what lets it go on."""
+    begun, goes_on = threading.Event(), threading.Event()
+    real = LiveMonitor.count
+
+    def count(self: LiveMonitor, *given: Any) -> int:
+        begun.set()
+        assert goes_on.wait(60)
+        return real(self, *given)
+
+    monkeypatch.setattr(LiveMonitor, "count", count)
+    return begun, goes_on
+
+
+def added(service: Service, given: dict[str, Any]) -> tuple[threading.Thread, list[Any]]:
+    """Add a pattern in a thread; return this, and a list that gets the pattern or the error."""
+    answers: list[Any] = []
+
+    def add() -> None:
+        try:
+            answers.append(service.add_pattern(given))
+        except Exception as error:  # noqa: BLE001 - the test looks at it
+            answers.append(error)
+
+    thread = threading.Thread(target=add)
+    thread.start()
+    return thread, answers
+
+
+def test_records_are_applied_while_a_new_pattern_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on = held_count(monkeypatch)
+    with Service(service_in(tmp_path)) as service:
+        fed(service, edges(RING))
+        thread, answers = added(service, ALL)
+        assert begun.wait(60)
+        fed(service, edges([("c", "d"), ("d", "e")]))
+        assert (row(service, "all").present, row(service, "all").positive) == (None, 2)
+        with pytest.raises(CountingError, match="no other pattern that is being counted"):
+            service.add_pattern({**ALL, "name": "more"})
+        goes_on.set()
+        thread.join()
+        assert (answers[0].base, answers[0].present) == (3, 5)
+        fed(service, edges([("e", "f")]))
+        assert row(service, "all").present == 6
+        assert service.add_pattern({**ALL, "name": "more", "pattern": "(u)-->(v)-->(w)"}).present == 6
+
+
+def test_a_pattern_that_is_dropped_while_it_is_counted_stays_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on = held_count(monkeypatch)
+    with Service(service_in(tmp_path)) as service:
+        thread, answers = added(service, ALL)
+        assert begun.wait(60)
+        service.drop_pattern("all")
+        goes_on.set()
+        thread.join()
+        assert "a pattern that stays until it is counted" in str(answers[0])
+        assert "all" not in service.engine.patterns.names()
+
+
+def test_a_count_that_a_kill_ended_is_made_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = service_in(tmp_path)
+    with monkeypatch.context() as patched:
+        begun, goes_on = held_count(patched)
+        with Service(given) as service:
+            fed(service, edges(RING))
+            thread, _ = added(service, ALL)
+            assert begun.wait(60)
+            fed(service, edges([("c", "d")]))
+            log = (tmp_path / "state/log.sqlite", tmp_path / "state/log.sqlite-wal")
+            kept = {file: file.read_bytes() for file in log}
+            goes_on.set()
+            thread.join()
+    for file in (tmp_path / "state").iterdir():
+        file.unlink()
+    for file, data in kept.items():  # as a kill would have left them
+        file.write_bytes(data)
+    with Service(given) as service:
+        assert (row(service, "all").since, row(service, "all").present) == (4, 4)
+        fed(service, edges([("d", "e")]))
+        assert row(service, "all").present == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"pattern": "(a)-->(b"}, "it cannot be watched: "),
+        ({"pattern": "(a)-[x WHERE x.amount > 5]->(b)"}, "it cannot be watched: attributes: expected true"),
+        ({"monitor": "gone"}, "there is no monitor 'gone' any more"),
+    ],
+)
+def test_a_pattern_of_the_network_that_fails_at_the_next_start_is_paused(
+    tmp_path: Path, change: dict[str, str], reason: str
+) -> None:
+    given = service_in(tmp_path)
+    with Service(given) as service:
+        service.add_pattern(TWO)
+    with sqlite3.connect(tmp_path / "state/log.sqlite") as log:
+        (text,) = log.execute("SELECT settings FROM patterns WHERE name = 'two'").fetchone()
+        settings = json.dumps({**json.loads(text), **change})
+        log.execute("UPDATE patterns SET settings = ? WHERE name = 'two'", (settings,))
+    log.close()
+    with Service(given) as service:
+        assert row(service, "two").state == "paused"
+        assert row(service, "two").reason.startswith(reason)
+        fed(service, edges(RING))
+        assert row(service, "ring3").alerts == 1
+        with pytest.raises(mf.MotifluxError):
+            service.resume_pattern("two")
+        service.drop_pattern("two")
 
 
 def test_matches_beyond_a_limit_are_counted_and_not_reported(tmp_path: Path) -> None:
