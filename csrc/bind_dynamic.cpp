@@ -157,6 +157,7 @@ void set_cases(Plan& plan, const PyCases& given) {
   for (const auto& [first, second] : ascending)
     require(is_level(first) && is_level(second), "an order names an unknown level");
   plan.ascending = ascending;
+  plan.selects = !others.empty() || !ascending.empty();
 }
 
 // Sets the edges that must not be there. What plans share or remember does not know of these.

@@ -200,7 +200,7 @@ bool Matcher<View>::changes_negated() const {
         return view_->witnessed_around(value_[0], value_[1], asked.way, asked.relation, brings());
       }))
     return false;
-  return plan_->levels() > 2 || is_reported(1, value_[1]);
+  return !plan_->selects || plan_->levels() > 2 || is_reported(1, value_[1]);
 }
 
 // The same where the changed edge is one to any vertex: its other end has no such edge but this one.
@@ -331,11 +331,8 @@ bool Matcher<View>::admits(int level, Vertex vertex) const {
     if (view_->witnessed(value(one.level), vertex, one.way, one.relation,
                          one.before_change ? &edge_ : nullptr))
       return false;
-  if (!has_few(level, vertex)) return false;
-  for (const Bareness& one : step.bare) {
-    const bool starts = plan_->free_end != kNone && one.level == 1 - plan_->free_end;
-    if (!(starts ? turns_bare(one, level, vertex) : stays_bare(one, level, vertex))) return false;
-  }
+  if (!step.bare.empty() || !step.few.empty()) [[unlikely]]
+    if (!admits_neighbors(level, vertex)) return false;
   if (view_->one_change) {
     const auto around = [&](const auto& one) {
       return view_->witnessed_around(value(one.level), vertex, one.way, one.relation, brings());
@@ -343,7 +340,19 @@ bool Matcher<View>::admits(int level, Vertex vertex) const {
     if (!std::ranges::all_of(step.sources, around) || !std::ranges::none_of(step.absent, around))
       return false;
   }
-  return level + 1 < plan_->levels() || is_reported(level, vertex);
+  if (plan_->selects && level + 1 == plan_->levels()) [[unlikely]]
+    return is_reported(level, vertex);
+  return true;
+}
+
+// Whether the vertices that are known with that of a level have no neighbours that they must not have.
+template <class View>
+bool Matcher<View>::admits_neighbors(int level, Vertex vertex) const {
+  if (!has_few(level, vertex)) return false;
+  return std::ranges::all_of(step(level).bare, [&](const Bareness& one) {
+    const bool starts = plan_->free_end != kNone && one.level == 1 - plan_->free_end;
+    return starts ? turns_bare(one, level, vertex) : stays_bare(one, level, vertex);
+  });
 }
 
 template <class View>

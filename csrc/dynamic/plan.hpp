@@ -179,6 +179,7 @@ struct Plan {
   std::vector<OtherCase> others;
   // Levels whose vertices ascend in the one of several rows that is reported.
   std::vector<std::array<std::uint8_t, 2>> ascending;
+  bool selects = false;    // whether it has any of these
   LabelSet first, second;  // labels of the vertices at levels 0 and 1
   std::vector<Step> steps;
   std::vector<Needs> needs;            // by level; they change when classes are added

@@ -105,7 +105,7 @@ def drawn_options(data: st.DataObject) -> dict[str, Any]:
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("features", FEATURES, ids="-".join)
 def test_rows_without_an_optional_edge_come_and_go(features: tuple[str, ...], depth: str) -> None:
-    most = 8 if depth == "default" else 400
+    most = 8 if depth == "default" else 100
 
     @settings(max_examples=most, suppress_health_check=list(HealthCheck), deadline=None)
     @given(st.data())
@@ -144,7 +144,7 @@ def test_rows_without_an_optional_edge_come_and_go(features: tuple[str, ...], de
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("features", FEATURES[:3], ids="-".join)
 def test_occurrences_come_and_go_once_each(features: tuple[str, ...], depth: str) -> None:
-    most = 6 if depth == "default" else 300
+    most = 6 if depth == "default" else 40
 
     @settings(max_examples=most, suppress_health_check=list(HealthCheck), deadline=None)
     @given(st.data())
@@ -278,7 +278,7 @@ def test_or_across_edges_tells_what_comes_and_goes(symmetry: str, depth: str) ->
     vertices = st.integers(0, 4)
     pair = st.tuples(vertices, vertices).filter(lambda ends: ends[0] != ends[1])
     update = st.tuples(st.booleans(), pair, st.sampled_from(AMOUNTS))
-    most = 30 if depth == "default" else 1500
+    most = 30 if depth == "default" else 500
 
     @settings(max_examples=most, suppress_health_check=list(HealthCheck), deadline=None)
     @given(st.lists(st.lists(update, min_size=1, max_size=4), max_size=8), st.sampled_from(ACROSS), st.data())
