@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import motiflux as mf
@@ -115,3 +116,49 @@ def test_parts_that_are_exchanged_are_one_occurrence() -> None:
 def test_an_error_says_what_is_expected(text: str, message: str) -> None:
     with pytest.raises(mf.PatternSyntaxError, match=message):
         mf.count(PATHS, text)
+
+
+INDUCED = [
+    ("(a)-[:p*1..3]->(b) WHERE induced(a, b)", None),
+    ("(a)-[:p*1..2]->(b)-[:q]->(c) WHERE induced(a, b :p)", "p"),
+    ("(a)-[:p*1..2]->(b)-[:q]->(c) WHERE induced(a, b) OPTIONAL (c)-[:p]->(d)", None),
+]
+
+
+@pytest.mark.parametrize("symmetry", ["embeddings", "subgraphs"])
+@pytest.mark.parametrize(("text", "label"), INDUCED)
+def test_some_vertices_of_a_query_are_induced_in_each_of_its_patterns(
+    text: str, label: str | None, symmetry: Any
+) -> None:
+    rng = np.random.default_rng(7)
+    pairs = sorted({(u, v) for u, v in rng.integers(0, 10, (60, 2)).tolist() if u != v})
+    labels = rng.choice(["p", "q"], len(pairs)).tolist()
+    graph = mf.Graph.from_edges(pairs, directed=True, num_vertices=10, edge_labels=labels)
+    there = {pair for pair, one in zip(pairs, labels, strict=True) if label in (None, one)}
+
+    def is_induced(row: dict[str, Any]) -> bool:
+        a, b = row["a"], row["b"]
+        return (b, a) not in there and (len(row["p0"]) == 2 or (a, b) not in there)
+
+    before, _, rest = text.partition(" WHERE ")
+    wide = before + rest.partition(")")[2]
+    options: dict[str, Any] = {"names": True, "symmetry": symmetry}
+    rows = mf.match(graph, wide, **options).to_arrow().to_pylist()
+    expected = [row for row in rows if is_induced(row)]
+    found = mf.match(graph, text, **options).to_arrow().to_pylist()
+    assert 0 < len(expected) < len(rows)
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    assert int(mf.count(graph, text, symmetry=symmetry)) == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(a)-->(b)-->(c) WHERE induced(a, b) OPTIONAL (b)-->(a)", "no OPTIONAL edge between vertices"),
+        ("(a)-->(b) WHERE induced(a, c) OPTIONAL (b)-->(c)", "'c'"),
+        ("(a)-[*1..2]->(b) WHERE NOT induced(a, b)", "expected induced"),
+    ],
+)
+def test_what_queries_cannot_induce_is_refused_by_name(text: str, message: str) -> None:
+    with pytest.raises(mf.PatternSyntaxError, match=message):
+        mf.Query.parse(text)

@@ -37,7 +37,7 @@ from motiflux.pattern.parser.syntax import (
 from motiflux.pattern.query_graph import QueryGraph
 from motiflux.types import VertexId
 
-_ID, _MAY_EQUAL, _INDUCED = "id", "may_equal", "induced"
+_ID, _MAY_EQUAL, INDUCED = "id", "may_equal", "induced"
 
 MONOTONE = {
     "increasing": Operator.LESS,
@@ -171,9 +171,7 @@ class _Resolver:
             place = self._drafts.vertices[left_out or 0].start
         else:
             place = self._drafts.edges[-1].text.start
-        for chosen, labels, start in self._induced:
-            with blamed_on(start):
-                self._negated += induced_edges(chosen, edges, labels, None)
+        self._add_induced_edges(edges)
         with blamed_on(place):
             return pattern_class(
                 vertices,
@@ -186,17 +184,24 @@ class _Resolver:
 
     def elements(self) -> Elements:
         """Return the vertices and edges, which need not be a pattern."""
-        vertices = self._drafts.built_vertices()
+        vertices, edges = self._drafts.built_vertices(), self._drafts.built_edges()
+        self._add_induced_edges(edges)
         with blamed_on(self._drafts.vertices[0].start):
             negated = negated_edges(self._negated, vertices)
         return Elements(
             vertices,
-            self._drafts.built_edges(),
+            edges,
             tuple(self._may_equal),
             tuple(self._comparisons),
             tuple(draft.start for draft in self._drafts.vertices),
             negated,
         )
+
+    def _add_induced_edges(self, edges: Sequence[QueryEdge]) -> None:
+        """Negate the edges that are missing between the vertices that `induced` names."""
+        for chosen, labels, start in self._induced:
+            with blamed_on(start):
+                self._negated += induced_edges(chosen, edges, labels, None)
 
     def _keep_conditions(self, draft: Draft, details: Details) -> None:
         for key, literal in details.properties:
@@ -209,7 +214,7 @@ class _Resolver:
         match test:
             case NegatedTest(path):
                 self.add_negated(path)
-            case Compared(operands=(Call() as call,), operators=()) if _function(call) == _INDUCED:
+            case Compared(operands=(Call() as call,), operators=()) if _function(call) == INDUCED:
                 self._add_induced(call)
             case Compared(operands=(Call() as call,), operators=()):
                 self._add_may_equal(call)
@@ -313,7 +318,7 @@ def _function(call: Call) -> str:
     name = call.function.lower()
     if name in MONOTONE:
         raise TextError(f"{name}(...) {_MANY}", call.start)
-    if name not in (_ID, _MAY_EQUAL, _INDUCED):
+    if name not in (_ID, _MAY_EQUAL, INDUCED):
         raise misplaced(call)
     return name
 

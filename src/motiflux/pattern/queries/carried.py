@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from motiflux.pattern.parser.meaning import DEGREE
-from motiflux.pattern.parser.resolve import MONOTONE
+from motiflux.pattern.parser.resolve import INDUCED, MONOTONE
 from motiflux.pattern.parser.syntax import (
     Among,
     Call,
@@ -18,11 +18,12 @@ from motiflux.pattern.parser.syntax import (
     Test,
     TextError,
 )
-from motiflux.pattern.queries.rewriting import nodes
+from motiflux.pattern.queries.alternatives import conditions_of
+from motiflux.pattern.queries.rewriting import names_in, nodes
 
 _PARTS = frozenset({"paths", "where", "spans", "marks", "optionals", "negated"})
 _TESTS = (Compared, Among, NullTest, Negated, Joined, NegatedTest)
-_FUNCTIONS = frozenset({"id", "may_equal", DEGREE, *MONOTONE})
+_FUNCTIONS = frozenset({"id", "may_equal", INDUCED, DEGREE, *MONOTONE})
 
 _IN_QUERIES = "is not supported in a query of several patterns"
 
@@ -38,11 +39,26 @@ def check_carried(tree: PatternText) -> None:
     for one in fields(tree):
         if one.name not in _PARTS and (parts := getattr(tree, one.name)):
             raise TextError(f"this {_IN_QUERIES}", getattr(parts[0], "start", 0))
+    _check_induced(tree)
     tests = [tree.where, *(optional.where for optional in tree.optionals)]
     tests += [part.details.where for path in tree.paths for part in path]
     for test in tests:
         if test is not None:
             _check(test)
+
+
+def _check_induced(tree: PatternText) -> None:
+    """Refuse an optional edge between vertices that are to be induced: without it, there must be none."""
+    optional = [
+        {part.details.symbol.name for part in one.path[::2] if part.details.symbol} for one in tree.optionals
+    ]
+    for test in conditions_of(tree.where):
+        for node in nodes(test):
+            if isinstance(node, Call) and node.function.lower() == INDUCED:
+                names = set(names_in(node))
+                if any(len(ends) > 1 and ends <= names for ends in optional):
+                    expected = "expected no OPTIONAL edge between vertices of induced(...)"
+                    raise TextError(expected, node.start)
 
 
 def _check(test: Test) -> None:
