@@ -11,6 +11,7 @@ import motiflux as mf
 from motiflux.conditions import Comparison, Operator
 from motiflux.pattern import AnyVertex, NegatedEdge
 from motiflux.pattern.subtracting import signed_patterns
+from tests.strategies import rows_of
 
 LARGE = Comparison("amount", Operator.GREATER, 10)
 
@@ -294,8 +295,7 @@ def test_estimates_subtract_negated_edges_of_other_kinds(text: str, symmetry: An
 def test_what_estimates_cannot_subtract_is_refused() -> None:
     graph = random_transfers(300)
     text = "(a)-->(b)-->(c), NOT (c)-[:wire]->(a), NOT (b)-[:cash]->(a)"
-    with pytest.raises(mf.ArgumentError, match="one choice of labels and one condition"):
-        mf.sample(graph, text, 10)
+    assert set(rows_of(mf.sample(graph, text, 10))) <= set(rows_of(mf.match(graph, text)))
     with pytest.raises(mf.ArgumentError, match="one choice of labels and one condition"):
         mf.estimate(graph, text, semantics="induced")
     edges = ", ".join(f"NOT (v{at})-[:cash]->(a), NOT (a)-[:wire]->(v{at})" for at in range(5))

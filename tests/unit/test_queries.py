@@ -73,7 +73,7 @@ REFUSED = [
         "(a)-[*2]->(b) WHERE ¦size(a.x) = 3",
         (
             "the function 'size' is not supported in a query of several patterns: there are decreasing,"
-            " degree, id, increasing, may_equal, nondecreasing, nonincreasing"
+            " degree, id, increasing, induced, may_equal, nondecreasing, nonincreasing"
         ),
     ),
     ("(a)-->(b), ¦(c)", "expected an edge at each vertex, found none at 'c'"),

@@ -185,3 +185,79 @@ class TestWhereTreesAreDrawn:
             rows = found.to_numpy()
             assert found.reason == "the GPU cannot do it: it is full"
         np.testing.assert_array_equal(rows, mf.sample(*self.RARE, device="cpu").to_numpy())
+
+
+def labelled() -> mf.Graph:
+    rng = np.random.default_rng(5)
+    pairs = [(u, v) for u, v in rng.integers(0, 14, (70, 2)).tolist() if u != v]
+    return mf.Graph.from_edges(
+        pairs,
+        directed=True,
+        num_vertices=14,
+        edge_labels=rng.choice(["p", "q", "r"], len(pairs)).tolist(),
+        edge_attributes={"t": rng.integers(0, 9, len(pairs)).tolist()},
+    )
+
+
+MIXED = [
+    ("(a)-->(b)-->(c), NOT (c)-[:p]->(a), NOT (a)-[:q]->(c), NOT (b)-[:q]->(a)", "isomorphism"),
+    ("(a)-[:p]->(b)-->(c), NOT (c)-[:p]->(a)", "induced"),
+    ("(a)-[:p*1..3]->(b)", "isomorphism"),
+    ("(a)-[:p]->(b)-[:q*1..2]->(c), NOT (c)-[:r]->(a), NOT (c)-[:q]->(a)", "isomorphism"),
+    ("(a)-[:p]->(b) OPTIONAL (b)-[:r]->(c)", "isomorphism"),
+    ("(a)-[x:p]->(b)-[y]->(c) WHERE x.t > 6 OR y.t > 6", "isomorphism"),
+    ("(a)-[:p]->(b) OPTIONAL (b)-[:r]->(c)", "homomorphism"),
+]
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("symmetry", ["embeddings", "subgraphs"])
+@pytest.mark.parametrize(("text", "semantics"), MIXED)
+def test_rows_of_queries_and_beside_negated_edges_of_several_kinds_are_equally_likely(
+    text: str, semantics: Any, symmetry: Any
+) -> None:
+    graph = labelled()
+    if symmetry == "subgraphs" and semantics == "homomorphism":
+        return
+    listed = mf.match(graph, text, semantics=semantics, device="cpu").to_arrow().to_pylist()
+    expected = {repr(row) for row in listed}
+    occurrences = int(mf.count(graph, text, semantics=semantics, symmetry=symmetry))
+    assert len(expected) > 10
+    often = 60
+    found = mf.sample(graph, text, often * occurrences, semantics=semantics, symmetry=symmetry, seed=3)
+    seen = Counter(map(repr, found.to_arrow().to_pylist()))
+    assert (seen.total(), found.complete) == (often * occurrences, True)
+    assert set(seen) <= expected
+    each = often * occurrences / len(expected)  # the embeddings of an occurrence are equally likely, too
+    squares = sum((seen[row] - each) ** 2 / each for row in expected)
+    freedom = len(expected) - 1
+    assert squares < freedom + 5 * (2 * freedom) ** 0.5 + 10
+    again = mf.sample(graph, text, 50, semantics=semantics, symmetry=symmetry, seed=3, threads=2)
+    once = mf.sample(graph, text, 50, semantics=semantics, symmetry=symmetry, seed=3, threads=1)
+    assert again.to_arrow().equals(once.to_arrow())
+
+
+def test_occurrences_of_a_query_are_equally_likely_whatever_their_automorphisms() -> None:
+    # A triangle has six embeddings, the path of two edges two: each occurrence comes as often.
+    graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 6), (6, 3)])
+    text = "(a)-[*3..4]-(a)"
+    assert int(mf.count(graph, text, symmetry="subgraphs")) == 2
+    found = mf.sample(graph, text, 4000, symmetry="subgraphs").to_arrow().to_pylist()
+    triangles = sum(len(row["p0"]) == 4 for row in found)
+    assert abs(triangles - 2000) < 200
+    found = mf.sample(graph, text, 4000).to_arrow().to_pylist()
+    triangles = sum(len(row["p0"]) == 4 for row in found)
+    assert abs(triangles - 4000 * 6 / 14) < 200
+
+
+def test_what_no_query_can_be_drawn_of_is_refused_by_name() -> None:
+    graph = labelled()
+    with pytest.raises(mf.ArgumentError, match="a connected pattern, to draw its rows at random"):
+        mf.sample(graph, "(a)-->(b), (c)-->(d)", 10)
+    with pytest.raises(mf.ArgumentError, match="'isomorphism' or 'homomorphism' beside OPTIONAL"):
+        mf.sample(graph, "(a)-->(b) OPTIONAL (b)-->(c)", 10, semantics="induced")
+    nothing = mf.sample(graph, "(a:shop)-[*1..2]->(b)", 10)
+    assert (len(nothing.to_numpy()), nothing.complete) == (0, True)
+    late = mf.sample(graph, "(a)-[*1..3]->(b)", 10**9, timeout=0.2)
+    assert len(late.to_numpy()) < 10**9
+    assert not late.complete

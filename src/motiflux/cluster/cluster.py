@@ -428,7 +428,7 @@ class Cluster:
             return found
 
     def sample(
-        self, graph: GraphLike, pattern: PatternLike, k: int, **options: Unpack[SampleOptions]
+        self, graph: GraphLike, pattern: QueryLike, k: int, **options: Unpack[SampleOptions]
     ) -> Matches:
         """Draw embeddings at random; see `motiflux.sample`: the same rows."""
         self._check(options)

@@ -111,14 +111,12 @@ def by_kinds(pattern: Pattern, call: Estimating) -> list[Weighted]:
     ArgumentError
         There are too many edges to subtract.
     """
-    kinds: dict[Hashable, list[NegatedEdge]] = {}
-    for one in pattern.negated_pairs:
-        kinds.setdefault(_kind_of(one, call.graph), []).append(one)
     request = call.request
     whole: list[Weighted] = [(pattern, request.symmetry, None, 1.0)]
+    kinds = {_kind_of(one, call.graph) for one in pattern.negated_pairs}
     if len(kinds) < 2 or request.semantics is Semantics.INDUCED or pattern.comparisons:
         return whole
-    kept = max(kinds.values(), key=len)
+    kept = largest_kind(pattern, call.graph, request.semantics)
     others = tuple(one for one in pattern.negated if one not in kept)
     subtracted = sum(one.is_pair for one in others)
     if subtracted > MAX_SUBTRACTED:
@@ -131,6 +129,19 @@ def by_kinds(pattern: Pattern, call: Estimating) -> list[Weighted]:
         (replace(one, negated=(*one.negated, *kept)), Symmetry.EMBEDDINGS, None, sign / divisor)
         for sign, one in signed_patterns(replace(pattern, negated=others))
     ]
+
+
+def largest_kind(pattern: Pattern, graph: Graph, semantics: Semantics) -> list[NegatedEdge]:
+    """Return the negated edges that a sampler looks for: those of the kind that most of them have.
+
+    With induced matching, it looks for edges of any label.
+    """
+    kinds: dict[Hashable, list[NegatedEdge]] = {}
+    for one in pattern.negated_pairs:
+        kinds.setdefault(_kind_of(one, graph), []).append(one)
+    if semantics is Semantics.INDUCED:
+        return kinds.get((None, None), [])
+    return max(kinds.values(), key=len, default=[])
 
 
 def _kind_of(one: NegatedEdge, graph: Graph) -> Hashable:

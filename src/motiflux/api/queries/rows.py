@@ -117,39 +117,18 @@ class CaseSearch:
             check_apart(shape, request)
         self._searches = [Search(plain, pattern, deadline) for pattern in patterns]
         self._deadline = deadline
-        self.columns = CaseColumns(
-            shape,
-            case,
-            tuple(plain.columns(pattern) for pattern in patterns),
-            tuple(plain.chooses(pattern) for pattern in patterns),
-        )
+        self.columns = columns_of(plain, shape, case)
         self.ran = self._searches[0].ran
-        self._absent = [AbsentEdge(listing.graph, one, request) for one in (*shape.absent, *case.apart)]
 
     def begin(self, number: int, width: int, limit: int | None) -> RowSource:
         """Begin the search; only rows of whole patterns are limited, as others are filtered."""
-        filters = self._filters()
+        listing = self._listing
+        filters = filters_of(listing.graph, listing.request, self._shape, self.columns)
         if len(self._searches) == 1:
             source = self._searches[0].begin(limit=None if filters else limit)
         else:
             source = self._beside()
         return ChangedRows(source, partial(of_case, number, width, filters))
-
-    def _filters(self) -> list[Filter]:
-        request, columns = self._listing.request, self.columns
-        filters: list[Filter] = []
-        if len(self._searches) > 1 and request.semantics is not Semantics.HOMOMORPHISM:
-            filters.append(lambda block: block[_different(columns.vertices(block))])
-        for pattern in columns.case.without or ():
-            others = Witnesses(self._listing.graph, pattern, request.threads)
-            filters.append(partial(_kept, columns, partial(_lacks_a_witness, others)))
-        for absent in self._absent:
-            filters.append(partial(_kept, columns, absent.holds))
-        if request.symmetry is Symmetry.SUBGRAPHS and not self._shape.is_pattern:
-            images = images_of(self._shape.skeleton, directed=self._listing.graph.directed)
-            if len(images) > 1:
-                filters.append(partial(_kept, columns, partial(_is_least, images)))
-        return filters
 
     def _beside(self) -> RowSource:
         """Return the rows of the parts beside each other: those of all but the largest are held."""
@@ -169,6 +148,36 @@ class CaseSearch:
         if not complete:
             return NoRows(complete=False)
         return BesideRows(self._searches[0].begin(limit=None), [held[at] for at in left[1:]])
+
+
+def columns_of(listing: Listing, shape: Shape, case: Case) -> CaseColumns:
+    """Return the columns of the rows of a case."""
+    patterns = [part.pattern for part in case.parts]
+    plain = replace(listing, attributes=())
+    return CaseColumns(
+        shape,
+        case,
+        tuple(plain.columns(pattern) for pattern in patterns),
+        tuple(plain.chooses(pattern) for pattern in patterns),
+    )
+
+
+def filters_of(graph: Graph, request: Request, shape: Shape, columns: CaseColumns) -> list[Filter]:
+    """Return what drops rows of a case that are in no result, or in that of another case."""
+    case = columns.case
+    filters: list[Filter] = []
+    if len(case.parts) > 1 and request.semantics is not Semantics.HOMOMORPHISM:
+        filters.append(lambda block: block[_different(columns.vertices(block))])
+    for pattern in case.without or ():
+        others = Witnesses(graph, pattern, request.threads)
+        filters.append(partial(_kept, columns, partial(_lacks_a_witness, others)))
+    for absent in (*shape.absent, *case.apart):
+        filters.append(partial(_kept, columns, AbsentEdge(graph, absent, request).holds))
+    if request.symmetry is Symmetry.SUBGRAPHS and not shape.is_pattern:
+        images = images_of(shape.skeleton, directed=graph.directed)
+        if len(images) > 1:
+            filters.append(partial(_kept, columns, partial(_is_least, images)))
+    return filters
 
 
 def _kept(
