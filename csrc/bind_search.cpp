@@ -186,9 +186,11 @@ class OwnedNativePlan {
 
   // Searches from copy to copy, from those of the variable `root`, as rows of one end. `indexes` has for each
   // variable that is an edge its copies at its first and at its second end, `masks` the data vertices that
-  // each level may have. After set_comparisons.
+  // each level may have; `together` is search::CopyWalk::together. After set_comparisons.
   void set_copy_walk(std::vector<PyWalkEdge> indexes, int root, int side,
-                     std::vector<std::optional<InputArray<std::uint8_t>>> masks, PyPairWalk by_pairs) {
+                     std::vector<std::optional<InputArray<std::uint8_t>>> masks, PyPairWalk by_pairs,
+                     std::size_t together) {
+    require(together >= 1 && together <= search::CopyWalk::kMostTogether, "1 to 4096 partial matches expected");
     require(native_plan_.compared != nullptr, "a search from copy to copy has comparisons");
     const copies::Compared& compared = *native_plan_.compared;
     require(indexes.size() == compared.ends.size() && indexes.size() <= kMostWalkVariables,
@@ -236,6 +238,7 @@ class OwnedNativePlan {
     }
     copy_walk_.root = root;
     copy_walk_.side = side;
+    copy_walk_.together = together;
     walk_by_pairs_ = std::move(by_pairs);
     if (walk_by_pairs_) set_pair_walk(*walk_by_pairs_);
     require(copy_walk_.edges[static_cast<std::size_t>(root)].rows[side] != nullptr,
@@ -903,7 +906,7 @@ void bind_search(nb::module_& module) {
       .def("set_apart", &OwnedNativePlan::set_apart, "apart"_a)
       .def("set_comparisons", &OwnedNativePlan::set_comparisons, "comparisons"_a, "variables"_a, "filtered"_a)
       .def("set_copy_walk", &OwnedNativePlan::set_copy_walk, "indexes"_a, "root"_a, "side"_a, "masks"_a,
-           "by_pairs"_a.none())
+           "by_pairs"_a.none(), "together"_a)
       .def("prune", &OwnedNativePlan::prune, "backjump"_a, "all_different"_a)
       .def_prop_ro("units", [](const OwnedNativePlan& plan) { return plan.get().units(); });
   module.def("count", &count, "native_plan"_a, "threads"_a, "limit"_a.none(), "timeout"_a.none(),

@@ -1,35 +1,16 @@
 #include "copies/reach.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace motiflux::copies {
-namespace {
 
-// Relative error of a bound: much more than that of the few operations it is made of.
-constexpr double kSlack = 1e-12;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::int64_t bits(double value) {
-  return std::bit_cast<std::int64_t>(value);
-}
-
-std::int64_t shifted(std::int64_t value, std::int64_t shift) {
-  std::int64_t sum;
-  if (!__builtin_add_overflow(value, shift, &sum)) return sum;
-  return shift < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
-}
-
-std::int64_t whole(double value) {
+std::int64_t Reach::whole(double value) {
   constexpr double kLimit = 9.2e18;
   if (value >= kLimit) return std::numeric_limits<std::int64_t>::max();
   if (value <= -kLimit) return std::numeric_limits<std::int64_t>::min();
   return static_cast<std::int64_t>(value);
 }
-
-}  // namespace
 
 // A bound on one side of a column from one side of another.
 struct Reach::Link {
@@ -192,31 +173,6 @@ void Reach::narrow_between(int target, int source, const std::int64_t* lows, con
     const std::int64_t high = is_less(of_low.high, of_high.high) ? of_high.high : of_low.high;
     if (is_less(interval.low, low)) interval.low = low;
     if (is_less(high, interval.high)) interval.high = high;
-  }
-}
-
-void Reach::apply(const Bound& bound, std::int64_t value, Interval& interval) {
-  if (bound.exact) {
-    const std::int64_t limit = shifted(value, bound.shift);
-    if (bound.upper)
-      interval.high = std::min(interval.high, limit);
-    else
-      interval.low = std::max(interval.low, limit);
-    return;
-  }
-  const double given = bound.source_floats ? std::bit_cast<double>(value) : static_cast<double>(value);
-  const double scaled = bound.alpha * given, limit = scaled + bound.beta;
-  if (!std::isfinite(limit)) return;  // infinite values: the comparisons themselves decide
-  const double slack =
-      kSlack * (std::abs(scaled) + bound.scale) + std::numeric_limits<double>::min();  // of tiny values
-  const double outward = bound.upper ? limit + slack : limit - slack;
-  if (bound.floats) {
-    if (bound.upper && outward < std::bit_cast<double>(interval.high)) interval.high = bits(outward);
-    if (!bound.upper && outward > std::bit_cast<double>(interval.low)) interval.low = bits(outward);
-  } else if (bound.upper) {
-    interval.high = std::min(interval.high, whole(std::floor(outward) + 1));
-  } else {
-    interval.low = std::max(interval.low, whole(std::ceil(outward) - 1));
   }
 }
 

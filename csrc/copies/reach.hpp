@@ -5,6 +5,9 @@
 // out.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -12,6 +15,13 @@
 #include "copies/network.hpp"
 
 namespace motiflux::copies {
+
+// The sum of two integers; the least or the greatest one where it is none.
+inline std::int64_t shifted(std::int64_t value, std::int64_t shift) {
+  std::int64_t sum;
+  if (!__builtin_add_overflow(value, shift, &sum)) return sum;
+  return shift < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+}
 
 class Reach {
  public:
@@ -53,7 +63,11 @@ class Reach {
   };
   struct Link;
 
+  // Relative error of a bound: much more than that of the few operations it is made of.
+  static constexpr double kSlack = 1e-12;
+
   static std::size_t at(int number) { return static_cast<std::size_t>(number); }
+  static std::int64_t whole(double value);
   static void apply(const Bound& bound, std::int64_t value, Interval& interval);
   static bool is_tighter(const Bound& bound, const Bound& known);
   std::vector<Link> links(const Network& network) const;
@@ -64,5 +78,30 @@ class Reach {
   std::vector<char> floats_;                // by column
   std::vector<std::vector<Bound>> bounds_;  // by target and source
 };
+
+inline void Reach::apply(const Bound& bound, std::int64_t value, Interval& interval) {
+  if (bound.exact) {
+    const std::int64_t limit = shifted(value, bound.shift);
+    if (bound.upper)
+      interval.high = std::min(interval.high, limit);
+    else
+      interval.low = std::max(interval.low, limit);
+    return;
+  }
+  const double given = bound.source_floats ? std::bit_cast<double>(value) : static_cast<double>(value);
+  const double scaled = bound.alpha * given, limit = scaled + bound.beta;
+  if (!std::isfinite(limit)) return;  // infinite values: the comparisons themselves decide
+  const double slack =
+      kSlack * (std::abs(scaled) + bound.scale) + std::numeric_limits<double>::min();  // of tiny values
+  const double outward = bound.upper ? limit + slack : limit - slack;
+  if (bound.floats) {
+    if (bound.upper && outward < std::bit_cast<double>(interval.high)) interval.high = std::bit_cast<std::int64_t>(outward);
+    if (!bound.upper && outward > std::bit_cast<double>(interval.low)) interval.low = std::bit_cast<std::int64_t>(outward);
+  } else if (bound.upper) {
+    interval.high = std::min(interval.high, whole(std::floor(outward) + 1));
+  } else {
+    interval.low = std::max(interval.low, whole(std::ceil(outward) - 1));
+  }
+}
 
 }  // namespace motiflux::copies

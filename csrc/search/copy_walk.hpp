@@ -19,6 +19,8 @@ struct CopyWalk {
   std::vector<Edge> edges;  // by variable; those of vertices are not used
   int root = 0;             // the variable whose copies the search begins with, and the end they are rows of
   int side = 0;
+  std::size_t together = 1;  // partial matches that a search from copy to copy continues together, at most
+  static constexpr std::size_t kMostTogether = 4096;
   std::vector<const std::uint8_t*> masks;  // by level: 1 for the data vertices it may have; null: for all
 
   // From pair to pair: all edges in the order of the search, which begins with the root; else empty. Rows

@@ -9,14 +9,33 @@
 namespace motiflux::search {
 namespace {
 
-// A window of at most this many copies is searched without looking for a smaller one.
+// Of a window of at most this many copies to a matched vertex, none is sought at that vertex.
 constexpr std::size_t kFew = 4;
+
+// Of windows of at most this many copies, those within bounds are counted.
+constexpr std::size_t kCounted = 16;
 
 // Copies of a window among which those to one vertex are found in the time for one copy of another window.
 constexpr std::size_t kClosedAtOnce = 8;
 
 // Copies of a window that are read in the time in which a window is found.
 constexpr std::size_t kReadAtOnce = 16;
+
+// States that are continued together at first; more, up to the plan's number, while this takes less work than
+// kMostWork: then other threads soon get a part, and matches are passed on soon.
+constexpr std::size_t kTogetherFirst = 8;
+constexpr std::uint64_t kMostWork = 1 << 15;
+
+std::size_t most_columns(const copies::Network& network) {
+  std::size_t most = 1;
+  for (const copies::Variable& variable : network.variables) most = std::max(most, variable.columns.size());
+  return most;
+}
+
+std::size_t edges_of(const copies::Network& network) {
+  return static_cast<std::size_t>(std::count_if(network.variables.begin(), network.variables.end(),
+                                                [](const auto& variable) { return !variable.is_vertex; }));
+}
 
 }  // namespace
 
@@ -30,17 +49,24 @@ CopyWalker::CopyWalker(const NativePlan& native_plan, Visitor& visitor, bool cou
       variables_(static_cast<int>(compared_.network.variables.size())),
       reach_(compared_.network),
       ranges_(compared_, levels_),
+      most_columns_(most_columns(compared_.network)),
+      layout_(compared_.network.variables.size(), most_columns_, static_cast<std::size_t>(levels_)),
+      states_(layout_, edges_of(compared_.network) + 1, walk_.together),
+      together_(std::min(kTogetherFirst, walk_.together)),
       budget_(native_plan.check_every) {
   const auto size = static_cast<std::size_t>(variables_);
   vertices_.resize(static_cast<std::size_t>(levels_));
+  at_.resize(static_cast<std::size_t>(levels_));
   checks_.resize(size);
   for (int v = 0; v < variables_; ++v) {
-    const copies::Variable& variable = compared_.network.variables[static_cast<std::size_t>(v)];
-    most_columns_ = std::max(most_columns_, variable.columns.size());
-    if (variable.is_vertex)
+    if (compared_.network.variables[static_cast<std::size_t>(v)].is_vertex) {
+      edges_only_ = false;
       vertices_[static_cast<std::size_t>(compared_.ends[static_cast<std::size_t>(v)].from)].push_back(v);
-    else
-      edges_.push_back(v);
+      continue;
+    }
+    edges_.push_back(v);
+    for (int side = 0; side < 2; ++side)
+      at_[static_cast<std::size_t>(edge(v).ends[side])].push_back({v, side, edge(v).ends[1 - side]});
   }
   for (std::size_t c = 0; c < compared_.network.comparisons.size(); ++c) {
     const copies::Comparison& one = compared_.network.comparisons[c];
@@ -58,28 +84,18 @@ CopyWalker::CopyWalker(const NativePlan& native_plan, Visitor& visitor, bool cou
     for_each_bit(step.after, [&](std::size_t other) { greater_[other] |= own; });
     for_each_bit(step.before, [&](std::size_t other) { smaller_[other] |= own; });
   }
-  matched_.assign(size, 0);
-  place_.assign(size, 0);
-  side_.assign(size, 0);
-  values_.assign(size * most_columns_, 0);
-  const std::size_t depths = edges_.size() + 1;
-  bounds_.resize(depths * size * most_columns_);
-  slots_.resize(depths * size * 2);
-  slot_depth_.assign(size * 2, 0);
-  hints_.resize(size * 2);
+  bounds_.resize(size * most_columns_);
   all_.resize(size * most_columns_);
   for (int v = 0; v < variables_; ++v)
     for (std::size_t column = 0;
          column < compared_.network.variables[static_cast<std::size_t>(v)].columns.size(); ++column)
       all_[static_cast<std::size_t>(v) * most_columns_ + column] = reach_.all(v, static_cast<int>(column));
-  const int root_level = walk_.edges[static_cast<std::size_t>(walk_.root)].ends[walk_.side];
-  for (const int v : edges_)
-    for (int side = 0; side < 2; ++side)
-      if (walk_.edges[static_cast<std::size_t>(v)].ends[side] == root_level) {
-        near_.push_back({v, side, false, {}});
-        near_differences_.push_back(reach_.differences(v, walk_.root));
-        break;
-      }
+  for (const EdgeAt& one : at_[static_cast<std::size_t>(edge(walk_.root).ends[walk_.side])]) {
+    if (one.variable == walk_.root) continue;
+    near_.push_back({one.variable, one.side, false, false, {}});
+    near_differences_.push_back(reach_.differences(one.variable, walk_.root));
+  }
+  hints_.resize(near_.size());
   ranges_.watch([this](std::size_t comparisons) { return spend(comparisons / 8); });
 }
 
@@ -87,6 +103,7 @@ bool CopyWalker::search(const WorkItem& item) {
   arcs_done_ = item.arcs;
   next_ = item.from;
   last_ = item.to;
+  states_.clear();
   const copies::CopyIndex& rows = walk_.root_rows();
   auto vertex = static_cast<Vertex>(copies::bisect(
       0, native_plan_.vertices, [&](Place v) { return rows.row(static_cast<Vertex>(v)).last <= next_; }));
@@ -95,106 +112,174 @@ bool CopyWalker::search(const WorkItem& item) {
     if (row.last > next_ && !search_roots(vertex, {next_, row.last})) return false;
     ++vertex;
   }
+  for (std::size_t depth = 1; depth < edges_.size(); ++depth)
+    if (!go_on(depth)) return false;
   return true;
 }
 
 // Searches from the copies of a vertex, as far as they are in the item.
 bool CopyWalker::search_roots(Vertex vertex, Slot copies) {
-  const CopyWalk::Edge& edge = walk_.edges[static_cast<std::size_t>(walk_.root)];
-  const int level = edge.ends[walk_.side], other_level = edge.ends[1 - walk_.side];
-  const copies::CopyIndex& rows = walk_.root_rows();
+  states_.clear(0);
+  const State state = states_.add(0);
+  state.clear();
   bool more = spend(1);
-  if (more && match_vertex(level, vertex)) {
-    for (const Window& near : near_) {
-      const CopyWalk::Edge& of = walk_.edges[static_cast<std::size_t>(near.variable)];
-      const copies::Range row = of.rows[near.side]->row(vertex);
-      hints_[static_cast<std::size_t>(2 * near.variable + near.side)] = {row.first, row.first};
-    }
-    const std::size_t variables = order_.size();
-    const std::uint32_t levels = levels_matched_;
-    while (more && next_ < std::min(last_, copies.last)) {
-      const Place place = next_++;
-      if (misses_near(place)) {
-        more = spend(1);
-        continue;
-      }
-      const std::size_t changed = changed_.size();
-      if (match_edge(walk_.root, walk_.side, place) && has_near() &&
-          match_vertex(other_level, rows.row_others[place]))
-        more = descend();
-      forget_windows(changed);
-      unmatch(variables, levels);
-      more = more && spend(1);
-    }
-  } else {
-    next_ = std::min(last_, copies.last);
+  if (!more || !match_vertex(state, edge(walk_.root).ends[walk_.side], vertex)) {
+    next_ = std::min<Place>(last_, copies.last);
+    return more;
   }
-  unmatch(0, 0);
+  for (std::size_t at = 0; at < near_.size(); ++at) {
+    const Place first = rows(near_[at].variable, near_[at].side).row(vertex).first;
+    hints_[at] = {first, first};
+  }
+  while (more && next_ < std::min<Place>(last_, copies.last)) {
+    const Place place = next_++;
+    more = misses_near(state, place) || add_root(state, place);
+    more = more && spend(1);
+  }
   return more;
 }
 
-// Searches the choices that have the copies matched so far; false when stopped.
-bool CopyWalker::descend() {
-  if (edges_matched_ == edges_.size()) return found();
-  const std::size_t changed = changed_.size();
-  Window best;
-  const bool more = !choose(best) || scan(best);
-  forget_windows(changed);
-  return more && spend(1);
+// Goes on with a root copy; false when stopped.
+bool CopyWalker::add_root(State state, Place place) {
+  const State::Head before = state.head();
+  const int other_level = edge(walk_.root).ends[1 - walk_.side];
+  const bool fits = match_edge(state, walk_.root, walk_.side, place) && has_near(state) &&
+                    match_vertex(state, other_level, walk_.root_rows().row_others[place]);
+  const bool more = !fits || add(1, state, other_level);
+  state.head() = before;
+  return more;
 }
 
-// Finds the edge with the smallest window; false if some edge has none.
-bool CopyWalker::choose(Window& best) {
-  std::size_t least = std::numeric_limits<std::size_t>::max();
-  const auto look_at = [&](int v, int side, bool closes) {
-    const Slot slot = window(v, side);
-    const std::size_t size = closes ? (slot.size() + kClosedAtOnce - 1) / kClosedAtOnce : slot.size();
-    if (size < least) {
-      least = size;
-      best = {v, side, closes, slot};
-    }
-    return slot.size() > 0;
-  };
-  // Edges between matched vertices first, then those whose windows are known from before or near.
-  for (int turn = 0; turn < 3 && least > kFew; ++turn) {
-    for (const int v : edges_) {
-      if (matched_[static_cast<std::size_t>(v)]) continue;
-      const CopyWalk::Edge& edge = walk_.edges[static_cast<std::size_t>(v)];
-      const bool there[2] = {is_matched(edge.ends[0]), is_matched(edge.ends[1])};
-      if (!there[0] && !there[1]) continue;
-      const bool closes = there[0] && there[1];
-      if (closes != (turn == 0)) continue;
-      const int side = there[0] ? 0 : 1;
-      if (!closes && is_near(v, side) != (turn == 1)) continue;
-      if (!narrow(v) || !look_at(v, side, closes)) return false;
-      if (closes && best.slot.size() > kFew && !look_at(v, 1, closes)) return false;
-      if (least <= kFew) return true;
-    }
+// Keeps a state, whose vertex of the level `newest` was matched last, until others are continued; false when
+// stopped.
+bool CopyWalker::add(std::size_t depth, State state, int newest) {
+  if (depth == edges_.size()) return found(state);
+  state.head().newest = newest;
+  const State kept = states_.add(depth);
+  kept.copy(state);
+  if (newest >= 0)
+    for (const EdgeAt& one : at_[static_cast<std::size_t>(newest)])
+      if (!state.has_variable(one.variable) && !state.has_level(one.other))
+        __builtin_prefetch(rows(one.variable, one.side).row_starts + state.vertices()[newest]);
+  return states_.size(depth) < together_ || go_on(depth);
+}
+
+// Continues all states with a number of edges; false when stopped.
+bool CopyWalker::go_on(std::size_t depth) {
+  const std::size_t size = states_.size(depth);
+  if (size == 0) return true;
+  const std::uint64_t before = work();
+  for (std::size_t at = 0; at < size; ++at) open_rows(states_.at(depth, at));
+  for (std::size_t at = 0; at < size; ++at) shorten_rows(states_.at(depth, at));
+  for (std::size_t at = 0; at < size; ++at) {
+    Window best;
+    const State state = states_.at(depth, at);
+    if (choose(state, best) && !scan(state, best)) return false;
+    if (!spend(1)) return false;
+  }
+  states_.clear(depth);
+  if (depth == 1) {
+    const bool is_long = work() - before >= kMostWork;
+    together_ = is_long ? std::max<std::size_t>(together_ / 2, 1) : std::min(2 * together_, walk_.together);
   }
   return true;
 }
 
-// Goes on with each copy of a window.
-bool CopyWalker::scan(const Window& window) {
-  const CopyWalk::Edge& edge = walk_.edges[static_cast<std::size_t>(window.variable)];
-  const copies::CopyIndex& rows = *edge.rows[window.side];
-  const int other_level = edge.ends[1 - window.side];
+// Finds the edge with the smallest window; false if some edge has none.
+bool CopyWalker::choose(State state, Window& best) {
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  // Edges between matched vertices first, then those whose windows are known, then those with other rows.
+  for (const int v : edges_)
+    if (!state.has_variable(v) && state.has_level(edge(v).ends[0]) && state.has_level(edge(v).ends[1])) {
+      if (!narrow(state, v) || !close(state, v, best, least)) return false;
+      if (least <= 1) return true;
+    }
+  for (const Slot::Kind kind : {Slot::kWindow, Slot::kRow})
+    for (const int v : edges_) {
+      if (state.has_variable(v)) continue;
+      const bool there[2] = {state.has_level(edge(v).ends[0]), state.has_level(edge(v).ends[1])};
+      if (there[0] == there[1]) continue;
+      const int side = there[0] ? 0 : 1;
+      const Slot slot = state.slot(static_cast<std::size_t>(v), static_cast<std::size_t>(side));
+      if (slot.kind != kind) continue;
+      Window found{v, side, false, is_current(state, slot), slot};
+      std::size_t size = slot.size();
+      if (!found.is_old) {
+        if (!narrow(state, v)) return false;
+        found.slot = window(state, v, side);
+        size = number_of(state, found);
+      }
+      if (size == 0) return false;
+      if (size < least) {
+        least = size;
+        best = found;
+      }
+    }
+  return true;
+}
+
+// The same for an edge between matched vertices.
+bool CopyWalker::close(State state, int variable, Window& best, std::size_t& least) {
+  const auto at = static_cast<std::size_t>(variable);
+  const int known = state.slot(at, 1).kind > state.slot(at, 0).kind ? 1 : 0;
+  for (const int side : {known, 1 - known}) {
+    if (state.slot(at, static_cast<std::size_t>(side)).kind == Slot::kNone) open_row(state, variable, side);
+    Window found{variable, side, true, false, window(state, variable, side)};
+    const bool is_few = found.slot.size() <= kFew;
+    const std::size_t size = number_of(state, found);
+    if (size == 0) return false;
+    if (size < least) {
+      least = size;
+      best = found;
+    }
+    if (is_few) break;
+  }
+  return true;
+}
+
+// The number of copies in a window that are within bounds, or an estimate of what a long one takes. A short
+// window begins and ends at copies that are within bounds afterwards.
+std::size_t CopyWalker::number_of(State state, Window& window) {
+  const std::size_t size = window.slot.size();
+  if (size > kCounted) return window.closes ? (size + kClosedAtOnce - 1) / kClosedAtOnce : size;
+  const copies::CopyIndex& of = rows(window.variable, window.side);
   const Filters filters = filters_of(window.variable, window.side);
-  const Vertex target = window.closes ? value_[static_cast<std::size_t>(other_level)] : 0;
+  if (filters.size == 0 && !window.closes) return size;
+  const Vertex target = window.closes ? vertex_at(state, window.variable, 1 - window.side) : 0;
+  std::size_t number = 0;
+  Place first = window.slot.last, last = first;
+  for (Place place = window.slot.first; place < window.slot.last; ++place) {
+    if ((window.closes && of.row_others[place] != target) || !filters.fit(place)) continue;
+    if (number++ == 0) first = place;
+    last = place + 1;
+  }
+  window.slot.first = first;
+  window.slot.last = last;
+  if (!window.closes)
+    state.slot(static_cast<std::size_t>(window.variable), static_cast<std::size_t>(window.side)) = window.slot;
+  return number;
+}
+
+// Goes on with each copy of a window.
+bool CopyWalker::scan(State state, const Window& window) {
+  const copies::CopyIndex& of = rows(window.variable, window.side);
+  const int other_level = edge(window.variable).ends[1 - window.side];
+  if (window.is_old) narrow(state, window.variable);
+  const Filters filters = filters_of(window.variable, window.side);
+  const Vertex target = window.closes ? state.vertices()[other_level] : 0;
+  const State::Head before = state.head();
+  const std::size_t depth = before.edges + std::size_t{1};
   // Of the last edge, later copies between the same vertices are no first choice.
   const bool one_only =
-      window.closes && edges_matched_ + 1 == edges_.size() && !(counting_ && compared_.count_choices);
-  const std::size_t variables = order_.size();
-  const std::uint32_t levels = levels_matched_;
+      window.closes && depth == edges_.size() && !(counting_ && compared_.count_choices);
   budget_ -= static_cast<std::int64_t>(window.slot.size() / kReadAtOnce);
   for (Place place = window.slot.first; place < window.slot.last; ++place) {
-    if (window.closes && rows.row_others[place] != target) continue;
+    if (window.closes && of.row_others[place] != target) continue;
     if (!filters.fit(place)) continue;
-    const Vertex other = rows.row_others[place];
-    const bool matches = (window.closes || match_vertex(other_level, other)) &&
-                         match_edge(window.variable, window.side, place);
-    const bool more = !matches || descend();
-    unmatch(variables, levels);
+    const bool matches = (window.closes || match_vertex(state, other_level, of.row_others[place])) &&
+                         match_edge(state, window.variable, window.side, place);
+    const bool more = !matches || add(depth, state, window.closes ? -1 : other_level);
+    state.head() = before;
     if (!more) return false;
     if (matches && one_only) break;
   }

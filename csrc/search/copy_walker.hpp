@@ -1,4 +1,4 @@
-// Depth-first search of one thread that goes from copy to copy of data edges.
+// Search of one thread that goes from copy to copy of data edges.
 //
 // Where attributes are compared, a walker that assigns vertices keeps ranges of copies: of an edge with many
 // copies, they span all times, and the row of a hub has to be read whole. This search chooses one copy after
@@ -7,6 +7,11 @@
 // value. The next edge is always the one with the smallest window, forwards or backwards; an empty window
 // ends the branch. So the search meets at the edge that is hardest to find, and hubs cost what happens in a
 // window.
+//
+// Most of the time would be spent waiting for rows of vertices that are in no cache. So partial matches
+// (search/copy_states.hpp) are collected, and those with one number of edges are continued together: what the
+// next steps of all of them read is fetched before the first one goes on. A full buffer is continued before
+// any other, so that few partial matches are kept.
 //
 // Choices are counted as they are found. An embedding counts with the first of its choices, by the order of
 // variables and places, and is passed over with each other one.
@@ -18,6 +23,7 @@
 
 #include "copies/ranges.hpp"
 #include "copies/reach.hpp"
+#include "search/copy_states.hpp"
 #include "search/native_plan.hpp"
 #include "search/pool.hpp"
 #include "search/walker.hpp"
@@ -28,6 +34,8 @@ class CopyWalker {
  public:
   // The plan has a copy walk. With `counting`, visitor.rows is not called.
   CopyWalker(const NativePlan& native_plan, Visitor& visitor, bool counting);
+  CopyWalker(const CopyWalker&) = delete;
+  CopyWalker& operator=(const CopyWalker&) = delete;
 
   // Searches the choices that begin with the root copies of `item`; false when stopped.
   bool search(const WorkItem& item);
@@ -42,25 +50,23 @@ class CopyWalker {
  private:
   using Vertex = std::uint32_t;
   using Place = copies::Place;
-  struct Slot {  // copies of an edge at one of its ends
-    Place first = 0;
-    Place last = 0;
-    Place size() const { return last - first; }
-  };
+  using Slot = CopySlot;
+  using State = CopyState;
   struct Window {
     int variable = -1;
     int side = 0;
     bool closes = false;  // both ends are matched
+    bool is_old = false;  // found before; the bounds on its copies are to be set again
     Slot slot;
   };
   struct Check {
     int comparison;
     int other;  // the other variable, or the variable itself
   };
-
-  struct Change {
-    std::uint32_t slot;
-    std::uint8_t depth;
+  struct EdgeAt {
+    int variable;
+    int side;
+    int other;  // the level at the other end
   };
 
   static constexpr std::size_t kMostFilters = 8;
@@ -78,41 +84,51 @@ class CopyWalker {
   };
 
   bool search_roots(Vertex vertex, Slot copies);
-  bool misses_near(Place root);
-  bool has_near();
-  Slot move_on(const Window& near, copies::Interval bounds);
+  bool add_root(State state, Place place);
+  bool misses_near(State state, Place root);
+  bool has_near(State state);
+  Slot move_on(State state, std::size_t near, copies::Interval bounds);
   bool any_fits(const Window& window);
-  bool descend();
-  void forget_windows(std::size_t changed);
-  Filters filters_of(int variable, int side);
-  bool choose(Window& best);
-  bool scan(const Window& window);
-  bool found();
-  bool is_first();
 
-  bool match_vertex(int level, Vertex vertex);
-  bool match_edge(int variable, int side, Place place);
-  void unmatch(std::size_t variables, std::uint32_t levels);
-  bool accepts(int level, Vertex vertex) const;
-  bool agrees(int variable) const;
-  bool narrow(int variable);
-  bool is_near(int variable, int side) const;
-  Slot window(int variable, int side);
-  bool is_matched(int level) const { return (levels_matched_ >> level & 1) != 0; }
-  std::int64_t* values(int variable) {
-    return values_.data() + static_cast<std::size_t>(variable) * most_columns_;
+  bool add(std::size_t depth, State state, int newest);
+  bool go_on(std::size_t depth);
+  void open_rows(State state);
+  void shorten_rows(State state);
+  bool choose(State state, Window& best);
+  bool close(State state, int variable, Window& best, std::size_t& least);
+  std::size_t number_of(State state, Window& window);
+  bool scan(State state, const Window& window);
+  Filters filters_of(int variable, int side);
+  bool found(State state);
+  bool is_first(State state);
+
+  bool match_vertex(State state, int level, Vertex vertex);
+  bool match_edge(State state, int variable, int side, Place place);
+  bool is_within_span(State state) const;
+  bool accepts(State state, int level, Vertex vertex) const;
+  bool agrees(State state, int variable) const;
+  bool narrow(State state, int variable);
+  void open_row(State state, int variable, int side);
+  static void fetch(const copies::CopyIndex& rows, Place first, Place last);
+  Slot window(State state, int variable, int side);
+  // Whether nothing that bounds its copies was matched since a window was found.
+  bool is_current(State state, const Slot& slot) const {
+    return slot.kind == Slot::kWindow && edges_only_ && slot.edges == state.head().edges;
   }
-  const std::int64_t* values(int variable) const {
-    return values_.data() + static_cast<std::size_t>(variable) * most_columns_;
-  }
-  // Of the number of edges matched now.
-  copies::Interval* bounds_of(int variable) {
-    return bounds_.data() +
-           (edges_matched_ * static_cast<std::size_t>(variables_) + static_cast<std::size_t>(variable)) *
-               most_columns_;
-  }
-  Place place_of_pair(int variable) const;
+  Place place_of_pair(State state, int variable) const;
   bool spend(std::size_t work);
+
+  const CopyWalk::Edge& edge(int variable) const { return walk_.edges[static_cast<std::size_t>(variable)]; }
+  const copies::CopyIndex& rows(int variable, int side) const { return *edge(variable).rows[side]; }
+  Vertex vertex_at(State state, int variable, int side) const {
+    return state.vertices()[edge(variable).ends[side]];
+  }
+  copies::Interval* bounds_of(int variable) {
+    return bounds_.data() + static_cast<std::size_t>(variable) * most_columns_;
+  }
+  const copies::Interval* all_of(int variable) const {
+    return all_.data() + static_cast<std::size_t>(variable) * most_columns_;
+  }
 
   const NativePlan& native_plan_;
   const copies::Compared& compared_;
@@ -123,32 +139,25 @@ class CopyWalker {
   const int variables_;
   copies::Reach reach_;
   copies::Ranges ranges_;
-  std::size_t most_columns_ = 1;
+  const std::size_t most_columns_;
+  bool edges_only_ = true;  // no vertices are compared: bounds change with matched edges alone
 
   std::vector<int> edges_;                  // variables that are edges
   std::vector<std::vector<int>> vertices_;  // variables of each level
+  std::vector<std::vector<EdgeAt>> at_;     // edges of each level
   std::vector<std::vector<Check>> checks_;  // by variable
   std::array<std::uint32_t, view::kMaxLevels> distinct_{};
   std::array<std::uint32_t, view::kMaxLevels> smaller_{};  // levels whose vertex must be smaller
   std::array<std::uint32_t, view::kMaxLevels> greater_{};
 
-  std::array<Vertex, view::kMaxLevels> value_{};
-  std::uint32_t levels_matched_ = 0;
-  std::vector<int> order_;     // variables matched, in this order
-  std::vector<char> matched_;  // by variable
-  std::size_t edges_matched_ = 0;
-  std::vector<Place> place_;  // by variable: in its rows at the end `side_`
-  std::vector<int> side_;
-  std::vector<std::int64_t> values_;      // by variable and column
-  std::vector<copies::Interval> bounds_;  // by edges matched, variable and column
-  // Windows by edges matched, variable and end. A window that was found with fewer edges matched is narrowed.
-  std::vector<Slot> slots_;
-  std::vector<std::uint8_t> slot_depth_;  // by variable and end: of the last one, edges matched + 1; 0: none
-  std::vector<copies::Interval> all_;     // by variable and column: all values
-  std::vector<Window> near_;              // edges at the vertex of the root copies, by their ends there
+  const CopyState::Layout layout_;
+  CopyStates states_;      // by edges matched
+  std::size_t together_;   // states of one number of edges that are continued together now
+  std::vector<copies::Interval> bounds_;            // by variable and column: of the state looked at
+  std::vector<copies::Interval> all_;               // by variable and column: all values
+  std::vector<Window> near_;                        // edges at the vertex of the root copies
   std::vector<copies::Interval> near_differences_;  // for each, main values minus that of the root copy
-  std::vector<Change> changed_;                     // earlier values of slot_depth_
-  std::vector<Slot> hints_;  // by variable and end at the root vertex: of the last root copy
+  std::vector<Slot> hints_;                         // for each, the window of the last root copy
 
   std::uint64_t next_ = 0;  // root copies left of the item
   std::uint64_t last_ = 0;

@@ -1,5 +1,6 @@
 // Windows of a search from copy to copy: the copies of a vertex whose main values are within bounds.
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "copies/places.hpp"
@@ -10,68 +11,70 @@ namespace {
 
 using copies::behind;
 using copies::bisect;
+using copies::bisect_evenly;
 using copies::bisect_row;
 using copies::less;
+using copies::shifted;
 
 // Windows of at most this many copies are read before the other end of a root copy is looked at.
 constexpr std::size_t kRead = 64;
 
+// Rows of at most this many copies are fetched as a whole.
+constexpr std::size_t kShort = 2 * copies::CopyIndex::kSampled;
+
 // What finding a window far from the last one takes.
 constexpr std::size_t kWindowWork = 3;
-
-std::int64_t shifted(std::int64_t value, std::int64_t shift) {
-  std::int64_t sum;
-  if (!__builtin_add_overflow(value, shift, &sum)) return sum;
-  return shift < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
-}
 
 }  // namespace
 
 // Whether another edge at the vertex of the root copies has no copy, by differences of main values alone:
 // half of the root copies may end here.
-bool CopyWalker::misses_near(Place root) {
+bool CopyWalker::misses_near(State state, Place root) {
   const std::int64_t value = walk_.root_rows().row_columns[0][root];
   for (std::size_t at = 0; at < near_.size(); ++at) {
-    if (near_[at].variable == walk_.root || reach_.floats(near_[at].variable, 0)) continue;
+    if (reach_.floats(near_[at].variable, 0)) continue;
     const copies::Interval differences = near_differences_[at];
-    copies::Interval bounds = all_[static_cast<std::size_t>(near_[at].variable) * most_columns_];
+    copies::Interval bounds = all_of(near_[at].variable)[0];
     if (differences.low != bounds.low) bounds.low = shifted(value, differences.low);
     if (differences.high != bounds.high) bounds.high = shifted(value, differences.high);
-    if (move_on(near_[at], bounds).size() == 0) return true;
+    if (move_on(state, at, bounds).size() == 0) return true;
   }
   return false;
 }
 
 // The copies of an edge at the vertex of the root copies within bounds; found near those of the last root
 // copy, as root copies ascend.
-CopyWalker::Slot CopyWalker::move_on(const Window& near, copies::Interval bounds) {
-  const CopyWalk::Edge& edge = walk_.edges[static_cast<std::size_t>(near.variable)];
-  const copies::CopyIndex& rows = *edge.rows[near.side];
-  const std::int64_t* value = rows.row_columns[0];
-  const bool floats = reach_.floats(near.variable, 0);
+CopyWalker::Slot CopyWalker::move_on(State state, std::size_t near, copies::Interval bounds) {
+  const int variable = near_[near].variable, side = near_[near].side;
+  const copies::CopyIndex& of = rows(variable, side);
+  const std::int64_t* value = of.row_columns[0];
+  const bool floats = reach_.floats(variable, 0);
   const auto below = [&](Place place) { return less(floats, value[place], bounds.low); };
   const auto not_above = [&](Place place) { return !less(floats, bounds.high, value[place]); };
-  const copies::Range row = rows.row(value_[static_cast<std::size_t>(edge.ends[near.side])]);
-  Slot& hint = hints_[static_cast<std::size_t>(2 * near.variable + near.side)];
+  const copies::Range row = of.row(vertex_at(state, variable, side));
+  Slot& hint = hints_[near];
   Slot found;
   const bool before = hint.first > row.first && !below(hint.first - 1);
   found.first = before ? bisect(row.first, hint.first, below) : behind(hint.first, row.last, below);
-  const Place from = std::max(found.first, hint.last);
+  const Place from = std::max<Place>(found.first, hint.last);
   const bool too_far = from > found.first && !not_above(from - 1);
   found.last = too_far ? bisect(found.first, from, not_above) : behind(from, row.last, not_above);
+  found.kind = Slot::kWindow;
   hint = found;
   return found;
 }
 
 // Whether each other edge at the vertex of the root copies has a copy within bounds. This is asked before the
 // other end of the root copy is looked at, which is far away.
-bool CopyWalker::has_near() {
-  for (const Window& near : near_) {
-    if (near.variable == walk_.root) continue;
-    if (!narrow(near.variable)) return false;
-    const Slot slot = window(near.variable, near.side);
-    if (slot.size() == 0) return false;
-    if (slot.size() <= kRead && !any_fits({near.variable, near.side, false, slot})) return false;
+bool CopyWalker::has_near(State state) {
+  for (std::size_t at = 0; at < near_.size(); ++at) {
+    const Window& near = near_[at];
+    if (!narrow(state, near.variable)) return false;
+    Window found{near.variable, near.side, false, false, move_on(state, at, bounds_of(near.variable)[0])};
+    found.slot.edges = 1;
+    state.slot(static_cast<std::size_t>(near.variable), static_cast<std::size_t>(near.side)) = found.slot;
+    if (number_of(state, found) == 0) return false;
+    if (found.slot.size() <= kRead && !any_fits(found)) return false;
   }
   return true;
 }
@@ -84,57 +87,92 @@ bool CopyWalker::any_fits(const Window& window) {
   return place < window.slot.last;
 }
 
-void CopyWalker::forget_windows(std::size_t changed) {
-  for (; changed_.size() > changed; changed_.pop_back())
-    slot_depth_[changed_.back().slot] = changed_.back().depth;
-}
-
-// Whether the window of an edge at a matched vertex is a part of one that was read before.
-bool CopyWalker::is_near(int variable, int side) const {
-  const CopyWalk::Edge& edge = walk_.edges[static_cast<std::size_t>(variable)];
-  return slot_depth_[static_cast<std::size_t>(2 * variable + side)] > 0 ||
-         edge.ends[side] == walk_.edges[static_cast<std::size_t>(walk_.root)].ends[walk_.side];
-}
-
 // Sets the bounds on the values of an edge; false if they exclude each other.
-bool CopyWalker::narrow(int variable) {
+bool CopyWalker::narrow(State state, int variable) {
   copies::Interval* bounds = bounds_of(variable);
-  std::copy_n(all_.data() + static_cast<std::size_t>(variable) * most_columns_, most_columns_, bounds);
-  for (const int source : order_) reach_.narrow(variable, source, values(source), bounds);
+  std::copy_n(all_of(variable), most_columns_, bounds);
+  for (std::uint64_t rest = state.head().variables; rest != 0; rest &= rest - 1) {
+    const int source = std::countr_zero(rest);
+    reach_.narrow(variable, source, state.values(static_cast<std::size_t>(source)), bounds);
+  }
   return !less(reach_.floats(variable, 0), bounds[0].high, bounds[0].low);
 }
 
+// Looks for the rows of the edges that begin at the vertex that was matched last, and fetches what a bisection
+// in them reads.
+void CopyWalker::open_rows(State state) {
+  const int newest = state.head().newest;
+  if (newest < 0) return;
+  for (const EdgeAt& one : at_[static_cast<std::size_t>(newest)])
+    if (!state.has_variable(one.variable) && !state.has_level(one.other)) open_row(state, one.variable, one.side);
+}
+
+void CopyWalker::open_row(State state, int variable, int side) {
+  const copies::CopyIndex& of = rows(variable, side);
+  const copies::Range row = of.row(vertex_at(state, variable, side));
+  Slot& slot = state.slot(static_cast<std::size_t>(variable), static_cast<std::size_t>(side));
+  slot.first = row.first;
+  slot.last = row.last;
+  slot.kind = Slot::kRow;
+  if (row.size() <= kShort)
+    fetch(of, row.first, row.last);
+  else
+    __builtin_prefetch(of.row_samples + (row.first + row.last) / 2 / copies::CopyIndex::kSampled);
+}
+
+// Leaves of long rows the copies between two samples, and fetches those.
+void CopyWalker::shorten_rows(State state) {
+  const int newest = state.head().newest;
+  if (newest < 0) return;
+  constexpr Place kSampled = copies::CopyIndex::kSampled;
+  for (const EdgeAt& one : at_[static_cast<std::size_t>(newest)]) {
+    if (state.has_variable(one.variable) || state.has_level(one.other)) continue;
+    Slot& slot = state.slot(static_cast<std::size_t>(one.variable), static_cast<std::size_t>(one.side));
+    if (slot.size() <= kShort) continue;
+    if (!narrow(state, one.variable)) return;  // `choose` finds the same
+    const copies::CopyIndex& of = rows(one.variable, one.side);
+    const bool floats = reach_.floats(one.variable, 0);
+    const copies::Interval bounds = bounds_of(one.variable)[0];
+    const Place begin = (slot.first + kSampled - 1) / kSampled, end = (slot.last - 1) / kSampled + 1;
+    const Place low =
+        bisect(begin, end, [&](Place at) { return less(floats, of.row_samples[at], bounds.low); });
+    const Place high = behind(low, end, [&](Place at) { return !less(floats, bounds.high, of.row_samples[at]); });
+    if (low > begin) slot.first = (low - 1) * kSampled + 1;
+    if (high < end) slot.last = high * kSampled;
+    fetch(of, slot.first, std::min<Place>(slot.last, slot.first + kShort));
+  }
+}
+
+// Fetches copies into caches.
+void CopyWalker::fetch(const copies::CopyIndex& rows, Place first, Place last) {
+  constexpr Place kLine = 8;  // values
+  for (Place place = first; place < last; place += kLine)
+    for (const std::int64_t* column : rows.row_columns) __builtin_prefetch(column + place);
+  for (Place place = first; place < last; place += 2 * kLine) __builtin_prefetch(rows.row_others + place);
+}
+
 // The copies of an edge at a matched vertex whose main values are within the bounds set.
-CopyWalker::Slot CopyWalker::window(int variable, int side) {
-  const auto key = static_cast<std::size_t>(2 * variable + side);
-  const CopyWalk::Edge& edge = walk_.edges[static_cast<std::size_t>(variable)];
-  const copies::CopyIndex& rows = *edge.rows[side];
+CopyWalker::Slot CopyWalker::window(State state, int variable, int side) {
+  const copies::CopyIndex& of = rows(variable, side);
   const bool floats = reach_.floats(variable, 0);
   const copies::Interval bounds = bounds_of(variable)[0];
-  const std::int64_t* value = rows.row_columns[0];
+  const std::int64_t* value = of.row_columns[0];
   const auto less_than_low = [&](std::int64_t one) { return less(floats, one, bounds.low); };
-  const auto at_most_high = [&](std::int64_t one) { return !less(floats, bounds.high, one); };
   const auto below = [&](Place place) { return less_than_low(value[place]); };
-  const auto not_above = [&](Place place) { return at_most_high(value[place]); };
-  Slot found;
-  if (const std::uint8_t depth = slot_depth_[key]; depth > 0) {
-    const Slot known = slots_[(depth - std::size_t{1}) * slot_depth_.size() + key];
-    found.first = behind(known.first, known.last, below);
-    found.last = behind(found.first, known.last, not_above);
+  const auto not_above = [&](Place place) { return !less(floats, bounds.high, value[place]); };
+  Slot& slot = state.slot(static_cast<std::size_t>(variable), static_cast<std::size_t>(side));
+  const Place last = slot.last;
+  if (slot.kind == Slot::kWindow) {
+    slot.first = behind(slot.first, last, below);
   } else {
-    const copies::Range row = rows.row(value_[static_cast<std::size_t>(edge.ends[side])]);
-    if (edges_matched_ == 1 && is_near(variable, side)) {
-      found = move_on({variable, side, false, {}}, bounds);
-    } else {
-      budget_ -= kWindowWork;
-      found.first = bisect_row(rows, {row.first, row.last}, less_than_low, below);
-      found.last = bisect_row(rows, {found.first, row.last}, at_most_high, not_above);
-    }
+    budget_ -= kWindowWork;
+    slot.first = slot.size() <= kShort ? bisect_evenly(slot.first, last, below)
+                                       : bisect_row(of, {slot.first, last}, less_than_low, below);
+    slot.kind = Slot::kWindow;
   }
-  changed_.push_back({static_cast<std::uint32_t>(key), slot_depth_[key]});
-  slot_depth_[key] = static_cast<std::uint8_t>(edges_matched_ + 1);
-  slots_[edges_matched_ * slot_depth_.size() + key] = found;
-  return found;
+  slot.last = behind(slot.first, last, not_above);
+  slot.edges = state.head().edges;
+  return slot;
 }
 
 bool CopyWalker::Filters::fit(Place place) const {
@@ -151,11 +189,11 @@ bool CopyWalker::Filters::fit(Place place) const {
 CopyWalker::Filters CopyWalker::filters_of(int variable, int side) {
   Filters found;
   const copies::Interval* bounds = bounds_of(variable);
-  const copies::Interval* all = all_.data() + static_cast<std::size_t>(variable) * most_columns_;
-  const copies::CopyIndex& rows = *walk_.edges[static_cast<std::size_t>(variable)].rows[side];
-  for (std::size_t column = 1; column < rows.row_columns.size() && found.size < kMostFilters; ++column)
+  const copies::Interval* all = all_of(variable);
+  const copies::CopyIndex& of = rows(variable, side);
+  for (std::size_t column = 1; column < of.row_columns.size() && found.size < kMostFilters; ++column)
     if (bounds[column].low != all[column].low || bounds[column].high != all[column].high)
-      found.columns[found.size++] = {rows.row_columns[column], bounds[column],
+      found.columns[found.size++] = {of.row_columns[column], bounds[column],
                                      reach_.floats(variable, static_cast<int>(column))};
   return found;
 }

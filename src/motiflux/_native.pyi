@@ -261,6 +261,7 @@ class NativePlan:
         side: int,
         masks: Sequence[NDArray[np.uint8] | None],
         by_pairs: tuple[Sequence[int], int, Sequence[NDArray[np.int64]]] | None,
+        together: int,
     ) -> None: ...
     def set_comparisons(
         self, comparisons: Comparisons, variables: Sequence[int], filtered: Sequence[bool]

@@ -76,6 +76,7 @@ NOT_DRAWN = {
     "probe_eager": "is about monitors",
     "pair_walk": "is about comparisons between attributes, which are not drawn",
     "copy_windows": "is about comparisons between attributes, which are not drawn",
+    "copy_batch": "is about comparisons between attributes, which are not drawn",
     "copy_walk": "is about comparisons between attributes, which are not drawn",
 }
 """Switches that are left as they are, and why."""

@@ -15,21 +15,22 @@ from tests.strategies import rows_of
 
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
 ORDERS = st.sampled_from(("given", "sampled"))
+BATCHES = st.sampled_from(("64", "16", "1"))
 
 
-def walking(order: str = "sampled") -> Tuning:
+def walking(order: str = "sampled", batch: str = "64") -> Tuning:
     """Return switches by which a search goes from copy to copy wherever it can."""
-    return private_tuning({"copy_walk": "on", "order": order})
+    return private_tuning({"copy_walk": "on", "order": order, "copy_batch": batch})
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism"])
 def test_embeddings_are_those_of_the_reference(semantics: str, depth: str) -> None:
     @settings(settings.get_profile(depth))
-    @given(compared_cases(all_edges=True), st.sampled_from((1, 3)), ORDERS)
-    def holds(case: ComparedCase, threads: int, order: str) -> None:
+    @given(compared_cases(all_edges=True), st.sampled_from((1, 3)), ORDERS, BATCHES)
+    def holds(case: ComparedCase, threads: int, order: str, batch: str) -> None:
         expected = case.embeddings(semantics)
-        graph, pattern, tuning = case.graph(), case.pattern(), walking(order)
+        graph, pattern, tuning = case.graph(), case.pattern(), walking(order, batch)
         plan = make_plan(graph, pattern, semantics=semantics, tuning=tuning)
         assume(plan.copy_walk is not None)
         options = {"semantics": semantics, "device": "cpu", "threads": threads, "tuning": tuning}
@@ -55,10 +56,10 @@ def test_each_occurrence_is_found_once(case: ComparedCase) -> None:
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_windows_of_long_rows_leave_nothing_out(depth: str) -> None:
     @settings(settings.get_profile(depth))
-    @given(long_row_cases(), st.sampled_from((1, 3)))
-    def holds(case: ComparedCase, threads: int) -> None:
+    @given(long_row_cases(), st.sampled_from((1, 3)), BATCHES)
+    def holds(case: ComparedCase, threads: int, batch: str) -> None:
         expected = case.embeddings()
-        options = {"device": "cpu", "threads": threads, "tuning": walking()}
+        options = {"device": "cpu", "threads": threads, "tuning": walking(batch=batch)}
         rows = rows_of(mf.match(case.graph(), case.pattern(), **options))
         assert len(rows) == len(expected)
         assert set(rows) == expected
@@ -67,9 +68,9 @@ def test_windows_of_long_rows_leave_nothing_out(depth: str) -> None:
 
 
 @pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism"])
-@given(case=compared_cases(most_copies=7, all_edges=True))
-def test_choices_are_counted(semantics: str, case: ComparedCase) -> None:
-    options = {"semantics": semantics, "device": "cpu", "tuning": walking()}
+@given(case=compared_cases(most_copies=7, all_edges=True), batch=BATCHES)
+def test_choices_are_counted(semantics: str, case: ComparedCase, batch: str) -> None:
+    options = {"semantics": semantics, "device": "cpu", "tuning": walking(batch=batch)}
     choices = case.choices(semantics)
     assert mf.count(case.graph(), case.pattern(), copies=True, **options) == sum(map(len, choices.values()))
 
@@ -87,8 +88,8 @@ HUB_PATTERNS = [
 @pytest.mark.turns(8)
 @pytest.mark.parametrize("pattern", HUB_PATTERNS)
 @settings(max_examples=5)
-@given(seed=st.integers(0, 2**32), threads=st.sampled_from((1, 3)))
-def test_rows_of_hubs_are_read_in_windows(pattern: str, seed: int, threads: int) -> None:
+@given(seed=st.integers(0, 2**32), threads=st.sampled_from((1, 3)), batch=BATCHES)
+def test_rows_of_hubs_are_read_in_windows(pattern: str, seed: int, threads: int, batch: str) -> None:
     random = np.random.default_rng(seed)
     size = 1500  # rows of hundreds of copies: bisections read samples of them first
     ends = np.minimum(random.integers(0, 40, (size, 2)), random.integers(0, 40, (size, 2)))
@@ -102,7 +103,7 @@ def test_rows_of_hubs_are_read_in_windows(pattern: str, seed: int, threads: int)
         },
     )
     by_levels = {"device": "cpu", "tuning": private_tuning({"copy_walk": "off"})}
-    by_copies = {"device": "cpu", "threads": threads, "tuning": walking()}
+    by_copies = {"device": "cpu", "threads": threads, "tuning": walking(batch=batch)}
     expected = rows_of(mf.match(graph, pattern, **by_levels))
     found = rows_of(mf.match(graph, pattern, **by_copies))
     assert sorted(found) == sorted(expected)

@@ -64,6 +64,13 @@ PRIVATE = by_name(
         "match vertices level by level; auto: the one that is expected to be faster",
     ),
     TuningOption(
+        "copy_batch",
+        ("64", "16", "1"),
+        "64",
+        "searches from copy to copy. The most partial matches that are continued together, so that waiting for "
+        "memory overlaps; 1: each is continued as soon as it is found",
+    ),
+    TuningOption(
         "pair_walk",
         ("auto", "on", "matched", "off"),
         "auto",
@@ -441,6 +448,7 @@ REMOVED = MappingProxyType(
         "pvm_fused": "an extension phase always tests the query edges behind it",
         "pair_walk": "a short search chooses whether comparisons are searched from pair to pair",
         "copy_walk": "a short search chooses whether comparisons are searched from copy to copy",
+        "copy_batch": "searches from copy to copy always continue many partial matches together",
         "copy_windows": "the copies of a vertex that earlier copies allow are read alone if they are few",
         "probe_eager": "other orders are always tried on a few updates, and kept if they take less work",
     }

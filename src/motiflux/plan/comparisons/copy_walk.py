@@ -30,20 +30,23 @@ class CopyWalk:
         From pair to pair: the positions of all edges. Empty: from copy to copy.
     leaves
         How many of the last edges may be counted without being matched: up to 2.
+    together
+        From copy to copy: the most partial matches that are continued together.
     """
 
     root: int
     vertex: int
     order: tuple[int, ...] = ()
     leaves: int = 0
+    together: int = 1
 
 
 def possible_copy_walks(
-    bound: BoundPattern, comparisons: BoundComparisons, semantics: Semantics
+    bound: BoundPattern, comparisons: BoundComparisons, semantics: Semantics, *, together: int = 1
 ) -> Sequence[CopyWalk]:
     """Return the searches from copy to copy of a pattern; none if it has edges that are not compared.
 
-    Searches come first whose edge is compared with the fewest others.
+    Each continues up to `together` partial matches together. Searches come first whose edge is compared with the fewest others.
     """
     edges = [at for at, variable in enumerate(comparisons.variables) if variable.edge is not None]
     named = {comparisons.variables[at].edge for at in edges}
@@ -60,5 +63,6 @@ def possible_copy_walks(
     for at in sorted(edges, key=compared):
         edge = comparisons.variables[at].edge
         assert edge is not None
-        found += [CopyWalk(at, vertex) for vertex in (bound.edges[edge].source, bound.edges[edge].target)]
+        ends = bound.edges[edge].source, bound.edges[edge].target
+        found += [CopyWalk(at, vertex, together=together) for vertex in ends]
     return found

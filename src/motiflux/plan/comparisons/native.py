@@ -165,7 +165,8 @@ def _copy_walk(graph: Graph, plan: Plan, made: NativeComparisons, ends: Sequence
         indexes.append((_arrays(index), _arrays(copy_index(graph, other))))
     level = plan.order.index(plan.copy_walk.vertex)
     side = 0 if ends[plan.copy_walk.root].start == level else 1
-    return indexes, made.order.index(plan.copy_walk.root), side, _masks(graph, plan), None
+    root = made.order.index(plan.copy_walk.root)
+    return indexes, root, side, _masks(graph, plan), None, plan.copy_walk.together
 
 
 def _ends_by_pairs(plan: Plan, walk: CopyWalk, ends: Sequence[Ends]) -> list[Ends]:
@@ -202,7 +203,7 @@ def _pair_walk(graph: Graph, plan: Plan, walk: CopyWalk, made: NativeComparisons
         if at == walk.root:
             columns = list(index.columns)
     by_pairs = ([made.order.index(at) for at in walk.order], walk.leaves, columns)
-    return indexes, made.order.index(walk.root), 0, _masks(graph, plan), by_pairs
+    return indexes, made.order.index(walk.root), 0, _masks(graph, plan), by_pairs, walk.together
 
 
 def _masks(graph: Graph, plan: Plan) -> list[NDArray[np.uint8] | None]:

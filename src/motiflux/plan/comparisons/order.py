@@ -48,7 +48,12 @@ def compared_plan(builder: PlanBuilder, comparisons: BoundComparisons) -> Plan:
     walks: Sequence[CopyWalk] = ()
     pair_walks: Sequence[CopyWalk] = ()
     if builder.options.copy_walks:
-        walks = possible_copy_walks(builder.bound, comparisons, builder.options.semantics)
+        walks = possible_copy_walks(
+            builder.bound,
+            comparisons,
+            builder.options.semantics,
+            together=int(switches["copy_batch"]),
+        )
         if builder.options.counting and switch != "on" and switches["pair_walk"] != "off":
             leaves = switches["pair_walk"] != "matched"
             pair_walks = possible_pair_walks(
