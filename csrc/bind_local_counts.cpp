@@ -205,7 +205,8 @@ nb::object orbits_until(int threads, std::optional<double> timeout, Count&& coun
     return nb::none();
   nb::list above;
   for (const auto& [at, missing] : found.above) above.append(nb::make_tuple(at, to_python(missing)));
-  return nb::make_tuple(to_numpy(std::move(found.words)), above);
+  const std::size_t size = found.words.size();
+  return nb::make_tuple(to_numpy(std::move(found.words), size), above);
 }
 
 using CountOrbits = local_counts::Orbits (*)(const view::Adjacency&, std::uint32_t, const Workers&);
@@ -220,17 +221,18 @@ nb::object orbits_of(const PyAdjacency& rows, int threads, std::optional<double>
                       [&](const Workers& workers) { return count(adjacency, vertices, workers); });
 }
 
-using SumsForOrbits = std::vector<std::uint64_t> (*)(const view::Adjacency&, std::uint32_t, const Workers&);
+using SumsForOrbits = Uncleared<std::uint64_t> (*)(const view::Adjacency&, std::uint32_t, const Workers&);
 
 // The sums of each vertex, or each edge, from which orbits of five vertices follow.
 template <SumsForOrbits sum>
 nb::object orbit_sums_of(const PyAdjacency& rows, int threads, std::optional<double> timeout) {
   const std::uint32_t vertices = vertices_of(rows);
   const view::Adjacency adjacency = as_adjacency(rows, vertices);
-  std::vector<std::uint64_t> sums;
+  Uncleared<std::uint64_t> sums;
   if (!run_until(threads, timeout, [&](const Workers& workers) { sums = sum(adjacency, vertices, workers); }))
     return nb::none();
-  return to_numpy(std::move(sums));
+  const std::size_t size = sums.size();
+  return to_numpy(std::move(sums), size);
 }
 
 using SolveOrbits = local_counts::Orbits (*)(const view::Adjacency&, std::uint32_t,

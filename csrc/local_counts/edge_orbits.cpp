@@ -205,7 +205,7 @@ Orbits orbits_of_edges(const view::Adjacency& rows, std::uint32_t vertices, cons
       closed[v] /= 2;
     }
   });
-  Orbits found{std::vector<std::uint64_t>(arcs * kEdgeOrbits, 0), {}};
+  Orbits found{zeros<std::uint64_t>(arcs * kEdgeOrbits, workers), {}};
   parallel_rows(workers, offsets, kEdgeRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t at = begin; at < end; ++at) {
       workers.check();

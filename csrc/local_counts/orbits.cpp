@@ -299,7 +299,7 @@ Orbits orbits_of_vertices(const view::Adjacency& rows, std::uint32_t vertices, c
       places.ends[v] = ends;
     }
   });
-  Orbits found{std::vector<std::uint64_t>(std::size_t{vertices} * kOrbits), {}};
+  Orbits found{Uncleared<std::uint64_t>(std::size_t{vertices} * kOrbits), {}};
   std::mutex mutex;
   parallel_rows(workers, offsets, kRowArcs, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {

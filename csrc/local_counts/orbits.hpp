@@ -7,6 +7,7 @@
 
 #include "common/parallel.hpp"
 #include "common/total.hpp"
+#include "common/zeros.hpp"
 #include "motiflux/view/adjacency.hpp"
 
 namespace motiflux::local_counts {
@@ -16,7 +17,7 @@ inline constexpr std::size_t kOrbits = 15;
 // For each vertex kOrbits numbers, modulo 2^64; and for those beyond 64 bits their positions, and what is
 // missing: a multiple of 2^64.
 struct Orbits {
-  std::vector<std::uint64_t> words;
+  Uncleared<std::uint64_t> words;
   std::vector<std::pair<std::size_t, Total>> above;
 };
 

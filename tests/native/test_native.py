@@ -61,6 +61,15 @@ PCSR = ("csrc/pcsr/*.cpp", *THREADS)
 UPDATES = ("csrc/text/updates.cpp", "csrc/text/record.cpp", "csrc/text/dictionary.cpp")
 COPIES = ("csrc/copies/*.cpp",)
 ALLOWED = ("csrc/copies/allowed.cpp",)
+ORBITS = (
+    "csrc/local_counts/edge_orbits.cpp",
+    "csrc/local_counts/five/edges.cpp",
+    "csrc/local_counts/five/hub.cpp",
+    "csrc/local_counts/five/triangles.cpp",
+    "csrc/local_counts/wedges.cpp",
+    "csrc/sets/*.cpp",
+    *THREADS,
+)
 PARTS = {
     "test_allowed": ALLOWED,
     "test_copies": COPIES,
@@ -72,6 +81,7 @@ PARTS = {
     "test_dynamic_runs": DYNAMIC,
     "test_dynamic_writing": DYNAMIC,
     "test_lent_memory": DYNAMIC,
+    "test_looks": ORBITS,
     "test_lent_rows": ROWS,
     "test_parallel": THREADS,
     "test_pcsr": PCSR,

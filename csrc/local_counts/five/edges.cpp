@@ -19,11 +19,12 @@ namespace motiflux::local_counts::five {
 namespace {
 
 // The number of the edge of each arc.
-std::vector<std::uint64_t> edges_of_arcs(const Triangles& triangles) {
+std::vector<std::uint64_t> edges_of_arcs(const Triangles& triangles, const Workers& workers) {
   const view::Adjacency& rows = triangles.rows;
   std::vector<std::uint64_t> edges(triangles.closed.size());
   std::uint64_t next = 0;
   for (std::uint32_t u = 0; u < triangles.vertices; ++u) {
+    workers.check();
     for (std::uint64_t arc = rows.offsets[u]; arc != rows.offsets[u + 1]; ++arc) {
       if (rows.neighbors[arc] < u) continue;
       edges[arc] = edges[triangles.reverse[arc]] = next++;
@@ -36,13 +37,15 @@ std::vector<std::uint64_t> edges_of_arcs(const Triangles& triangles) {
 template <class Word>
 class EdgeSums {
  public:
-  EdgeSums(const Triangles& triangles, bool alone)
-      : alone_(alone), edges_(edges_of_arcs(triangles)), words_(edges_.size() / 2 * kEdgeSums, 0) {}
+  EdgeSums(const Triangles& triangles, const Workers& workers)
+      : alone_(workers.threads == 1),
+        edges_(edges_of_arcs(triangles, workers)),
+        words_(zeros<Word>(edges_.size() / 2 * kEdgeSums, workers)) {}
 
   void add(std::uint64_t arc, std::size_t orbit, Word more) {
     if (more != 0) local_counts::add(at(arc, orbit), more, alone_);
   }
-  std::vector<Word>& words() { return words_; }
+  Uncleared<Word>& words() { return words_; }
 
  private:
   Word& at(std::uint64_t arc, std::size_t orbit) {
@@ -51,7 +54,7 @@ class EdgeSums {
 
   const bool alone_;
   const std::vector<std::uint64_t> edges_;
-  std::vector<Word> words_;
+  Uncleared<Word> words_;
 };
 
 // Sums over the triangles u, v, w of each arc u -> v, of numbers of w and of the arc from u to w.
@@ -59,12 +62,13 @@ template <class Word>
 class EdgeSides {
  public:
   EdgeSides(const Triangles& triangles, const OfArcs<Word>& arcs, const OfVertices<Word>& of,
-            const Trees<Word>& trees, EdgeSums<Word>& sums)
+            const Trees<Word>& trees, EdgeSums<Word>& sums, const Workers& workers)
       : triangles_(triangles),
         arcs_(arcs),
         of_(of),
         trees_(trees),
         sums_(sums),
+        workers_(workers),
         numbers_(triangles.vertices) {}
 
   void search(std::uint32_t u) {
@@ -80,6 +84,7 @@ class EdgeSides {
     }
     for (std::uint64_t arc = rows.offsets[u]; arc != rows.offsets[u + 1]; ++arc) {
       if (triangles_.closed[arc] == 0) continue;
+      workers_.check();
       std::array<Word, kOrbitsHere.size()> sum{};
       for (const std::uint32_t w : triangles_.common(arc, u, rows.neighbors[arc], room_))
         for (std::size_t at = 0; at < sum.size(); ++at) sum[at] += numbers_[w][at];
@@ -95,6 +100,7 @@ class EdgeSides {
   const OfVertices<Word>& of_;
   const Trees<Word>& trees_;
   EdgeSums<Word>& sums_;
+  const Workers& workers_;
   std::vector<std::array<Word, kOrbitsHere.size()>> numbers_;  // only those of triangles with u are read
   std::vector<std::uint32_t> room_;
 };
@@ -246,19 +252,19 @@ void close_edges(const Triangles& triangles, const OfArcs<Word>& arcs, const OfV
 }
 
 template <class Word>
-std::vector<Word> all_sums_of_edges(const view::Adjacency& rows, std::uint32_t vertices,
+Uncleared<Word> all_sums_of_edges(const view::Adjacency& rows, std::uint32_t vertices,
                                     const Workers& workers) {
   const Triangles triangles(rows, vertices, workers);
   const Trees<Word> trees(rows, vertices, workers);
-  EdgeSums<Word> sums(triangles, workers.threads == 1);
+  EdgeSums<Word> sums(triangles, workers);
   OfArcs<Word> arcs(triangles.closed.size());
   arcs.cycles = four_cycles_of_arcs(rows, vertices, workers);
-  search_all(rows, vertices, workers, [&] { return std::make_unique<Sides<Word>>(triangles, arcs); });
+  search_all(rows, vertices, workers, [&] { return std::make_unique<Sides<Word>>(triangles, arcs, workers); });
   search_all(rows, vertices, workers,
              [&] { return std::make_unique<EdgeHubs<Word>>(triangles, arcs, sums, workers); });
   const OfVertices<Word> of(triangles, arcs, workers);
   search_all(rows, vertices, workers,
-             [&] { return std::make_unique<EdgeSides<Word>>(triangles, arcs, of, trees, sums); });
+             [&] { return std::make_unique<EdgeSides<Word>>(triangles, arcs, of, trees, sums, workers); });
   search_all(rows, vertices, workers,
              [&] { return std::make_unique<EdgePairs<Word>>(triangles, sums, workers); });
   search_all(rows, vertices, workers,
@@ -268,20 +274,24 @@ std::vector<Word> all_sums_of_edges(const view::Adjacency& rows, std::uint32_t v
 }
 
 // The orbits of up to four vertices of edges, each row after a 1, from those of all arcs.
-Orbits without_reverse_arcs(const Orbits& of_arcs, const view::Adjacency& rows, std::uint32_t vertices) {
-  Orbits found;
+Orbits without_reverse_arcs(const Orbits& of_arcs, const view::Adjacency& rows, std::uint32_t vertices,
+                            const Workers& workers) {
+  constexpr std::size_t kWidth = 1 + kEdgeOrbits;
+  Orbits found{Uncleared<std::uint64_t>(rows.offsets[vertices] / 2 * kWidth), {}};
+  std::size_t next = 0;
   std::size_t above = 0;
   std::vector<std::pair<std::size_t, Total>> sorted = of_arcs.above;
   std::sort(sorted.begin(), sorted.end());
   for (std::uint32_t u = 0; u < vertices; ++u) {
+    workers.check();
     for (std::uint64_t arc = rows.offsets[u]; arc != rows.offsets[u + 1]; ++arc) {
       if (rows.neighbors[arc] < u) continue;
       const std::size_t first = arc * kEdgeOrbits;
-      found.words.push_back(1);
+      found.words[next] = 1;
       for (; above < sorted.size() && sorted[above].first < first + kEdgeOrbits; ++above)
-        found.above.emplace_back(sorted[above].first - first + found.words.size(), sorted[above].second);
-      found.words.insert(found.words.end(), of_arcs.words.begin() + static_cast<std::ptrdiff_t>(first),
-                         of_arcs.words.begin() + static_cast<std::ptrdiff_t>(first + kEdgeOrbits));
+        found.above.emplace_back(sorted[above].first - first + next + 1, sorted[above].second);
+      std::copy_n(of_arcs.words.data() + first, kEdgeOrbits, found.words.data() + next + 1);
+      next += kWidth;
     }
   }
   return found;
@@ -289,14 +299,14 @@ Orbits without_reverse_arcs(const Orbits& of_arcs, const view::Adjacency& rows, 
 
 }  // namespace
 
-std::vector<std::uint64_t> sums_of_edges(const view::Adjacency& rows, std::uint32_t vertices,
+Uncleared<std::uint64_t> sums_of_edges(const view::Adjacency& rows, std::uint32_t vertices,
                                          const Workers& workers) {
   return all_sums_of_edges<std::uint64_t>(rows, vertices, workers);
 }
 
 Orbits all_orbits_of_edges(const view::Adjacency& rows, std::uint32_t vertices,
                            std::span<const std::uint64_t> coefficients, const Workers& workers) {
-  const Orbits small = without_reverse_arcs(orbits_of_edges(rows, vertices, workers), rows, vertices);
+  const Orbits small = without_reverse_arcs(orbits_of_edges(rows, vertices, workers), rows, vertices, workers);
   const std::size_t edges = small.words.size() / (1 + kEdgeOrbits);
   const Equations equations(coefficients, 1 + kEdgeOrbits, 1 + kAllEdgeOrbits, 1);
   // An edge is in no more subgraphs than its ends.

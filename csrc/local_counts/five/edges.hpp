@@ -20,7 +20,7 @@ inline constexpr std::size_t kAllEdgeOrbits = kEdgeOrbits + kEdgeSums;
 // Edges are the arcs to greater vertices, in the order of the rows.
 
 // The sums of each edge, [edges * kEdgeSums], modulo 2^64. Throws Cancelled.
-std::vector<std::uint64_t> sums_of_edges(const view::Adjacency& rows, std::uint32_t vertices,
+Uncleared<std::uint64_t> sums_of_edges(const view::Adjacency& rows, std::uint32_t vertices,
                                          const Workers& workers);
 
 // The orbits of each edge, kAllEdgeOrbits numbers, from the coefficients of each sum: that of the edge alone,

@@ -43,10 +43,10 @@ class Equations {
   // The numbers of each row, from the small ones and the sums. Sums and products wrap; results do not, since
   // each is divided when all else was subtracted. Throws Cancelled.
   template <class Word>
-  Orbits solved(const Orbits& small, const std::vector<Word>& sums, std::size_t rows,
+  Orbits solved(const Orbits& small, const Uncleared<Word>& sums, std::size_t rows,
                 const Workers& workers) const {
     const std::size_t named = all_ - unnamed_;
-    Orbits found{std::vector<std::uint64_t>(rows * named), {}};
+    Orbits found{Uncleared<std::uint64_t>(rows * named), {}};
     auto above = small.above;
     std::sort(above.begin(), above.end());
     std::mutex mutex;

@@ -43,8 +43,8 @@ struct OfArcs {
 template <class Word>
 class Sides {
  public:
-  Sides(const Triangles& triangles, OfArcs<Word>& arcs)
-      : triangles_(triangles), arcs_(arcs), closed_(triangles.vertices, 0) {}
+  Sides(const Triangles& triangles, OfArcs<Word>& arcs, const Workers& workers)
+      : triangles_(triangles), arcs_(arcs), workers_(workers), closed_(triangles.vertices, 0) {}
 
   void search(std::uint32_t u) {
     const view::Adjacency& rows = triangles_.rows;
@@ -52,6 +52,7 @@ class Sides {
       closed_[rows.neighbors[arc]] = triangles_.closed[arc];
     for (std::uint64_t arc = rows.offsets[u]; arc != rows.offsets[u + 1]; ++arc) {
       if (triangles_.closed[arc] == 0) continue;
+      workers_.check();
       Word ends = 0, sides = 0;
       for (const std::uint32_t w : triangles_.common(arc, u, rows.neighbors[arc], room_)) {
         ends += rows.degree(w);
@@ -65,6 +66,7 @@ class Sides {
  private:
   const Triangles& triangles_;
   OfArcs<Word>& arcs_;
+  const Workers& workers_;
   std::vector<std::uint64_t> closed_;  // of the arc from u to each neighbour; only these are read
   std::vector<std::uint32_t> room_;
 };

@@ -22,25 +22,26 @@ namespace {
 template <class Word>
 class Sums {
  public:
-  Sums(std::uint32_t vertices, bool alone) : alone_(alone), words_(std::size_t{vertices} * kSums, 0) {}
+  Sums(std::uint32_t vertices, const Workers& workers)
+      : alone_(workers.threads == 1), words_(zeros<Word>(std::size_t{vertices} * kSums, workers)) {}
 
   void add(std::uint32_t vertex, std::size_t orbit, Word more) {
     if (more != 0) local_counts::add(at(vertex, orbit), more, alone_);
   }
   Word& at(std::uint32_t vertex, std::size_t orbit) { return words_[vertex * kSums + orbit - kOrbits]; }
-  std::vector<Word>& words() { return words_; }
+  Uncleared<Word>& words() { return words_; }
 
  private:
   const bool alone_;
-  std::vector<Word> words_;
+  Uncleared<Word> words_;
 };
 
 // Sums over the triangles of each vertex v, of numbers of the opposite edge: found from its other vertices u.
 template <class Word>
 class Opposites {
  public:
-  Opposites(const Triangles& triangles, const OfArcs<Word>& arcs, Sums<Word>& sums)
-      : triangles_(triangles), arcs_(arcs), sums_(sums), edges_(triangles.vertices) {}
+  Opposites(const Triangles& triangles, const OfArcs<Word>& arcs, Sums<Word>& sums, const Workers& workers)
+      : triangles_(triangles), arcs_(arcs), sums_(sums), workers_(workers), edges_(triangles.vertices) {}
 
   void search(std::uint32_t u) {
     const view::Adjacency& rows = triangles_.rows;
@@ -51,6 +52,7 @@ class Opposites {
     }
     for (std::uint64_t arc = rows.offsets[u]; arc != rows.offsets[u + 1]; ++arc) {
       if (triangles_.closed[arc] == 0) continue;
+      workers_.check();
       const std::uint32_t v = rows.neighbors[arc];
       Edge sum;
       for (const std::uint32_t w : triangles_.common(arc, u, v, room_)) {
@@ -77,6 +79,7 @@ class Opposites {
   const Triangles& triangles_;
   const OfArcs<Word>& arcs_;
   Sums<Word>& sums_;
+  const Workers& workers_;
   std::vector<Edge> edges_;  // from u to each neighbour; only those in triangles are read
   std::vector<std::uint32_t> room_;
 };
@@ -247,18 +250,17 @@ class Closing {
 };
 
 template <class Word>
-std::vector<Word> all_sums(const view::Adjacency& rows, std::uint32_t vertices, const Trees<Word>& trees,
+Uncleared<Word> all_sums(const view::Adjacency& rows, std::uint32_t vertices, const Trees<Word>& trees,
                            const Workers& workers) {
   const Triangles triangles(rows, vertices, workers);
-  const bool alone = workers.threads == 1;
-  Sums<Word> sums(vertices, alone);
+  Sums<Word> sums(vertices, workers);
   OfArcs<Word> arcs(triangles.closed.size());
   arcs.cycles = four_cycles_of_arcs(rows, vertices, workers);
-  search_all(rows, vertices, workers, [&] { return std::make_unique<Sides<Word>>(triangles, arcs); });
+  search_all(rows, vertices, workers, [&] { return std::make_unique<Sides<Word>>(triangles, arcs, workers); });
   search_all(rows, vertices, workers,
              [&] { return std::make_unique<Hubs<Word>>(triangles, arcs, sums, workers); });
   search_all(rows, vertices, workers,
-             [&] { return std::make_unique<Opposites<Word>>(triangles, arcs, sums); });
+             [&] { return std::make_unique<Opposites<Word>>(triangles, arcs, sums, workers); });
   search_all(rows, vertices, workers,
              [&] { return std::make_unique<VertexPairs<Word>>(triangles, sums, workers); });
   search_all(rows, vertices, workers,
@@ -269,7 +271,7 @@ std::vector<Word> all_sums(const view::Adjacency& rows, std::uint32_t vertices, 
 
 }  // namespace
 
-std::vector<std::uint64_t> sums_of_vertices(const view::Adjacency& rows, std::uint32_t vertices,
+Uncleared<std::uint64_t> sums_of_vertices(const view::Adjacency& rows, std::uint32_t vertices,
                                             const Workers& workers) {
   return all_sums<std::uint64_t>(rows, vertices, Trees<std::uint64_t>(rows, vertices, workers), workers);
 }

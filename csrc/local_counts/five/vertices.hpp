@@ -22,7 +22,7 @@ inline constexpr std::size_t kSums = 58;  // orbits of graphlets of five vertice
 inline constexpr std::size_t kAllOrbits = kOrbits + kSums;
 
 // The sums of each vertex, [vertices * kSums], modulo 2^64. Throws Cancelled.
-std::vector<std::uint64_t> sums_of_vertices(const view::Adjacency& rows, std::uint32_t vertices,
+Uncleared<std::uint64_t> sums_of_vertices(const view::Adjacency& rows, std::uint32_t vertices,
                                             const Workers& workers);
 
 // The orbits of each vertex, kAllOrbits numbers, from the coefficients of each sum: [kSums * kAllOrbits].

@@ -18,10 +18,11 @@ class Walks {
  public:
   explicit Walks(const Triangles& triangles) : rows_(triangles.rows), ends_(triangles.vertices) {}
 
-  // Adds, by add(vertex, number), the places of each vertex in walks; see search_edges.
-  template <class Add>
-  void search(std::uint32_t x, const Workers& workers, Add&& add) {
-    open(x);
+  // Adds, by add(vertex, number), the places of each vertex in walks; see search_edges. Calls workers.check()
+  // after each row at most.
+  template <class Looks, class Add>
+  void search(std::uint32_t x, const Looks& workers, Add&& add) {
+    open(x, workers);
     for (const std::uint32_t b : touched_) {
       workers.check();
       sum_beyond(b, x);
@@ -47,9 +48,9 @@ class Walks {
 
   // Adds, by add(arc, number), the steps along each arc in walks; arcs of both directions have those of an
   // edge together.
-  template <class Add>
-  void search_edges(std::uint32_t x, const Workers& workers, Add&& add) {
-    open(x);
+  template <class Looks, class Add>
+  void search_edges(std::uint32_t x, const Looks& workers, Add&& add) {
+    open(x, workers);
     for (const std::uint32_t b : touched_) {
       workers.check();
       sum_beyond(b, x);
@@ -60,6 +61,7 @@ class Walks {
       ends_[a].near = true;
     });
     for (const std::uint32_t b : touched_) {
+      workers.check();
       const std::uint32_t* const last = rows_.end(b);
       for (const std::uint32_t* c = std::upper_bound(rows_.begin(b), last, b); c != last && *c < x; ++c)
         if (const std::uint32_t other = ends_[*c].wedges; other != 0)
@@ -90,8 +92,10 @@ class Walks {
     bool near = false;  // to x; of search_edges
   };
 
-  void open(std::uint32_t x) {
+  template <class Looks>
+  void open(std::uint32_t x, const Looks& workers) {
     for_each_lesser(x, x, [&](std::uint32_t a) {
+      workers.check();
       for_each_lesser(a, x, [&](std::uint32_t b) {
         if (ends_[b].wedges++ == 0) touched_.push_back(b);
       });

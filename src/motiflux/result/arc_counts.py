@@ -14,6 +14,7 @@ from motiflux.pattern import QueryEdge
 
 Numbers: TypeAlias = NDArray[Any]
 """int64, or Python integers."""
+_ROWS = 1 << 15
 
 
 def edge_ends(graph: Graph) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
@@ -78,7 +79,14 @@ def at_pairs_of_edges(graph: Graph, rows: Adjacency, numbers: Numbers) -> Number
     pairs = (from_each * vertices + neighbors)[from_each < neighbors]
     sources, targets = edge_ends(graph)
     wanted = np.minimum(sources, targets).astype(np.uint64) * vertices + np.maximum(sources, targets)
-    found: Numbers = numbers[np.searchsorted(pairs, wanted)]
+    return _rows_at(numbers, np.searchsorted(pairs, wanted))
+
+
+def _rows_at(numbers: Numbers, positions: NDArray[np.int64]) -> Numbers:
+    """Return rows of a table, copied in parts: Ctrl-C waits for one of them only."""
+    found = np.empty((len(positions), *numbers.shape[1:]), numbers.dtype)
+    for first in range(0, len(positions), _ROWS):
+        found[first : first + _ROWS] = numbers[positions[first : first + _ROWS]]
     return found
 
 

@@ -170,10 +170,7 @@ def _orbits(
     vertices: Sequence[int], generators: Iterable[Permutation], size: int
 ) -> list[tuple[int, set[int]]]:
     """Return one vertex of each orbit that some of `vertices` are in, and the orbit."""
-    found: list[tuple[int, set[int]]] = []
-    for vertex in vertices:
-        if any(vertex in orbit for _, orbit in found):
-            continue
-        ((_, images),) = orbits_of([(vertex, vertex)], generators, size)
-        found.append((vertex, {image[vertex] for image in images}))
-    return found
+    diagonal = [(vertex, vertex) for vertex in range(size)]
+    orbits = orbits_of(diagonal, tuple(generators), size)
+    found = [(first, {image[first] for image in images}) for (first, _), images in orbits]
+    return [(min(orbit.intersection(vertices)), orbit) for _, orbit in found if not orbit.isdisjoint(vertices)]
