@@ -35,12 +35,12 @@ def agree(graph: mf.Graph, device: str) -> None:
 
 
 def test_they_agree_on_a_graph_with_hubs(device: str) -> None:
-    agree(skewed(60, 240, seed=3), device)
+    agree(skewed(24, 80, seed=3), device)
 
 
 @pytest.mark.parametrize("size", [4, 5])
 def test_a_second_call_launches_the_same_job(size: int, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = skewed(60, 240, seed=3)
+    graph = skewed(24, 80, seed=3)
     first = mf.orbits(graph, size, device=device)
 
     def refused(*_: Any) -> None:
@@ -52,7 +52,7 @@ def test_a_second_call_launches_the_same_job(size: int, device: str, monkeypatch
     assert np.array_equal(first.counts, mf.orbits(graph, size).counts)
 
 
-@pytest.mark.turns(2, "emulated")
+@pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("room", [None, 256])
 def test_rows_of_all_classes_of_hubs_agree(
     room: int | None, device: str, monkeypatch: pytest.MonkeyPatch
@@ -65,6 +65,7 @@ def test_rows_of_all_classes_of_hubs_agree(
     agree(graph, device)
 
 
+@pytest.mark.turns(8, "emulated")
 def test_a_hub_whose_neighbours_have_few_edges(device: str) -> None:
     ring = [(v, 1 + v % 200) for v in range(1, 201)]
     chords = [(v, v + 50) for v in range(1, 151, 3)]
@@ -77,6 +78,7 @@ def test_arcs_of_both_directions_are_one_edge(device: str) -> None:
     agree(mf.Graph.from_edges(arcs[arcs[:, 0] != arcs[:, 1]], directed=True), device)
 
 
+@pytest.mark.turns(8, "emulated")
 def test_a_clique_of_more_members_than_lanes(device: str) -> None:
     edges = [*combinations(range(34), 2), *((0, leaf) for leaf in range(34, 44)), (33, 44)]
     graph = mf.Graph.from_edges(edges)

@@ -63,7 +63,7 @@ def searches(graph: mf.Graph, pattern: mf.Pattern) -> None:
     assert_type(mf.count_per_vertex(graph, TEXT, timeout=9.0), mf.VertexCounts)
     assert_type(mf.count_per_edge(graph, pattern, by=0, symmetry="subgraphs"), mf.EdgeCounts)
     assert_type(mf.orbits(graph, size=4), mf.OrbitCounts)
-    assert_type(mf.edge_orbits(graph, size=4), mf.EdgeOrbitCounts)
+    assert_type(mf.edge_orbits(graph, size=4, device="cpu"), mf.EdgeOrbitCounts)
     counted = mf.census(graph, 4)
     assert_type(counted, mf.Census)
     assert_type(counted["id204"], int)
