@@ -211,7 +211,7 @@ bool PairWalker::finish(std::size_t depth) {
     const bool judged = is_judged(step);
     if (counting_ && walk_.leaves > 0 && !judged && bounds_.filters.empty() &&
         (every_choice_ || choices_[depth].size == 1)) {
-      if (const auto number = count_window(step, admission, row, near)) {
+      if (const auto number = count_window(step, admission, row, near, ends_[1])) {
         if (*number > 0) visitor_.count(*number);
         if (!spend(kWindowWork)) return false;
         continue;

@@ -144,18 +144,24 @@ class PairWalker {
   bool finish(std::size_t depth);
   bool found(Total embeddings);
 
-  // Of the rows of the last step, by place: the first and the last copies of pairs at smaller places. Numbers
-  // are those of all rows, modulo 2^32.
+  // Of the rows of a step, by place: the first and the last copies of pairs at smaller places. Numbers are
+  // those of all rows, modulo 2^32. They are found late.
   struct PairEnds {
     std::vector<std::uint32_t> firsts;
     std::vector<std::uint32_t> lasts;
+    std::uint64_t read = 0;  // copies of windows that they would have counted
   };
-  void find_ends();
+  void find_ends(const PairStep& step, PairEnds& ends);
   void mark_apart(const PairStep& step, const Admission& admission, Marks& marks, std::uint32_t number) const;
   std::optional<std::uint64_t> count_window(const PairStep& step, const Admission& admission,
-                                            copies::Range row, copies::Range window);
+                                            copies::Range row, copies::Range window, PairEnds& ends);
 
   bool count_leaves(std::size_t depth);
+  std::optional<Total> count_windows(std::size_t depth, std::size_t at);
+  // Whether two steps may lead to the same vertex, where vertices have to differ.
+  bool may_meet(const PairStep& first, const PairStep& second) const {
+    return (plan_.distinct[static_cast<std::size_t>(second.other)] >> first.other & 1) != 0;
+  }
   bool gather_leaf(const PairStep& step, std::size_t depth, std::size_t first, std::size_t last, Leaf& leaf);
   Total product_of_leaves(const PairStep& first, const PairStep& second);
   Total pairs_of_leaves(const PairStep& first, const PairStep& second);
@@ -252,8 +258,7 @@ class PairWalker {
   std::uint32_t levels_matched_ = 0;
   std::vector<Choices> choices_;    // by edges matched
   std::vector<Gathered> gathered_;  // by step
-  PairEnds ends_;                   // found late
-  std::uint64_t read_ = 0;          // copies of windows that they would have counted
+  std::array<PairEnds, 2> ends_;    // of the last two steps
   std::array<Leaf, 2> leaves_;
   std::vector<std::uint64_t> sorted_;  // choices of a leaf
   std::array<std::vector<Bits>, 2> bits_;

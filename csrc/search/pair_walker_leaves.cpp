@@ -3,8 +3,10 @@
 // The last edge, where all copies in its window count: those windows that reach to the end of a row, at
 // either side, have as many vertices as pairs end, or begin, in them. The last two edges, where nothing joins
 // them but that their vertices differ: with one choice for the edges before them, embeddings are the product
-// of the vertices that each edge leads to, less those vertices that both lead to. With several choices, a
-// vertex has those that it goes with as bits, and two vertices make an embedding if they share one.
+// of the vertices that each edge leads to, less those vertices that both lead to. No vertex is looked at if
+// both windows are counted so and the two edges never lead to the same vertex, as where labels differ. With
+// several choices, a vertex has those that it goes with as bits, and two vertices make an embedding if they
+// share one.
 #include <algorithm>
 
 #include "copies/places.hpp"
@@ -19,14 +21,13 @@ constexpr std::size_t kEnteredAtOnce = 6;
 
 }  // namespace
 
-// Finds where pairs begin and end in the rows of the last step.
-void PairWalker::find_ends() {
-  const PairStep& step = plan_.steps.back();
+// Finds where pairs begin and end in the rows of a step.
+void PairWalker::find_ends(const PairStep& step, PairEnds& ends) {
   const copies::CopyIndex& rows = *step.rows;
   const std::uint64_t* offsets = rows.offsets;
   const auto copies = static_cast<std::size_t>(rows.starts[offsets[native_plan_.vertices]]);
-  ends_.firsts.reserve(copies + 1);
-  ends_.lasts.assign(copies + 1, 0);
+  ends.firsts.reserve(copies + 1);
+  ends.lasts.assign(copies + 1, 0);
   Marks marks;
   std::uint32_t firsts = 0, lasts = 0;
   for (Vertex vertex = 0; vertex < native_plan_.vertices; ++vertex) {
@@ -34,17 +35,17 @@ void PairWalker::find_ends() {
     marks.clear(static_cast<std::size_t>(offsets[vertex + 1] - offsets[vertex]));
     for (Place place = row.first; place < row.last; ++place) {
       const std::uint32_t pair = rows.row_pairs[place];
-      ends_.firsts.push_back(firsts);
+      ends.firsts.push_back(firsts);
       if (marks.knows(pair))
-        --ends_.lasts[row.first + marks.of(pair) + 1];
+        --ends.lasts[row.first + marks.of(pair) + 1];
       else
         ++firsts;
       marks.set(pair, static_cast<std::uint32_t>(place - row.first));
-      ++ends_.lasts[place + 1];
+      ++ends.lasts[place + 1];
     }
   }
-  ends_.firsts.push_back(firsts);
-  for (std::uint32_t& one : ends_.lasts) one = lasts += one;
+  ends.firsts.push_back(firsts);
+  for (std::uint32_t& one : ends.lasts) one = lasts += one;
 }
 
 // Marks the pairs of a row whose vertices are matched already with a number.
@@ -63,21 +64,22 @@ void PairWalker::mark_apart(const PairStep& step, const Admission& admission, Ma
 // The vertices, or copies, of a window that has all copies within bounds on the main value; nothing if only a
 // look at each copy says.
 std::optional<std::uint64_t> PairWalker::count_window(const PairStep& step, const Admission& admission,
-                                                      copies::Range row, copies::Range window) {
+                                                      copies::Range row, copies::Range window,
+                                                      PairEnds& ends) {
   if (!admission.plain || window.size() == 0) return std::nullopt;
   std::uint64_t number;
   if (every_choice_) {
     number = window.size();
   } else {
     if (window.first > row.first && window.last < row.last) return std::nullopt;
-    if (ends_.lasts.empty()) {
+    if (ends.lasts.empty()) {
       // Finding them reads all rows: they are found once as many copies were read for lack of them.
-      read_ += window.size();
-      if (read_ < step.rows->starts[step.rows->offsets[native_plan_.vertices]]) return std::nullopt;
-      find_ends();
+      ends.read += window.size();
+      if (ends.read < step.rows->starts[step.rows->offsets[native_plan_.vertices]]) return std::nullopt;
+      find_ends(step, ends);
     }
-    number = window.last == row.last ? ends_.lasts[window.last] - ends_.lasts[window.first]
-                                     : ends_.firsts[window.last] - ends_.firsts[window.first];
+    number = window.last == row.last ? ends.lasts[window.last] - ends.lasts[window.first]
+                                     : ends.firsts[window.last] - ends.firsts[window.first];
   }
   const bool floats = step.floats[0] != 0;
   const std::int64_t* main = compared_.network.variables[static_cast<std::size_t>(step.variable)].columns[0];
@@ -94,6 +96,25 @@ std::optional<std::uint64_t> PairWalker::count_window(const PairStep& step, cons
   return number;
 }
 
+// The product of the vertices of two windows, or of their copies; nothing if only a look at each vertex says.
+std::optional<Total> PairWalker::count_windows(std::size_t depth, std::size_t at) {
+  const PairStep* const steps = &plan_.steps[depth];
+  if (may_meet(steps[0], steps[1])) return std::nullopt;
+  Total product = 1;
+  for (std::size_t leaf = 0; leaf < 2; ++leaf) {
+    const PairStep& step = steps[leaf];
+    if (!bound(step, choice(depth, at))) return Total{0};
+    if (is_judged(step) || !bounds_.filters.empty()) return std::nullopt;
+    const copies::Range row = step.rows->row(value_[static_cast<std::size_t>(step.center)]);
+    const copies::Range window = this->window(step, row, row);
+    if (window.size() == 0) return Total{0};
+    const auto number = count_window(step, admission(step), row, window, ends_[leaf]);
+    if (!number) return std::nullopt;
+    product *= *number;
+  }
+  return product;
+}
+
 bool PairWalker::count_leaves(std::size_t depth) {
   const PairStep& first = plan_.steps[depth];
   const PairStep& second = plan_.steps[depth + 1];
@@ -101,6 +122,13 @@ bool PairWalker::count_leaves(std::size_t depth) {
   if (!every_choice_ && size > kMostBits) return extend(depth);
   const std::size_t together = every_choice_ ? 1 : size;
   for (std::size_t at = 0; at < size; at += together) {
+    if (together == 1) {
+      if (const auto product = count_windows(depth, at)) {
+        if (*product > 0) visitor_.count(*product);
+        if (!spend(2 * kWindowWork)) return false;
+        continue;
+      }
+    }
     if (!gather_leaf(first, depth, at, at + together, leaves_[0])) return false;
     if (leaves_[0].vertices.empty()) continue;
     if (!gather_leaf(second, depth, at, at + together, leaves_[1])) return false;
@@ -189,7 +217,7 @@ Total PairWalker::pairs_of_leaves(const PairStep& first, const PairStep& second)
 // What `each` gives for the choices of vertices that both edges lead to, summed; 0 if these may be the same.
 template <class Each>
 Total PairWalker::sum_of_shared(const PairStep& first, const PairStep& second, Each&& each) {
-  if ((plan_.distinct[static_cast<std::size_t>(second.other)] >> first.other & 1) == 0) return 0;
+  if (!may_meet(first, second)) return 0;
   const bool swapped = leaves_[1].vertices.size() < leaves_[0].vertices.size();
   const Leaf& fewer = leaves_[swapped ? 1 : 0];
   const Leaf& more = leaves_[swapped ? 0 : 1];

@@ -144,3 +144,43 @@ def test_copies_that_a_graph_has_no_room_to_keep(
     expected = mf.count(graph, text, device="cpu", tuning=by_levels)
     assert expected > 0
     assert mf.count(graph, text, device="cpu", tuning=private_tuning(walk)) == expected
+
+
+LABELLED_ENDS = [
+    "(a:0)-[x]->(b)-[y]->(c)-[z]->(d:1) WHERE x.time < y.time < z.time",
+    "(a:0)-[x]->(b)-[y]->(c:1) WHERE x.time < y.time",
+    "(a:0)-[x]->(b)-[y]->(c)-[z]->(d:0) WHERE x.time < y.time < z.time",
+    "(a:0)-[x]->(b)<-[y]-(c:1), (b)-[z]->(d) WHERE x.time <= z.time AND y.time < z.time",
+    "(a:0)-[x]-(b)-[y]-(c)-[z]-(d:1) WHERE x.time < y.time < z.time",
+    "(a:0)-[x]->(b)-[y]->(c)-[z]->(d:1) WHERE x.time < y.time AND z.time > y.time AND d.kind = 2",
+    "(a:0)-[x]->(b)-[y]->(a), (b)-[z]->(d:1) WHERE x.time < y.time < z.time",
+]
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("pattern", LABELLED_ENDS)
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 2**32), threads=st.sampled_from((1, 3)))
+def test_edges_to_labelled_ends_are_counted_as_by_levels(pattern: str, seed: int, threads: int) -> None:
+    random = np.random.default_rng(seed)
+    ends = random.integers(0, 60, (900, 2))  # rows are read often enough to find where pairs begin and end
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    graph = mf.Graph.from_edges(
+        ends,
+        directed=True,
+        num_vertices=60,
+        vertex_labels=random.integers(0, 3, 60),
+        vertex_attributes={"kind": random.integers(0, 4, 60)},
+        edge_attributes={"time": random.integers(0, 200, len(ends))},
+    )
+    for copies in (False, True):
+        options = {"device": "cpu", "threads": threads, "copies": copies}
+        by_levels = mf.count(
+            graph, pattern, tuning=private_tuning({"copy_walk": "off", "pair_walk": "off"}), **options
+        )
+        assert by_levels > 0
+        for walk in WALKS:
+            assert mf.count(graph, pattern, tuning=walking(walk), **options) == by_levels
+    plan = make_plan(graph, mf.Pattern.parse(pattern), semantics="isomorphism", tuning=walking())
+    assert plan.copy_walk is not None
+    assert plan.copy_walk.narrowed

@@ -9,8 +9,12 @@ import pytest
 
 import motiflux as mf
 from motiflux.conditions import Comparison, Operator
+from motiflux.cpu import subtracting
+from motiflux.cpu.engine import CpuEngine
 from motiflux.pattern import AnyVertex, NegatedEdge
 from motiflux.pattern.subtracting import signed_patterns
+from motiflux.request.deadline import Deadline
+from motiflux.request.request import make_request
 from tests.strategies import rows_of
 
 LARGE = Comparison("amount", Operator.GREATER, 10)
@@ -311,3 +315,31 @@ def test_estimates_take_one_kind_of_negated_edges() -> None:
     assert found.low <= whole <= found.high
     rows = {tuple(row) for row in mf.sample(graph, pattern, 50, seed=1).to_numpy().tolist()}
     assert rows <= {tuple(row) for row in mf.match(graph, pattern).to_numpy().tolist()}
+
+
+def test_a_short_search_that_comes_again_is_planned_again_as_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subtracting, "_SEARCHED", 1.0)
+    hub, number = 0, 250
+    edges = [(at, hub) for at in range(1, number)] + [(hub, at) for at in range(1, number)]
+    graph = mf.Graph.from_edges([*edges, (1, 2), (3, 4)], directed=True)
+    pattern = mf.Pattern.parse("(a)-->(f)-->(b), NOT (a)--(b)")
+    expected = mf.count(graph, pattern, device="cpu", tuning={"negation": "search"})
+    asked: dict[str, Any] = {"semantics": "isomorphism", "symmetry": "embeddings", "device": "cpu"}
+    request = make_request(**asked, threads=1)
+    engine = CpuEngine()
+    first, again = (engine.plan(graph, pattern, request, Deadline.after(None)) for _ in range(2))
+    assert first is not None
+    assert again is not None
+    assert first.seconds is not None
+    assert first.seconds < first.expires == 2e-3
+    assert not first.terms
+    assert again.terms
+    assert again.expires is None
+    for physical in (first, again):
+        found = engine.count(graph, physical, request, Deadline.after(None))
+        assert (found.value, found.complete) == (expected, True)
+    limited = make_request(**asked, threads=1, limit=5)
+    for _ in range(2):
+        physical = engine.plan(graph, pattern, limited, Deadline.after(None))
+        assert physical is not None
+        assert (physical.terms, physical.expires) == ((), None)

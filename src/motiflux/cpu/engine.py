@@ -9,7 +9,7 @@ from dataclasses import replace
 from motiflux import log
 from motiflux._native import NativePlan, TooManyChoicesError
 from motiflux.cpu import local, native
-from motiflux.cpu.subtracting import count_terms, terms_of
+from motiflux.cpu.subtracting import count_terms, subtracted
 from motiflux.graph import Adjacency, AdjacencyKey, Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
@@ -73,16 +73,14 @@ class CpuEngine:
         physical = self.strategy(graph, plan, request, counting=counting)
         if not counting or not pattern.negated:
             return physical
-        terms = terms_of(
+        return subtracted(
+            graph,
             pattern,
             request,
             physical,
             deadline,
             lambda one, asked, until: self.plan(graph, one, asked, until),
         )
-        seconds = [term.physical.seconds for term in terms]
-        known = None if None in seconds else sum(filter(None, seconds))
-        return replace(physical, terms=terms, seconds=known) if terms else physical
 
     def begin(self, physical: PhysicalPlan, request: Request) -> bool:
         """Return True: nothing has to be compiled."""

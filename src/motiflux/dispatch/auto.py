@@ -139,7 +139,7 @@ class AutoEngine:
             why="; ".join(filter(None, (choice.why, physical.why))),
             expected=(("cpu", choice.host), ("cuda", choice.gpu)),
             budget=choice.budget,
-            expires=choice.expires,
+            expires=physical.expires if choice.expires is None else choice.expires,
         )
 
     def _while_compiling(

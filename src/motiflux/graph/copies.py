@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.conditions import Condition
-from motiflux.graph.adjacency import Direction
+from motiflux.graph.adjacency import Direction, VertexFilter
 from motiflux.graph.attributes.columns import Column, Kind
 from motiflux.graph.edge_rows import edges_of_arcs, row_starts
 from motiflux.graph.labels import mask
@@ -76,6 +76,8 @@ class CopyKey:
         The compared attributes, all of which a copy has; the first is the main one.
     by_value
         Whether there are rows by main value too.
+    ends
+        The codes of labels and the filter of the vertices that copies lead to; None: any vertex.
     """
 
     direction: Direction
@@ -83,6 +85,7 @@ class CopyKey:
     where: Condition | None
     columns: tuple[ColumnKey, ...]
     by_value: bool = False
+    ends: tuple[tuple[int, ...] | None, VertexFilter | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,6 +169,10 @@ def vertex_values(graph: Graph, key: ColumnKey) -> Values:
 def _build(graph: Graph, key: CopyKey) -> CopyIndex:
     arcs = _arcs(graph, key.direction)
     allowed = None if key.edge_labels is None else mask(key.edge_labels, len(graph.edge_label_table))
+    arc_mask = None if allowed is None or arcs.labels is None else allowed[arcs.labels]
+    if key.ends is not None and (ends := graph.allowed_vertices(*key.ends)) is not None:
+        led = ends[arcs.neighbors]
+        arc_mask = led if arc_mask is None else arc_mask & led
     columns = [_values(graph, graph.edge_attributes[str(one.attribute)], one) for one in key.columns]
     fitting = None if key.where is None else graph.edge_attributes.holds(key.where, graph.num_edge_copies)
     for _, absent in columns:
@@ -177,7 +184,7 @@ def _build(graph: Graph, key: CopyKey) -> CopyIndex:
         edges=arcs.edges,
         starts=graph.memo.keep("row starts", lambda: row_starts(graph.forward, directed=graph.directed)),
         copies=graph.num_edge_copies,
-        arc_mask=None if allowed is None or arcs.labels is None else allowed[arcs.labels],
+        arc_mask=arc_mask,
         row_mask=None if fitting is None else fitting.view(np.uint8),
         columns=[np.ascontiguousarray(column) for column, _ in columns],
         floats=bool(key.columns) and key.columns[0].form is Form.FLOAT,

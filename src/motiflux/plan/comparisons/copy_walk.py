@@ -32,6 +32,8 @@ class CopyWalk:
         How many of the last edges may be counted without being matched: up to 2.
     together
         From copy to copy: the most partial matches that are continued together.
+    narrowed
+        Whether the rows of these edges have no vertices but those that the edges may lead to.
     """
 
     root: int
@@ -39,6 +41,7 @@ class CopyWalk:
     order: tuple[int, ...] = ()
     leaves: int = 0
     together: int = 1
+    narrowed: bool = False
 
 
 def possible_copy_walks(

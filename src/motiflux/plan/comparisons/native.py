@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.conditions import Operator
-from motiflux.graph import Direction, Graph
+from motiflux.graph import Direction, Graph, VertexFilter
 from motiflux.graph.copies import CopyIndex, CopyKey, copy_index, vertex_values
 from motiflux.plan.bind import BoundEdge
 from motiflux.plan.comparisons.bound import BoundComparison, BoundComparisons, BoundSpan, BoundVariable
@@ -153,7 +153,7 @@ def _copy_walk(graph: Graph, plan: Plan, made: NativeComparisons, ends: Sequence
     assert plan.comparisons is not None
     assert plan.copy_walk is not None
     if plan.copy_walk.order:
-        return _pair_walk(graph, plan, plan.copy_walk, made)
+        return _pair_walk(graph, plan, plan.copy_walk, made, ends)
     indexes: list[Any] = []
     for at, index in zip(made.order, made.indexes, strict=True):
         key = ends[at].key
@@ -175,6 +175,8 @@ def _ends_by_pairs(plan: Plan, walk: CopyWalk, ends: Sequence[Ends]) -> list[End
     root = plan.order.index(walk.vertex)
     reached = {root}
     directions: set[Direction] = set()
+    leaves = walk.order[len(walk.order) - walk.leaves :] if walk.narrowed else ()
+    vertices = _vertices_of(plan)
     for at in walk.order:
         one = ends[at]
         assert one.key is not None
@@ -185,13 +187,17 @@ def _ends_by_pairs(plan: Plan, walk: CopyWalk, ends: Sequence[Ends]) -> list[End
             turned = one.start != root if at == walk.root else one.start not in reached
         direction = _OPPOSITE[one.key.direction] if turned else one.key.direction
         start, end = (one.end, one.start) if turned else (one.start, one.end)
-        found[at] = Ends(start, end, replace(one.key, direction=direction, by_value=True))
+        narrows = at in leaves and end not in reached and vertices[end] != (None, None)
+        led = vertices[end] if narrows else None
+        found[at] = Ends(start, end, replace(one.key, direction=direction, by_value=True, ends=led))
         directions.add(direction)
         reached |= {start, end}
     return found
 
 
-def _pair_walk(graph: Graph, plan: Plan, walk: CopyWalk, made: NativeComparisons) -> tuple[Any, ...]:
+def _pair_walk(
+    graph: Graph, plan: Plan, walk: CopyWalk, made: NativeComparisons, ends: Sequence[Ends]
+) -> tuple[Any, ...]:
     """Return the same as `_copy_walk`, with the order of edges and the columns of the root."""
     indexes: list[Any] = []
     columns: list[NDArray[np.int64]] = []
@@ -203,17 +209,26 @@ def _pair_walk(graph: Graph, plan: Plan, walk: CopyWalk, made: NativeComparisons
         if at == walk.root:
             columns = list(index.columns)
     by_pairs = ([made.order.index(at) for at in walk.order], walk.leaves, columns)
-    return indexes, made.order.index(walk.root), 0, _masks(graph, plan), by_pairs, walk.together
+    masks = _masks(graph, plan)
+    for one in ends:
+        if one.key is not None and one.key.ends is not None:
+            masks[one.end] = None  # its rows lead to no other vertices
+    return indexes, made.order.index(walk.root), 0, masks, by_pairs, walk.together
 
 
 def _masks(graph: Graph, plan: Plan) -> list[NDArray[np.uint8] | None]:
     """Return for each level which vertices of the graph it may have; None for all."""
+    return [graph.allowed_vertices(*vertices) for vertices in _vertices_of(plan)]
+
+
+def _vertices_of(plan: Plan) -> list[tuple[tuple[int, ...] | None, VertexFilter | None]]:
+    """Return for each level the codes of labels and the filter of its vertices."""
     first = plan.args.steps[1].adjacencies[0]
-    found = [graph.allowed_vertices(first.source_labels, first.source_where)]
-    for args in plan.args.steps[1:]:
-        key = args.adjacencies[0]
-        found.append(graph.allowed_vertices(key.target_labels, key.target_where))
-    return found
+    others = (args.adjacencies[0] for args in plan.args.steps[1:])
+    return [
+        (first.source_labels, first.source_where),
+        *((key.target_labels, key.target_where) for key in others),
+    ]
 
 
 def comparisons_of_rows(

@@ -106,7 +106,8 @@ def _plan_by_pairs(builder: PlanBuilder, walks: Sequence[CopyWalk], plan: Plan) 
     switch = builder.options.switches["pair_walk"]
     if switch == "auto" and plan.probed is not None and (least.probed or 0.0) * cost >= plan.probed:
         return plan
-    return least
+    # Other orders were tried with rows that they have in common.
+    return replace(least, copy_walk=replace(least.copy_walk, narrowed=True)) if least.copy_walk else least
 
 
 def _worth_indexes(builder: PlanBuilder, plan: Plan) -> bool:
