@@ -174,6 +174,36 @@ def test_occurrences_come_and_go_once_each(features: tuple[str, ...], depth: str
     holds()
 
 
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_window_brings_rows_back_as_optional_edges_expire(depth: str) -> None:
+    most = 12 if depth == "default" else 100
+
+    @settings(max_examples=most, suppress_health_check=list(HealthCheck), deadline=None)
+    @given(st.data())
+    def holds(data: st.DataObject) -> None:
+        features = frozenset(data.draw(st.sampled_from(FEATURES[:3])))
+        case = data.draw(query_cases(features=features, directed=True, most_vertices=5))
+        query = mf.Query.parse(case.text())
+        standing = start_of(case)[1]
+        options = {**drawn_options(data), "mode": "batch"}
+        window = data.draw(st.integers(1, 4))
+        pairs = st.permutations(range(case.data.num_vertices)).map(lambda some: tuple(some[:2]))
+        label = st.sampled_from(LABELS) if case.data.edge_labels is not None else st.none()
+        inserted = data.draw(st.lists(st.tuples(pairs, label), max_size=10))
+        start = after(case, standing)
+        with mf.Monitor(start.graph(), query, matches=True, window=window, **options) as monitor:
+            before = start.rows("isomorphism")
+            for number, ((u, v), one) in enumerate(inserted):
+                there = [(*pair, of) for pair, of in inserted[max(0, number + 1 - window) : number + 1]]
+                now = after(case, list(dict.fromkeys([*standing, *there]))).rows("isomorphism")
+                delta = monitor.apply([("+", u, v) if one is None else ("+", u, v, one)])
+                assert rows_of(query, delta, positive=True) == Counter(now - before), case.text()
+                assert rows_of(query, delta, positive=False) == Counter(before - now), case.text()
+                before = now
+
+    holds()
+
+
 AMOUNTS = [1, 5, 20, None]
 Copy = tuple[int, int, int | None]
 
@@ -379,6 +409,9 @@ def test_a_watched_row_without_an_optional_edge_is_no_pattern_to_search() -> Non
         with pytest.raises(mf.PatternError, match="expected a monitor for negated edges to any vertex"):
             monitor.count(missing)
         assert monitor.count("(a)-->(b) OPTIONAL (b)-[:0]->(c)") == 2
+        assert monitor.explain(missing).startswith("(a, b)")
+        assert "NOT" in monitor._repr_html_()
+        assert missing.to_svg()
 
 
 def test_the_vertices_beside_a_negated_edge_are_checked() -> None:

@@ -395,3 +395,29 @@ def test_a_device_that_is_not_here_is_an_error(stream: Path) -> None:
         result = motiflux("watch", "none", stream, "--pattern", TRIANGLE, "--json", *options)
         assert result.exit_code != 0
         assert "device" in result.stderr
+
+
+def test_rows_without_an_optional_edge_are_told_as_they_come_and_go(tmp_path: Path) -> None:
+    (tmp_path / "a.stream").write_text("e 1 2\ne 2 3\n-e 2 3\n")
+    text = "(a)-->(b) OPTIONAL (b)-->(c)"
+    command = ["watch", "none", tmp_path / "a.stream", "--directed", "--pattern", text]
+    result = motiflux(*command)
+    assert result.exit_code == 0
+    heading, *rows = result.stdout.splitlines()
+    assert heading == "sign,update,time,pattern,v0,v1,v2"
+    assert sorted(rows) == [
+        "-1,1,,1,1,2,",
+        "-1,2,,0,1,2,3",
+        "-1,2,,1,2,3,",
+        "1,0,,1,1,2,",
+        "1,1,,0,1,2,3",
+        "1,1,,1,2,3,",
+        "1,2,,1,1,2,",
+    ]
+    found = only_json(motiflux(*command, "--json"))
+    assert found["patterns"] == [
+        {"pattern": "(a)-->(b), (b)-->(c)", "positive": 1, "negative": 1},
+        {"pattern": "(a)-->(b), NOT (b)-->(EXCEPT a)", "positive": 3, "negative": 2},
+    ]
+    lines = motiflux(*command, "--output", "-.jsonl").stdout.splitlines()
+    assert all(json.loads(line)["name"] == text for line in lines)
