@@ -412,6 +412,9 @@ def test_a_watched_row_without_an_optional_edge_is_no_pattern_to_search() -> Non
         assert monitor.explain(missing).startswith("(a, b)")
         assert "NOT" in monitor._repr_html_()
         assert missing.to_svg()
+        assert mf.draw_match(graph, missing, [1, 2])
+        with pytest.raises(mf.ArgumentError, match="no edge"):
+            mf.draw_match(graph, missing, [0, 1])
 
 
 def test_the_vertices_beside_a_negated_edge_are_checked() -> None:

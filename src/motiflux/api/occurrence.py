@@ -14,7 +14,7 @@ from motiflux.conditions import Condition
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph, VertexFilter, filter_mask
 from motiflux.graph.edge_rows import edges_of_arcs, row_starts
-from motiflux.pattern import Pattern, QueryEdge, QueryVertex
+from motiflux.pattern import NegatedEdge, Pattern, QueryEdge, QueryVertex
 from motiflux.pattern.text import negated_edge_text
 from motiflux.plan.bind import bind_negated
 from motiflux.result.choices import Choices
@@ -129,6 +129,9 @@ def _check_induced(graph: Graph, pattern: Pattern, found: NDArray[np.int64]) -> 
 def _check_negated(graph: Graph, pattern: Pattern, found: NDArray[np.int64]) -> None:
     for one in pattern.negated:
         expected = f"no edge {negated_edge_text(one, pattern)}"
+        if one.besides:
+            _check_besides(graph, pattern, one, found)
+            continue
         if not one.is_pair:
             (vertex,) = one.ends
             for key in bind_negated(replace(pattern, negated=(one,)), graph).without[vertex]:
@@ -140,6 +143,19 @@ def _check_negated(graph: Graph, pattern: Pattern, found: NDArray[np.int64]) -> 
             if witness_of(graph, edge, row) is not None:
                 ends = tuple(graph.vertex_ids[[row[edge.source], row[edge.target]]].tolist())
                 raise ArgumentError(f"rows[{number}]", expected, ends)
+
+
+def _check_besides(graph: Graph, pattern: Pattern, one: NegatedEdge, found: NDArray[np.int64]) -> None:
+    """Refuse a vertex with negated edges to other vertices than those of some query vertices."""
+    plain = replace(one, besides=frozenset())
+    for key in bind_negated(replace(pattern, negated=(plain,)), graph).without[one.ends[0]]:
+        offsets, neighbors = graph.adjacency(key, 1)
+        for number, row in enumerate(found.tolist()):
+            vertex = row[one.ends[0]]
+            near = neighbors[int(offsets[vertex]) : int(offsets[vertex + 1])].tolist()
+            if not set(near) <= {row[at] for at in one.besides}:
+                expected = f"no edge {negated_edge_text(one, pattern)}"
+                raise ArgumentError(f"rows[{number}]", expected, graph.vertex_ids[vertex].item())
 
 
 def chosen_copies(graph: Graph, pattern: Pattern, row: Sequence[int]) -> list[int] | None:
