@@ -63,6 +63,27 @@ class Outcome:
         return bool(self.refused) and self.refused[-1][0] is record
 
 
+def new_monitor(settings: MonitorSettings, graph: Graph) -> Monitor:
+    """Return a monitor that begins with a graph.
+
+    Raises
+    ------
+    ArgumentError
+        The graph has no times where its edges are to have some.
+    """
+    return Monitor(
+        graph,
+        matches=True,
+        window=settings.window,
+        edge_times=settings.graph_times,
+        semantics=Semantics(settings.semantics).value,
+        symmetry=Symmetry(settings.symmetry).value,
+        duplicates=settings.duplicates,
+        attributes=settings.attributes,
+        device=settings.device,
+    )
+
+
 class LiveMonitor:
     """A monitor with the patterns that the service watches on it.
 
@@ -102,24 +123,11 @@ class LiveMonitor:
         self.engine, self.reason = "cpu", ""
         """What matched the last records, and why."""
         if checkpoint is None:
-            self.monitor = self._empty()
+            self.monitor = new_monitor(settings, Graph.from_edges([], directed=stream.directed))
         else:
             self.monitor = Monitor.load(checkpoint, device=settings.device)
             for pattern in self.monitor.patterns:
                 self.monitor.drop(pattern)
-
-    def _empty(self) -> Monitor:
-        given = self.settings
-        return Monitor(
-            Graph.from_edges([], directed=self._stream.directed),
-            matches=True,
-            window=given.window,
-            semantics=given.semantics,  # type: ignore[arg-type]
-            symmetry=given.symmetry,  # type: ignore[arg-type]
-            duplicates=given.duplicates,
-            attributes=given.attributes,
-            device=given.device,
-        )
 
     def takes(self, source: str) -> bool:
         """Whether it takes the records of a source."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from motiflux.errors import FormatError
+from motiflux.serve.initial import initial_file, keep_initial
 from motiflux.serve.log.group import CheckpointRow, LogRow
 from motiflux.serve.log.store import Store
 from motiflux.serve.matching import LiveMonitor
@@ -24,6 +25,8 @@ _FIXED = ("directed", "ids", "labels", "vertex_labels", "attributes")
 """Settings of the stream that cannot change."""
 _BETWEEN_STOPS = ("lateness", "idle", "late", "ahead")
 """Settings that can change after a stop, when no records are to be applied again."""
+_NOT_KEPT = ("device", "graph", "graph_times")
+"""Settings of monitors that can change; the graph is read when the monitor begins, and never again."""
 _PIECE = 4096
 
 
@@ -65,6 +68,7 @@ class Recovery:
         self._load()
         self._replay()
         self.store_order()
+        self._drop_initial()
 
     def _check_stream(self) -> None:
         facts = json.loads(json.dumps(asdict(self._settings.stream)))
@@ -86,8 +90,12 @@ class Recovery:
         """Return the row of the log since which each monitor takes records."""
         known, found = self._store.monitors(), {}
         for settings in self._settings.monitors:
-            facts = json.loads(json.dumps(asdict(settings)))
-            del facts["device"]
+            facts = asdict(settings)
+            for name in _NOT_KEPT:
+                del facts[name]
+            facts = json.loads(json.dumps(facts))
+            if settings.name not in known:
+                keep_initial(settings, self._settings.stream, self._store.folder)
             earlier, since = known.get(settings.name, (facts, self._store.next_row - 1))
             for name, value in facts.items():
                 if earlier.get(name) != value:
@@ -117,6 +125,13 @@ class Recovery:
             raise faults[0]
         self.monitors = {one.name: self._monitor(one) for one in self._settings.monitors}
 
+    def _drop_initial(self) -> None:
+        """Remove first states of monitors that the log could not go on from any more."""
+        first = self._first_row()
+        for name, since in self._since.items():
+            if first > since + 1:
+                initial_file(self._store.folder, name).unlink(missing_ok=True)
+
     def _first_row(self) -> int:
         with self._store.reader() as reader:
             return int(reader.execute("SELECT min(row) FROM log").fetchone()[0] or self._store.next_row)
@@ -137,6 +152,9 @@ class Recovery:
 
     def _monitor(self, settings: MonitorSettings, file: Path | None = None) -> LiveMonitor:
         seconds = self._settings.limits.update_seconds
+        if file is None:
+            initial = initial_file(self._store.folder, settings.name)
+            file = initial if initial.exists() else None
         return LiveMonitor(settings, self._settings.stream, seconds, self._store.alert_ids, file)
 
     def _replay(self) -> None:

@@ -227,6 +227,9 @@ class MonitorSettings:
         Where it matches, as for `Monitor`.
     sources
         Names of the sources whose records it takes; None: all.
+    graph, graph_times
+        The file of the graph that it begins with, and the attribute with the times of its edges. None: it
+        begins empty, or its edges have no times and stay in a window.
     """
 
     name: str = "main"
@@ -237,6 +240,8 @@ class MonitorSettings:
     attributes: bool = False
     device: str = "cpu"
     sources: tuple[str, ...] | None = None
+    graph: Path | None = None
+    graph_times: str | None = None
 
     @classmethod
     def of(cls, table: Table, taken: set[str], sources: set[str], *, attributes: bool) -> MonitorSettings:
@@ -250,7 +255,11 @@ class MonitorSettings:
             table.flag("attributes", attributes),
             table.text("device", "cpu"),
             table.texts("sources", None),
+            table.path("graph", None),
+            table.text("graph_times", None),
         )
+        if made.graph is None and made.graph_times is not None:
+            raise table.fault("graph_times", "graph, whose edges have these times", made.graph_times)
         check_known(table, "sources", made.sources, sources)
         if made.semantics == "homomorphism" and made.symmetry == "subgraphs":
             raise table.fault("symmetry", "'embeddings' beside semantics = 'homomorphism'", made.symmetry)
