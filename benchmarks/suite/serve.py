@@ -4,7 +4,9 @@
 ring. It takes nats-server, which Debian's package of that name has. All is on one machine: server, service,
 the process that publishes and the one that receives. Latencies are wall clock times, from the moment before
 a message is published until its alert is received; the first two seconds are left out. The number of alerts
-is compared with that of a monitor without a service. ``cpu_us_per_update`` is processor time of the service.
+is compared with that of a monitor without a service. ``cpu_us_per_update`` is processor time of the service,
+and ``queue_us_per_update`` the time that its threads were ready and had no processor: the machine had other
+work.
 """
 
 from __future__ import annotations

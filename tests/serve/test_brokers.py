@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from motiflux.serve.service import Service
+from motiflux.serve.sinks.kafka import KafkaSink
 from tests.serve.brokers import NatsServer, nats_server, needs_nats
-from tests.serve.test_durability import RING, dead, edges, service_in
+from tests.serve.test_durability import RING, dead, edges, fed, service_in
 from tests.serve.transfers import expected, lines, transfers
 from tests.waiting import wait_until
 
@@ -125,6 +127,73 @@ def test_messages_of_kafka_are_taken_once_and_alerts_produced(tmp_path: Path) ->
     wait_until(read, "the alerts are consumed")
     consumer.close()
     assert len({one.key() for one in found}) == len(found) == len(matches)
+
+
+class Calls:
+    """In place of a producer: notes the calls about transactions, of which the first commit fails."""
+
+    made: list[str]
+
+    def __init__(self, producer: Any) -> None:
+        self._producer = producer
+
+    def __getattr__(self, name: str) -> Any:
+        if name.endswith("transaction"):
+            self.made.append(name)
+            if self.made.count("commit_transaction") == 1 and name == "commit_transaction":
+                raise ConnectionError("the commit failed")
+        return getattr(self._producer, name)
+
+
+@pytest.mark.turns(4)
+def test_alerts_and_their_position_are_produced_in_one_transaction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mock takes transactions, but shows messages of those that were aborted, and keeps no offsets."""
+    made, calls = transfers(300, accounts=15, seed=4), []
+    mock, servers = mock_kafka()  # it ends with its producer
+    given = service_in(tmp_path)
+    given["sinks"] = [{"name": "out", "type": "kafka", "servers": servers, "topic": "out"}]
+    given["sinks"][0] |= {"transactions": True, "batch": 10}
+    monkeypatch.setattr(Calls, "made", calls, raising=False)
+    real = KafkaSink.open
+
+    def opened(self: KafkaSink) -> None:
+        real(self)
+        self._producer = Calls(self._producer)
+
+    monkeypatch.setattr(KafkaSink, "open", opened)
+    with Service(given) as service:
+        (sink,) = service.sinks
+        assert sink.promise.startswith("exactly once")
+        for at in range(0, 300, 50):
+            fed(service, lines(made[at : at + 50]))
+        assert service.wait_until_idle(60.0)
+        matches = expected(made)[1]
+        assert service.figures.delivered["out"] == len(matches)
+        whole = ["begin_transaction", "send_offsets_to_transaction", "commit_transaction"]
+        assert calls[:4] == [*whole, "abort_transaction"]
+        assert calls[4:] == whole * ((len(calls) - 4) // 3)
+        assert isinstance(sink, KafkaSink)
+        assert sink._place.offset == sink.delivered + 1
+
+    # A kill between the commit of a transaction and that of the log: the topic tells what it has.
+    with sqlite3.connect(tmp_path / "state/log.sqlite") as log:
+        (number,) = log.execute("SELECT delivered FROM sinks").fetchone()
+        log.execute("UPDATE sinks SET delivered = ?", (number - 3,))
+    log.close()
+    monkeypatch.setattr(KafkaSink, "_reached", lambda self: number - 1)
+    with Service(given) as service:
+        assert service.wait_until_idle(60.0)
+        assert service.figures.delivered == {"out": 1}
+    monkeypatch.setattr(KafkaSink, "_reached", lambda self: number + 1)
+    with Service(given) as service:
+        wait_until(lambda: "sink out" in service.figures.trouble, "the older state is refused")
+        assert (
+            f"expected alerts until {number} of this log, found {number + 1}"
+            in service.figures.trouble["sink out"]
+        )
+    assert mock is not None
 
 
 def test_new_messages_are_those_since_the_first_start(tmp_path: Path) -> None:

@@ -222,6 +222,7 @@ def checkpoints(service: Service) -> list[int]:
         return [number for (number,) in reader.execute("SELECT number FROM checkpoints ORDER BY row DESC")]
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("attributes", [False, True])
 def test_records_are_applied_while_a_checkpoint_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attributes: bool

@@ -25,6 +25,7 @@ def counts(service: Service) -> dict[str, tuple[int, int]]:
     return {row.settings.name: (row.positive, row.negative) for row in service.patterns()}
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("attributes", [False, True])
 def test_updates_are_matched_in_the_graph_that_a_monitor_began_with(tmp_path: Path, attributes: bool) -> None:
     made = transfers(400, accounts=12, seed=3)

@@ -126,6 +126,7 @@ def test_a_position_of_an_earlier_version_is_gone_on_from(tmp_path: Path) -> Non
         assert told_first(service)[:2] == (1, 0)
 
 
+@pytest.mark.turns(4)
 @needs_nats
 @pytest.mark.parametrize("alone", [True, False])
 def test_messages_that_a_stream_dropped_before_they_were_read_are_told(tmp_path: Path, alone: bool) -> None:
@@ -156,6 +157,7 @@ def test_messages_that_a_stream_dropped_before_they_were_read_are_told(tmp_path:
             assert pulse(service)["sources"][0]["gaps"] == 0
 
 
+@pytest.mark.turns(4)
 @needs_nats
 def test_messages_that_are_deleted_between_two_others_are_told(tmp_path: Path) -> None:
     with nats_server(tmp_path) as server:
@@ -177,6 +179,7 @@ def test_messages_that_are_deleted_between_two_others_are_told(tmp_path: Path) -
             assert dead(service)[0][0] == "messages 3 to 4"
 
 
+@pytest.mark.turns(4)
 def test_messages_that_kafka_dropped_before_they_were_read_are_told(tmp_path: Path) -> None:
     """The mock of a broker keeps 5 MB of each partition."""
     producer, servers = mock_kafka()

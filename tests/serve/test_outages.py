@@ -44,6 +44,7 @@ class HurriedEvent:
         self._real.set()
 
 
+@pytest.mark.turns(4)
 def test_a_sink_that_is_down_for_ten_minutes_gets_all_alerts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +90,7 @@ def test_a_sink_that_is_down_for_ten_minutes_gets_all_alerts(
     assert [number for _, _, number, _ in found] == list(range(300))
 
 
+@pytest.mark.turns(4)
 def test_a_browser_that_reads_nothing_keeps_no_other_and_nothing_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

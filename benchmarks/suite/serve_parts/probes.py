@@ -93,6 +93,15 @@ def cpu_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
+def queue_seconds(process: int) -> float:
+    """Return how long the threads of a process were ready and had no processor; 0 where it is not known."""
+    waited = 0
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        with contextlib.suppress(OSError):
+            waited += int((thread / "schedstat").read_text().split()[1])
+    return waited / 1e9
+
+
 @dataclass(frozen=True)
 class Through:
     """Transfers at a rate from one stream, alerts to another one.
@@ -143,7 +152,7 @@ class Through:
         service = self._begin(folder, url)
         try:
             await self._until_ready(context)
-            used = cpu_seconds(service.pid)
+            used, queued = cpu_seconds(service.pid), queue_seconds(service.pid)
             publish = [sys.executable, str(Path(__file__).with_name("publish.py")), url, "in"]
             process = await asyncio.create_subprocess_exec(
                 *publish, str(folder / "transfers"), str(self.rate), str(self.per_message), stdout=-1
@@ -152,7 +161,7 @@ class Through:
             end = time.monotonic() + _WAIT_SECONDS
             while len(latencies) < expected and time.monotonic() < end:
                 await asyncio.sleep(0.05)
-            used = cpu_seconds(service.pid) - used
+            used, queued = cpu_seconds(service.pid) - used, queue_seconds(service.pid) - queued
         finally:
             service.terminate()
             service.wait(60)
@@ -166,6 +175,7 @@ class Through:
             "p99_ms": p99 * 1e3,
             "max_ms": steady.max() * 1e3,
             "cpu_us_per_update": used / len(made) * 1e6,
+            "queue_us_per_update": queued / len(made) * 1e6,
             "fsync_ms": fsync * 1e3,
             "publisher_late_ms": late * 1e3,
             "load": os.getloadavg()[0],

@@ -73,6 +73,11 @@ class Store:
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
+    def identity(self) -> str:
+        """Return what tells the log from all others; any thread may ask."""
+        with self.reader() as reader:
+            return str(reader.execute("SELECT value FROM meta WHERE key = 'log'").fetchone()[0])
+
     @property
     def alert_ids(self) -> str:
         """What the ids of alerts begin with."""

@@ -114,6 +114,10 @@ def _kafka_source(table: Table) -> dict[str, Any]:
     return found
 
 
+def _kafka_sink(table: Table) -> dict[str, Any]:
+    return _kafka(table) | {"transactions": table.flag("transactions", False)}
+
+
 def _path(table: Table) -> dict[str, Any]:
     return {"path": table.path("path")}
 
@@ -172,7 +176,7 @@ _SINK_OPTIONS: dict[str, Callable[[Table], dict[str, Any]]] = {
     "sqlite": _path,
     "webhook": _webhook,
     "nats": _nats,
-    "kafka": _kafka,
+    "kafka": _kafka_sink,
     "postgres": _postgres,
 }
 
