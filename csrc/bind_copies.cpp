@@ -158,6 +158,12 @@ class RowChoices {
   bool error_ = false;
 };
 
+template <class Values>
+nb::object given(Values&& values) {
+  const std::size_t size = values.size();
+  return to_numpy(std::forward<Values>(values), size);
+}
+
 // Offsets, neighbours, starts, rows of attributes, columns; columns by main value, other vertices and their
 // places among the neighbours, or None.
 nb::tuple build_copies(const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors,
@@ -200,19 +206,42 @@ nb::tuple build_copies(const InputArray<std::uint64_t>& offsets, const InputArra
     const FreeGil free_gil;
     made = copies::build_copies(source);
   }
-  const auto given = [](auto&& values) {
-    const std::size_t size = values.size();
-    return to_numpy(std::move(values), size);
-  };
   nb::list of_columns, of_rows;
   for (auto& column : made.columns) of_columns.append(given(std::move(column)));
-  for (auto& column : made.row_columns) of_rows.append(given(std::move(column)));
   nb::object others = nb::none();
-  if (by_value && !columns.empty())
-    others = nb::make_tuple(given(std::move(made.row_others)), given(std::move(made.row_pairs)));
+  if (by_value && !columns.empty()) {
+    for (auto& column : made.by_value.columns) of_rows.append(given(std::move(column)));
+    others = nb::make_tuple(given(std::move(made.by_value.others)), given(std::move(made.by_value.pairs)));
+  }
   return nb::make_tuple(given(std::move(made.offsets)), given(std::move(made.neighbors)),
                         given(std::move(made.starts)), given(std::move(made.rows)), of_columns, of_rows,
                         others);
+}
+
+// The rows by main value of copies by pairs of vertices: columns, other vertices and their places among the
+// neighbours.
+nb::tuple sort_copies(const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors,
+                      const InputArray<std::uint64_t>& starts,
+                      const std::vector<InputArray<std::int64_t>>& columns, bool floats) {
+  copies::PairSource source{as_span(offsets), as_span(neighbors), as_span(starts), {}, floats};
+  require(!source.offsets.empty() && source.offsets.back() == source.neighbors.size(),
+          "offsets do not end at the last pair");
+  require(std::is_sorted(source.offsets.begin(), source.offsets.end()), "offsets do not ascend");
+  require(source.starts.size() == source.neighbors.size() + 1, "one start for each pair expected");
+  require(std::is_sorted(source.starts.begin(), source.starts.end()), "starts do not ascend");
+  require(!columns.empty(), "copies without values have no order");
+  for (const auto& column : columns) {
+    require(column.size() == source.starts.back(), "one value for each copy expected");
+    source.columns.push_back(as_span(column));
+  }
+  copies::ValueRows made;
+  {
+    const FreeGil free_gil;
+    made = copies::sort_by_value(source);
+  }
+  nb::list of_rows;
+  for (auto& column : made.columns) of_rows.append(given(std::move(column)));
+  return nb::make_tuple(of_rows, nb::make_tuple(given(std::move(made.others)), given(std::move(made.pairs))));
 }
 
 }  // namespace
@@ -368,6 +397,8 @@ void bind_copies(nb::module_& module) {
   module.def("build_copies", &build_copies, nb::kw_only(), "offsets"_a, "neighbors"_a, "edges"_a.none(),
              "starts"_a.none(), "copies"_a, "arc_mask"_a.none(), "row_mask"_a.none(), "columns"_a, "floats"_a,
              "by_value"_a);
+  module.def("sort_copies", &sort_copies, nb::kw_only(), "offsets"_a, "neighbors"_a, "starts"_a, "columns"_a,
+             "floats"_a);
   module.def(
       "arcs_by_target",
       [](const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors) {

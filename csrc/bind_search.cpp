@@ -190,7 +190,8 @@ class OwnedNativePlan {
   void set_copy_walk(std::vector<PyWalkEdge> indexes, int root, int side,
                      std::vector<std::optional<InputArray<std::uint8_t>>> masks, PyPairWalk by_pairs,
                      std::size_t together) {
-    require(together >= 1 && together <= search::CopyWalk::kMostTogether, "1 to 4096 partial matches expected");
+    require(together >= 1 && together <= search::CopyWalk::kMostTogether,
+            "1 to 4096 partial matches expected");
     require(native_plan_.compared != nullptr, "a search from copy to copy has comparisons");
     const copies::Compared& compared = *native_plan_.compared;
     require(indexes.size() == compared.ends.size() && indexes.size() <= kMostWalkVariables,

@@ -19,6 +19,30 @@ void sort_entries(std::vector<Entry>& entries) {
   if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
 }
 
+// Fetches what the copies of an arc are read from: arcs to one vertex are far from each other.
+class Fetcher {
+ public:
+  explicit Fetcher(const CopySource& source) : source_(source) {}
+
+  // Called before the copies of `arc` are read.
+  void before(std::uint64_t arc) const {
+    if (source_.edges.empty()) return;  // rows of sources: what is read follows each other
+    if (const std::uint64_t far = arc + 2 * kAhead; far < source_.edges.size() && !source_.starts.empty())
+      __builtin_prefetch(source_.starts.data() + source_.edges[far]);
+    if (const std::uint64_t near = arc + kAhead; near < source_.edges.size()) {
+      const std::uint64_t edge = source_.edges[near];
+      const std::uint64_t row =
+          source_.starts.empty() ? edge : static_cast<std::uint64_t>(source_.starts[edge]);
+      for (const auto& column : source_.columns) __builtin_prefetch(column.data() + row);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kAhead = 16;  // arcs
+
+  const CopySource& source_;
+};
+
 }  // namespace
 
 CopyRows build_copies(const CopySource& source) {
@@ -29,27 +53,18 @@ CopyRows build_copies(const CopySource& source) {
   made.columns.resize(source.columns.size());
   for (auto& column : made.columns) column.reserve(source.copies);
   made.rows.reserve(source.copies);
-  const bool by_value = source.by_value && !source.columns.empty();
-  if (by_value) {
-    made.row_columns.resize(source.columns.size());
-    for (auto& column : made.row_columns) column.reserve(source.copies);
-    made.row_others.reserve(source.copies);
-    made.row_pairs.reserve(source.copies);
-  }
   const auto value_of = [&](std::uint64_t row) {
     const std::int64_t value = source.columns.empty() ? 0 : source.columns[0][row];
     return source.floats ? in_order(value) : value;
   };
-  std::vector<Entry> pair, all;
-  std::vector<std::uint32_t> pairs;  // of the copies of a vertex, among its pairs
+  const Fetcher fetcher(source);
+  std::vector<Entry> pair;
   for (std::size_t vertex = 0; vertex < vertices; ++vertex) {
-    const std::uint64_t first_copy = made.rows.size();
-    const std::uint64_t first_pair = made.neighbors.size();
-    pairs.clear();
     for (std::uint64_t arc = source.offsets[vertex]; arc < source.offsets[vertex + 1];) {
       const std::uint32_t neighbor = source.neighbors[arc];
       pair.clear();
       for (; arc < source.offsets[vertex + 1] && source.neighbors[arc] == neighbor; ++arc) {
+        fetcher.before(arc);
         if (!source.arc_mask.empty() && !source.arc_mask[arc]) continue;
         const std::uint64_t edge = source.edges.empty() ? arc : source.edges[arc];
         const std::uint64_t first =
@@ -63,33 +78,54 @@ CopyRows build_copies(const CopySource& source) {
       }
       if (pair.empty()) continue;
       if (pair.size() > 1) sort_entries(pair);
-      const auto number = static_cast<std::uint32_t>(made.neighbors.size() - first_pair);
       made.neighbors.push_back(neighbor);
       made.starts.push_back(made.rows.size());
       for (const auto& [value, row] : pair) {
         made.rows.push_back(static_cast<std::int64_t>(row));
         for (std::size_t at = 0; at < source.columns.size(); ++at)
           made.columns[at].push_back(source.columns[at][row]);
-        if (by_value) pairs.push_back(number);
       }
     }
     made.offsets.push_back(made.neighbors.size());
-    if (!by_value) continue;
-    all.clear();
-    for (std::uint64_t place = first_copy; place < made.rows.size(); ++place) {
-      const std::int64_t value = made.columns[0][place];
-      all.emplace_back(source.floats ? in_order(value) : value, place);
-    }
-    sort_entries(all);
-    for (const auto& [value, place] : all) {
-      for (std::size_t at = 0; at < source.columns.size(); ++at)
-        made.row_columns[at].push_back(made.columns[at][place]);
-      const std::uint32_t number = pairs[place - first_copy];
-      made.row_others.push_back(made.neighbors[first_pair + number]);
-      made.row_pairs.push_back(number);
-    }
   }
   made.starts.push_back(made.rows.size());
+  if (source.by_value && !source.columns.empty()) {
+    PairSource pairs{made.offsets, made.neighbors, made.starts, {}, source.floats};
+    for (const auto& column : made.columns) pairs.columns.emplace_back(column);
+    made.by_value = sort_by_value(pairs);
+  }
+  return made;
+}
+
+ValueRows sort_by_value(const PairSource& source) {
+  const std::size_t copies = source.starts.back();
+  ValueRows made;
+  made.columns.resize(source.columns.size());
+  for (auto& column : made.columns) column.reserve(copies);
+  made.others.reserve(copies);
+  made.pairs.reserve(copies);
+  std::vector<Entry> all;
+  std::vector<std::uint32_t> pair_of;  // of the copies of a vertex, among its pairs
+  for (std::size_t vertex = 0; vertex + 1 < source.offsets.size(); ++vertex) {
+    const std::uint64_t first_pair = source.offsets[vertex], last_pair = source.offsets[vertex + 1];
+    const std::uint64_t first_copy = source.starts[first_pair];
+    all.clear();
+    pair_of.clear();
+    for (std::uint64_t pair = first_pair; pair < last_pair; ++pair)
+      for (std::uint64_t place = source.starts[pair]; place < source.starts[pair + 1]; ++place) {
+        const std::int64_t value = source.columns[0][place];
+        all.emplace_back(source.floats ? in_order(value) : value, place);
+        pair_of.push_back(static_cast<std::uint32_t>(pair - first_pair));
+      }
+    sort_entries(all);
+    for (std::size_t at = 0; at < source.columns.size(); ++at)
+      for (const auto& [value, place] : all) made.columns[at].push_back(source.columns[at][place]);
+    for (const auto& [value, place] : all) {
+      const std::uint32_t pair = pair_of[place - first_copy];
+      made.others.push_back(source.neighbors[first_pair + pair]);
+      made.pairs.push_back(pair);
+    }
+  }
   return made;
 }
 

@@ -13,15 +13,20 @@ namespace motiflux::copies {
 template <class T>
 using Values = std::vector<T, LargePages<T>>;
 
+// The copies of each vertex by main value.
+struct ValueRows {
+  std::vector<Values<std::int64_t>> columns;
+  Values<std::uint32_t> others;
+  Values<std::uint32_t> pairs;
+};
+
 struct CopyRows {
   Values<std::uint64_t> offsets;
   Values<std::uint32_t> neighbors;
   Values<std::uint64_t> starts;
   Values<std::int64_t> rows;  // the row of attributes of each copy
   std::vector<Values<std::int64_t>> columns;
-  std::vector<Values<std::int64_t>> row_columns;
-  Values<std::uint32_t> row_others;
-  Values<std::uint32_t> row_pairs;
+  ValueRows by_value;
 };
 
 struct CopySource {
@@ -39,6 +44,17 @@ struct CopySource {
 };
 
 CopyRows build_copies(const CopySource& source);
+
+// Copies by pairs of vertices, as in CopyRows; the first column is the main one.
+struct PairSource {
+  std::span<const std::uint64_t> offsets;
+  std::span<const std::uint32_t> neighbors;
+  std::span<const std::uint64_t> starts;
+  std::vector<std::span<const std::int64_t>> columns;
+  bool floats = false;  // whether main values are doubles
+};
+
+ValueRows sort_by_value(const PairSource& source);
 
 // The arc in rows of sources of each arc in rows of targets: rows of targets have `offsets`, and the arcs of
 // one target keep their order.

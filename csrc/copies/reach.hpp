@@ -95,8 +95,10 @@ inline void Reach::apply(const Bound& bound, std::int64_t value, Interval& inter
       kSlack * (std::abs(scaled) + bound.scale) + std::numeric_limits<double>::min();  // of tiny values
   const double outward = bound.upper ? limit + slack : limit - slack;
   if (bound.floats) {
-    if (bound.upper && outward < std::bit_cast<double>(interval.high)) interval.high = std::bit_cast<std::int64_t>(outward);
-    if (!bound.upper && outward > std::bit_cast<double>(interval.low)) interval.low = std::bit_cast<std::int64_t>(outward);
+    if (bound.upper && outward < std::bit_cast<double>(interval.high))
+      interval.high = std::bit_cast<std::int64_t>(outward);
+    if (!bound.upper && outward > std::bit_cast<double>(interval.low))
+      interval.low = std::bit_cast<std::int64_t>(outward);
   } else if (bound.upper) {
     interval.high = std::min(interval.high, whole(std::floor(outward) + 1));
   } else {

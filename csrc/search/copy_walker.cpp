@@ -256,7 +256,8 @@ std::size_t CopyWalker::number_of(State state, Window& window) {
   window.slot.first = first;
   window.slot.last = last;
   if (!window.closes)
-    state.slot(static_cast<std::size_t>(window.variable), static_cast<std::size_t>(window.side)) = window.slot;
+    state.slot(static_cast<std::size_t>(window.variable), static_cast<std::size_t>(window.side)) =
+        window.slot;
   return number;
 }
 
@@ -270,8 +271,7 @@ bool CopyWalker::scan(State state, const Window& window) {
   const State::Head before = state.head();
   const std::size_t depth = before.edges + std::size_t{1};
   // Of the last edge, later copies between the same vertices are no first choice.
-  const bool one_only =
-      window.closes && depth == edges_.size() && !(counting_ && compared_.count_choices);
+  const bool one_only = window.closes && depth == edges_.size() && !(counting_ && compared_.count_choices);
   budget_ -= static_cast<std::int64_t>(window.slot.size() / kReadAtOnce);
   for (Place place = window.slot.first; place < window.slot.last; ++place) {
     if (window.closes && of.row_others[place] != target) continue;

@@ -151,11 +151,11 @@ class CopyWalker {
   std::array<std::uint32_t, view::kMaxLevels> greater_{};
 
   const CopyState::Layout layout_;
-  CopyStates states_;      // by edges matched
-  std::size_t together_;   // states of one number of edges that are continued together now
-  std::vector<copies::Interval> bounds_;            // by variable and column: of the state looked at
-  std::vector<copies::Interval> all_;               // by variable and column: all values
-  std::vector<Window> near_;                        // edges at the vertex of the root copies
+  CopyStates states_;                     // by edges matched
+  std::size_t together_;                  // states of one number of edges that are continued together now
+  std::vector<copies::Interval> bounds_;  // by variable and column: of the state looked at
+  std::vector<copies::Interval> all_;     // by variable and column: all values
+  std::vector<Window> near_;              // edges at the vertex of the root copies
   std::vector<copies::Interval> near_differences_;  // for each, main values minus that of the root copy
   std::vector<Slot> hints_;                         // for each, the window of the last root copy
 

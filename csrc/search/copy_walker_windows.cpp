@@ -11,13 +11,16 @@ namespace {
 
 using copies::behind;
 using copies::bisect;
-using copies::bisect_evenly;
+using copies::bisect_briefly;
 using copies::bisect_row;
 using copies::less;
 using copies::shifted;
 
 // Windows of at most this many copies are read before the other end of a root copy is looked at.
 constexpr std::size_t kRead = 64;
+
+// Copies of a window among which its end is found without a look at others.
+constexpr std::size_t kNear = 8;
 
 // Rows of at most this many copies are fetched as a whole.
 constexpr std::size_t kShort = 2 * copies::CopyIndex::kSampled;
@@ -98,13 +101,14 @@ bool CopyWalker::narrow(State state, int variable) {
   return !less(reach_.floats(variable, 0), bounds[0].high, bounds[0].low);
 }
 
-// Looks for the rows of the edges that begin at the vertex that was matched last, and fetches what a bisection
-// in them reads.
+// Looks for the rows of the edges that begin at the vertex that was matched last, and fetches what a
+// bisection in them reads.
 void CopyWalker::open_rows(State state) {
   const int newest = state.head().newest;
   if (newest < 0) return;
   for (const EdgeAt& one : at_[static_cast<std::size_t>(newest)])
-    if (!state.has_variable(one.variable) && !state.has_level(one.other)) open_row(state, one.variable, one.side);
+    if (!state.has_variable(one.variable) && !state.has_level(one.other))
+      open_row(state, one.variable, one.side);
 }
 
 void CopyWalker::open_row(State state, int variable, int side) {
@@ -136,7 +140,8 @@ void CopyWalker::shorten_rows(State state) {
     const Place begin = (slot.first + kSampled - 1) / kSampled, end = (slot.last - 1) / kSampled + 1;
     const Place low =
         bisect(begin, end, [&](Place at) { return less(floats, of.row_samples[at], bounds.low); });
-    const Place high = behind(low, end, [&](Place at) { return !less(floats, bounds.high, of.row_samples[at]); });
+    const Place high =
+        behind(low, end, [&](Place at) { return !less(floats, bounds.high, of.row_samples[at]); });
     if (low > begin) slot.first = (low - 1) * kSampled + 1;
     if (high < end) slot.last = high * kSampled;
     fetch(of, slot.first, std::min<Place>(slot.last, slot.first + kShort));
@@ -166,11 +171,13 @@ CopyWalker::Slot CopyWalker::window(State state, int variable, int side) {
     slot.first = behind(slot.first, last, below);
   } else {
     budget_ -= kWindowWork;
-    slot.first = slot.size() <= kShort ? bisect_evenly(slot.first, last, below)
+    slot.first = slot.size() <= kShort ? bisect_briefly(slot.first, last, below)
                                        : bisect_row(of, {slot.first, last}, less_than_low, below);
     slot.kind = Slot::kWindow;
   }
-  slot.last = behind(slot.first, last, not_above);
+  const Place near = std::min<Place>(last, slot.first + kNear);
+  slot.last = bisect_briefly(slot.first, near, not_above);
+  if (slot.last == near) slot.last = behind(near, last, not_above);
   slot.edges = state.head().edges;
   return slot;
 }

@@ -333,6 +333,14 @@ def build_copies(
     list[NDArray[np.int64]],
     tuple[NDArray[np.uint32], NDArray[np.uint32]] | None,
 ]: ...
+def sort_copies(
+    *,
+    offsets: NDArray[np.uint64],
+    neighbors: NDArray[np.uint32],
+    starts: NDArray[np.uint64],
+    columns: Sequence[NDArray[np.int64]],
+    floats: bool,
+) -> tuple[list[NDArray[np.int64]], tuple[NDArray[np.uint32], NDArray[np.uint32]]]: ...
 def arcs_by_target(offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32]) -> NDArray[np.uint32]: ...
 
 class SampleGraph:

@@ -161,8 +161,8 @@ void check_ranges(std::mt19937_64& random) {
     ends.index.offsets = indexes[edge].offsets.data();
     ends.index.neighbors = indexes[edge].neighbors.data();
     ends.index.starts = indexes[edge].starts.data();
-    for (const auto& column : indexes[edge].row_columns) ends.index.row_columns.push_back(column.data());
-    ends.index.row_others = indexes[edge].row_others.data();
+    for (const auto& column : indexes[edge].by_value.columns) ends.index.row_columns.push_back(column.data());
+    ends.index.row_others = indexes[edge].by_value.others.data();
     compared.ends.push_back(ends);
     for (std::size_t column = 0; column < 2; ++column)
       compared.network.variables[edge].columns[column] = indexes[edge].columns[column].data();

@@ -67,8 +67,8 @@ PRIVATE = by_name(
         "copy_batch",
         ("64", "16", "1"),
         "64",
-        "searches from copy to copy. The most partial matches that are continued together, so that waiting for "
-        "memory overlaps; 1: each is continued as soon as it is found",
+        "searches from copy to copy. The most partial matches that are continued together, so that they wait "
+        "for memory at the same time; 1: each is continued as soon as it is found",
     ),
     TuningOption(
         "pair_walk",

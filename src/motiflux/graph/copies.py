@@ -6,6 +6,7 @@ that of ``csrc/copies/index.hpp``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -167,6 +168,19 @@ def vertex_values(graph: Graph, key: ColumnKey) -> Values:
 
 
 def _build(graph: Graph, key: CopyKey) -> CopyIndex:
+    floats = bool(key.columns) and key.columns[0].form is Form.FLOAT
+    if key.by_value and key.columns:
+        pairs: CopyIndex | None = graph.memo.recent("copies", replace(key, by_value=False))
+        if pairs is not None:  # only the order by value is missing
+            columns_by_value, others_by_value = _native.sort_copies(
+                offsets=pairs.offsets,
+                neighbors=pairs.neighbors,
+                starts=pairs.starts,
+                columns=pairs.columns,
+                floats=floats,
+            )
+            by_pairs = pairs.offsets, pairs.starts
+            return replace(pairs, by_value=_rows_by_value(*by_pairs, columns_by_value, others_by_value))
     arcs = _arcs(graph, key.direction)
     allowed = None if key.edge_labels is None else mask(key.edge_labels, len(graph.edge_label_table))
     arc_mask = None if allowed is None or arcs.labels is None else allowed[arcs.labels]
@@ -187,15 +201,24 @@ def _build(graph: Graph, key: CopyKey) -> CopyIndex:
         arc_mask=arc_mask,
         row_mask=None if fitting is None else fitting.view(np.uint8),
         columns=[np.ascontiguousarray(column) for column, _ in columns],
-        floats=bool(key.columns) and key.columns[0].form is Form.FLOAT,
+        floats=floats,
         by_value=key.by_value,
     )
     sorted_rows = None
     if others is not None:
-        firsts = starts[offsets.astype(np.int64)]
-        sorted_rows = RowsByValue(tuple(by_value), (*others, firsts, by_value[0][::_SAMPLED].copy()))
+        sorted_rows = _rows_by_value(offsets, starts, by_value, others)
     lasts = values[0][starts[1:].astype(np.int64) - 1] if values else None
     return CopyIndex(offsets, neighbors, starts, lasts, rows, tuple(values), sorted_rows)
+
+
+def _rows_by_value(
+    offsets: NDArray[np.uint64],
+    starts: NDArray[np.uint64],
+    columns: Sequence[NDArray[np.int64]],
+    others: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+) -> RowsByValue:
+    firsts = starts[offsets.astype(np.int64)]
+    return RowsByValue(tuple(columns), (*others, firsts, columns[0][::_SAMPLED].copy()))
 
 
 @dataclass(frozen=True, slots=True)

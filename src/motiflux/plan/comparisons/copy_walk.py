@@ -49,7 +49,8 @@ def possible_copy_walks(
 ) -> Sequence[CopyWalk]:
     """Return the searches from copy to copy of a pattern; none if it has edges that are not compared.
 
-    Each continues up to `together` partial matches together. Searches come first whose edge is compared with the fewest others.
+    Each continues up to `together` partial matches together. Searches come first whose edge
+    is compared with the fewest others.
     """
     edges = [at for at, variable in enumerate(comparisons.variables) if variable.edge is not None]
     named = {comparisons.variables[at].edge for at in edges}

@@ -32,6 +32,8 @@ _TREE_COST, _CLOSING_COST = 0.25, 2.0
 where these decide the choices of each embedding, which probes do not count in full; and of others."""
 _LEVELS_COST = 2.0
 """Time of a search by levels over what a probe of it says, relative to searches from copy to copy."""
+_FAR_CHEAPER = 4.0
+"""Ratio of times by brief searches that decides for a search from copy to copy without a longer look."""
 _BRIEF, _SORTING_SECONDS = 1e-3, 5e-8
 """Seconds of searches that need no better plan, and for each copy to sort it at both ends of its edge."""
 _MOST_ORDERS = 12
@@ -59,6 +61,10 @@ def compared_plan(builder: PlanBuilder, comparisons: BoundComparisons) -> Plan:
             pair_walks = possible_pair_walks(
                 builder.bound, comparisons, builder.options.semantics, leaves=leaves
             )
+    if switch == "auto" and walks and not (pair_walks and not _closes(builder, pair_walks)):
+        found = _far_cheaper_walk(builder, comparisons, walks)
+        if found is not None:
+            return found
     most = _SHORT if walks and switch == "auto" else _LONG
     if pair_walks and not _closes(builder, pair_walks):
         most = _SHORT // 4  # such a plan is rarely taken
@@ -71,15 +77,37 @@ def compared_plan(builder: PlanBuilder, comparisons: BoundComparisons) -> Plan:
         return plan
     if switch == "auto" and not _worth_indexes(builder, plan):
         return plan
-    plans = [replace(plan, copy_walk=walk) for walk in walks]
-    costs = [probe_levels(builder.graph, one, _ROOT_COPIES, builder.options.threads)[0] for one in plans]
-    least = min(range(len(plans)), key=costs.__getitem__)
+    walked = _cheapest_walk(builder, plan, walks)
     of_plan = plan.probed
     if of_plan is not None and plan.copy_walk is None:
         of_plan *= _LEVELS_COST
-    if switch == "auto" and of_plan is not None and costs[least] >= of_plan:
+    if switch == "auto" and of_plan is not None and (walked.probed or 0.0) >= of_plan:
         return plan
+    return walked
+
+
+def _cheapest_walk(builder: PlanBuilder, plan: Plan, walks: Sequence[CopyWalk]) -> Plan:
+    """Return the search from copy to copy whose search of some root copies takes least."""
+    plans = [replace(plan, copy_walk=walk) for walk in walks]
+    costs = [probe_levels(builder.graph, one, _ROOT_COPIES, builder.options.threads)[0] for one in plans]
+    least = min(range(len(plans)), key=costs.__getitem__)
     return replace(plans[least], probed=costs[least])
+
+
+def _far_cheaper_walk(
+    builder: PlanBuilder, comparisons: BoundComparisons, walks: Sequence[CopyWalk]
+) -> Plan | None:
+    """Return a search from copy to copy if a brief look at searches by levels says that it is far cheaper.
+
+    Only for large graphs, where comparing orders of levels with care takes long.
+    """
+    if builder.graph.num_edge_copies <= _MANY_EDGES:
+        return None
+    plan = _plan_by_levels(builder, comparisons, _SHORT // 8)
+    if plan.probed is None or not _worth_indexes(builder, plan):
+        return None
+    walked = _cheapest_walk(builder, plan, walks)
+    return walked if (walked.probed or 0.0) * _FAR_CHEAPER < plan.probed * _LEVELS_COST else None
 
 
 def _closes(builder: PlanBuilder, walks: Sequence[CopyWalk]) -> bool:
