@@ -163,5 +163,10 @@ def test_copies_are_sorted_by_pair_and_by_vertex(edges: list[tuple[int, int, flo
         whole = slice(int(firsts[first]), int(firsts[last]))
         expected_row = sorted((plain[at], edges[at][1]) for at in kept if edges[at][0] == vertex)
         assert decoded[1][whole] == [value for value, _ in expected_row]
+    again, places_again = _native.sort_copies(
+        offsets=offsets, neighbors=neighbors, starts=firsts, columns=columns, floats=floats
+    )
+    for first_time, second_time in zip((*by_value, others, places), (*again, *places_again), strict=True):
+        np.testing.assert_array_equal(first_time, second_time)
         assert sorted(zip(decoded[1][whole], others[whole].tolist(), strict=True)) == expected_row
         assert neighbors[first:last][places[whole]].tolist() == others[whole].tolist()

@@ -12,6 +12,8 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning
 from motiflux.errors import ArgumentError, PatternError
+from motiflux.plan import make_plan
+from motiflux.plan.comparisons import order
 
 RING = "(a)-[x]->(b)-[y]->(c)-[z]->(a)"
 ORDERED = f"{RING} WHERE x.time < y.time < z.time"
@@ -267,6 +269,31 @@ def test_explain_says_that_a_search_goes_from_copy_to_copy(graph: mf.Graph) -> N
     )
     assert "from copy to copy: the edge with the fewest copies within bounds is next" in by_copies
     assert "from copy to copy" not in by_levels
+
+
+def test_large_graphs_are_searched_from_copy_to_copy_after_a_brief_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(28)
+    ends = random.integers(0, 60, (3000, 2))
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    graph = mf.Graph.from_edges(
+        ends, directed=True, edge_attributes={"time": random.integers(0, 10**6, len(ends))}
+    )
+    pattern = f"{ORDERED} WITHIN 3000"
+    expected = mf.count(graph, pattern, tuning=private_tuning({"copy_walk": "off", "pair_walk": "off"}))
+    graph.forget()
+    monkeypatch.setattr(order, "_MANY_EDGES", 0)
+    monkeypatch.setattr(order, "_BRIEF", 0.0)
+    monkeypatch.setattr(order, "_SORTING_SECONDS", 0.0)
+    looks: list[int] = []
+    by_levels = order._plan_by_levels
+    monkeypatch.setattr(order, "_plan_by_levels", lambda *args: looks.append(args[2]) or by_levels(*args))
+    brief = make_plan(graph, mf.Pattern.parse(pattern))
+    assert looks == [order._SHORT // 8], "orders of levels were compared with care"
+    assert brief.copy_walk is not None
+    assert not brief.copy_walk.order
+    assert mf.count(graph, pattern) == expected > 0
 
 
 def test_explain_says_that_a_count_goes_from_pair_to_pair(graph: mf.Graph) -> None:
