@@ -474,8 +474,8 @@ class PyMonitor {
     return to_numpy(std::move(counts));
   }
   void drop_pattern(std::uint32_t pattern) { monitor_.drop_pattern(pattern); }
-  // Counts the matches of a pattern at vertices, the images of `places`. `counts`: now, as two words each, the
-  // low ones first. `threshold`: 0 for none.
+  // Counts the matches of a pattern at vertices, the images of `places`. `counts`: now, as two words each,
+  // the low ones first. `threshold`: 0 for none.
   void tally(std::uint32_t pattern, std::vector<std::uint8_t> places, const InputArray<std::uint64_t>& counts,
              std::uint64_t threshold, bool down) {
     require(counts.size() % 2 == 0, "two words for each count expected");
@@ -484,8 +484,8 @@ class PyMonitor {
       require(counts(2 * at + 1) >> 63 == 0, "counts below 2^127 expected");
       amounts[at] = static_cast<dynamic::Amount>(counts(2 * at + 1)) << 64 | counts(2 * at);
     }
-    monitor_.tallies().put(pattern, {std::move(places), std::move(amounts),
-                                     {static_cast<dynamic::Amount>(threshold), down}});
+    monitor_.tallies().put(
+        pattern, {std::move(places), std::move(amounts), {static_cast<dynamic::Amount>(threshold), down}});
   }
   // The counts of a pattern, in the form of tally(), of all vertices.
   nb::object tallied(std::uint32_t pattern) const {

@@ -90,9 +90,8 @@ nb::object PyFound::rows(std::size_t pattern) {
 nb::object PyFound::passings(std::size_t pattern) {
   require(pattern < found_.patterns.size(), "no such pattern");
   std::vector<dynamic::Passing> passings = std::exchange(found_.patterns[pattern].passings, {});
-  std::ranges::sort(passings, {}, [](const dynamic::Passing& one) {
-    return std::pair(one.update, one.vertex);
-  });
+  std::ranges::sort(passings, {},
+                    [](const dynamic::Passing& one) { return std::pair(one.update, one.vertex); });
   nb::list found;
   for (const dynamic::Passing& one : passings)
     found.append(nb::make_tuple(one.vertex, one.update, to_python(Wide(static_cast<Total>(one.before))),

@@ -32,8 +32,7 @@ class ComparedMatcher {
 
   // Adds the matches of the changes written by ComparedCopies::apply(), each by itself or all as one.
   // `full` is called whenever there are `most` words of rows. Throws Stopped.
-  void match(const How& how, Found& found, Watch& watch, std::size_t most,
-             const std::function<void()>& full);
+  void match(const How& how, Found& found, Watch& watch, std::size_t most, const std::function<void()>& full);
 
   // A choice of each row of `images` at its moment: rows of copies, one for each query edge. Throws
   // std::logic_error if there is none, and Stopped.

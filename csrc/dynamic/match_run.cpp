@@ -404,9 +404,8 @@ void Monitor::gather_tallies(std::size_t first, std::span<const Place> places, P
   std::vector<Share::Moved> moved, scratch;
   for (Worker& worker : workers_) {
     for (std::size_t pattern = 0; pattern < worker.share.moving.size(); ++pattern)
-      worker.share.moving[pattern].take([&](Vertex vertex, Amount amount) {
-        tallies_.of(pattern)->moving().add(vertex, amount);
-      });
+      worker.share.moving[pattern].take(
+          [&](Vertex vertex, Amount amount) { tallies_.of(pattern)->moving().add(vertex, amount); });
     moved.insert(moved.end(), worker.share.moved.begin(), worker.share.moved.end());
     worker.share.moved.clear();
   }

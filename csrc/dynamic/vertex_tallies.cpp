@@ -39,9 +39,8 @@ void VertexTallies::open(bool one_change, std::span<const std::int64_t> origins)
   if (!any_) return;
   origins_ = origins;
   now_ = 0;
-  by_update_ = !one_change && std::ranges::any_of(tallies_, [](const auto& one) {
-    return one != nullptr && one->watches();
-  });
+  by_update_ = !one_change && std::ranges::any_of(
+                                  tallies_, [](const auto& one) { return one != nullptr && one->watches(); });
 }
 
 void VertexTallies::settle() {

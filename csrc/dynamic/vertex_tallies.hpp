@@ -1,9 +1,9 @@
 // The number of matches at each vertex of patterns that are counted so, kept in step with the graph.
 //
-// A search adds what it finds to `moving` sums: of the running update if thresholds are watched in a sequence,
-// else of the running call. They are few at a time, so a sum is in a block that is made for the first vertex
-// in it. settle() adds them to the counts, and finds the counts that pass a threshold. The sums of a call stay
-// until the call is final: undo() takes them off the counts again.
+// A search adds what it finds to `moving` sums: of the running update if thresholds are watched in a
+// sequence, else of the running call. They are few at a time, so a sum is in a block that is made for the
+// first vertex in it. settle() adds them to the counts, and finds the counts that pass a threshold. The sums
+// of a call stay until the call is final: undo() takes them off the counts again.
 #pragma once
 
 #include <array>
@@ -29,8 +29,13 @@ __extension__ using Amount = __int128;
 
 // `found` matches, each of which counts `weight` times, as an amount that comes or goes.
 inline Amount amount_of(Total found, std::uint64_t weight, bool comes) {
-  Amount amount;
-  if (__builtin_mul_overflow(found, weight, &amount)) throw_beyond_amount();
+  Total product;
+  if (found >> 64 == 0) [[likely]]
+    product = Total{static_cast<std::uint64_t>(found)} * weight;
+  else if (__builtin_mul_overflow(found, Total{weight}, &product))
+    throw_beyond_amount();
+  if (product >> 127 != 0) throw_beyond_amount();
+  const auto amount = static_cast<Amount>(product);
   return comes ? amount : -amount;
 }
 
@@ -147,7 +152,9 @@ class VertexTallies {
  public:
   bool any() const { return any_; }
   bool has(std::size_t pattern) const { return of(pattern) != nullptr; }
-  VertexTally* of(std::size_t pattern) { return pattern < tallies_.size() ? tallies_[pattern].get() : nullptr; }
+  VertexTally* of(std::size_t pattern) {
+    return pattern < tallies_.size() ? tallies_[pattern].get() : nullptr;
+  }
   const VertexTally* of(std::size_t pattern) const {
     return pattern < tallies_.size() ? tallies_[pattern].get() : nullptr;
   }

@@ -1,5 +1,5 @@
-// Orbits of edges look often enough whether they are to stop: at each vertex of a loop over the neighbours of a
-// hub, and while large arrays are cleared.
+// Orbits of edges look often enough whether they are to stop: at each vertex of a loop over the neighbours of
+// a hub, and while large arrays are cleared.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>

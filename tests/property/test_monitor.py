@@ -436,7 +436,7 @@ class Passings:
 
     def told(self, ids: list[Any], monitor: mf.Monitor) -> list[tuple[Any, ...]]:
         """Return what alerts have to say."""
-        down = monitor.options["alert_down"]
+        down = bool(monitor.options.get("alert_down"))
         return [
             (self.watched[at].pattern, update, ids[vertex], before, after)
             for update, at, vertex, before, after in sorted(self.found)

@@ -253,13 +253,14 @@ void close_edges(const Triangles& triangles, const OfArcs<Word>& arcs, const OfV
 
 template <class Word>
 Uncleared<Word> all_sums_of_edges(const view::Adjacency& rows, std::uint32_t vertices,
-                                    const Workers& workers) {
+                                  const Workers& workers) {
   const Triangles triangles(rows, vertices, workers);
   const Trees<Word> trees(rows, vertices, workers);
   EdgeSums<Word> sums(triangles, workers);
   OfArcs<Word> arcs(triangles.closed.size());
   arcs.cycles = four_cycles_of_arcs(rows, vertices, workers);
-  search_all(rows, vertices, workers, [&] { return std::make_unique<Sides<Word>>(triangles, arcs, workers); });
+  search_all(rows, vertices, workers,
+             [&] { return std::make_unique<Sides<Word>>(triangles, arcs, workers); });
   search_all(rows, vertices, workers,
              [&] { return std::make_unique<EdgeHubs<Word>>(triangles, arcs, sums, workers); });
   const OfVertices<Word> of(triangles, arcs, workers);
@@ -300,13 +301,14 @@ Orbits without_reverse_arcs(const Orbits& of_arcs, const view::Adjacency& rows, 
 }  // namespace
 
 Uncleared<std::uint64_t> sums_of_edges(const view::Adjacency& rows, std::uint32_t vertices,
-                                         const Workers& workers) {
+                                       const Workers& workers) {
   return all_sums_of_edges<std::uint64_t>(rows, vertices, workers);
 }
 
 Orbits all_orbits_of_edges(const view::Adjacency& rows, std::uint32_t vertices,
                            std::span<const std::uint64_t> coefficients, const Workers& workers) {
-  const Orbits small = without_reverse_arcs(orbits_of_edges(rows, vertices, workers), rows, vertices, workers);
+  const Orbits small =
+      without_reverse_arcs(orbits_of_edges(rows, vertices, workers), rows, vertices, workers);
   const std::size_t edges = small.words.size() / (1 + kEdgeOrbits);
   const Equations equations(coefficients, 1 + kEdgeOrbits, 1 + kAllEdgeOrbits, 1);
   // An edge is in no more subgraphs than its ends.

@@ -21,7 +21,7 @@ inline constexpr std::size_t kAllEdgeOrbits = kEdgeOrbits + kEdgeSums;
 
 // The sums of each edge, [edges * kEdgeSums], modulo 2^64. Throws Cancelled.
 Uncleared<std::uint64_t> sums_of_edges(const view::Adjacency& rows, std::uint32_t vertices,
-                                         const Workers& workers);
+                                       const Workers& workers);
 
 // The orbits of each edge, kAllEdgeOrbits numbers, from the coefficients of each sum: that of the edge alone,
 // which is there once and has no orbit, and those of the orbits, [kEdgeSums * (1 + kAllEdgeOrbits)].

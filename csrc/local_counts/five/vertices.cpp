@@ -251,12 +251,13 @@ class Closing {
 
 template <class Word>
 Uncleared<Word> all_sums(const view::Adjacency& rows, std::uint32_t vertices, const Trees<Word>& trees,
-                           const Workers& workers) {
+                         const Workers& workers) {
   const Triangles triangles(rows, vertices, workers);
   Sums<Word> sums(vertices, workers);
   OfArcs<Word> arcs(triangles.closed.size());
   arcs.cycles = four_cycles_of_arcs(rows, vertices, workers);
-  search_all(rows, vertices, workers, [&] { return std::make_unique<Sides<Word>>(triangles, arcs, workers); });
+  search_all(rows, vertices, workers,
+             [&] { return std::make_unique<Sides<Word>>(triangles, arcs, workers); });
   search_all(rows, vertices, workers,
              [&] { return std::make_unique<Hubs<Word>>(triangles, arcs, sums, workers); });
   search_all(rows, vertices, workers,
@@ -272,7 +273,7 @@ Uncleared<Word> all_sums(const view::Adjacency& rows, std::uint32_t vertices, co
 }  // namespace
 
 Uncleared<std::uint64_t> sums_of_vertices(const view::Adjacency& rows, std::uint32_t vertices,
-                                            const Workers& workers) {
+                                          const Workers& workers) {
   return all_sums<std::uint64_t>(rows, vertices, Trees<std::uint64_t>(rows, vertices, workers), workers);
 }
 

@@ -23,7 +23,7 @@ inline constexpr std::size_t kAllOrbits = kOrbits + kSums;
 
 // The sums of each vertex, [vertices * kSums], modulo 2^64. Throws Cancelled.
 Uncleared<std::uint64_t> sums_of_vertices(const view::Adjacency& rows, std::uint32_t vertices,
-                                            const Workers& workers);
+                                          const Workers& workers);
 
 // The orbits of each vertex, kAllOrbits numbers, from the coefficients of each sum: [kSums * kAllOrbits].
 // Otherwise as orbits_of_vertices.

@@ -100,8 +100,8 @@ class Monitor(Changing, Keeping):
         CPU.
     per_vertex
         A query vertex of each pattern, by name or position: the monitor keeps the number of matches at each
-        vertex of the graph (`per_vertex`), as `motiflux.count_per_vertex` counts them. It lists the matches
-        that appear and vanish for that, and holds those of one call in memory.
+        vertex of the graph (`per_vertex`), as `motiflux.count_per_vertex` counts them, without listing
+        matches. With ``device="auto"``, the CPU does.
     alert
         A threshold of these counts: `Delta.alerts` has the vertices whose counts reach it, and
         ``monitor.on_alert`` is called with each.

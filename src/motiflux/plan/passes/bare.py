@@ -81,7 +81,9 @@ def bare_plans(
     plans = []
     for one in bare_places(graph, drafter, group.generators if exchange else ()):
         orders = rooted_orders(one.drafter.bound, one.model, one.place)
-        _, plan, stabilizer, _ = min((one.drafter.draft(order) for order in orders), key=lambda made: made.cost)
+        _, plan, stabilizer, _ = min(
+            (one.drafter.draft(order) for order in orders), key=lambda made: made.cost
+        )
         level_of = {query: level for level, query in enumerate(plan.order)}
         taken, multiplier = one.images, len(one.images) * (stabilizer if drafter.breaking else 1)
         if once_each:

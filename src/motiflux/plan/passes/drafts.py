@@ -202,12 +202,12 @@ class Drafter:
         if self.tail:
             level_of = {vertex: level for level, vertex in enumerate(vertices)}
             coinciding = frozenset((level_of[u], level_of[v]) for u, v in bound.may_coincide)
-            shape, closed = close_tail(
-                shape, args, coinciding, kinds, first=first, mixed=self.mixed_tails
-            )
+            shape, closed = close_tail(shape, args, coinciding, kinds, first=first, mixed=self.mixed_tails)
         if self.reuse:
             shape, args = share_intersections(shape, args, kinds, closed)
-        walked = max(len(vertices) - 1, first if tallied is not None else 0) if closed is None else closed.start
+        walked = (
+            max(len(vertices) - 1, first if tallied is not None else 0) if closed is None else closed.start
+        )
         place = vertices[0], vertices[1]
         costs = list(estimates[:walked])
         listed = [ids is not None for ids in lists]

@@ -216,9 +216,7 @@ def projected_orders(
     return list({order.vertices: order for order in orders}.values())
 
 
-def orders_to(
-    pattern: BoundPattern, model: CostModel, roots: tuple[int, ...], vertex: int
-) -> list[Order]:
+def orders_to(pattern: BoundPattern, model: CostModel, roots: tuple[int, ...], vertex: int) -> list[Order]:
     """Return orders that begin with `roots` and have a vertex as early as possible after them."""
     orders = []
     for first in (frozenset[int](), model.connected_cover, None):

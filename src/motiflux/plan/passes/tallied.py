@@ -1,21 +1,23 @@
 """Delta plans that count matches at the images of a query vertex, the *tallied* one.
 
-Let c be that vertex, P a place of the changed edge, and F(P, c, v) the embeddings that map P to the edge and c
-to v. The count at v changes by the sum of F(P, c, v) over all places. An automorphism s gives F(s(P), s(c), v)
-= F(P, c, v), so one place stands for its orbit, where each vertex x of the orbit of c is tallied:
+Let c be that vertex, P a place of the changed edge, and F(P, c, v) the embeddings that map P to the edge and
+c to v. The count at v changes by the sum of F(P, c, v) over all places. An automorphism s gives
+F(s(P), s(c), v) = F(P, c, v), so one place stands for its orbit, where each vertex x of the orbit of c is
+tallied:
 
 * If x is in P, its image is an end of the changed edge, so the number of matches is all that is needed.
 * Otherwise x is matched as early as possible after P; for each of its images, the number of ways to match all
   later levels is counted as in other counting plans, and added there. Of vertices x that automorphisms fixing
   P exchange, one is tallied.
 
-Symmetries are broken that fix P and x. A match found then counts for as many embeddings as automorphisms fix c,
-wherever x is, and for one occurrence. (Of n automorphisms, n / |orbit of c| fix c; of the places of an orbit,
-those that take c to the orbit of x under the automorphisms that fix P are as many as these numbers leave.)
+Symmetries are broken that fix P and x. A match found then counts for as many embeddings as automorphisms fix
+c, wherever x is, and for one occurrence. (Of n automorphisms, n / |orbit of c| fix c; of the places of an
+orbit, those that take c to the orbit of x under the automorphisms that fix P are as many as these numbers
+leave.)
 
 The number of all matches is that of one of the plans of a place. Where occurrences are counted and
-automorphisms that fix P move x, none of them finds each occurrence equally often as it should: there is a plan
-without x then, which tallies only ends of the edge.
+automorphisms that fix P move x, none of them finds each occurrence equally often as it should: there is a
+plan without x then, which tallies only ends of the edge.
 """
 
 from __future__ import annotations
@@ -25,7 +27,6 @@ from dataclasses import dataclass, replace
 
 from motiflux.graph import Graph
 from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
-from motiflux.plan.bind import BoundPattern
 from motiflux.plan.passes.bare import BarePlace, bare_places
 from motiflux.plan.passes.drafts import DeltaPlan, Draft, Drafter
 from motiflux.plan.passes.order import CostModel, orders_to, rooted_orders
@@ -66,7 +67,9 @@ def tallied_plans(
     for negated in (False, True):
         for place, images in orbits_of(places(bound, negated=negated), generators, bound.size):
             drafts = _Drafts(drafter, model, place, alternatives)
-            plans += [replace(plan, inverse=negated) for plan in tallying.of_place(place, len(images), drafts)]
+            plans += [
+                replace(plan, inverse=negated) for plan in tallying.of_place(place, len(images), drafts)
+            ]
     for bare in bare_places(graph, drafter, generators):
         plans += map(bare.finished, tallying.of_place(bare.place, len(bare.images), _bare_drafts(bare)))
     return tuple(plans)
@@ -82,7 +85,10 @@ class _Drafts:
     plain: Callable[[Place], Sequence[Draft]]
 
     def to(self, tallied: int) -> Draft:
-        """Return the best plan that matches a tallied vertex."""
+        """Return the best plan that matches a tallied vertex.
+
+        A second one from the other end did not pay: its vertices are more than those of a count.
+        """
         bound = self.drafter.bound
         orders = [
             *orders_to(bound, self.model, self.place, tallied),
@@ -127,21 +133,18 @@ class _Tallying:
         weight = 1 if self.once_each else self.fixing
         apart = _orbits(free, self._fixing(place), self.drafter.bound.size)
         plans: list[DeltaPlan] = []
-        if apart and not self.once_each:
-            carrier = apart[0]
-        else:
-            carrier = next((one for one in apart if len(one[1]) == 1), None)
-        if carrier is None:
-            tallied = tuple((level, weight) for level in ends)
+        carriers = [one for one in apart if len(one[1]) == 1 or not self.once_each]
+        if not carriers:
+            of_ends = tuple((level, weight) for level in ends)
             for at, draft in enumerate(drafts.plain(place)):
-                made = _whole(draft.plan, self._multiplier(size, draft), tallied)
+                made = _whole(draft.plan, self._multiplier(size, draft), of_ends)
                 plans.append(replace(made, replaces_last=at > 0))
         for one in apart:
             vertex, exchanged = one
             draft = drafts.to(vertex)
-            tallied = ((draft.plan.order.index(vertex), weight),)
+            tallied: tuple[tuple[int, int], ...] = ((draft.plan.order.index(vertex), weight),)
             multiplier = 0
-            if one is carrier:
+            if one in carriers[:1]:
                 multiplier = self._multiplier(size, draft)
                 tallied = (*((level, weight // len(exchanged)) for level in ends), *tallied)
             plans.append(_whole(draft.plan, multiplier, tallied))
@@ -173,4 +176,6 @@ def _orbits(
     diagonal = [(vertex, vertex) for vertex in range(size)]
     orbits = orbits_of(diagonal, tuple(generators), size)
     found = [(first, {image[first] for image in images}) for (first, _), images in orbits]
-    return [(min(orbit.intersection(vertices)), orbit) for _, orbit in found if not orbit.isdisjoint(vertices)]
+    return [
+        (min(orbit.intersection(vertices)), orbit) for _, orbit in found if not orbit.isdisjoint(vertices)
+    ]

@@ -75,9 +75,7 @@ class VertexCounting:
         self.known: dict[Pattern, NDArray[np.uint64]] = {}
         """Counts as `_native.Monitor.tallied` returns them, of patterns that are to be watched again."""
 
-    def watch(
-        self, native: _native.Monitor, pattern: Pattern, slot: int, counts: NDArray[np.uint64]
-    ) -> None:
+    def watch(self, native: _native.Monitor, pattern: Pattern, slot: int, counts: NDArray[np.uint64]) -> None:
         """Count a pattern of a native monitor from now on, beginning with counts as it returns them."""
         place = self.options.place(pattern)
         places = [place]
@@ -125,4 +123,5 @@ def counts_of(words: NDArray[np.uint64]) -> NDArray[Any]:
     low, high = words[::2], words[1::2]
     if not high.any() and not (low >> np.uint64(_WORD - 1)).any():
         return low.astype(np.int64)
-    return low.astype(object) + (high.astype(object) << _WORD)
+    exact: NDArray[Any] = low.astype(object) + (high.astype(object) << _WORD)
+    return exact
