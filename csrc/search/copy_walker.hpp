@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "copies/places.hpp"
 #include "copies/ranges.hpp"
 #include "copies/reach.hpp"
 #include "search/copy_states.hpp"
@@ -80,7 +81,16 @@ class CopyWalker {
     std::array<Column, kMostFilters> columns;
     std::size_t size = 0;
 
-    bool fit(Place place) const;
+    bool fit(Place place) const {
+      for (std::size_t f = 0; f < size; ++f) {
+        const Column& column = columns[f];
+        const std::int64_t value = column.values[place];
+        if (copies::less(column.floats, value, column.bounds.low) ||
+            copies::less(column.floats, column.bounds.high, value))
+          return false;
+      }
+      return true;
+    }
   };
 
   bool search_roots(Vertex vertex, Slot copies);

@@ -182,16 +182,6 @@ CopyWalker::Slot CopyWalker::window(State state, int variable, int side) {
   return slot;
 }
 
-bool CopyWalker::Filters::fit(Place place) const {
-  for (std::size_t f = 0; f < size; ++f) {
-    const std::int64_t value = columns[f].values[place];
-    if (less(columns[f].floats, value, columns[f].bounds.low) ||
-        less(columns[f].floats, columns[f].bounds.high, value))
-      return false;
-  }
-  return true;
-}
-
 // The bounds set on other columns than the main one.
 CopyWalker::Filters CopyWalker::filters_of(int variable, int side) {
   Filters found;
