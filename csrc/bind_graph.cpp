@@ -277,9 +277,8 @@ nb::tuple partial_rows(const InputArray<std::uint32_t>& rows, const Offsets& off
   const graph::Entries entries{as_span(rows), as_span(offsets), as_span(neighbors), as_span(labels),
                                as_span(sides)};
   graph::PartialRows made;
-  run_graph_work(neighbors.size() + vertices, 1, [&](const Workers& workers) {
-    made = graph::partial_rows(entries, vertices, workers);
-  });
+  run_graph_work(neighbors.size() + vertices, 1,
+                 [&](const Workers& workers) { made = graph::partial_rows(entries, vertices, workers); });
   return nb::make_tuple(to_numpy(std::move(made.offsets)), to_numpy(std::move(made.neighbors)),
                         labels ? to_numpy(std::move(made.labels)) : nb::none());
 }
@@ -287,6 +286,20 @@ nb::tuple partial_rows(const InputArray<std::uint32_t>& rows, const Offsets& off
 void to_positions(const InputArray<std::uint32_t>& ids, const PackedArray& values) {
   run_graph_work(ids.size() + values.size(), 1, [&](const Workers& workers) {
     graph::to_positions(as_span(ids), {values.data(), values.size()}, workers);
+  });
+}
+
+using PlacesArray = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void narrow_rows(const InputArray<std::uint32_t>& neighbors, const PlacesArray& begins,
+                 const PlacesArray& ends, const InputArray<std::int64_t>& least,
+                 const InputArray<std::int64_t>& most) {
+  const std::size_t rows = begins.size();
+  if (ends.size() != rows || least.size() != rows || most.size() != rows)
+    throw nb::value_error("one end and two ids per row expected");
+  run_graph_work(rows, 1, [&](const Workers& workers) {
+    graph::narrow_rows(as_span(neighbors), {begins.data(), rows}, {ends.data(), rows}, as_span(least),
+                       as_span(most), workers);
   });
 }
 
@@ -321,6 +334,8 @@ void bind_graph(nb::module_& module) {
              nb::arg("first"), nb::arg("packed"), nb::arg("threads"));
   module.def("partial_rows", &partial_rows, nb::arg("rows"), nb::arg("offsets"), nb::arg("neighbors"),
              nb::arg("labels").none(), nb::arg("sides").none(), nb::arg("vertices"));
+  module.def("narrow_rows", &narrow_rows, nb::arg("neighbors"), nb::arg("begins"), nb::arg("ends"),
+             nb::arg("least"), nb::arg("most"));
   module.def("to_positions", &to_positions, nb::arg("ids"), nb::arg("values"));
 }
 

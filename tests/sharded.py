@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 import motiflux as mf
@@ -12,7 +14,9 @@ from motiflux.cluster.shards.rows import RowArrays
 def sharded(graph: mf.Graph, shards: int) -> tuple[Layout, list[RowArrays]]:
     """Return the layout of a graph and its rows in some shards; vertices may be numbered otherwise."""
     sides = [graph.forward, graph.reverse] if graph.directed else [graph.forward]
-    of_vertices = np.zeros(graph.num_vertices, np.int64) if graph.vertex_labels is None else graph.vertex_labels
+    of_vertices = (
+        np.zeros(graph.num_vertices, np.int64) if graph.vertex_labels is None else graph.vertex_labels
+    )
     number = len(graph.vertex_label_table)
     own, other, kinds = [], [], []
     for side, rows in enumerate(sides):
@@ -40,7 +44,7 @@ def sharded(graph: mf.Graph, shards: int) -> tuple[Layout, list[RowArrays]]:
         starts,
     )
     parts = []
-    for first, last in zip(starts[:-1], starts[1:], strict=True):
+    for first, last in pairwise(starts):
         begin, end = np.searchsorted(from_, [first, last])
         offsets = np.searchsorted(from_[begin:end], np.arange(first, last + 1)).astype(np.uint64)
         type_ = layout.kind_type

@@ -20,9 +20,9 @@ void for_each_arc(const Entries& entries, const Workers& workers, Use&& use) {
     for (std::uint64_t at = entries.offsets[row]; at < entries.offsets[row + 1]; ++at) {
       const std::uint32_t other = entries.neighbors[at];
       const std::uint32_t label = entries.labels.empty() ? 0 : entries.labels[at];
-      const unsigned sides = entries.sides.empty() ? kOwn | kOther : entries.sides[at];
-      if (sides & kOwn) use(own, other, label);
-      if (sides & kOther) use(other, own, label);
+      const unsigned sides = entries.sides.empty() ? kFromRow | kToRow : entries.sides[at];
+      if (sides & kFromRow) use(own, other, label);
+      if (sides & kToRow) use(other, own, label);
     }
   }
 }
@@ -44,6 +44,7 @@ void sort_rows(PartialRows& rows, const Workers& workers) {
     rows.offsets[v] = kept;
     if (rows.labels.empty()) {
       const auto first = rows.neighbors.begin() + begin, last = rows.neighbors.begin() + end;
+      if (last - first > 1 && *first > *(last - 1)) std::reverse(first, last);  // of ids in reverse order
       if (!std::is_sorted(first, last)) std::sort(first, last);
       const auto unique = std::unique(first, last);
       std::copy(first, unique, rows.neighbors.begin() + kept);
@@ -90,7 +91,8 @@ PartialRows partial_rows(const Entries& entries, std::uint32_t vertices, const W
 
 void to_positions(std::span<const std::uint32_t> ids, std::span<std::uint32_t> values,
                   const Workers& workers) {
-  // starts[b] is the position of the first id whose highest bits are at least b: about one bucket for each id.
+  // starts[b] is the position of the first id whose highest bits are at least b: about one bucket for each
+  // id.
   const int bits = ids.empty() ? 0 : std::bit_width(ids.back());
   const int shift = std::max(0, bits - std::min(24, static_cast<int>(std::bit_width(ids.size()))));
   std::vector<std::uint32_t> starts(ids.empty() ? 1 : (std::size_t{ids.back()} >> shift) + 2);
@@ -106,6 +108,22 @@ void to_positions(std::span<const std::uint32_t> ids, std::span<std::uint32_t> v
     const auto found = std::lower_bound(ids.begin() + starts[bucket], last, values[i]);
     if (found == last || *found != values[i]) throw std::invalid_argument("a value that is no id");
     values[i] = static_cast<std::uint32_t>(found - ids.begin());
+  }
+}
+
+void narrow_rows(std::span<const std::uint32_t> neighbors, std::span<std::int64_t> begins,
+                 std::span<std::int64_t> ends, std::span<const std::int64_t> least,
+                 std::span<const std::int64_t> most, const Workers& workers) {
+  for (std::size_t row = 0; row < begins.size(); ++row) {
+    if (row % kRowsAtOnce == 0) workers.check();
+    if (begins[row] < 0 || ends[row] < begins[row] ||
+        static_cast<std::uint64_t>(ends[row]) > neighbors.size())
+      throw std::invalid_argument("rows within the neighbours expected");
+    const auto first = neighbors.begin() + begins[row], last = neighbors.begin() + ends[row];
+    const auto from = std::lower_bound(first, last, least[row]);
+    const auto to = std::lower_bound(from, last, most[row]);
+    begins[row] = from - neighbors.begin();
+    ends[row] = to - neighbors.begin();
   }
 }
 

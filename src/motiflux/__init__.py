@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from motiflux.cluster.cluster import Cluster
     from motiflux.cluster.jobs import WrittenRows
     from motiflux.cluster.records import TaskRecord
+    from motiflux.cluster.shards.sharded import ShardedGraph
     from motiflux.errors import (
         ArgumentError,
         ClusterError,
@@ -128,6 +129,7 @@ __all__ = [
     "SamplingPolicy",
     "Service",
     "ShapeStats",
+    "ShardedGraph",
     "Significance",
     "SignificanceRow",
     "StreamError",
@@ -188,6 +190,7 @@ _HOMES = {
     "motiflux.cluster.cluster": ("Cluster",),
     "motiflux.cluster.jobs": ("WrittenRows",),
     "motiflux.cluster.records": ("TaskRecord",),
+    "motiflux.cluster.shards.sharded": ("ShardedGraph",),
     "motiflux.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
     "motiflux.graph": ("Graph", "GraphStats", "ShapeStats"),
     "motiflux.io": ("as_graph", "read_graph", "read_pattern", "read_query", "verify_graph", "write_graph"),

@@ -97,6 +97,13 @@ def partial_rows(
     sides: NDArray[np.uint8] | None,
     vertices: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None]: ...
+def narrow_rows(
+    neighbors: NDArray[np.uint32],
+    begins: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    least: NDArray[np.int64],
+    most: NDArray[np.int64],
+) -> None: ...
 def to_positions(ids: NDArray[np.uint32], values: NDArray[np.uint32]) -> None: ...
 
 _Skew: TypeAlias = tuple[int, float, bytes]

@@ -158,6 +158,11 @@ def clusters(graph: mf.Graph, pattern: mf.Pattern) -> None:
         assert_type(cluster.census(graph, 4, connected=True), mf.Census)
         assert_type(cluster.match(graph, pattern, output="rows", job="triangles"), mf.WrittenRows)
         assert_type(cluster.tasks, list[mf.TaskRecord])
+        sharded = cluster.shard(["a.parquet", "b.parquet"], "shards", memory="4GiB")
+        assert_type(sharded, mf.ShardedGraph)
+        assert_type(cluster.open_sharded("shards"), mf.ShardedGraph)
+        assert_type(cluster.count(sharded, TEXT), mf.Count)
+        assert_type(cluster.count(sharded, [pattern]), list[mf.Count])
 
 
 def errors() -> None:

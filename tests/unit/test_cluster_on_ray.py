@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,3 +111,29 @@ def test_workers_killed_at_random_change_nothing(cluster: mf.Cluster, graph: mf.
         stop.set()
         killer.join()
     assert kills > 0
+
+
+@pytest.mark.long
+def test_a_sharded_graph_is_counted_though_its_servers_and_a_worker_are_killed(
+    cluster: mf.Cluster, graph: mf.Graph, tmp_path: Path
+) -> None:
+    import ray
+
+    edges = graph.to_edges()
+    paths = [tmp_path / f"{part}.npz" for part in range(3)]
+    for part, path in enumerate(paths):
+        ends = edges.src[part::3], edges.dst[part::3]
+        mf.write_graph(mf.Graph.from_edges(ends, directed=graph.directed), path)
+    made = cluster.shard(paths, tmp_path / "shards", memory="1MB", shards=3)
+    assert made.num_edges == graph.num_edges
+    killer = Killer(cluster, 1)
+
+    def kill(report: mf.ProgressReport) -> None:
+        if killer._left:
+            for actor in made.served().actors:
+                ray.kill(actor, no_restart=False)
+        killer(report)
+
+    assert cluster.count(made, TRIANGLE, progress=kill) == mf.count(graph, TRIANGLE)
+    assert killer._left == 0
+    made.close()

@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import motiflux as mf
@@ -26,7 +25,9 @@ def write_files(folder: Path, seed: int, *, directed: bool, suffix: str) -> tupl
     """Write the edges of a graph into several files, some of them twice, and its vertices; return it too."""
     draws = random.Random(seed)
     ids = draws.sample(range(-50, 1000), 30)
-    edges = [(u, v, draws.randrange(3)) for u in ids[:25] for v in ids[:25] if u != v and draws.random() < 0.2]
+    edges = [
+        (u, v, draws.randrange(3)) for u in ids[:25] for v in ids[:25] if u != v and draws.random() < 0.2
+    ]
     labels = [draws.choice(["x", "y"]) for _ in ids]
     twice = edges + draws.sample(edges, 5)
     paths = []
@@ -140,7 +141,7 @@ def test_what_a_sharded_graph_has_not_is_refused_by_name(ray: InlineRay, tmp_pat
         ):
             with pytest.raises(mf.ArgumentError, match="sharded graphs are only counted"):
                 refused()
-        with pytest.raises(mf.PatternError, match="query vertex 'a'.*no attributes"):
+        with pytest.raises(mf.PatternError, match=r"query vertex 'a'.*no attributes"):
             cluster.count(made, "(a {x: 1})--(b)")
         with pytest.raises(mf.ArgumentError, match="copies"):
             cluster.count(made, "(a)--(b)", copies=True)
@@ -165,14 +166,14 @@ def test_files_that_are_no_graph_together_are_refused_by_name(ray: InlineRay, tm
             cluster.shard([tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "g")
         with pytest.raises(mf.GraphError, match="a label of each vertex, found none of 3"):
             cluster.shard(tmp_path / "b.csv", tmp_path / "h", vertices=tmp_path / "v.csv")
+        tables = [tmp_path / "v.csv", tmp_path / "w.csv"]
         with pytest.raises(mf.GraphError, match="one label of each vertex, found two of 1"):
-            tables = [tmp_path / "v.csv", tmp_path / "w.csv"]
             cluster.shard(tmp_path / "b.csv", tmp_path / "i", vertices=tables)
         with pytest.raises(mf.FormatError, match="layout of a sharded graph"):
             cluster.open_sharded(tmp_path / "g")
         with pytest.raises(mf.ArgumentError, match="a file or more"):
             cluster.shard([], tmp_path / "j")
-        with pytest.raises(mf.ClusterError, match="more than the .* bytes that memory= leaves"):
+        with pytest.raises(mf.ClusterError, match=r"memory: expected at least .* bytes for this graph"):
             cluster.count(cluster.shard(tmp_path / "b.csv", tmp_path / "k", memory=120), "(a)--(b)--(c)")
 
 

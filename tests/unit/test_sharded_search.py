@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.cluster.shards import part, rows
+from motiflux.cluster.shards import rows, search
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.planning import ranged
-from motiflux.cluster.shards.rows import Rows
+from motiflux.cluster.shards.rows import Cut, Rows
 from motiflux.cluster.shards.search import RangeSearch
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
@@ -69,8 +71,8 @@ def search_of(
     if made.plan.impossible is not None:
         return None, layout, 1
     near = [True] + [False] * (shards - 1)
-    rows = Rows(layout, parts, near, None, memory // 3)
-    return RangeSearch(rows, made, memory, 1), layout, made.plan.multiplier
+    found = Rows(layout, parts, near, None, memory // 3)
+    return RangeSearch(found, made, memory, 1), layout, made.plan.multiplier
 
 
 def count_in_ranges(
@@ -81,14 +83,13 @@ def count_in_ranges(
     if search is None:
         return 0, 0
     ends = sorted({0, layout.entries, *(int(cut * layout.entries) for cut in cuts)})
-    found = [
-        search.count(first, last, None, None) for first, last in zip(ends[:-1], ends[1:], strict=True)
-    ]
+    found = [search.count(first, last, None, None) for first, last in pairwise(ends)]
     assert all(one.left == first for one, first in zip(found, ends[:-1], strict=True))
     return multiplier * sum(one.total for one in found), sum(one.parts for one in found)
 
 
-@settings(max_examples=60)
+@pytest.mark.turns(3)
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 10**6),
     directed=st.booleans(),
@@ -96,7 +97,7 @@ def count_in_ranges(
     symmetry=st.sampled_from(["embeddings", "subgraphs"]),
     cuts=st.lists(st.floats(0, 1), max_size=3),
     shards=st.integers(1, 4),
-    memory=st.sampled_from([9_000, 30_000, 1 << 20]),
+    memory=st.sampled_from([6_000, 12_000, 1 << 20]),
 )
 def test_counts_are_those_of_the_whole_graph(
     seed: int, directed: bool, semantics: str, symmetry: str, cuts: list[float], shards: int, memory: int
@@ -108,6 +109,67 @@ def test_counts_are_those_of_the_whole_graph(
     options: dict[str, Any] = {"semantics": semantics, "symmetry": symmetry}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "_LEAST_PIECE", 8)
-        patch.setattr("motiflux.cluster.shards.search._FIRST", 16)
+        patch.setattr(search, "_LEAST", 0)
         found, _ = count_in_ranges(graph, pattern, memory, cuts, shards, **options)
     assert found == mf.count(graph, pattern, **options)
+
+
+def test_a_search_from_one_vertex_is_divided_into_blocks_of_candidates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(search, "_LEAST", 0)
+    graph = mf.generate.rmat(scale=6, edges=900, seed=2, directed=False)
+    pattern = "(a)--(b)--(c)--(d)--(a)"
+    whole, one = count_in_ranges(graph, pattern, 1 << 20, [])
+    divided, several = count_in_ranges(graph, pattern, 3_000, [])
+    assert whole == divided == mf.count(graph, pattern)
+    assert (one, several > graph.num_vertices) == (1, True)
+
+
+def test_memory_below_that_of_masks_is_refused_by_name() -> None:
+    graph = mf.generate.rmat(scale=6, edges=900, seed=2, directed=False)
+    with pytest.raises(mf.ClusterError, match=r"memory: expected at least 8,\d\d\d bytes .*, found 500"):
+        search_of(graph, "(a)--(b)", 500)
+
+
+@pytest.mark.turns(3)
+def test_parts_of_a_graph_of_four_times_the_memory_stay_within_it() -> None:
+    triangle = "(a)--(b)--(c)--(a)"
+    ends = np.random.default_rng(1).integers(0, 8_000, (400_000, 2))
+    graph = mf.Graph.from_edges(ends, self_loops="drop")
+    memory = 790_000
+    small, sizes, _ = search_of(mf.Graph.from_edges(ends[:3_000], self_loops="drop"), triangle, memory)
+    whole, layout, _ = search_of(graph, triangle, 1 << 30)
+    search, _, _ = search_of(graph, triangle, memory)
+    assert small is not None
+    assert whole is not None
+    assert search is not None
+    assert layout.nbytes > 4 * memory
+    small.count(0, sizes.entries, None, None)  # what is imported and compiled for it is not counted
+    first = layout.entries - layout.entries // 8
+    tracemalloc.start()
+    try:
+        found = search.count(first, layout.entries, None, None)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.total == whole.count(first, layout.entries, None, None).total > 0
+    assert peak < memory
+
+
+def test_rows_that_were_fetched_are_not_fetched_again() -> None:
+    graph = mf.generate.rmat(scale=6, edges=900, seed=2, directed=False)
+    layout, parts = sharded(graph, 3)
+    found = Rows(layout, parts, [False] * 3, None, 1 << 20)
+    ids = np.arange(10, 60)
+    wide, narrow = Cut(0, 64), Cut(20, 50, 1)
+    first = list(found.pieces(ids, wide))
+    assert (found.asked, found.fetched) == (len(first), sum(one.nbytes for one in first))
+    again = list(found.pieces(ids, narrow))
+    assert found.asked == len(first)
+    expected = [one.take(ids[layout.shards_of(ids) == at], cut=narrow) for at, one in enumerate(parts)]
+    assert np.array_equal(
+        np.concatenate([one.neighbors for one in again]), np.concatenate([one.neighbors for one in expected])
+    )
+    list(found.pieces(np.arange(0, 64), wide))
+    assert found.asked > len(first)

@@ -20,7 +20,7 @@ _READ_GRAPHS = (*_SEARCHES, "exists", "estimate", "watch", "orbits", "census", "
 _GENERATE = "generate"
 COMMANDS = (
     *("count", "match", "exists", "estimate", "watch", "orbits", "census", "explain", "info", "convert"),
-    *("serve", "doctor", "bench"),
+    *("shard", "serve", "doctor", "bench"),
     _GENERATE,
 )
 """Each is a module of `motiflux.cli.commands`."""

@@ -36,6 +36,27 @@ TaskLogOption = Annotated[
     ),
 ]
 
+DEFAULT_MEMORY = "1GiB"
+MemoryOption = Annotated[
+    str,
+    typer.Option(
+        "--memory",
+        metavar="BYTES",
+        help="For a sharded graph: memory of each worker, such as 4GiB.",
+        rich_help_panel=opt.MORE,
+    ),
+]
+
+
+def address_of(address: str | None) -> str | None:
+    """Return the address of `motiflux.Cluster` for that of the command line; without one, a local cluster."""
+    return None if address == LOCAL else address
+
+
+def is_sharded(graph: Path) -> bool:
+    """Return whether a path is the folder of a sharded graph."""
+    return graph.is_dir() and (graph / "layout.json").exists()
+
 
 @contextmanager
 def opened(
@@ -55,7 +76,7 @@ def opened(
         return
     import motiflux as mf
 
-    with mf.Cluster(None if address == LOCAL else address, task_log=task_log) as cluster:
+    with mf.Cluster(address_of(address), task_log=task_log) as cluster:
         if as_read and graph.suffix == ".mfg":
             cluster.map_file(data, graph)
         yield cluster

@@ -40,6 +40,7 @@ from motiflux.cluster.tasks import Columns, call_whole
 from motiflux.cluster.workers import Workers
 from motiflux.errors import ArgumentError, ClusterError
 from motiflux.graph import Graph
+from motiflux.interop import ColumnName
 from motiflux.pattern import Pattern, PatternLike, Query, QueryLike
 from motiflux.pattern.asked import asks_for_rows
 from motiflux.plan import Plan
@@ -56,7 +57,6 @@ from motiflux.result.estimate import Estimate
 from motiflux.result.image_counts import VertexCounts
 from motiflux.result.matches import Matches
 from motiflux.types import VertexArray
-from motiflux.interop import ColumnName
 
 _MFG = ".mfg"
 _SHARD_MEMORY = 1 << 30

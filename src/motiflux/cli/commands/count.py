@@ -2,6 +2,7 @@
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -40,6 +41,7 @@ def run(
     copies: CopiesOption = False,
     cluster: clusters.ClusterOption = None,
     task_log: clusters.TaskLogOption = None,
+    memory: clusters.MemoryOption = clusters.DEFAULT_MEMORY,
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
@@ -53,6 +55,12 @@ def run(
         search.refuse_rows("--per-vertex, --per-edge")
         return images.run_image_counts(graph, patterns, wanted, search, progress, as_json=as_json)
     keywords = {**search.keywords(), "copies": copies}
+    if clusters.is_sharded(graph):
+        if cluster is None:
+            raise UsageError(f"{graph}: found a sharded graph: expected --cluster beside it")
+        return _count_sharded(
+            graph, patterns, keywords, search, cluster, task_log, memory, progress, as_json=as_json
+        )
     inputs = opt.read_inputs(
         graph,
         patterns,
@@ -68,18 +76,62 @@ def run(
             results, stop = keeping_partial(lambda: _counted(inputs, {**keywords, "progress": shown}, where))
     seconds = time.perf_counter() - started
     nouns = [search.noun if one is None else "row" for one in inputs.projections]
+    _print_all(patterns, results, nouns, search, (seconds, inputs.load_seconds), stop, as_json=as_json)
+    opt.tell_why_none(inputs.patterns, inputs.graph, results)
+    done = all(result.complete or search.reached(result) for result in results)
+    return exit_code(stop, done=done)
+
+
+def _print_all(
+    patterns: list[str],
+    results: list["mf.Count"],
+    nouns: list[str],
+    search: Search,
+    times: tuple[float, float],
+    stop: KeyboardInterrupt | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Print counts; `times` are the seconds of the call and of reading."""
+    seconds, load_seconds = times
     if len(patterns) == 1:
-        _print_one(results[0], search, inputs.load_seconds, stop, nouns[0], as_json=as_json)
+        _print_one(results[0], search, load_seconds, stop, nouns[0], as_json=as_json)
     elif as_json:
-        print_json(_several_fields(patterns, results, seconds, inputs.load_seconds))
+        print_json(_several_fields(patterns, results, seconds, load_seconds))
     else:
         for source, result, noun in zip(patterns, results, nouns, strict=True):
             text = count_text(result, search, stop, noun)
             print(f"{' '.join(source.split())}: {text}")
-        print(f"counted in {seconds_text(seconds)}, reading {seconds_text(inputs.load_seconds)}")
-    opt.tell_why_none(inputs.patterns, inputs.graph, results)
+        print(f"counted in {seconds_text(seconds)}, reading {seconds_text(load_seconds)}")
+
+
+def _count_sharded(
+    graph: Path,
+    patterns: list[str],
+    keywords: dict[str, Any],
+    search: Search,
+    cluster: str,
+    task_log: Path | None,
+    memory: str,
+    progress: bool | None,
+    *,
+    as_json: bool,
+) -> ExitCode:
+    """Count in a sharded graph."""
+    import motiflux as mf
+
+    queries = opt.read_patterns(patterns)
+    began = time.perf_counter()
+    with mf.Cluster(clusters.address_of(cluster), task_log=task_log) as where:
+        data = where.open_sharded(graph, memory=memory)
+        started = time.perf_counter()
+        with opt.search_progress(progress, "counting") as shown:
+            results = where.count(data, queries, **keywords, progress=shown, **search.rows)
+        seconds = time.perf_counter() - started
+    nouns = [search.noun] * len(results)
+    _print_all(patterns, results, nouns, search, (seconds, started - began), None, as_json=as_json)
     done = all(result.complete or search.reached(result) for result in results)
-    return exit_code(stop, done=done)
+    return exit_code(None, done=done)
 
 
 def _counted(inputs: opt.Inputs, keywords: dict[str, Any], cluster: "mf.Cluster | None") -> list["mf.Count"]:

@@ -3,7 +3,7 @@
     scatter    file i       reads its edges; each end's half goes to a partition, by a hash of its id
     number     partition p  has the vertices of a hash, with all their edges: distinct ones, degrees
                driver       turns the degrees of all partitions into first ids by ascending degree
-    rename     partition p  replaces its vertices by their internal ids; halves go to the other end's partition
+    rename     partition p  replaces its vertices by their internal ids; halves go to their other ends
     meet       partition q  replaces the other ends too; entries go to the shard of their row
     assemble   shard s      sorts its rows and writes them
 
@@ -12,9 +12,9 @@ Between stages there are files in the folder, each of which appears whole, so th
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +73,14 @@ def _file(folder: str, stage: str, from_: int, to: int) -> Path:
     return Path(folder, BETWEEN, f"{stage}-{from_:05}-{to:05}")
 
 
-def _split(to: NDArray[np.int64], parts: int, columns: Mapping[str, NDArray[Any]]) -> list[dict[str, NDArray[Any]]]:
+def _split(
+    to: NDArray[np.int64], parts: int, columns: Mapping[str, NDArray[Any]]
+) -> list[dict[str, NDArray[Any]]]:
     """Return the columns of each part."""
     order = np.argsort(to, kind="stable")
     ends = np.searchsorted(to[order], np.arange(parts + 1))
     return [
-        {name: column[order[begin:end]] for name, column in columns.items()}
-        for begin, end in zip(ends[:-1], ends[1:], strict=True)
+        {name: column[order[begin:end]] for name, column in columns.items()} for begin, end in pairwise(ends)
     ]
 
 
@@ -122,7 +123,9 @@ def scatter(
     named = graph.vertex_label_table.values
     codes = np.full(graph.num_vertices, _NO_LABEL)
     if named != (0,):
-        codes = np.zeros(graph.num_vertices, np.uint32) if graph.vertex_labels is None else graph.vertex_labels
+        codes = (
+            np.zeros(graph.num_vertices, np.uint32) if graph.vertex_labels is None else graph.vertex_labels
+        )
     ids = graph.vertex_ids.astype(np.int64)
     _write(number, folder, partitions, columns, ids, codes)
     return Scattered(
@@ -194,7 +197,11 @@ def number(
     halves, vertices = [], []
     for file, (of_vertices, of_edges) in enumerate(label_codes):
         found = _read(_file(folder, "halves", file, partition), _HALVES | _VERTICES)
-        kinds = of_edges[found["kind"] // sides] * sides + found["kind"] % sides if len(of_edges) else found["kind"]
+        kinds = (
+            of_edges[found["kind"] // sides] * sides + found["kind"] % sides
+            if len(of_edges)
+            else found["kind"]
+        )
         halves.append((found["own"], found["other"], kinds.astype(np.uint32)))
         labels = found["labels"].copy()
         known = labels != _NO_LABEL
@@ -206,7 +213,8 @@ def number(
     first = np.ones(len(own), np.bool_)
     first[1:] = (own[1:] != own[:-1]) | (other[1:] != other[:-1]) | (kinds[1:] != kinds[:-1])
     own, other, kinds = own[first], other[first], kinds[first]
-    ids, labels = _labelled(*(np.concatenate(column) for column in zip(*vertices, strict=True)), labelled)
+    every, of_every = (np.concatenate(column) for column in zip(*vertices, strict=True))
+    ids, labels = _labelled(every, of_every, labelled)
     at = np.searchsorted(ids, own)
     sizes = np.bincount(at, minlength=len(ids)).astype(np.int64)
     write_sections(
@@ -276,7 +284,7 @@ def first_ids(numbered: Sequence[Numbered]) -> tuple[Ids, Ids, list[Ids]]:
 
 
 def rename(partition: int, folder: str, partitions: int, numbered: Numbered, firsts: Ids) -> None:
-    """Give the vertices of a partition their internal ids, and send halves to their other ends' partitions."""
+    """Give the vertices of a partition their internal ids, and send halves to the other ends."""
     names = {**_VERTICES, "sizes": "<i8", "own": "<u4", "other": "<i8", "kind": "<u4"}
     found = _read(Path(folder, BETWEEN, f"partition-{partition:05}"), names)
     order = np.argsort(found["sizes"], kind="stable")
@@ -386,8 +394,3 @@ def starts_of(degrees: Ids, vertices: Ids, shards: int) -> Ids:
     at = np.searchsorted(sizes, wanted, side="right") - 1
     inside = first[at] + (wanted - sizes[at]) // (degrees[at] + 2)
     return np.concatenate([[0], inside, first[-1:]]).astype(np.int64)
-
-
-def digest_of(facts: Sequence[Any]) -> str:
-    """Return a short digest of what a graph is built from."""
-    return hashlib.blake2b(repr(facts).encode(), digest_size=8).hexdigest()

@@ -126,7 +126,9 @@ def count_sharded(
         if one is not None:
             total, limit = one.total * one.multiplier, request.limit
             reached = limit is not None and total > limit
-            outcome = Outcome(limit if reached and limit is not None else total, driver.has_all_of(one) and not reached)
+            outcome = Outcome(
+                limit if reached and limit is not None else total, driver.has_all_of(one) and not reached
+            )
         counts.append(count_of(outcome, ran, seconds, planning))
     return counts
 

@@ -117,7 +117,7 @@ class Layout:
         return kinds.astype(np.uint32) // np.uint32(len(self.vertex_label_table) * self.sides)
 
     def allowed_kinds(self, edge: BoundEdge, start: int, labels: Iterable[int] | None) -> NDArray[np.bool_]:
-        """Return which kinds of entries a query edge may use from `start` to a vertex with one of `labels`."""
+        """Return which kinds of entries a query edge may use from `start` to one of `labels`; None: any."""
         kinds = np.arange(self.kinds)
         allowed = np.ones(self.kinds, np.bool_)
         if edge.labels is not None:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cpu.engine import CAPABILITIES
-from motiflux.errors import ArgumentError, PatternError
-from motiflux.graph import Graph
+from motiflux.errors import ArgumentError, InternalError, PatternError
+from motiflux.graph import Graph, LabelTable
 from motiflux.pattern import Pattern
-from motiflux.plan.bind import bind
+from motiflux.plan import Plan
+from motiflux.plan.bind import BoundPattern, bind
+from motiflux.plan.builder import PlanBuilder
 from motiflux.request.deadline import Deadline
-from motiflux.request.planning import logical_plan
+from motiflux.request.planning import logical_plan, plan_options
 from motiflux.request.request import Request
 
+_MOST_SPLIT = 10
+"""Most vertices of a pattern whose parts of one root are divided; there are 2 to the power of it labels."""
 _CAPABILITIES = replace(CAPABILITIES, candidate_spaces=False, tables=None, copy_walks=False)
 
 
@@ -33,10 +39,15 @@ def refuse(pattern: Pattern, request: Request) -> None:
                 f"query vertex {vertex.name!r}: expected no condition or id, found one: "
                 "a sharded graph has no attributes"
             )
-    if pattern.comparisons or any(edge.where is not None for edge in (*pattern.edges, *pattern.negated)):
-        raise PatternError("expected no conditions of edges and no comparisons: a sharded graph has no attributes")
+    conditions = [*(edge.where for edge in pattern.edges), *(edge.where for edge in pattern.negated)]
+    if pattern.comparisons or any(where is not None for where in conditions):
+        raise PatternError(
+            "expected no conditions of edges and no comparisons: a sharded graph has no attributes"
+        )
     if any(not one.is_pair for one in pattern.negated):
-        raise PatternError("expected negated edges between two vertices of the pattern, found one to any vertex")
+        raise PatternError(
+            "expected negated edges between two vertices of the pattern, found one to any vertex"
+        )
 
 
 def ranged(sketch: Graph, pattern: Pattern, request: Request, deadline: Deadline) -> Ranged | None:
@@ -50,4 +61,33 @@ def ranged(sketch: Graph, pattern: Pattern, request: Request, deadline: Deadline
     """
     refuse(pattern, request)
     plan = logical_plan(sketch, pattern, request, _CAPABILITIES, deadline)
-    return None if plan is None else Ranged(bind(pattern, sketch), plan, replace(request, progress=None, elsewhere=None))
+    if plan is None:
+        return None
+    bound = bind(pattern, sketch)
+    split = None
+    if plan.impossible is None and bound.size <= _MOST_SPLIT:
+        split = _split_plan(sketch, pattern, bound, plan, request, deadline)
+    return Ranged(bound, plan, split, replace(request, progress=None, elsewhere=None))
+
+
+def _split_plan(
+    sketch: Graph, pattern: Pattern, bound: BoundPattern, plan: Plan, request: Request, deadline: Deadline
+) -> Plan:
+    """Return the plan for parts that are labelled by masks of query vertices.
+
+    Restrictions are those of the pattern without such labels: each embedding that satisfies them is in one
+    part, however the candidates of query vertices are divided.
+    """
+    masks = range(1 << bound.size)
+    labels = tuple(tuple(mask for mask in masks if mask >> vertex & 1) for vertex in range(bound.size))
+    labelled = replace(
+        sketch,
+        vertex_labels=np.full(sketch.num_vertices, masks[-1], np.uint32),
+        vertex_label_table=LabelTable(tuple(masks)),
+    )
+    options = plan_options(request, deadline)
+    builder = PlanBuilder(labelled, pattern, options, replace(bound, labels=labels), None, None)
+    split = builder.plan(builder.order(plan.order))
+    if (split.restrictions, split.multiplier) != (plan.restrictions, plan.multiplier):
+        raise InternalError("expected two plans of one order with the same restrictions")
+    return split

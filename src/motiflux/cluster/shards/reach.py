@@ -55,12 +55,16 @@ class Reach:
         For each query vertex of the cover, a mask of the query vertices with whose candidates arcs are kept:
         whatever the order of their images is, if that of the other is greater, or less.
     less
-        Pairs of query vertices: the image of the first is less than that of the second.
+        Pairs of query vertices: the id of the first one's image is less than that of the second.
+    downward
+        Whether parts are numbered against the order of ids, so that the image that is the least in the search
+        has the greatest id of all: of the embeddings of a root, other images have lower degrees.
     """
 
     size: int
     root: int
     second: int
+    downward: bool
     root_labels: tuple[int, ...] | None
     cover: tuple[int, ...]
     leads: tuple[tuple[Lead, ...], ...]
@@ -68,6 +72,10 @@ class Reach:
     above: tuple[int, ...]
     below: tuple[int, ...]
     less: frozenset[tuple[int, int]]
+
+    def side(self, one: int, other: int) -> int:
+        """Return 1 if the image of `other` has a greater id than that of `one`, -1 if less, 0 if unknown."""
+        return 1 if (one, other) in self.less else -1 if (other, one) in self.less else 0
 
     @property
     def mask_type(self) -> np.dtype[np.unsignedinteger]:
@@ -92,7 +100,10 @@ def reach_of(bound: BoundPattern, plan: Plan, layout: Layout) -> Reach:
             found.append(Lead(vertex, other, layout.allowed_kinds(edge, vertex, bound.labels[other])))
             known.add(other)
         leads.append(tuple(found))
+    downward = not _is_clique(bound)
     less = closure(plan.restrictions)
+    if downward:
+        less = frozenset((greater, smaller) for smaller, greater in less)
     masks = {"all": [0] * bound.size, "above": [0] * bound.size, "below": [0] * bound.size}
     for one, other in pairs:
         for start, end in ((one, other), (other, one)):
@@ -103,12 +114,19 @@ def reach_of(bound: BoundPattern, plan: Plan, layout: Layout) -> Reach:
         bound.size,
         root,
         second,
+        downward,
         bound.labels[root],
         cover,
         tuple(leads),
-        *(tuple(masks[way]) for way in ("all", "above", "below")),
-        less,
+        all_of=tuple(masks["all"]),
+        above=tuple(masks["above"]),
+        below=tuple(masks["below"]),
+        less=less,
     )
+
+
+def _is_clique(bound: BoundPattern) -> bool:
+    return all(len(near) == bound.size - 1 for near in bound.neighbors)
 
 
 def _compared_pairs(bound: BoundPattern, semantics: Semantics) -> set[tuple[int, int]]:

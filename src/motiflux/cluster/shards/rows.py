@@ -9,10 +9,37 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux import _native
 from motiflux.cluster.shards.layout import Ids, Layout
 
-_LEAST_PIECE = 1 << 12
+_LEAST_PIECE = 1 << 10
 """Least entries of a piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The neighbours that are wanted of each row.
+
+    Parameters
+    ----------
+    least, most
+        Those with ids from `least` up to `most`, without it.
+    side
+        1: only those greater than the row's vertex; -1: only those less; 0: both.
+    """
+
+    least: int
+    most: int
+    side: int = 0
+
+    def bounds(self, ids: Ids) -> tuple[Ids, Ids]:
+        """Return the least id, and the id behind the greatest, for the rows of some vertices."""
+        least, most = np.full(len(ids), self.least, np.int64), np.full(len(ids), self.most, np.int64)
+        if self.side > 0:
+            np.maximum(least, ids + 1, out=least)
+        if self.side < 0:
+            np.minimum(most, ids, out=most)
+        return least, most
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +73,8 @@ class Piece:
 class Shard(Protocol):
     """Some rows of a graph, wherever they are."""
 
-    def ask(self, ids: Ids, first: int, last: int | None) -> Callable[[], Piece]:
-        """Ask for the entries ``first .. last - 1`` of rows, and return a function that waits for them."""
+    def ask(self, ids: Ids, first: int, last: int | None, cut: Cut | None) -> Callable[[], Piece]:
+        """Ask for entries of rows, as `RowArrays.take`; return a function that waits for them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,26 +97,41 @@ class RowArrays:
     kinds: NDArray[Any] | None
     labels: NDArray[np.uint32] | None
 
-    def ask(self, ids: Ids, first: int = 0, last: int | None = None) -> Callable[[], Piece]:
+    def ask(self, ids: Ids, first: int, last: int | None, cut: Cut | None) -> Callable[[], Piece]:
         """Return a function that takes entries of rows out of the arrays."""
-        return lambda: self.take(ids, first, last)
+        return lambda: self.take(ids, first, last, cut)
 
-    def take(self, ids: Ids, first: int = 0, last: int | None = None) -> Piece:
-        """Return the entries ``first .. last - 1`` of rows; None: all from `first` on."""
+    def take(self, ids: Ids, first: int = 0, last: int | None = None, cut: Cut | None = None) -> Piece:
+        """Return the entries ``first .. last - 1`` of rows, or all from `first` on, within a cut."""
         at = ids - self.first
         begins = self.offsets[at].astype(np.int64) + first
         ends = self.offsets[at + 1].astype(np.int64)
         if last is not None:
             ends = np.minimum(ends, begins - first + last)
-        lengths = np.maximum(ends - begins, 0)
         labels = np.zeros(len(ids), np.uint32) if self.labels is None else self.labels[at].astype(np.uint32)
-        chosen: slice | Ids
-        if len(ids) and int(ids[-1]) - int(ids[0]) + 1 == len(ids) and first == 0 and last is None:
-            chosen = slice(int(begins[0]), int(ends[-1]))
-        else:
-            chosen = _indices(begins, lengths)
-        kinds = None if self.kinds is None else self.kinds[chosen]
-        return Piece(ids, labels, lengths, self.neighbors[chosen], kinds)
+        return _taken(ids, labels, self.neighbors, self.kinds, begins, np.maximum(begins, ends), cut)
+
+
+def _taken(
+    ids: Ids,
+    labels: NDArray[np.uint32],
+    neighbors: NDArray[np.uint32],
+    kinds: NDArray[Any] | None,
+    begins: Ids,
+    ends: Ids,
+    cut: Cut | None,
+) -> Piece:
+    """Return the entries of rows from `begins` up to `ends` that are within a cut."""
+    if cut is not None:
+        begins, ends = begins.copy(), ends.copy()
+        _native.narrow_rows(neighbors, begins, ends, *cut.bounds(ids))
+    chosen: slice | Ids
+    if (begins[1:] == ends[:-1]).all():
+        chosen = slice(int(begins[0]), int(ends[-1])) if len(ids) else slice(0, 0)
+    else:
+        chosen = _indices(begins, ends - begins)
+    of_entries = None if kinds is None else kinds[chosen]
+    return Piece(ids, labels, ends - begins, neighbors[chosen], of_entries)
 
 
 def _indices(begins: Ids, lengths: Ids) -> Ids:
@@ -99,7 +141,7 @@ def _indices(begins: Ids, lengths: Ids) -> Ids:
 
 
 class RowCache:
-    """Whole rows that were fetched, up to a number of entries: once it is full, it starts anew."""
+    """Rows that were fetched within a cut, up to a number of entries: once it is full, it starts anew."""
 
     def __init__(self, layout: Layout, entries: int) -> None:
         self._neighbors = np.empty(max(0, min(entries, layout.entries)), np.uint32)
@@ -108,44 +150,46 @@ class RowCache:
 
     def _clear(self) -> None:
         self._filled = 0
-        self._ids: Ids = np.empty(0, np.int64)
-        self._begins: Ids = np.empty(0, np.int64)
-        self._lengths: Ids = np.empty(0, np.int64)
         self._labels = np.empty(0, np.uint32)
+        self._ids: Ids = np.empty(0, np.int64)
+        self._places: Ids = np.empty((4, 0), np.int64)
+        """For each row: where it begins and ends, and the bounds of the cut."""
 
-    def holds(self, ids: Ids) -> NDArray[np.bool_]:
-        """Return which rows it has."""
+    def holds(self, ids: Ids, cut: Cut) -> NDArray[np.bool_]:
+        """Return which rows it has within a cut."""
         if not len(self._ids):
             return np.zeros(len(ids), np.bool_)
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
-        return np.asarray(self._ids[at] == ids)
+        least, most = cut.bounds(ids)
+        return np.asarray(
+            (self._ids[at] == ids) & (self._places[2, at] <= least) & (self._places[3, at] >= most)
+        )
 
-    def take(self, ids: Ids) -> Piece:
+    def take(self, ids: Ids, cut: Cut) -> Piece:
         """Return rows that it has."""
         at = np.searchsorted(self._ids, ids)
-        lengths = self._lengths[at]
-        chosen = _indices(self._begins[at], lengths)
-        kinds = None if self._kinds is None else self._kinds[chosen]
-        return Piece(ids, self._labels[at], lengths, self._neighbors[chosen], kinds)
+        begins, ends = self._places[0, at], self._places[1, at]
+        return _taken(ids, self._labels[at], self._neighbors, self._kinds, begins, ends, cut)
 
-    def add(self, piece: Piece) -> None:
-        """Keep whole rows that it has not."""
+    def add(self, piece: Piece, cut: Cut) -> None:
+        """Keep rows, in the place of those with a narrower cut."""
         size = len(piece.neighbors)
         if size > len(self._neighbors):
             return
         if self._filled + size > len(self._neighbors):
             self._clear()
-        begins = self._filled + np.cumsum(piece.lengths) - piece.lengths
+        ends = self._filled + np.cumsum(piece.lengths)
         self._neighbors[self._filled : self._filled + size] = piece.neighbors
         if self._kinds is not None:
             self._kinds[self._filled : self._filled + size] = piece.kinds
         self._filled += size
-        ids = np.concatenate([self._ids, piece.ids])
+        places = np.stack([ends - piece.lengths, ends, *cut.bounds(piece.ids)])
+        old = ~np.isin(self._ids, piece.ids, assume_unique=True)
+        ids = np.concatenate([self._ids[old], piece.ids])
         order = np.argsort(ids, kind="stable")
         self._ids = ids[order]
-        self._begins = np.concatenate([self._begins, begins])[order]
-        self._lengths = np.concatenate([self._lengths, piece.lengths])[order]
-        self._labels = np.concatenate([self._labels, piece.labels])[order]
+        self._places = np.concatenate([self._places[:, old], places], axis=1)[:, order]
+        self._labels = np.concatenate([self._labels[old], piece.labels])[order]
 
 
 class Rows:
@@ -169,7 +213,12 @@ class Rows:
     """
 
     def __init__(
-        self, layout: Layout, shards: Sequence[Shard], near: Sequence[bool], hot: RowArrays | None, memory: int
+        self,
+        layout: Layout,
+        shards: Sequence[Shard],
+        near: Sequence[bool],
+        hot: RowArrays | None,
+        memory: int,
     ) -> None:
         self.layout = layout
         self._shards, self._near = shards, np.array(near, np.bool_)
@@ -178,58 +227,58 @@ class Rows:
         cached = 0 if all(near) else 3 * memory // (4 * each)
         self._cache = RowCache(layout, cached)
         # Of an entry of a piece there are its neighbour, its position, and some masks.
-        self._most = max(_LEAST_PIECE, memory // (4 * (each + 24)))
+        self._most = max(_LEAST_PIECE, memory // (4 * (each + 60)))
         self.fetched = self.asked = 0
 
-    def pieces(self, ids: Ids, first: int = 0, last: int | None = None) -> Iterator[Piece]:
-        """Iterate over the rows of ascending vertices, a bounded number of entries at a time.
+    def entry(self, vertex: int, entry: int) -> int:
+        """Return the neighbour of an entry of a row."""
+        (piece,) = self._parts(np.array([vertex]), entry, entry + 1, None)
+        return int(piece.neighbors[0])
 
-        With `first` and `last` there is one vertex, and its entries ``first .. last - 1`` are meant.
-        """
-        if first or last is not None:
-            (length,) = self.layout.degrees_of(ids)
-            yield from self._parts(ids, first, int(length) if last is None else last)
-            return
-        ends = np.cumsum(self.layout.degrees_of(ids))
-        begin, before = 0, 0
-        while begin < len(ids):
-            end = int(np.searchsorted(ends, before + self._most, side="right"))
-            if end == begin:  # a row longer than a piece
-                yield from self._parts(ids[begin : begin + 1], 0, int(ends[begin]) - before)
-                end = begin + 1
-            else:
-                yield from self._whole(ids[begin:end])
-            begin, before = end, int(ends[end - 1])
+    def pieces(self, ids: Ids, cut: Cut) -> Iterator[Piece]:
+        """Iterate over rows of ascending vertices within a cut, a bounded number of entries at a time."""
+        for window in range(0, len(ids), self._most):
+            some = ids[window : window + self._most]
+            ends = np.cumsum(self.layout.degrees_of(some))
+            begin, before = 0, 0
+            while begin < len(some):
+                end = int(np.searchsorted(ends, before + self._most, side="right"))
+                if end == begin:  # a row longer than a piece
+                    yield from self._parts(some[begin : begin + 1], 0, int(ends[begin]) - before, cut)
+                    end = begin + 1
+                else:
+                    yield from self._whole(some[begin:end], cut)
+                begin, before = end, int(ends[end - 1])
 
-    def _parts(self, ids: Ids, first: int, last: int) -> Iterator[Piece]:
+    def _parts(self, ids: Ids, first: int, last: int, cut: Cut | None) -> Iterator[Piece]:
         for begin in range(first, last, self._most):
             until = min(last, begin + self._most)
             if self._hot is not None and ids[0] >= self._hot.first:
-                yield self._hot.take(ids, begin, until)
+                yield self._hot.take(ids, begin, until, cut)
                 continue
             (shard,) = self.layout.shards_of(ids)
-            piece = self._shards[shard].ask(ids, begin, until)()
+            piece = self._shards[shard].ask(ids, begin, until, cut)()
             self._note(piece, int(shard))
             yield piece
 
-    def _whole(self, ids: Ids) -> Iterator[Piece]:
+    def _whole(self, ids: Ids, cut: Cut) -> Iterator[Piece]:
         if self._hot is not None:
-            cut = int(np.searchsorted(ids, self._hot.first))
-            if cut < len(ids):
-                yield self._hot.take(ids[cut:])
-                ids = ids[:cut]
-        cached = self._cache.holds(ids)
+            hot = int(np.searchsorted(ids, self._hot.first))
+            if hot < len(ids):
+                yield self._hot.take(ids[hot:], cut=cut)
+                ids = ids[:hot]
+        cached = self._cache.holds(ids, cut)
         if cached.any():
-            yield self._cache.take(ids[cached])
+            yield self._cache.take(ids[cached], cut)
             ids = ids[~cached]
         shards = self.layout.shards_of(ids)
         wanted = np.unique(shards)
-        waiting = [(int(one), self._shards[one].ask(ids[shards == one], 0, None)) for one in wanted]
+        waiting = [(int(one), self._shards[one].ask(ids[shards == one], 0, None, cut)) for one in wanted]
         for shard, wait in waiting:
             piece = wait()
             self._note(piece, shard)
             if not self._near[shard]:
-                self._cache.add(piece)
+                self._cache.add(piece, cut)
             yield piece
 
     def _note(self, piece: Piece, shard: int) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from motiflux import _native
-from motiflux.cluster.shards.layout import Layout
-from motiflux.cluster.shards.part import Gathering, Part, Roots, TooLargeError
-from motiflux.cluster.shards.reach import reach_of
+from motiflux.cluster.shards.part import Gathering, Part, Roots, TooLarge, least_memory
+from motiflux.cluster.shards.reach import Reach, reach_of
 from motiflux.cluster.shards.rows import Rows
 from motiflux.cluster.shares import roots as roots_item
 from motiflux.cpu import native
@@ -23,20 +22,28 @@ from motiflux.request.request import Request
 
 SHARE_OF_ROWS = 3
 """The rows' cache and pieces take one part of so many of the memory."""
-_FILLED = 0.6
-"""Share of the memory that the next part is expected to fill."""
-_FASTER = 4
-"""Greatest ratio of the entries of a part to those of the part before."""
+_LEAST = 1 << 13
+"""Bytes beside masks for which a search can be divided far enough."""
 _FIRST = 1 << 12
 """Entries whose roots the first part has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranged:
-    """A plan as workers search it: bound to the labels of a sharded graph."""
+    """A plan as workers search it.
+
+    Parameters
+    ----------
+    bound
+        The pattern, bound to the labels of the sharded graph.
+    split
+        The plan of the same order for parts in which the label of a vertex is the mask of the query vertices
+        whose candidate it is; None for patterns with too many vertices.
+    """
 
     bound: BoundPattern
     plan: Plan
+    split: Plan | None
     request: Request
 
 
@@ -73,8 +80,12 @@ class RangeSearch:
         self._ranged, self._threads = ranged, threads
         self._memory = memory - memory // SHARE_OF_ROWS
         self._reach = reach_of(ranged.bound, ranged.plan, rows.layout)
+        least = least_memory(rows.layout, self._reach) * SHARE_OF_ROWS // (SHARE_OF_ROWS - 1) + _LEAST
+        if memory < least:
+            raise ClusterError(
+                f"memory: expected at least {least:,} bytes for this graph and pattern, found {memory:,}"
+            )
         self._gathering = Gathering(rows, self._reach, self._memory)
-        self._wanted = float(_FIRST)
         self._rate = 0.0
         """Entries per second of the parts so far; 0: unknown."""
 
@@ -84,60 +95,55 @@ class RangeSearch:
         Raises
         ------
         ClusterError
-            The part of a single entry does not fit into the memory.
+            The memory is too small.
         """
         started = time.perf_counter()
         found = Searched(0, last, 0)
-        until: list[int] = []  # where parts begin that were divided, the nearest last
         while found.left > first:
-            elapsed = time.perf_counter() - started
-            if seconds is not None and elapsed >= seconds and found.parts:
+            begun = time.perf_counter()
+            rest = None if seconds is None else seconds - (begun - started)
+            if rest is not None and rest <= 0 and found.left < last:
                 break
             if limit is not None and found.total > limit:
                 break
-            begin = until.pop() if until else first
-            wanted = self._entries(None if seconds is None else seconds - elapsed)
-            if found.left - begin > wanted:
-                until.append(begin)
-                begin = found.left - wanted
-            self._divide(begin, found, until)
+            begin = max(first, found.left - self._entries(rest))
+            for roots in _roots_between(self._rows, self._reach, begin, found.left):
+                self._count_roots(roots, found)
+            self._rate = (found.left - begin) / max(time.perf_counter() - begun, 1e-6)
+            found.left = begin
         return found
 
     def _entries(self, seconds: float | None) -> int:
-        wanted = self._wanted
-        if seconds is not None and self._rate > 0:
-            wanted = min(wanted, self._rate * max(seconds, 0.0))
-        return max(1, int(wanted))
+        """Return the number of entries whose roots are next."""
+        if seconds is None:
+            return self._layout.entries
+        return max(1, int(self._rate * seconds)) if self._rate > 0 else _FIRST
 
-    def _divide(self, begin: int, found: Searched, until: list[int]) -> None:
-        """Count one part, or note where to divide it."""
-        started, entries = time.perf_counter(), found.left - begin
-        try:
-            counted = sum(self._counted(one) for one in _roots_between(self._rows, begin, found.left))
-        except TooLargeError:
-            if entries == 1:
-                vertex = self._layout.vertex_of_entry(begin)
-                raise ClusterError(
-                    f"memory: the rows for a search from one arc of vertex {vertex} (internal id) take more "
-                    f"than the {self._memory:,} bytes that memory= leaves for them"
-                ) from None
-            until += [begin, begin + entries // 2]
-            self._wanted = max(1.0, entries / 2)
+    def _count_roots(self, roots: Roots, found: Searched) -> None:
+        """Count the embeddings of roots, in several parts if they do not fit together."""
+        number, most = roots.last - roots.first, self._gathering.most_roots
+        if number > most:
+            for first in reversed(range(roots.first, roots.last, most)):
+                self._count_roots(replace(roots, first=first, last=min(roots.last, first + most)), found)
             return
-        found.total += counted
-        found.left = begin
-        found.parts += 1
-        filled = max(self._gathering.nbytes, 1) / self._memory
-        self._wanted = max(1.0, min(_FASTER * entries, entries * _FILLED / filled))
-        took = max(time.perf_counter() - started, 1e-6)
-        self._rate = entries / took
-
-    def _counted(self, roots: Roots) -> int:
-        self._gathering.nbytes = 0
         part = self._gathering.part(roots)
-        if part is None:
-            return 0
-        plan, tuning = self._ranged.plan, self._ranged.request.tuning
+        if not isinstance(part, TooLarge):
+            found.parts += 1
+            found.total += 0 if part is None else self._counted(part, roots)
+            return
+        parts = self._gathering.divided(roots, part.parts)
+        if self._ranged.split is None and any(one.spans for one in parts):
+            raise ClusterError(
+                f"memory: the rows for a search of {self._reach.size} query vertices take more than the "
+                f"{self._memory:,} bytes that memory= leaves for them, and are not divided further"
+            )
+        for one in parts:
+            self._count_roots(one, found)
+
+    def _counted(self, part: Part, roots: Roots) -> int:
+        plan = self._ranged.split if roots.spans else self._ranged.plan
+        assert plan is not None
+        tuning = self._ranged.request.tuning
         search = native_problem(
             part.graph,
             plan,
@@ -150,7 +156,9 @@ class RangeSearch:
         if first == last:
             return 0
         portion = ([roots_item(first, last)], None, None, None)
-        total, stop, _ = _native.count_portion(search, portion, self._threads, native.native_limit(None), None)
+        total, stop, _ = _native.count_portion(
+            search, portion, self._threads, native.native_limit(None), None
+        )
         if stop != native.Stop.NONE:
             raise ClusterError(f"a search of a part ended early: {stop}")
         return total
@@ -158,18 +166,16 @@ class RangeSearch:
 
 def _root_arcs(part: Part, plan: Plan, roots: Roots, threads: int) -> tuple[int, int]:
     """Return the positions of root arcs in the rows from level 0 to level 1."""
-    offsets, neighbors = part.graph.adjacency(plan.args.steps[1].adjacencies[0], threads)
-    low, high = np.searchsorted(part.ids, [roots.first, roots.last])
-    first, last = int(offsets[low]), int(offsets[high])
-    if roots.last - roots.first == 1:
-        least, most = np.searchsorted(part.ids, [roots.least, roots.most])
-        row = neighbors[first:last]
-        first, last = first + int(np.searchsorted(row, least)), first + int(np.searchsorted(row, most))
-    return first, last
+    offsets, _ = part.graph.adjacency(plan.args.steps[1].adjacencies[0], threads)
+    if len(part.ids) > 1 and part.ids[0] > part.ids[-1]:
+        low, high = len(part.ids) - np.searchsorted(part.ids[::-1], [roots.last, roots.first])
+    else:
+        low, high = np.searchsorted(part.ids, [roots.first, roots.last])
+    return int(offsets[low]), int(offsets[high])
 
 
-def _roots_between(rows: Rows, first: int, last: int) -> Iterator[Roots]:
-    """Yield root arcs for a range of entries: at most two parts of rows, and whole rows between them.
+def _roots_between(rows: Rows, reach: Reach, first: int, last: int) -> Iterator[Roots]:
+    """Yield the roots for a range of entries: at most two parts of rows, and whole rows between them.
 
     A part of a row stands for the neighbours from its first one up to that of the entry behind it, so that
     ranges that follow one another have each neighbour once, whatever number of entries it has.
@@ -183,18 +189,12 @@ def _roots_between(rows: Rows, first: int, last: int) -> Iterator[Roots]:
         end = begin + int(layout.degrees_of(np.array([vertex]))[0])
         if at > begin or last < end:
             until = min(last, end)
-            least = _neighbor(rows, vertex, at - begin, layout) if at > begin else 0
-            most = _neighbor(rows, vertex, until - begin, layout) if until < end else vertices
+            least = rows.entry(vertex, at - begin) if at > begin else 0
+            most = rows.entry(vertex, until - begin) if until < end else vertices
             if least < most:
-                yield Roots(vertex, vertex + 1, least, most)
+                yield Roots(vertex, vertex + 1, {reach.second: (least, most)})
             at = until
         else:
             behind = vertices if last >= layout.entries else layout.vertex_of_entry(last)
-            yield Roots(vertex, behind, 0, vertices)
+            yield Roots(vertex, behind)
             at = int(layout.first_entries_of(np.array([behind]))[0]) if behind < vertices else layout.entries
-
-
-def _neighbor(rows: Rows, vertex: int, entry: int, layout: Layout) -> int:
-    """Return the neighbour of an entry of a row."""
-    (piece,) = rows.pieces(np.array([vertex]), entry, entry + 1)
-    return int(piece.neighbors[0])

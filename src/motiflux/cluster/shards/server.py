@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from motiflux.cluster.shards.layout import Ids, Layout
-from motiflux.cluster.shards.rows import Piece, RowArrays, Rows, Shard
+from motiflux.cluster.shards.rows import Cut, Piece, RowArrays, Rows, Shard
 from motiflux.cluster.shards.store import open_rows, shard_path
 
 
@@ -27,9 +27,9 @@ class ShardServer:
         """Return the node that it is on."""
         return node_here()
 
-    def take(self, ids: Ids, first: int, last: int | None) -> Piece:
+    def take(self, ids: Ids, first: int, last: int | None, cut: Cut | None) -> Piece:
         """Return entries of rows; see `RowArrays.take`."""
-        return self._rows.take(ids, first, last)
+        return self._rows.take(ids, first, last, cut)
 
 
 def node_here() -> str:
@@ -45,12 +45,12 @@ class RemoteShard:
 
     actor: Any
 
-    def ask(self, ids: Ids, first: int, last: int | None) -> Callable[[], Piece]:
+    def ask(self, ids: Ids, first: int, last: int | None, cut: Cut | None) -> Callable[[], Piece]:
         """Ask for entries of rows."""
         import ray
 
-        reference = self.actor.take.remote(ids, first, last)
-        return lambda: ray.get(reference)  # type: ignore[no-any-return]
+        reference = self.actor.take.remote(ids, first, last, cut)
+        return lambda: ray.get(reference)
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,9 +230,12 @@ class _Steps:
         options: Mapping[str, Any],
         of_vertices: Mapping[str, Any],
     ) -> tuple[
-        list[tuple[NDArray[np.uint32], NDArray[np.uint32]]], int, tuple[LabelTable, LabelTable], tuple[int, int]
+        list[tuple[NDArray[np.uint32], NDArray[np.uint32]]],
+        int,
+        tuple[LabelTable, LabelTable],
+        tuple[int, int],
     ]:
-        """Read all files; return label codes, the number of directions, label tables, and copies and loops."""
+        """Read all files; return label codes, number of directions, label tables, and copies and loops."""
         tasks = []
         for number, path in enumerate((*paths, *vertices)):
             table = number >= len(paths)
@@ -285,7 +288,7 @@ class _Steps:
 
 
 def _options_of(path: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of `motiflux.read_graph` for a file: without attributes, where it could have some."""
+    """Return the options of `motiflux.read_graph` for a file: without attributes, if it can have some."""
     suffix = format_suffix(Path(path))
     table = suffix in TABLE_READERS or suffix in TEXT_READERS
     return {**options, "attributes": ()} if table else dict(options)
@@ -295,7 +298,11 @@ def _merged(labels: Sequence[tuple[Label, ...]], what: str) -> LabelTable:
     every = {label for one in labels for label in one}
     if len({type(label) for label in every}) > 1:
         raise GraphError(f"{what}: expected all integers or all strings, found both")
-    return LabelTable(tuple(sorted(every, key=lambda label: (str(type(label)), label)))) if every else LabelTable()
+    return (
+        LabelTable(tuple(sorted(every, key=lambda label: (str(type(label)), label))))
+        if every
+        else LabelTable()
+    )
 
 
 def _codes(labels: tuple[Label, ...], table: LabelTable) -> NDArray[np.uint32]:
