@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -73,7 +74,9 @@ class Piece:
 class Shard(Protocol):
     """Some rows of a graph, wherever they are."""
 
-    def ask(self, ids: Ids, first: int, last: int | None, cut: Cut | None) -> Callable[[], Piece]:
+    def ask(
+        self, ids: Ids, first: int, last: int | None, cut: Cut | None, most: int | None = None
+    ) -> Callable[[], Piece]:
         """Ask for entries of rows, as `RowArrays.take`; return a function that waits for them."""
 
 
@@ -97,19 +100,32 @@ class RowArrays:
     kinds: NDArray[Any] | None
     labels: NDArray[np.uint32] | None
 
-    def ask(self, ids: Ids, first: int, last: int | None, cut: Cut | None) -> Callable[[], Piece]:
+    def ask(
+        self, ids: Ids, first: int, last: int | None, cut: Cut | None, most: int | None = None
+    ) -> Callable[[], Piece]:
         """Return a function that takes entries of rows out of the arrays."""
-        return lambda: self.take(ids, first, last, cut)
+        return lambda: self.take(ids, first, last, cut, most)
 
-    def take(self, ids: Ids, first: int = 0, last: int | None = None, cut: Cut | None = None) -> Piece:
-        """Return the entries ``first .. last - 1`` of rows, or all from `first` on, within a cut."""
+    def take(
+        self,
+        ids: Ids,
+        first: int = 0,
+        last: int | None = None,
+        cut: Cut | None = None,
+        most: int | None = None,
+    ) -> Piece:
+        """Return the entries ``first .. last - 1`` of rows, or all from `first` on, within a cut.
+
+        With `most`, only of so many of the first rows that they have no more entries, but of one at least.
+        """
         at = ids - self.first
         begins = self.offsets[at].astype(np.int64) + first
         ends = self.offsets[at + 1].astype(np.int64)
         if last is not None:
             ends = np.minimum(ends, begins - first + last)
         labels = np.zeros(len(ids), np.uint32) if self.labels is None else self.labels[at].astype(np.uint32)
-        return _taken(ids, labels, self.neighbors, self.kinds, begins, np.maximum(begins, ends), cut)
+        ends = np.maximum(begins, ends)
+        return _taken(ids, labels, self.neighbors, self.kinds, begins, ends, cut, most)
 
 
 def _taken(
@@ -120,11 +136,15 @@ def _taken(
     begins: Ids,
     ends: Ids,
     cut: Cut | None,
+    most: int | None,
 ) -> Piece:
-    """Return the entries of rows from `begins` up to `ends` that are within a cut."""
+    """Return the entries of rows from `begins` up to `ends` that are within a cut; see `RowArrays.take`."""
     if cut is not None:
         begins, ends = begins.copy(), ends.copy()
         _native.narrow_rows(neighbors, begins, ends, *cut.bounds(ids))
+    if most is not None:
+        rows = max(1, int(np.searchsorted(np.cumsum(ends - begins), most, side="right")))
+        ids, labels, begins, ends = ids[:rows], labels[:rows], begins[:rows], ends[:rows]
     chosen: slice | Ids
     if (begins[1:] == ends[:-1]).all():
         chosen = slice(int(begins[0]), int(ends[-1])) if len(ids) else slice(0, 0)
@@ -165,11 +185,11 @@ class RowCache:
             (self._ids[at] == ids) & (self._places[2, at] <= least) & (self._places[3, at] >= most)
         )
 
-    def take(self, ids: Ids, cut: Cut) -> Piece:
-        """Return rows that it has."""
+    def take(self, ids: Ids, cut: Cut, most: int) -> Piece:
+        """Return rows that it has; see `RowArrays.take`."""
         at = np.searchsorted(self._ids, ids)
         begins, ends = self._places[0, at], self._places[1, at]
-        return _taken(ids, self._labels[at], self._neighbors, self._kinds, begins, ends, cut)
+        return _taken(ids, self._labels[at], self._neighbors, self._kinds, begins, ends, cut, most)
 
     def add(self, piece: Piece, cut: Cut) -> None:
         """Keep rows, in the place of those with a narrower cut."""
@@ -228,6 +248,8 @@ class Rows:
         self._cache = RowCache(layout, cached)
         # Of an entry of a piece there are its neighbour, its position, and some masks.
         self._most = max(_LEAST_PIECE, memory // (4 * (each + 60)))
+        # All shards are asked at a time.
+        self._each = max(_LEAST_PIECE, self._most // max(1, len(shards)))
         self.fetched = self.asked = 0
 
     def entry(self, vertex: int, entry: int) -> int:
@@ -239,16 +261,10 @@ class Rows:
         """Iterate over rows of ascending vertices within a cut, a bounded number of entries at a time."""
         for window in range(0, len(ids), self._most):
             some = ids[window : window + self._most]
-            ends = np.cumsum(self.layout.degrees_of(some))
-            begin, before = 0, 0
-            while begin < len(some):
-                end = int(np.searchsorted(ends, before + self._most, side="right"))
-                if end == begin:  # a row longer than a piece
-                    yield from self._parts(some[begin : begin + 1], 0, int(ends[begin]) - before, cut)
-                    end = begin + 1
-                else:
-                    yield from self._whole(some[begin:end], cut)
-                begin, before = end, int(ends[end - 1])
+            long = self.layout.degrees_of(some) > self._each
+            yield from self._whole(some[~long], cut)
+            for at in np.flatnonzero(long):
+                yield from self._parts(some[at : at + 1], 0, int(self.layout.degrees_of(some[at])), cut)
 
     def _parts(self, ids: Ids, first: int, last: int, cut: Cut | None) -> Iterator[Piece]:
         for begin in range(first, last, self._most):
@@ -262,24 +278,36 @@ class Rows:
             yield piece
 
     def _whole(self, ids: Ids, cut: Cut) -> Iterator[Piece]:
+        """Iterate over rows that are no longer than a piece."""
         if self._hot is not None:
             hot = int(np.searchsorted(ids, self._hot.first))
-            if hot < len(ids):
-                yield self._hot.take(ids[hot:], cut=cut)
-                ids = ids[:hot]
+            yield from self._all(ids[hot:], partial(self._hot.take, cut=cut, most=self._most))
+            ids = ids[:hot]
         cached = self._cache.holds(ids, cut)
-        if cached.any():
-            yield self._cache.take(ids[cached], cut)
-            ids = ids[~cached]
+        # Rows that are added below may drive out others.
+        yield from self._all(ids[cached], partial(self._cache.take, cut=cut, most=self._most))
+        ids = ids[~cached]
         shards = self.layout.shards_of(ids)
-        wanted = np.unique(shards)
-        waiting = [(int(one), self._shards[one].ask(ids[shards == one], 0, None, cut)) for one in wanted]
-        for shard, wait in waiting:
-            piece = wait()
-            self._note(piece, shard)
-            if not self._near[shard]:
-                self._cache.add(piece, cut)
+        waiting = {int(shard): ids[shards == shard] for shard in np.unique(shards)}
+        while waiting:
+            asked = {
+                one: self._shards[one].ask(some, 0, None, cut, self._each) for one, some in waiting.items()
+            }
+            for shard, wait in asked.items():
+                piece = wait()
+                self._note(piece, shard)
+                if not self._near[shard]:
+                    self._cache.add(piece, cut)
+                yield piece
+                waiting[shard] = waiting[shard][len(piece.ids) :]
+            waiting = {shard: some for shard, some in waiting.items() if len(some)}
+
+    def _all(self, ids: Ids, take: Callable[[Ids], Piece]) -> Iterator[Piece]:
+        """Iterate over all rows, by calls that return some of the first ones."""
+        while len(ids):
+            piece = take(ids)
             yield piece
+            ids = ids[len(piece.ids) :]
 
     def _note(self, piece: Piece, shard: int) -> None:
         if not self._near[shard]:

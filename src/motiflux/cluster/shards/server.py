@@ -27,9 +27,9 @@ class ShardServer:
         """Return the node that it is on."""
         return node_here()
 
-    def take(self, ids: Ids, first: int, last: int | None, cut: Cut | None) -> Piece:
+    def take(self, ids: Ids, first: int, last: int | None, cut: Cut | None, most: int | None) -> Piece:
         """Return entries of rows; see `RowArrays.take`."""
-        return self._rows.take(ids, first, last, cut)
+        return self._rows.take(ids, first, last, cut, most)
 
 
 def node_here() -> str:
@@ -45,11 +45,13 @@ class RemoteShard:
 
     actor: Any
 
-    def ask(self, ids: Ids, first: int, last: int | None, cut: Cut | None) -> Callable[[], Piece]:
+    def ask(
+        self, ids: Ids, first: int, last: int | None, cut: Cut | None, most: int | None = None
+    ) -> Callable[[], Piece]:
         """Ask for entries of rows."""
         import ray
 
-        reference = self.actor.take.remote(ids, first, last, cut)
+        reference = self.actor.take.remote(ids, first, last, cut, most)
         return lambda: ray.get(reference)
 
 
