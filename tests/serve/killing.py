@@ -63,6 +63,9 @@ def tear(state: Path, draw: random.Random) -> bool:
             return False
         torn = (copied / "log.sqlite-wal").read_bytes()
         with contextlib.closing(sqlite3.connect(copied / "log.sqlite")) as log:
+            (tables,) = log.execute("SELECT count(*) FROM sqlite_master WHERE name = 'sinks'").fetchone()
+            if not tables:  # it was the transaction that made them
+                return False
             (states,) = log.execute("SELECT count(state) FROM sinks WHERE name = 'lines'").fetchone()
     if states:
         (state / "log.sqlite-wal").write_bytes(torn)

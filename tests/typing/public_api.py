@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -110,6 +111,7 @@ def streams(graph: mf.Graph, pattern: mf.Pattern, folder: Path) -> None:
         delta = monitor.apply(updates)
         assert_type(delta, mf.Delta)
         assert_type(delta[pattern], mf.PatternDelta)
+        assert_type((delta.reached, delta.searched), tuple[int | None, Mapping[mf.Pattern, float]])
     near = mf.Query.parse("(a)-[*1..2]->(b)")
     with mf.Monitor(graph, near) as monitor:
         assert_type(monitor.apply(inserts=[("ann", "dan")])[near], mf.QueryDelta)
